@@ -5,7 +5,8 @@ RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
-	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio
+	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio iostat nft setpriv \
+	systemd-analyze prometheus-client
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
@@ -30,9 +31,10 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio, and time the model; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH --fio-nfs PATH" for LUNs and NFS too
+bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH --fio-nfs PATH" for LUNs and NFS too
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
+	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
 	$(CARGO) xtask bench $(BENCH)
 
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Plants one cause after another on this machine, lets `assay diagnose` look for it, and prints a row of a Markdown
-# table for each: what was planted, what was said. Needs root, tgt, fio, iproute2 and control groups of version 1. Everything is taken down again.
+# table for each: what was planted, what was said. Needs root, tgt, nfs-ganesha, fio, iproute2, nftables,
+# FUSE and control groups of version 1. Everything is taken down again.
 #   scripts/diagnosis-planted.sh [CASE…]        names of cases; all without any
 #   ASSAY=path BUDGET=30s scripts/diagnosis-planted.sh
 set -u
@@ -11,12 +12,14 @@ export ASSAY_STORE=$WORK/runs.sqlite
 GROUP=assay-planted-$$
 WANTED=" $* "
 TGT=7790
+LAB=planted
 declare -a PIDS=() LOOPS=()
 
 clean() {
     for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null; done
     wait 2>/dev/null
     for loop in "${LOOPS[@]:-}"; do [ -n "$loop" ] && losetup -d "$loop" 2>/dev/null; done
+    "$ASSAY" lab down --name "$LAB" >/dev/null 2>&1
     ip netns del "ap-i-$$" 2>/dev/null
     ip netns del "ap-t-$$" 2>/dev/null
     for kind in blkio cpu; do rmdir "/sys/fs/cgroup/$kind/$GROUP" "/sys/fs/cgroup/$kind/$GROUP-t" 2>/dev/null; done
@@ -170,14 +173,16 @@ shape() { # shape LINK RATE
     done
 }
 
-tgt_up() { # tgt_up BACKING
-    ip netns exec "ap-t-$$" tgtd -f -C $TGT >/dev/null 2>&1 &
+tgt_up() { # tgt_up BACKING [OPTIONS OF TGTD] [OPTIONS OF THE LUN]
+    # shellcheck disable=SC2086 # a list of words
+    ip netns exec "ap-t-$$" tgtd -f -C $TGT ${2:-} >/dev/null 2>&1 &
     TGT_PID=$!
     PIDS+=($TGT_PID)
     for _ in $(seq 50); do ip netns exec "ap-t-$$" tgtadm -C $TGT --op show --mode target >/dev/null 2>&1 && break; sleep 0.1; done
     local in=(ip netns exec "ap-t-$$" tgtadm -C $TGT --lld iscsi)
     "${in[@]}" --op new --mode target --tid 1 -T iqn.2026-01.planted:d
-    "${in[@]}" --op new --mode logicalunit --tid 1 --lun 1 -b "$1"
+    # shellcheck disable=SC2086 # a list of words
+    "${in[@]}" --op new --mode logicalunit --tid 1 --lun 1 -b "$1" ${3:-}
     "${in[@]}" --op bind --mode target --tid 1 -I ALL
 }
 
@@ -190,7 +195,7 @@ tgt_down() {
 
 lun_cases() {
     local any=0 name
-    for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu loss sparse-lun link1000; do wanted $name && any=1; done
+    for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu loss sparse-lun link1000 four-paths tgt-one; do wanted $name && any=1; done
     [ $any = 1 ] || return
     mkdir -p "/dev/shm/assay-planted-$$"
     dd if=/dev/urandom of="/dev/shm/assay-planted-$$/lun" bs=1M count=128 status=none
@@ -204,12 +209,13 @@ lun_cases() {
     wanted four-paths && row four-paths link -- "${I[@]}" "$four" "$SEQ"
     if wanted slow-path; then
         shape 2 10mbit
-        row slow-path path-policy link -- "${I[@]}" "$four" "$SEQ"
+        row slow-path slow-path -- "${I[@]}" "$four" "$SEQ"
         shape 2 100mbit
     fi
     if wanted mtu; then
+        # TCP agrees on the smaller one, so the mismatch is a finding (path-fault) and not the limit.
         ip -n "ap-i-$$" link set pi1 mtu 9000
-        row mtu network-fault -- "${I[@]}" "$one" "$SEQ"
+        row mtu link -- "${I[@]}" "$one" "$SEQ"
         ip -n "ap-i-$$" link set pi1 mtu 1500
     fi
     for n in 1 2 3 4; do shape $n 10gbit; done
@@ -227,10 +233,90 @@ lun_cases() {
         shape 1 1gbit
         row link1000 link -- "${I[@]}" "$one" "$SEQ"
     fi
+    if wanted loss; then
+        shape 1 1gbit
+        ip netns exec "ap-i-$$" nft add table netdev planted
+        ip netns exec "ap-i-$$" nft add chain netdev planted in '{ type filter hook ingress device pi1 priority 0 ; }'
+        ip netns exec "ap-i-$$" nft add rule netdev planted in numgen random mod 100 '<' 3 drop
+        row loss network-fault -- "${I[@]}" "$one" "$SEQ"
+        ip netns exec "ap-i-$$" nft delete table netdev planted
+    fi
     tgt_down
+    for n in 1 2 3 4; do shape $n 10gbit; done
+    if wanted sparse-lun; then
+        # tgt reads holes of a file in memory: what is left is its cost for each I/O.
+        truncate -s 1G "/dev/shm/assay-planted-$$/sparse"
+        tgt_up "/dev/shm/assay-planted-$$/sparse"
+        row sparse-lun unmapped-blocks target-per-io read-cache -- "${I[@]}" "$one" "$READ"
+        tgt_down
+    fi
+    if wanted tgt-one; then
+        # One thread that waits for the disk of this machine.
+        dd if=/dev/urandom of="$WORK/lun" bs=1M count=512 status=none conv=fsync
+        tgt_up "$WORK/lun" "-t 1" "--bsoflags direct"
+        row tgt-one target-serial -- "${I[@]}" "$one" "$READ16"
+        tgt_down
+    fi
+}
+
+# A file of 10 disks behind a cache of a third of the LUN.
+cache_array() {
+    cat >"$WORK/cache.toml" <<'TOML'
+name = "planted-cache"
+title = "Ten disks behind a read cache"
+source = "diagnosis-planted.sh"
+[device]
+kind = "hdd"
+from = "assumed: made up"
+rpm = 7200
+seek_track_ms = 1.0
+seek_avg_ms = 8.5
+seek_full_ms = 18
+outer_mb_s = 150
+inner_mb_s = 75
+capacity = "2TB"
+[raid]
+from = "assumed: made up"
+level = 0
+disks = 10
+[controller]
+from = "assumed: made up"
+read_cache = "96MiB"
+[protocol]
+kind = "iscsi"
+[link]
+rate = "10GbE"
+TOML
+    echo "$WORK/cache.toml"
+}
+
+# What `assay lab` serves: simulated arrays behind a real target and real links.
+lab_cases() {
+    local lun=iqn.2026-11.example.assay:$LAB/1 portal
+    lab() { "$ASSAY" lab "$@" --name "$LAB" >"$WORK/lab.out" 2>&1 || { tail -n 1 "$WORK/lab.out" >&2; return 1; }; }
+    portal() { "$ASSAY" lab status --name "$LAB" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["links"][0]["server"])'; }
+    if wanted fuse-serial && lab up ix4-200d --size 256MiB; then
+        row fuse-serial target-serial -- "${D[@]}" "iscsi://$(portal)/$lun" "$MIX" --overwrite "assay-$LAB"
+        lab down
+    fi
+    if wanted fuse-disks && lab up hdd-7200 --size 1GiB --iscsi --links 1GbE; then
+        row fuse-disks rotating-random -- "${D[@]}" "iscsi://$(portal)/$lun" "$READ"
+        lab down
+    fi
+    if wanted fuse-cache && lab up "$(cache_array)" --size 256MiB; then
+        # What a cache holds is what was read before.
+        "$ASSAY" run "$READ" "iscsi://$(portal)/$lun" --set run=20s >/dev/null 2>&1
+        row fuse-cache read-cache -- "${D[@]}" "iscsi://$(portal)/$lun" "$READ"
+        lab down
+    fi
+    if wanted nfs-four && lab up nvme --size 256MiB --nfs --links 100MbE; then
+        row nfs-four link -- "${D[@]}" "nfs://$(portal)/array/t.dat?connections=4" "$SEQ" --size 64MiB
+        lab down
+    fi
 }
 
 local_cases
 loop_cases
 sim_cases
 lun_cases
+lab_cases

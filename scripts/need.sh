@@ -8,7 +8,7 @@ set -u
 package_of() {
     case $1 in
         losetup | mount | umount) echo mount ;;
-        chrt | fsfreeze | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
+        chrt | fsfreeze | setpriv | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
         mkfs.minix | mkfs.bfs | mkfs.cramfs) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
@@ -31,8 +31,12 @@ package_of() {
         qemu-img) echo qemu-utils ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
+        nft) echo nftables ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        iostat) echo sysstat ;;
         iscsi-inq) echo libiscsi-bin ;;
+        systemd-analyze) echo systemd ;;
+        prometheus-client) echo python3-prometheus-client ;;
         git | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
@@ -40,12 +44,21 @@ package_of() {
 
 PATH="$PATH:/usr/sbin:/sbin"
 
+# Succeeds if a command, or what goes by the name of one, is installed.
+have() {
+    case $1 in
+        # A library of the system's own Python.
+        prometheus-client) /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ;;
+        *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
 # Sets `missing` to those of the commands that are not installed, and `packages` to the packages that have them.
 look() {
     missing=""
     packages=""
     for name in "$@"; do
-        command -v "$name" >/dev/null 2>&1 && continue
+        have "$name" && continue
         missing="$missing $name"
         packages="$packages $(package_of "$name")"
     done

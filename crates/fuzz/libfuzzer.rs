@@ -1,4 +1,4 @@
-//! libFuzzer on one target, named by ASSAY_FUZZ. Built and run by `make fuzz` (`cargo xtask fuzz`).
+//! Runs libFuzzer on one target, named by ASSAY_FUZZ. Built and run by `make fuzz` (`cargo xtask fuzz`).
 #![no_main]
 #![expect(clippy::print_stdout, reason = "a list is asked for")]
 
@@ -11,7 +11,7 @@ static TARGET: LazyLock<&'static Target> = LazyLock::new(|| {
     assay_fuzz::find(&name).unwrap_or_else(|| panic!("ASSAY_FUZZ={name} is no fuzz target"))
 });
 
-/// Prints name, longest input and folders of seeds of every target, for what runs them.
+/// Prints name, longest input and seed directories of every target, for the program that runs them.
 fn list() {
     if std::env::var("ASSAY_FUZZ").is_ok_and(|name| name == "list") {
         for target in assay_fuzz::TARGETS {

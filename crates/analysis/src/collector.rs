@@ -41,6 +41,8 @@ pub struct Collector {
     latest: Option<StepId>,
     warnings: Vec<Warning>,
     outcome: Option<Outcome>,
+    /// Time of the last event, ns since the run began.
+    last_ns: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -84,6 +86,8 @@ struct HostState {
     late_ns: f64,
     late_max_ns: u64,
     disks: BTreeMap<String, DiskState>,
+    /// Bytes of each interface in both directions, of the samples that lie wholly in the measured window.
+    link_bytes: BTreeMap<String, u64>,
     tcp: Vec<TcpSummary>,
     /// Of the samples that touch the measured window: an error in its first or last second must not be lost.
     links: Vec<LinkSample>,
@@ -110,11 +114,13 @@ impl Collector {
             latest: None,
             warnings: Vec::new(),
             outcome: None,
+            last_ns: 0,
         }
     }
 
     /// Takes in the next event.
     pub fn add(&mut self, event: &Event) {
+        self.last_ns = self.last_ns.max(event.at_ns);
         match &event.what {
             RunEvent::Started(_) => {}
             RunEvent::StepStarted(step) => {
@@ -140,14 +146,48 @@ impl Collector {
     /// Everything so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
+        let mut steps: Vec<StepSummary> =
+            self.steps.iter().filter_map(|(id, state)| self.step_summary(*id, state)).collect();
+        let mut left_out = 0;
+        for test in 0..u32::try_from(self.header.plan.tests.len()).unwrap_or(0) {
+            let Some((last, steady)) = self.steady_sweep(test) else { continue };
+            if steady.is_reached {
+                let planned = self.header.plan.tests[test as usize].steps.len();
+                left_out += planned - steps.iter().filter(|step| step.id.test == test).count().min(planned);
+            }
+            if let Some(step) = steps.iter_mut().find(|step| step.id == last) {
+                step.steady = Some(steady);
+            }
+        }
         RunSummary {
             run: self.header.run.clone(),
             status: RunStatus::from(self.outcome),
-            steps: self.steps.iter().filter_map(|(id, state)| self.step_summary(*id, state)).collect(),
+            steps,
             order: self.order.clone(),
-            steps_planned: self.header.plan.step_count(),
+            steps_planned: self.header.plan.step_count() - left_out,
             warnings: self.warnings.clone(),
+            length_s: self.last_ns as f64 / 1e9,
         }
+    }
+
+    /// Returns the rounds of a test that repeats its sweep until one load point is steady, with the last step of that
+    /// load point; `None` for other tests, and before five rounds.
+    #[must_use]
+    pub fn steady_sweep(&self, test: u32) -> Option<(StepId, SteadyState)> {
+        let plan = self.header.plan.tests.get(test as usize)?;
+        let tracked = (0..).zip(&plan.steps).filter(|(_, step)| step.stop.goal == Some(Goal::SteadySweep));
+        let summaries: Vec<StepSummary> = tracked
+            .filter_map(|(step, _)| self.step_so_far(StepId { test, step }))
+            .filter(|step| step.complete && step.unmeasured.is_none())
+            .collect();
+        let last = summaries.last()?;
+        let of = |step: &StepSummary| Round {
+            iops: step.total.iops,
+            mean_us: step.total.waited().mean_ns().unwrap_or(0.0) / 1e3,
+        };
+        let tracks = if last.load == Load::Closed { Tracks::Iops } else { Tracks::Latency };
+        let state = SteadyState::of(summaries.iter().map(of).collect(), last.seconds.round(), tracks)?;
+        Some((last.id, state))
     }
 
     /// One step so far; `None` before it began.
@@ -196,7 +236,7 @@ impl Collector {
     pub fn is_enough(&self, id: StepId) -> bool {
         let Some((plan, state)) = self.plan(id).zip(self.steps.get(&id)) else { return false };
         match plan.stop.goal {
-            None => false,
+            None | Some(Goal::SteadySweep) => false,
             Some(Goal::Steady { .. }) => steady(plan, state).is_some_and(|steady| steady.is_reached),
             Some(Goal::Within(tolerance)) => {
                 let points = state.series.points();
@@ -350,6 +390,10 @@ impl HostState {
             sum.queued_ms = before.zip(disk.queued_ms).map(|(before, now)| before + now);
             sum.samples += 1;
         }
+        for link in &sample.links {
+            let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
+            *self.link_bytes.entry(link.interface.clone()).or_default() += bytes;
+        }
     }
 
     fn add_links(&mut self, sample: &HostSample) {
@@ -395,7 +439,7 @@ impl JobState {
 fn round_ns(goal: Option<Goal>) -> Option<u64> {
     match goal {
         Some(Goal::Steady { round }) => Some(round.0.max(1)),
-        Some(Goal::Within(_)) | None => None,
+        Some(Goal::Within(_) | Goal::SteadySweep) | None => None,
     }
 }
 
@@ -537,6 +581,7 @@ fn host_view(state: &StepState) -> HostView {
         timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),
         timer_late_max_ns: host.late_max_ns,
         disks: disks.collect(),
+        link_bytes: host.link_bytes.clone(),
         tester_bytes: (!has_gaps).then(|| state.series.bytes_between(first - measure, last - measure)),
     }
 }

@@ -1,7 +1,8 @@
 //! Findings: observations about a run beyond its numbers.
 
+pub use assay_record::Severity;
 use assay_record::StepId;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// An observation about a run, with its evidence and the next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,30 +23,6 @@ pub struct Finding {
     /// The steps it was found in, the plainest case first; empty where it is about the whole run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepId>,
-}
-
-/// How much a finding matters, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Good to know when reading the numbers.
-    Info,
-    /// The numbers may not mean what they seem to.
-    Warning,
-    /// The numbers, or the storage, must not be relied on.
-    Critical,
-}
-
-impl Severity {
-    /// Returns the word for tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
 }
 
 /// A number that supports a finding.

@@ -17,6 +17,7 @@ mod identity;
 mod link;
 mod load;
 mod memory;
+mod neighbour;
 mod network;
 mod nfs;
 mod pairs;
@@ -36,7 +37,8 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
-pub(crate) use host::{busy_host, busy_per_worker, foreign, no_cpu_left, null_share, slow_turns};
+pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns};
+pub(crate) use neighbour::foreign;
 pub(crate) use steps::shortened;
 
 /// A run as rules see it.

@@ -155,6 +155,7 @@ mod tests {
                 steal_ratio: Some(0.0),
                 timer_late_us: None,
                 other_io_ratio: None,
+                other_traffic_ratio: None,
             }),
         }
     }

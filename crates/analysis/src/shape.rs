@@ -19,6 +19,11 @@ const PENALTY: f64 = 3.0;
 /// A change has to be this many standard errors of the difference of its levels. The largest of many positions is
 /// looked for, so the usual two would be passed by noise.
 const ERRORS_MIN: f64 = 6.0;
+/// A change at a moment at which something else says that the load on the target changed: its position was not looked
+/// for, so that it needs little more than the usual two.
+const ERRORS_MIN_AT_HINT: f64 = 3.0;
+/// A change and what explains it lie at most this many values apart.
+pub(crate) const HINT_REACH: usize = 2;
 /// A change smaller than this share of the higher level does not matter.
 const CHANGE_MIN: f64 = 0.1;
 /// As many changes in alternating directions are a saw-tooth.
@@ -72,13 +77,26 @@ pub(crate) enum Shape {
 }
 
 /// Returns the shape of a series of equally spaced values; `None` where it is too short to tell.
+#[cfg(test)]
 pub(crate) fn shape(values: &[f64]) -> Option<Shape> {
+    shape_with(values, &[])
+}
+
+/// Returns the changes between levels, in order; none where the series is too short to tell.
+pub(crate) fn levels(values: &[f64]) -> Vec<Change> {
+    let is_judged = (SERIES_MIN..=VALUES_MAX).contains(&values.len()) && mean(values) > 0.0;
+    if is_judged { changes(values, &[]) } else { Vec::new() }
+}
+
+/// The shape of a series, with the indices at which something else than the values says that the target changed.
+pub(crate) fn shape_with(values: &[f64], hints: &[usize]) -> Option<Shape> {
     if values.len() < SERIES_MIN || mean(values) <= 0.0 {
         return None;
     }
     let per = values.len().div_ceil(VALUES_MAX);
     let coarse: Vec<f64> = values.chunks(per).map(mean).collect();
-    let changes = changes(&coarse);
+    let hints: Vec<usize> = hints.iter().map(|at| at / per).collect();
+    let changes = changes(&coarse, &hints);
     let scaled = |change: &Change| Change { at: change.at * per, ..*change };
     if let Some(change) = ramp(&coarse) {
         return Some(Shape::Ramp(scaled(&change)));
@@ -126,12 +144,24 @@ pub(crate) fn modes(values: &[f64]) -> Option<Modes> {
 }
 
 /// Every change between levels, in order.
-fn changes(values: &[f64]) -> Vec<Change> {
+fn changes(values: &[f64], hints: &[usize]) -> Vec<Change> {
     let mut bounds = partition(values);
+    for hint in hints {
+        // Where the partition has a change near the hint, it knows the place better.
+        let is_far = bounds.iter().all(|bound| bound.abs_diff(*hint) > HINT_REACH.max(LEVEL_MIN - 1));
+        if is_far {
+            bounds.push(*hint);
+            bounds.sort_unstable();
+        }
+    }
+    let errors_min = |bound: usize| {
+        let is_hinted = hints.iter().any(|hint| hint.abs_diff(bound) <= HINT_REACH);
+        if is_hinted { ERRORS_MIN_AT_HINT } else { ERRORS_MIN }
+    };
     loop {
         let levels = levels_of(values, &bounds);
         let weakest = (1..bounds.len() - 1)
-            .map(|i| (i, strength(values, &bounds, i, &levels)))
+            .map(|i| (i, strength(values, &bounds, i, &levels, errors_min(bounds[i]))))
             .min_by(|a, b| a.1.total_cmp(&b.1));
         match weakest {
             Some((i, strength)) if strength < 1.0 => {
@@ -150,7 +180,7 @@ fn levels_of(values: &[f64], bounds: &[usize]) -> Vec<f64> {
 }
 
 /// How many times over the change at bound `i` passes the test; below 1 it does not.
-fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64]) -> f64 {
+fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64], errors_min: f64) -> f64 {
     let (from, at, to) = (bounds[i - 1], bounds[i], bounds[i + 1]);
     let (before, after) = (levels[i - 1], levels[i]);
     let left = values[from..at].iter().map(|v| v - before);
@@ -160,7 +190,7 @@ fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64]) -> f64 {
     let n = [at - from, to - at].map(|n| n as f64 / correlation_time(&rest));
     let error = noise * (1.0 / n[0].max(1.0) + 1.0 / n[1].max(1.0)).sqrt();
     let size = (after - before).abs();
-    let by_error = if error > 0.0 { size / error / ERRORS_MIN } else { f64::INFINITY };
+    let by_error = if error > 0.0 { size / error / errors_min } else { f64::INFINITY };
     by_error.min(size / before.max(after) / CHANGE_MIN)
 }
 
@@ -279,7 +309,27 @@ fn ramp(values: &[f64]) -> Option<Change> {
     let (before, late) = (mean(&values[..third]), mean(&values[at - third..at]));
     let gap = (level - before).abs();
     let is_sure = gap >= ERRORS_MIN * noise && gap >= CHANGE_MIN * level.max(before);
-    (is_sure && (level - late).abs() <= gap / 2.0).then_some(Change { at, before, after: level })
+    let is_way = (level - late).abs() <= gap / 2.0 && !is_step(&values[..at], level);
+    (is_sure && is_way).then_some(Change { at, before, after: level })
+}
+
+/// Whether values are at one level and then, from one value to the next, at another, rather than on the way there: a
+/// write cache that fills early leaves its level at once, with one second of both.
+fn is_step(values: &[f64], after: f64) -> bool {
+    let squares = |values: &[f64], level: f64| values.iter().map(|v| (v - level).powi(2)).sum::<f64>();
+    let split = |at: usize| {
+        let (before, rest) = values.split_at(at);
+        squares(before, mean(before)) + rest.get(1..).map_or(0.0, |rest| squares(rest, after))
+    };
+    let of_step = (LEVEL_MIN..values.len()).map(split).fold(f64::INFINITY, f64::min);
+    let centre = (values.len() as f64 - 1.0) / 2.0;
+    let x = |i: usize| i as f64 - centre;
+    let xy: f64 = values.iter().enumerate().map(|(i, v)| x(i) * v).sum();
+    let xx: f64 = (0..values.len()).map(|i| x(i).powi(2)).sum();
+    let slope = xy / xx.max(f64::MIN_POSITIVE);
+    let level = mean(values);
+    let of_line: f64 = values.iter().enumerate().map(|(i, v)| (v - level - slope * x(i)).powi(2)).sum();
+    of_step < of_line
 }
 
 #[cfg(test)]
@@ -335,6 +385,26 @@ mod tests {
         }
     }
 
+    /// A reader that competes for a disk whose rate wanders: too small a step for its noise, but for the hint.
+    #[test]
+    fn a_step_that_something_else_shows_too_needs_less_evidence_and_a_hint_alone_makes_none() {
+        let step = |i: usize| if i < 30 { 1000.0 } else { 800.0 };
+        let values = |seed: u64, step: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            noise_of(seed, 60, 0.5).iter().enumerate().map(|(i, x)| step(i) * (1.0 + 0.12 * x)).collect()
+        };
+        let count = |step: &dyn Fn(usize) -> f64, hints: &[usize]| {
+            let found = |seed: u64| match shape_with(&values(seed, step), hints) {
+                Some(Shape::Steps(steps)) => steps.iter().any(|change| change.at.abs_diff(30) <= 2),
+                _ => false,
+            };
+            (1..=200).filter(|seed| found(*seed)).count()
+        };
+        let (alone, hinted) = (count(&step, &[]), count(&step, &[30]));
+        let nothing = count(&|_| 1000.0, &[30]);
+        println!("of 200: {alone} without a hint, {hinted} with one, {nothing} where nothing changed");
+        assert!(hinted >= 170 && hinted > alone + 30 && nothing <= 6, "{alone} {hinted} {nothing}");
+    }
+
     #[test]
     fn a_dip_has_two_steps() {
         let values = series(3, 120, 0.2, |i| if (50..62).contains(&i) { 400.0 } else { 1000.0 });
@@ -360,6 +430,17 @@ mod tests {
         assert!(
             matches!(shape(&early_step), Some(Shape::Steps(steps)) if steps.len() == 1 && steps[0].at == 20)
         );
+    }
+
+    /// A write cache of 1 GiB that was full after 9.4 s of 40 was called a way to the level.
+    #[test]
+    fn an_early_fall_within_a_second_is_a_step_and_not_a_ramp() {
+        let recorded =
+            [1744.0, 1703.0, 1691.0, 1596.0, 1659.0, 1392.0, 1665.0, 1589.0, 1755.0, 669.0, 201.0, 207.0];
+        let rest = series(3, 28, 0.0, |_| 200.0);
+        let values: Vec<f64> = recorded.into_iter().chain(rest).collect();
+        let Some(Shape::Steps(steps)) = shape(&values) else { panic!("{:?}", shape(&values)) };
+        assert!(steps.len() == 1 && (9..=10).contains(&steps[0].at), "{steps:?}");
     }
 
     #[test]

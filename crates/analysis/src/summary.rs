@@ -1,5 +1,7 @@
 //! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
 
+use std::collections::BTreeMap;
+
 use assay_record::{
     Failure, Gap, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
     TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
@@ -26,6 +28,8 @@ pub struct RunSummary {
     pub steps_planned: usize,
     /// What whoever ran it was warned of, in order.
     pub warnings: Vec<Warning>,
+    /// From the start of the run to its last event, s.
+    pub length_s: f64,
 }
 
 /// How a run stands.
@@ -368,6 +372,9 @@ pub struct HostView {
     pub timer_late_max_ns: u64,
     /// What the block devices under the targets did in the covered part of the window, for all programs.
     pub disks: Vec<DiskUse>,
+    /// What each network interface under the targets carried in the same part, both directions, for all programs,
+    /// bytes.
+    pub link_bytes: BTreeMap<String, u64>,
     /// Bytes that the tester moved in the same part; `None` where the samples have gaps.
     pub tester_bytes: Option<f64>,
 }

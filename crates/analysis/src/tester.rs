@@ -3,6 +3,7 @@
 use assay_record::RunHeader;
 use serde::Serialize;
 
+use crate::network::other_traffic_ratio;
 use crate::rules::{Run, busy_per_worker, foreign, null_share, step_name};
 use crate::summary::{RunSummary, StepSummary};
 
@@ -23,6 +24,8 @@ pub struct TesterUse {
     pub timer_late_us: Option<f64>,
     /// Share of other programs in what the disks moved.
     pub other_io_ratio: Option<f64>,
+    /// Share of other programs in what the network links carried, at least.
+    pub other_traffic_ratio: Option<f64>,
 }
 
 /// Returns the use of a step; `None` where it measured nothing.
@@ -39,6 +42,7 @@ pub fn tester_use(header: &RunHeader, summary: &RunSummary, step: &StepSummary) 
         steal_ratio: used.map(|used| used.steal),
         timer_late_us: (step.host.seconds > 0.0).then_some(step.host.timer_late_mean_ns / 1e3),
         other_io_ratio: foreign(case).map(|of| of.share()),
+        other_traffic_ratio: other_traffic_ratio(header, step),
     })
 }
 
@@ -73,6 +77,7 @@ pub fn tester_limits(header: &RunHeader, summary: &RunSummary) -> Option<TesterL
             steal_ratio: most(|used| used.steal_ratio),
             timer_late_us: most(|used| used.timer_late_us),
             other_io_ratio: most(|used| used.other_io_ratio),
+            other_traffic_ratio: most(|used| used.other_traffic_ratio),
         },
         nearest: nearest.null_ceiling_ratio.map(|_| step_name(step)),
     })

@@ -2,21 +2,26 @@
 
 use std::path::PathBuf;
 
+use assay_analysis::compare::Gate;
 use assay_record::Price;
 use assay_spec::Tolerance;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod baseline;
 mod curve;
 mod diagnose;
+mod lab;
 mod model;
 mod probe;
 mod results;
 mod series;
 
+pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -75,6 +80,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
+    /// Set what later runs of a plan on a target are compared with, list and remove baselines.
+    Baseline(BaselineArgs),
     /// Set the label or the note of a stored run.
     Label(LabelArgs),
     /// Remove stored runs.
@@ -91,6 +98,8 @@ pub(crate) enum Verb {
     Size(Box<SizeArgs>),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
+    /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
+    Lab(LabArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.
@@ -257,6 +266,10 @@ pub(crate) struct RunArgs {
     pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+    /// Exit with 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops -5%;
+    /// changes that noise explains do not count.
+    #[arg(long, value_name = "FIGURE CHANGE")]
+    pub(crate) fail_if: Vec<Gate>,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
@@ -394,6 +407,8 @@ pub(crate) struct CheckArgs {
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 const CONVERT_EXAMPLES: &str = "\

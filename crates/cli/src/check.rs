@@ -1,24 +1,44 @@
 //! `assay check`: what a target is, and whether it can be written to, without any load.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
+use assay_store::{Checked, target_key};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
 use crate::check_text;
 use crate::exit::Exit;
+use crate::open_store::store_if_any;
 use crate::terminal::say;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    keep(args, &found);
     match (args.form.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
     }
     Ok(Exit::Done)
+}
+
+/// Keeps what was found in the store, for the page of targets. Where there is no store, none is created, and one that
+/// cannot be written to is no reason to fail: nothing was asked of it.
+fn keep(args: &CheckArgs, found: &[(Value, String)]) {
+    let Ok(Some(store)) = store_if_any(&args.store) else { return };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let checked_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    for (target, (document, _)) in args.targets.iter().zip(found) {
+        // A portal or a server is no target.
+        if target.parse::<Address>().is_ok() {
+            let address = target_key(target);
+            let _ = store.set_checked(&Checked { address, checked_unix_ms, body: document.to_string() });
+        }
+    }
 }
 
 /// Returns what a target is, as JSON and as text.

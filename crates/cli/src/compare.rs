@@ -29,7 +29,8 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_ref().map(check).transpose()?;
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = with_distinct_names(sides);
-    let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
+    let history = store.as_ref().map_or(Ok(Vec::new()), |store| stored_repetitions(store, &sides))?;
+    let comparison = compare_with(&sides, &history);
     let is_printed = match &output {
         Some(output) => {
             comparison.write(output, "comparison")?;
@@ -44,7 +45,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 }
 
 /// Reports every limit that is broken, and returns the exit code.
-fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
+pub(crate) fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
         for says in broken(comparison, *gate) {
@@ -71,8 +72,7 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     }
     let name = match (label, &readings[..]) {
         (Some(label), _) => label,
-        (None, [one]) => one.id.clone(),
-        (None, _) => typed.to_owned(),
+        (None, readings) => name_of(readings),
     };
     Ok(Side { name, readings })
 }
@@ -81,8 +81,7 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
 const REPETITIONS_MAX: usize = 8;
 
 /// Stored runs that share label, plan and targets, where a side is one run: they show how far repetitions lie apart.
-pub(crate) fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
-    let Ok(store) = store else { return Ok(Vec::new()) };
+pub(crate) fn stored_repetitions(store: &Store, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
     let single: Vec<&ResultSet> =
         sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
     let is_on_target = |row: &RunRow| {
@@ -109,12 +108,20 @@ pub(crate) fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) 
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
 }
 
+/// Returns a name for repetitions that share no label; a list of many ids is longer than what is said of them.
+fn name_of(readings: &[ResultSet]) -> String {
+    match readings {
+        [first, .., _] if readings.len() > 2 => format!("{} and {} more", first.id, readings.len() - 1),
+        _ => readings.iter().map(|r| r.id.as_str()).collect::<Vec<_>>().join(","),
+    }
+}
+
 /// Names sides by their ids if they share a name.
 fn with_distinct_names(mut sides: Vec<Side>) -> Vec<Side> {
     let names: Vec<String> = sides.iter().map(|s| s.name.clone()).collect();
     for side in &mut sides {
         if names.iter().filter(|name| **name == side.name).count() > 1 {
-            side.name = side.readings.iter().map(|r| r.id.as_str()).collect::<Vec<_>>().join(",");
+            side.name = name_of(&side.readings);
         }
     }
     sides

@@ -49,8 +49,12 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
         turn: None,
         diagnosis: None,
     };
-    let telling =
-        Telling { note: args.kept.note.as_deref(), form: args.view.form(), options: args.view.options() };
+    let telling = Telling {
+        note: args.kept.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: None,
+    };
     let run = |order: Order<'_>| -> anyhow::Result<Exit> {
         let done = execute(order, &args.io, &store, &stop)?;
         let printed = tell(telling, &done, output.as_ref());

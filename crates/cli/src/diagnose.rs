@@ -129,7 +129,7 @@ fn allowed(args: &DiagnoseArgs, load: &Plan, address: &Address) -> anyhow::Resul
 
 /// First seeds of the two halves of the planted set-ups: one that ranges were compared with, and one held back.
 const SEEDS: [(u64, &str); 2] =
-    [(1, "Planted set-ups, tuning half"), (1_000_001, "Planted set-ups, held-back half")];
+    [(1, "Planted set-ups, tuning half"), (2_000_001, "Planted set-ups, held-back half")];
 
 /// Returns the document that shows how often diagnoses are right.
 pub(crate) fn validation(set_ups: usize) -> String {

@@ -91,7 +91,7 @@ fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
 
 fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
-    let runs = crate::runs::labelled(&store, &args.run)?;
+    let runs = crate::stored::labelled(&store, &args.run)?;
     if runs.len() > 1 {
         if args.output.is_some() {
             bail!(

@@ -9,6 +9,7 @@ use assay_spec::Plan;
 use assay_store::Store;
 
 use crate::args::{Form, RunArgs};
+use crate::baseline;
 use crate::compare::stored_repetitions;
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
@@ -32,7 +33,7 @@ struct Taker {
 /// `assay run`: once, or several times in turn.
 pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
     check_order(args)?;
-    if is_group(args) { run(args) } else { crate::run::run(args) }
+    if is_group(args) { run(args) } else { crate::run_verb::run(args) }
 }
 
 /// Returns true if a command line asks for more than one run.
@@ -46,6 +47,9 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();
     let output = check_paths(args, &all)?;
+    for taker in &takers {
+        baseline::check_gates(&args.fail_if, &store, &taker.plan.name, &taker.targets)?;
+    }
     let stop = stop_on_signals()?;
     let mut sides: Vec<Side> = Vec::new();
     let mut group: Option<String> = None;
@@ -69,8 +73,23 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             }
         }
     }
-    let history = stored_repetitions(&Ok(store), &sides)?;
+    let history = stored_repetitions(&store, &sides)?;
     print(args, &repeats_of(&sides, &history), output.as_ref())?;
+    let held = against_baselines(args, &store, &sides)?;
+    Ok(if exit == Exit::Done { held } else { exit })
+}
+
+/// Prints every side against the baseline of its plan and target, and returns the exit code that --fail-if asks for.
+fn against_baselines(args: &RunArgs, store: &Store, sides: &[Side]) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Done;
+    for side in sides {
+        let Some(first) = side.readings.first() else { continue };
+        let held = baseline::held(store, &store.header(&first.id)?, side.readings.clone())?;
+        if let Some(held) = held.as_ref().filter(|_| args.view.form() == Form::Text) {
+            say(&assay_report::held::text(held, args.view.options()))?;
+        }
+        exit = worse(exit, baseline::judged_by(&args.fail_if, held.as_ref()));
+    }
     Ok(exit)
 }
 

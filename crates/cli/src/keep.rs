@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use assay_record::{Event, RunEvent, RunHeader};
+use assay_record::{Event, RunDigest, RunEvent, RunHeader};
 use assay_store::{RunWriter, Store};
 
 use crate::output::parent;
@@ -77,6 +77,14 @@ impl Keeper {
             && let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event))
         {
             self.lose(chain(&error));
+        }
+    }
+
+    /// Keeps the run in short for lists, beside the events that are stored. One that cannot be kept is made again by
+    /// whoever lists runs, so that nobody needs to know.
+    pub(crate) fn keep_digest(&self, digest: &RunDigest) {
+        if self.lost.is_none() {
+            let _ = self.writer.as_ref().map(|writer| writer.keep_digest(digest));
         }
     }
 

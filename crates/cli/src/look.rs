@@ -125,6 +125,7 @@ fn look(target: &str) -> anyhow::Result<()> {
             crate::check::check(&CheckArgs {
                 targets: vec![target.to_owned()],
                 form: JsonArgs { json: false },
+                store: StoreArgs::of_environment(),
             })?;
         }
     }

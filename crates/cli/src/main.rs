@@ -6,6 +6,7 @@
 
 mod args;
 mod arrays;
+mod baseline;
 mod calibrate;
 mod ceiling;
 mod check;
@@ -23,7 +24,9 @@ mod group;
 mod journal;
 mod journals;
 mod keep;
+mod lab;
 mod look;
+mod maxima;
 mod open_store;
 mod output;
 mod overhead;
@@ -33,9 +36,11 @@ mod program;
 mod progress;
 mod published;
 mod render;
+mod rounds;
 mod run;
 mod run_file;
 mod run_targets;
+mod run_verb;
 mod runs;
 mod scale;
 mod secret;
@@ -95,6 +100,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
+        Verb::Lab(args) => lab::lab(args),
         Verb::Journal(args) => journal::journal(args),
         Verb::Scale(args) => scale::scale(args),
         Verb::Overhead(args) => overhead::overhead(args),
@@ -102,6 +108,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Show(args) => runs::show(args),
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
+        Verb::Baseline(args) => baseline::baseline(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),

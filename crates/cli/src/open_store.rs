@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use assay_store::Store;
 
 use crate::args::StoreArgs;
@@ -44,5 +44,12 @@ fn say_how_it_is(store: &Store) {
 }
 
 pub(crate) fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
-    Ok(args.named().map_or_else(assay_store::default_path, Ok)?)
+    let path = args.named().map_or_else(assay_store::default_path, Ok)?;
+    // As with targets, a word that looks like an address is never a path.
+    if path.components().next().is_some_and(|first| first.as_os_str().to_string_lossy().contains(':')) {
+        // In the environment it may have a secret; the command line was searched for them.
+        let name = assay_spec::without_secret(&path.to_string_lossy());
+        bail!("{name} cannot be the store: it looks like an address, and a store is a file; write ./{name}");
+    }
+    Ok(path)
 }

@@ -21,6 +21,9 @@ use crate::terminal::note;
 
 /// The largest working set where nothing says how much memory there may be, bytes.
 const SIZE_DEFAULT: u64 = 4 << 30;
+/// I/Os in flight while a working set is read at random: past the page cache, and through it.
+const OUTSTANDING: u32 = 4;
+const OUTSTANDING_CACHED: u32 = 1;
 /// Working sets grow to this many times the memory that may answer: at twice its size half of the reads miss it.
 const TIMES_MEMORY: u64 = 2;
 
@@ -53,8 +56,12 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         }
         done => done?,
     };
-    let telling =
-        Telling { note: args.kept.note.as_deref(), form: args.view.form(), options: args.view.options() };
+    let telling = Telling {
+        note: args.kept.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: None,
+    };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
 }
@@ -75,6 +82,7 @@ fn plan(args: &ProbeCacheArgs, writes: Writes) -> anyhow::Result<Plan> {
         size,
         bytes: size.resolve(Bytes(host.memory_bytes)).0.min(held),
         run: args.run,
+        outstanding: if args.io.cached { OUTSTANDING_CACHED } else { OUTSTANDING },
         absorb: Some(args.absorb).filter(|_| writes == Writes::AsAllowed && !args.read_only),
     };
     Ok(PlanFile::parse("probe-cache", &probe.text())?.resolve(&Overrides::default())?)
@@ -93,10 +101,20 @@ fn size(args: &ProbeCacheArgs) -> anyhow::Result<SizeSpec> {
     Ok(format!("{}MiB", bytes.div_ceil(1 << 20)).parse()?)
 }
 
-/// Returns what a file or device that is there holds, bytes; `None` for what is not, and for what lies behind a
-/// network.
+/// Returns what a file, a device or a LUN that is there holds, bytes; `None` for what is not.
 fn held_bytes(target: &str) -> Option<u64> {
-    let Ok(Address::Path(path)) = target.parse() else { return None };
+    let path = match target.parse() {
+        Ok(Address::Path(path)) => path,
+        // What cannot be opened is reported when the run opens it.
+        Ok(Address::Iscsi(lun)) => {
+            return assay_prepare::inspect_lun(&lun, None).ok().map(|of| of.facts.capacity_bytes);
+        }
+        Ok(Address::Nfs(file)) => {
+            let found = assay_prepare::inspect_nfs(&file).ok()?;
+            return found.attributes.map(|of| of.size_bytes).filter(|bytes| *bytes > 0);
+        }
+        _ => return None,
+    };
     let is_data = |kind: FileType| kind.is_file() || kind.is_block_device();
     let kind = std::fs::metadata(&path).ok()?.file_type();
     let end = is_data(kind).then(|| File::open(&path).ok()?.seek(SeekFrom::End(0)).ok())??;

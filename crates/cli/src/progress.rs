@@ -72,12 +72,14 @@ struct StepLine {
     id: StepId,
     name: String,
     warmup: Duration,
-    window: Duration,
+    /// `None` where a number of bytes or I/Os ends the window.
+    window: Option<Duration>,
 }
 
 impl StepLine {
+    /// How long it takes, as far as the plan tells.
     fn time(&self) -> Duration {
-        self.warmup + self.window
+        self.warmup + self.window.unwrap_or_default()
     }
 }
 
@@ -87,8 +89,8 @@ impl Progress {
         for (test_index, test) in (0..).zip(&plan.tests) {
             for (step_index, step) in (0..).zip(&test.steps) {
                 let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
-                let (warmup, window) =
-                    (Duration::from_nanos(step.warmup.0), Duration::from_nanos(step.stop.time.0));
+                let warmup = Duration::from_nanos(step.warmup.0);
+                let window = (!step.stop.is_by_count()).then(|| Duration::from_nanos(step.stop.time.0));
                 steps.push(StepLine {
                     id: StepId { test: test_index, step: step_index },
                     name,
@@ -179,8 +181,11 @@ impl Progress {
             let count = self.steps.len();
             let word = if count == 1 { "step" } else { "steps" };
             let time: Duration = self.steps.iter().map(StepLine::time).sum();
+            let unknown = self.steps.iter().filter(|step| step.window.is_none()).count();
             match self.budget {
-                None => note!("{count} {word}, {}", about(time)),
+                None if unknown == 0 => note!("{count} {word}, {}", about(time)),
+                None if unknown == count => note!("{count} {word}, as long as their bytes or I/Os take"),
+                None => note!("{count} {word}, {}, and as long as the bytes of {unknown} take", about(time)),
                 Some(budget) => note!("experiments for at most {} s", budget.as_secs()),
             }
         }
@@ -233,7 +238,10 @@ impl Progress {
         let (doing, left) = match running.phase {
             Phase::Prepare => ("opening".to_owned(), line.time()),
             Phase::Warmup => (timed("warming up", spent, line.warmup), line.time().saturating_sub(spent)),
-            Phase::Measure => (timed("measuring", spent, line.window), line.window.saturating_sub(spent)),
+            Phase::Measure => match line.window {
+                Some(window) => (timed("measuring", spent, window), window.saturating_sub(spent)),
+                None => (format!("measuring {}", clock(spent)), Duration::ZERO),
+            },
             Phase::Drain => ("draining".to_owned(), Duration::ZERO),
         };
         let left = match self.budget {

@@ -1,4 +1,4 @@
-//! `assay run`: from the command line to a stored and printed result.
+//! A run: from a plan and targets to a stored and printed result. The verb itself is in `run_verb.rs`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
+use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -18,6 +18,7 @@ use assay_record::{
     Event, JournalStep, MemberKind, Repetition, RunEvent, RunHeader, RunSetting, StatedMemory, StepId,
     Warning,
 };
+use assay_report::held::Held;
 use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
@@ -29,53 +30,18 @@ use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
-use crate::foreign::ForeignOrder;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
-use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::rounds::{Rounds, has_rounds};
 use crate::run_targets::run_targets;
-use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
+use crate::signals::{Stage, enter, terminal_is_closed};
 use crate::stored::judged;
 use crate::suites::{is_plan, plan_file};
-use crate::targets::{array_of_run, price_of_run};
 use crate::terminal::{error_options, note, say};
 use crate::truth;
-
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
-    let order = Order {
-        plan: plan(args, &args.plan, imported.as_ref())?,
-        targets: &targets,
-        label: args.label.as_deref(),
-        note: args.note.as_deref(),
-        array: None,
-        stated: args.stated.memory(),
-        too_small: too_small(args.size),
-        setting: RunSetting::default(),
-        turn: None,
-        diagnosis: None,
-    };
-    let store = open_store(&args.store)?;
-    let output = check_paths(args, &targets)?;
-    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
-    let setting = RunSetting {
-        price: price_of_run(args.price.as_ref(), &targets, &store)?,
-        journal: journal_of(args, &targets, &store)?,
-        ..RunSetting::default()
-    };
-    let order = Order { array, setting, ..order };
-    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let telling =
-        Telling { note: args.note.as_deref(), form: args.view.form(), options: args.view.options() };
-    let printed = tell(telling, &done, output.as_ref());
-    if telling.form != Form::Json {
-        offer_diagnosis(args, &done);
-    }
-    done.end(printed)
-}
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
 pub(crate) fn too_small(size: Option<SizeSpec>) -> TooSmall {
@@ -284,8 +250,12 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 
 /// Returns the plan of that name with everything that the command line changes in it.
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
+    resolve(name, &choice(args, imported))
+}
+
+pub(crate) fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) -> Choice<'c> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice = Choice {
+    Choice {
         set: &args.choice.set,
         rate: args.rate,
         only: &args.choice.only,
@@ -296,8 +266,7 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
         until: args.until,
         at_most: args.at_most,
         precondition: args.precondition.as_deref(),
-    };
-    resolve(name, &choice)
+    }
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
@@ -345,11 +314,14 @@ pub(crate) enum StepLength {
 
 /// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
-    let file = match choice.imported {
-        Some(imported) => PlanFile::parse(name, &imported.plan)?,
-        None => plan_file(name)?,
-    };
-    Ok(file.resolve(&overrides(choice)?)?)
+    Ok(file(name, choice)?.resolve(&overrides(choice)?)?)
+}
+
+pub(crate) fn file(name: &str, choice: &Choice<'_>) -> anyhow::Result<PlanFile> {
+    match choice.imported {
+        Some(imported) => Ok(PlanFile::parse(name, &imported.plan)?),
+        None => plan_file(name),
+    }
 }
 
 /// Returns the changes of the command line as a plan takes them.
@@ -495,6 +467,7 @@ fn measure(
 ) -> Measured {
     let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
+    let mut steps_ended = 0;
     let mut take = |event: &Event| {
         let mut collector = collector.borrow_mut();
         collector.add(event);
@@ -503,6 +476,7 @@ fn measure(
         }
         progress.event(event, &collector);
         keeper.append(event);
+        keep_digest(&keeper, header, &collector, (event, &mut steps_ended));
     };
     let mut sink = |event: Event| {
         if matches!(event.what, RunEvent::Ended(_)) && terminal_is_closed() {
@@ -516,15 +490,14 @@ fn measure(
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let enough = enough.clone();
     let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let mut rounds = Rounds::new(&header.plan, &collector);
+    let mut next = || if header.diagnosis.is_some() { chooser.next() } else { rounds.next() };
+    let is_chosen = header.diagnosis.is_some() || has_rounds(&header.plan);
     let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match (has_simulated, header.diagnosis.is_some()) {
-        (true, true) => {
-            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
-        }
-        (false, true) => {
-            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
-        }
+    let result = match (has_simulated, is_chosen) {
+        (true, true) => assay_engine::run_ordered(request, &|r| simulated.open(r), &mut next, &mut sink),
+        (false, true) => assay_engine::run_ordered(request, &assay_target::open, &mut next, &mut sink),
         (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
         (false, false) => assay_engine::run(request, &mut sink),
     };
@@ -535,6 +508,30 @@ fn measure(
     let is_stored = unkept.is_none();
     let failures = failed.into_iter().chain(unkept).map(|error| Failed::new(Exit::Errors, error).into());
     Measured { collector, failures: failures.collect(), is_stored }
+}
+
+/// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a
+/// thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what its
+/// array should do: simulations take CPU time that the next step needs.
+fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (&Event, &mut u32)) {
+    let (event, steps_ended) = at;
+    match event.what {
+        RunEvent::StepEnded(_) => {
+            *steps_ended += 1;
+            if steps_ended.is_power_of_two() {
+                let summary = collector.summary();
+                let findings = assay_analysis::findings(header, &summary);
+                keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, None));
+            }
+        }
+        RunEvent::Ended(_) => {
+            let summary = collector.summary();
+            // An array that is not understood is reported where the result is printed.
+            let (findings, judgement) = judged(header, &summary).unwrap_or_default();
+            keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+        }
+        _ => {}
+    }
 }
 
 /// Whether the step that an interval is of knows what its plan wants to know.
@@ -557,6 +554,8 @@ pub(crate) struct Telling<'t> {
     pub(crate) note: Option<&'t str>,
     pub(crate) form: Form,
     pub(crate) options: TextOptions,
+    /// The run against the baseline of its plan and target.
+    pub(crate) baseline: Option<&'t Held>,
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
@@ -569,6 +568,7 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),
+        baseline: telling.baseline,
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
@@ -597,26 +597,6 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
-}
-
-/// Says which experiments would tell what limits the run, where its own numbers do not.
-fn offer_diagnosis(args: &RunArgs, done: &Done) {
-    if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
-        note!("what limits it is not settled; experiments would tell: {command}");
-    }
-}
-
-/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
-/// suspect.
-fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
-    let [target] = args.targets.as_slice() else { return None };
-    let limits = limits(header, summary)?;
-    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
-    let step = limits.steps.iter().find(is_open)?.step;
-    let test = header.plan.tests.get(step.test as usize)?;
-    // A step of a sweep is named by both.
-    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
-    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
 }
 
 /// Returns the exit code of a run.

@@ -4,14 +4,17 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
-use assay_analysis::RunStatus;
 use assay_analysis::compare::Side;
+use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
-use assay_store::{RunRow, Store, StoreError};
+use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
 
-use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::args::{
+    Findings, Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs,
+};
+use crate::baseline;
 use crate::compare::of_stored;
 use crate::exit::Exit;
 use crate::group::repeats_of;
@@ -19,16 +22,22 @@ use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
 use crate::run_file::is_export;
-use crate::stored::{Stored, status};
+use crate::stored::{Stored, labelled, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.named().is_none() && !store_path(&args.store)?.exists();
-    let all = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
-    let listings: Vec<RunListing<'_>> = chosen(args, &all).map(listing).collect();
+    let slice = RunSlice { limit: args.limit.unwrap_or(usize::MAX), ..RunSlice::ALL };
+    let (page, stored) = if is_first_use {
+        (RunPage::default(), 0)
+    } else {
+        let store = existing_store(&args.store)?;
+        (store.list(&filter(args), slice)?, store.count()?)
+    };
+    let listings: Vec<RunListing<'_>> = page.runs.iter().map(|run| listing(&run.row)).collect();
     let format = match args.form.form() {
-        Form::Text if listings.is_empty() && !all.is_empty() => {
-            note!("none of the {} stored runs matches", all.len());
+        Form::Text if listings.is_empty() && stored > 0 => {
+            note!("none of the {stored} stored runs matches");
             return Ok(Exit::Done);
         }
         Form::Text => Format::Text(text_options().width),
@@ -44,20 +53,19 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The runs that pass every filter, in their order.
-fn chosen<'r>(args: &'r RunsArgs, rows: &'r [RunRow]) -> impl Iterator<Item = &'r RunRow> {
-    let has = |text: &str, part: &Option<String>| {
-        part.as_ref().is_none_or(|part| text.to_lowercase().contains(&part.to_lowercase()))
-    };
-    let since_unix_ms = args.since.map(since_unix_ms);
-    let is_wanted = move |row: &&RunRow| {
-        (args.target.is_none() || row.targets.iter().any(|target| has(target, &args.target)))
-            && has(&row.name, &args.plan)
-            && has(row.label.as_deref().unwrap_or_default(), &args.label)
-            && args.status.is_none_or(|wanted| status_of(wanted) == status(row))
-            && since_unix_ms.is_none_or(|since| row.started_unix_ms >= since)
-    };
-    rows.iter().filter(is_wanted).take(args.limit.unwrap_or(usize::MAX))
+/// Returns the filter that a command line asks for.
+fn filter(args: &RunsArgs) -> RunFilter {
+    RunFilter {
+        text: args.find.clone().unwrap_or_default(),
+        target: args.target.clone(),
+        plan: args.plan.clone(),
+        label: args.label.clone(),
+        host: args.host.clone(),
+        since_unix_ms: args.since.map(since_unix_ms),
+        state: args.status.map(state),
+        severity: args.findings.map(Findings::severity),
+        ..RunFilter::default()
+    }
 }
 
 fn since_unix_ms(since: Since) -> u64 {
@@ -71,13 +79,13 @@ fn since_unix_ms(since: Since) -> u64 {
     }
 }
 
-fn status_of(status: Status) -> RunStatus {
+fn state(status: Status) -> RunState {
     match status {
-        Status::Done => RunStatus::Done,
-        Status::Failed => RunStatus::Failed,
-        Status::Interrupted => RunStatus::Interrupted,
-        Status::Running => RunStatus::Running,
-        Status::Partial => RunStatus::Partial,
+        Status::Done => RunState::Ended(Outcome::Done),
+        Status::Failed => RunState::Ended(Outcome::Failed),
+        Status::Interrupted => RunState::Ended(Outcome::Interrupted),
+        Status::Running => RunState::Running,
+        Status::Partial => RunState::Partial,
     }
 }
 
@@ -102,7 +110,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         say(&repeats.printed(args.view.form(), args.view.options()))?;
         return Ok(Exit::Done);
     }
-    let stored = Stored::named(&args.store, &args.run)?;
+    let stored = baseline::stored(&args.store, &args.run)?;
     if let Some(every) = args.series {
         return show_series(&stored, every, args);
     }
@@ -136,18 +144,10 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         repeats.write(&output, "report")?;
         return Ok(Exit::Done);
     }
-    let stored = Stored::named(&args.store, &args.run)?;
+    let stored = baseline::stored(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
     stored.page().write(&output, "report")?;
     Ok(Exit::Done)
-}
-
-/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
-pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
-    let rows = store.runs()?;
-    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
-    // Repetitions are read in the order in which they were made.
-    Ok(of_label.rev().map(|row| row.run.clone()).collect())
 }
 
 fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {

@@ -36,7 +36,10 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
     let mut runs: Vec<(RunHeader, RunSummary)> = Vec::new();
     let mut exit = Exit::Done;
     for load in loads(args) {
-        note!("{} workers on {} of {} targets", load.workers, load.targets, args.targets.len());
+        let (workers, targets) = (load.workers, args.targets.len());
+        let worker = if workers == 1 { "worker" } else { "workers" };
+        let target = if targets == 1 { "target" } else { "targets" };
+        note!("{workers} {worker} on {} of {targets} {target}", load.targets);
         let targets = &args.targets[..load.targets];
         let order = Order {
             plan: plan(args, load.workers)?,

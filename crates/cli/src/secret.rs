@@ -10,11 +10,11 @@ use assay_target::lun::{Secret, exposed_file, keep_out_of_dumps, needs_prompt};
 use crate::terminal::note;
 
 /// Refuses a command line with a secret in it, before any other part of the program sees it: it would get into
-/// messages,
-/// results and the store. It has been in the list of processes and in the shell's history by then.
+/// messages, results and the store. It has been in the list of processes and in the shell's history by then.
 pub(crate) fn refuse_typed(words: &[String]) -> anyhow::Result<()> {
+    // The value of an option (`--overwrite=…`) or of a key (`--set run=…`), unless the word is an address itself.
     let value = |word: &'_ str| match word.split_once('=') {
-        Some((option, value)) if option.starts_with("--") => value.to_owned(),
+        Some((key, value)) if !key.contains([':', '/', '@', '?']) => value.to_owned(),
         _ => word.to_owned(),
     };
     let Some(word) = words.iter().map(|word| value(word)).find(|word| has_secret(word)) else {

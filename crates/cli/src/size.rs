@@ -7,6 +7,7 @@ use assay_analysis::sizing::{self, LatencyLimit, Measured, MeasuredError, Precis
 use assay_model::array::{Array, to_toml};
 use assay_record::RunHeader;
 use assay_spec::without_secret;
+use assay_store::target_key;
 
 use crate::args::SizeArgs;
 use crate::arrays::array;
@@ -16,7 +17,6 @@ use crate::output::{Kept, Output, OutputKind};
 use crate::render::Rendered as _;
 use crate::run_file;
 use crate::stored::Stored;
-use crate::targets::key;
 use crate::terminal::{note, say};
 
 pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
@@ -74,11 +74,11 @@ fn answer_of(question: &Question, stored: &Stored) -> anyhow::Result<Measured> {
 /// Returns the answer of a run, or of the newest run on a target that has a load curve.
 fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::Result<Measured> {
     let store = existing_store(&args.store)?;
-    let wanted = key(against);
+    let wanted = target_key(against);
     let on_target: Vec<String> = store
         .runs()?
         .into_iter()
-        .filter(|row| !row.is_running && row.targets.iter().any(|target| key(target) == wanted))
+        .filter(|row| !row.is_running && row.targets.iter().any(|target| target_key(target) == wanted))
         .map(|row| row.run)
         .collect();
     if on_target.is_empty() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_record::{Event, RunHeader};
 use assay_report::Meta;
+use assay_report::held::Held;
 use assay_store::{RunRow, Store};
 
 use crate::args::StoreArgs;
@@ -23,6 +24,8 @@ pub(crate) struct Stored {
     pub(crate) summary: RunSummary,
     pub(crate) findings: Vec<Finding>,
     pub(crate) judgement: Option<Judgement>,
+    /// Against the baseline of its plan and target, where that was asked for.
+    pub(crate) baseline: Option<Held>,
 }
 
 /// What is kept with a run beside its events.
@@ -68,7 +71,7 @@ impl Stored {
             note!("warning: run {} is incomplete, its last events could not be stored: {why}", header.run);
         }
         let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label, note, lost, header, summary, findings, judgement })
+        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
     }
 
     pub(crate) fn page(&self) -> Page<'_> {
@@ -77,6 +80,7 @@ impl Stored {
             note: self.note.as_deref(),
             lost: self.lost.as_deref(),
             judgement: self.judgement.as_ref(),
+            baseline: self.baseline.as_ref(),
         };
         Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
     }
@@ -103,4 +107,12 @@ pub(crate) fn judged(
     all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
     all.sort_by_key(|f| std::cmp::Reverse(f.severity));
     Ok((all, judgement))
+}
+
+/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
+pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+    let rows = store.runs()?;
+    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
+    // Repetitions are read in the order in which they were made.
+    Ok(of_label.rev().map(|row| row.run.clone()).collect())
 }

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use assay_record::Price;
 use assay_spec::{Address, without_secret};
-use assay_store::Store;
+use assay_store::{Store, target_key};
 use serde_json::json;
 
 use crate::args::{TargetArgs, TargetVerb};
@@ -25,13 +25,13 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
         TargetVerb::Set { target, array: Some(array), .. } if array == "none" => {
             // Without a store there is nothing to remove, and none is created.
             if let Some(store) = store_if_any(&args.store)? {
-                store.set_target_array(&key(target), None)?;
+                store.set_target_array(&target_key(target), None)?;
             }
             note!("{target} no longer has an array");
         }
         TargetVerb::Set { target, array: Some(array), .. } => {
             let (parsed, text) = array_text(array)?;
-            open_store(&args.store)?.set_target_array(&key(target), Some(&text))?;
+            open_store(&args.store)?.set_target_array(&target_key(target), Some(&text))?;
             note!("{target} is on {}; every run on it now shows expected beside measured", parsed.title);
         }
         TargetVerb::List { form } => {
@@ -71,13 +71,13 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
 fn set_price(args: &TargetArgs, target: &str, price: &str) -> anyhow::Result<()> {
     if price == "none" {
         if let Some(store) = store_if_any(&args.store)? {
-            store.set_target_price(&key(target), None)?;
+            store.set_target_price(&target_key(target), None)?;
         }
         note!("{target} no longer has a price");
         return Ok(());
     }
     let price: Price = price.parse().map_err(anyhow::Error::msg)?;
-    open_store(&args.store)?.set_target_price(&key(target), Some(&price.to_string()))?;
+    open_store(&args.store)?.set_target_price(&target_key(target), Some(&price.to_string()))?;
     note!("{target} costs {price}; every run on it now shows the cost of its rates");
     Ok(())
 }
@@ -93,7 +93,8 @@ pub(crate) fn price_of_run(
     }
     let mut sum: Option<Price> = None;
     for target in targets {
-        let Some(price) = store.target_price(&key(target))?.and_then(|text| text.parse::<Price>().ok())
+        let Some(price) =
+            store.target_price(&target_key(target))?.and_then(|text| text.parse::<Price>().ok())
         else {
             return Ok(None);
         };
@@ -108,17 +109,6 @@ pub(crate) fn price_of_run(
     Ok(sum)
 }
 
-/// Returns the name of a target in the store: paths are absolute, links followed.
-pub(crate) fn key(target: &str) -> String {
-    match target.parse::<Address>() {
-        Ok(Address::Path(path)) => {
-            let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
-            absolute.unwrap_or(path).display().to_string()
-        }
-        _ => target.to_owned(),
-    }
-}
-
 /// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one.
 pub(crate) fn array_of_run(
     given: Option<&str>,
@@ -129,7 +119,7 @@ pub(crate) fn array_of_run(
         return Ok(Some(array_text(name)?.1));
     }
     for target in targets {
-        if let Some(text) = store.target_array(&key(target))? {
+        if let Some(text) = store.target_array(&target_key(target))? {
             return Ok(Some(text));
         }
         if let Ok(Address::Sim { array }) = target.parse() {

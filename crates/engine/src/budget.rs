@@ -1,10 +1,10 @@
-//! How many I/Os and bytes a worker may still issue.
+//! Limits on the number of I/Os and bytes that a worker may still issue.
 
-/// What may still be issued, and what should have been.
+/// The remaining limits, and the number of I/Os that were due.
 pub(crate) struct Budget {
     pub(crate) ops_left: u64,
     pub(crate) bytes_left: u64,
-    /// I/Os that were due, where the load has a rate.
+    /// Number of I/Os that were due, if the load has a rate.
     pub(crate) due: u64,
 }
 

@@ -2,20 +2,20 @@
 
 use std::time::Instant;
 
-/// Reads nanoseconds since the run's epoch; monotonic, about 25 ns a read with the TSC as clock source.
+/// Reads nanoseconds since the run's epoch; monotonic, about 25 ns per read with the TSC as clock source.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     epoch: Instant,
 }
 
 impl Clock {
-    /// A clock whose zero is now.
+    /// Returns a clock whose epoch is now.
     #[must_use]
     pub fn start() -> Self {
         Self { epoch: Instant::now() }
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the time since the epoch, ns.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {
@@ -23,7 +23,7 @@ impl Clock {
         elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
     }
 
-    /// When the clock was zero.
+    /// Returns the epoch.
     #[must_use]
     pub fn epoch(&self) -> Instant {
         self.epoch

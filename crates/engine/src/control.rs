@@ -1,5 +1,5 @@
-//! What a run's threads share: when to start, when to stop, how many I/Os failed. Atomics; a lock only for those that
-//! sleep at a gate.
+//! State shared by the threads of a run: start, stop, number of failed I/Os. Atomics; a lock is used only by threads
+//! that sleep at a gate.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,26 +7,27 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// Asks a run to stop: no new I/O, those in flight end, what is measured is kept.
+/// Requests the stop of a run: no new I/O is issued, I/Os in flight complete, and the results so far are kept.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignal {
     is_set: Arc<AtomicBool>,
 }
 
 impl StopSignal {
-    /// Asks. May be called from any thread, any number of times.
+    /// Requests the stop. May be called from any thread, any number of times.
     pub fn stop(&self) {
         self.is_set.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if somebody asked.
+    /// Returns true if a stop was requested.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Relaxed)
     }
 }
 
-/// Ends the measured window of a step: whoever listens to the events knows enough. The next step begins without it.
+/// Ends the measured window of a step because its results are known well enough. It does not carry over to the next
+/// step.
 #[derive(Debug, Clone, Default)]
 pub struct EnoughSignal {
     is_set: Arc<AtomicBool>,
@@ -38,7 +39,7 @@ impl EnoughSignal {
         self.is_set.store(true, Ordering::Relaxed);
     }
 
-    /// Takes it back, for the next step.
+    /// Clears the signal for the next step.
     pub(crate) fn clear(&self) {
         self.is_set.store(false, Ordering::Relaxed);
     }
@@ -48,7 +49,7 @@ impl EnoughSignal {
     }
 }
 
-/// How long the oldest I/O of a worker waits, as the worker saw it last.
+/// Age of a worker's oldest I/O, as last reported by the worker.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     /// Age of the oldest I/O in flight, ms.
@@ -63,27 +64,27 @@ impl Pulse {
         self.oldest_ms.store(oldest_ms, Ordering::Relaxed);
     }
 
-    /// Age of the oldest I/O in flight, ms, and how many there are.
+    /// Returns the age of the oldest I/O in flight, ms, and the number of I/Os in flight.
     pub(crate) fn read(&self) -> (u32, u32) {
         (self.oldest_ms.load(Ordering::Relaxed), self.in_flight.load(Ordering::Relaxed))
     }
 }
 
-/// What ends a run, and what ends the window of a step.
+/// Signals that end a run, and the window of a step.
 pub(crate) type Signals = (StopSignal, EnoughSignal);
 
-/// What the workers of one step share.
+/// State shared by the workers of one step.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
     pub(crate) stop: StopSignal,
     enough: EnoughSignal,
-    /// Passed when every worker is ready: the load begins.
+    /// Opens when every worker is ready: the load begins.
     pub(crate) start: Gate,
-    /// Passed when every worker's warm-up has ended: counting begins.
+    /// Opens when every worker's warm-up has ended: counting begins.
     pub(crate) measure: Gate,
-    /// Set when a step cannot go on: too many errors, a lost target.
+    /// Set if a step cannot continue: too many errors, or a lost target.
     is_aborted: AtomicBool,
-    /// One for each worker, in the order in which they are started.
+    /// One for each worker, in starting order.
     pub(crate) pulses: Vec<Pulse>,
     errors: AtomicU64,
     error_limit: u64,
@@ -95,7 +96,7 @@ impl Control {
             clock,
             stop,
             enough,
-            // The coordinator arrives too, when every worker could open its target.
+            // The coordinator arrives too, once every worker has opened its target.
             start: Gate::new(workers + 1),
             measure: Gate::new(workers),
             is_aborted: AtomicBool::new(false),
@@ -133,10 +134,10 @@ impl Control {
     }
 }
 
-/// A worker's place at both gates: whatever becomes of the worker, the others do not wait for it.
+/// A worker's obligation to arrive at both gates: the others never wait for a worker that has ended.
 ///
-/// Dropped before it passed, it arrives by itself; dropped by a panic, it also aborts the step, so that the others do
-/// not measure for a result that cannot be.
+/// A ticket dropped before it passed arrives by itself; dropped by a panic, it also aborts the step, so that the others
+/// do not measure for a result that cannot exist.
 pub(crate) struct Ticket<'c> {
     control: &'c Control,
     is_started: bool,
@@ -148,13 +149,13 @@ impl<'c> Ticket<'c> {
         Self { control, is_started: false, is_measuring: false }
     }
 
-    /// Waits for all others to be ready: the common time.
+    /// Waits until all workers are ready. Returns the common time.
     pub(crate) fn start(&mut self) -> u64 {
         self.is_started = true;
         self.control.start.pass(self.control.clock)
     }
 
-    /// Waits for the warm-up of all others: the common time.
+    /// Waits until all workers have warmed up. Returns the common time.
     pub(crate) fn measure(&mut self) -> u64 {
         self.is_measuring = true;
         self.control.measure.pass(self.control.clock)
@@ -171,22 +172,23 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// How long after the last arrival a gate opens, ns: time for the others to notice, so that all start together.
+/// Delay between the last arrival and the opening of a gate, ns: time for the others to notice, so that all start
+/// together.
 const GATE_LEAD_NS: u64 = 200_000;
-/// The same for each of them, ns: a CPU wakes many threads one after another.
+/// Additional delay per worker, ns: a CPU wakes many threads one after another.
 const GATE_LEAD_OF_EACH_NS: u64 = 20_000;
-/// How long one that arrived looks for the others before it sleeps, ns: they are usually a moment behind.
+/// Time for which a worker polls a gate before it sleeps, ns: the others are usually close behind.
 const GATE_LOOK_NS: u64 = 2_000_000;
-/// A sleep may end so much late, ns: the last of a wait is spent awake.
+/// Largest lateness of a sleep, ns: the last part of a wait is polled.
 const SLEEP_SLACK_NS: u64 = 100_000;
 
-/// All workers pass at the same time, or not at all.
+/// A gate that all workers pass at the same time, or not at all.
 pub(crate) struct Gate {
     missing: AtomicU32,
     lead_ns: u64,
     /// 0 while closed.
     opens_ns: AtomicU64,
-    /// Those that sleep until it has a time to open; a thousand that looked again and again would starve the last.
+    /// Held by threads that sleep until the opening time is set; a thousand polling threads would starve the last one.
     asleep: Mutex<()>,
     wake: Condvar,
 }
@@ -202,17 +204,17 @@ impl Gate {
         }
     }
 
-    /// Arrives without waiting: for a worker that has nothing more to do.
+    /// Arrives without waiting, for a worker that has nothing more to do.
     pub(crate) fn arrive(&self, clock: Clock) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.opens_ns.store(clock.now_ns() + self.lead_ns, Ordering::Release);
-            // Whoever saw the gate closed under the lock sleeps by now, and hears this.
+            // A thread that saw the gate closed under the lock is asleep by now, and is woken.
             drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
         }
     }
 
-    /// Arrives, waits for all others, and passes with them: the common time.
+    /// Arrives, waits for all others, and passes with them. Returns the common time.
     pub(crate) fn pass(&self, clock: Clock) -> u64 {
         self.arrive(clock);
         let arrived_ns = clock.now_ns();
@@ -240,7 +242,7 @@ impl Gate {
         }
     }
 
-    /// When the gate opened; `None` while it is closed.
+    /// Returns the time at which the gate opened; `None` while it is closed.
     pub(crate) fn opened_ns(&self) -> Option<u64> {
         Some(self.opens_ns.load(Ordering::Acquire)).filter(|ns| *ns != 0)
     }
@@ -251,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_pass_a_gate_at_one_time_after_the_last_has_arrived() {
+    fn all_pass_a_gate_together_after_the_last_arrival() {
         let (clock, gate) = (Clock::start(), Gate::new(4));
         let passed: Vec<u64> = std::thread::scope(|scope| {
             let late = scope.spawn(|| {
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_worker_that_is_gone() {
+    fn no_worker_waits_for_one_that_has_ended() {
         let control = Control::new(Clock::start(), Signals::default(), 3, 0);
         control.start.arrive(control.clock);
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The way out of a run: events, stamped with their time, to whoever listens; and why there are none any more.
+//! The output of a run: events with their time, passed to a sink; and the reasons why they may stop.
 
 use assay_host::Sampler;
 use assay_record::{Event, Gap, Phase, RunEvent, StepId};
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::clock::Clock;
 
-/// Listens to a run's events; an error (results that cannot be stored, say) ends the run.
+/// Receives the events of a run; an error (for example, results that cannot be stored) ends the run.
 pub type Sink<'s> = dyn FnMut(Event) -> Result<(), String> + 's;
 
 /// Why a run ended without its results.
@@ -16,36 +16,36 @@ pub enum RunError {
     /// A target could not be opened.
     #[error("{source}")]
     Open {
-        /// Why.
+        /// Cause.
         #[source]
         source: OpenError,
     },
-    /// Whoever listens could not go on.
+    /// The sink failed.
     #[error("cannot store the results: {0}")]
     Sink(String),
-    /// A bug: a worker's thread ended before its time.
+    /// A bug: a worker thread panicked.
     #[error(
         "worker {worker} of {job} broke down: {says}; what was measured before is kept. This is a fault of Assay: \
          please report it with these words"
     )]
     WorkerPanicked {
-        /// Of the job, from 1.
+        /// Number of the worker in its job, from 1.
         worker: u32,
-        /// The job, as the plan calls it.
+        /// Name of the job in the plan.
         job: String,
-        /// The words of the panic.
+        /// Message of the panic.
         says: String,
     },
 }
 
 impl RunError {
-    /// Returns true if the run ends here although its results can still be kept.
+    /// Returns true if the run ends here although its results can still be stored.
     pub(crate) fn leaves_a_record(&self) -> bool {
         !matches!(self, Self::Sink(_))
     }
 }
 
-/// Stamps events with their time and hands them on.
+/// Adds the time to events and passes them on.
 pub(crate) struct Emitter<'e> {
     clock: Clock,
     sink: &'e mut Sink<'e>,
@@ -65,7 +65,7 @@ impl<'e> Emitter<'e> {
         (self.sink)(Event { at_ns: self.clock.now_ns(), what }).map_err(RunError::Sink)
     }
 
-    /// Returns the times since the last call in which nothing ran.
+    /// Returns the gaps since the last call.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         self.sampler.gaps()
     }

@@ -1,4 +1,4 @@
-//! What writes write.
+//! The data of writes.
 
 use std::sync::Arc;
 
@@ -6,24 +6,25 @@ use assay_spec::Data;
 
 use crate::rng::{BulkRng, Rng};
 
-/// Units in which reducible data is made, bytes: the block size most storage compresses and deduplicates by.
+/// Unit of reducible data, bytes: the block size by which most storage compresses and deduplicates.
 const UNIT_BYTES: usize = 4096;
-/// How many earlier unique units a duplicate is drawn from.
+/// Number of earlier unique units from which a duplicate is drawn.
 const DEDUPE_POOL: usize = 64;
-/// Unique data is made from this many random bytes: they fit the cache of a core, and a random window of them under a
+/// Size of the random pool for unique data, bytes: it fits the cache of a core, and a random window of it under a
 /// random 64-bit mask takes 0.1 µs for 4 KiB, where fresh random bytes take 0.5 µs.
 const UNIQUE_POOL_BYTES: usize = 4 << 20;
-/// Windows begin at multiples of this, so that copying is aligned.
+/// Alignment of windows, bytes, so that copies are aligned.
 const WINDOW_GRAIN: usize = 64;
-/// Iometer's full random data is a window into this many random bytes.
+/// Size of the random pool for Iometer's full random data, bytes.
 const IOMETER_POOL_BYTES: usize = 16 << 20;
 
-/// Random bytes that all workers of a job take their windows from; none where a job needs none.
+/// Random bytes from which all workers of a job take their windows; empty if the job needs none.
 #[derive(Clone, Default)]
 pub(crate) struct Pool(Arc<[u8]>);
 
 impl Pool {
-    /// For writes of up to `size_max` bytes: 4 or 16 MiB for each job with such data, however many its workers.
+    /// Returns a pool for writes of up to `size_max` bytes: 4 or 16 MiB per job with such data, however many workers it
+    /// has.
     pub(crate) fn new(data: Data, size_max: usize, seed: u64) -> Self {
         let bytes = match data {
             Data::Unique => UNIQUE_POOL_BYTES + size_max,
@@ -40,11 +41,11 @@ fn random_bytes(count: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Makes the data of one worker's writes.
+/// Generates the data of one worker's writes.
 pub(crate) enum Filler {
-    /// A random window into a pool under a random mask: no block repeats, nothing in one resembles another.
+    /// A random window into a pool under a random mask: no block repeats, and blocks have nothing in common.
     Unique { pool: Pool, rng: Rng },
-    /// Random bytes with a share that compresses and a share that repeats.
+    /// Random bytes of which one share compresses and one share repeats.
     Reducible(Reducible),
     /// One random byte, repeated.
     Repeating(Rng),
@@ -56,9 +57,9 @@ pub(crate) enum Filler {
 
 /// Data that compresses by `compress` and deduplicates by `dedupe`.
 pub(crate) struct Reducible {
-    /// Leading bytes of each unit that are random; the rest is zero.
+    /// Number of leading random bytes in each unit; the rest is zero.
     random_bytes: usize,
-    /// Of 2^32 units this many are new.
+    /// Number of new units out of 2^32.
     unique_limit: u64,
 
     rng: Rng,
@@ -66,7 +67,7 @@ pub(crate) struct Reducible {
 }
 
 impl Filler {
-    /// For writes of up to `size_max` bytes; `pool` is that of the job.
+    /// Returns a filler for writes of up to `size_max` bytes; `pool` is that of the job.
     pub(crate) fn new(data: Data, pool: &Pool, size_max: usize, seed: u64) -> Self {
         match data {
             Data::Unique => Self::Unique { pool: pool.clone(), rng: Rng::new(seed) },
@@ -95,13 +96,13 @@ impl Filler {
     }
 }
 
-/// Returns where a random window of `length` bytes begins, a multiple of `grain`.
+/// Returns the start of a random window of `length` bytes, a multiple of `grain`.
 fn window(rng: &mut Rng, pool: usize, length: usize, grain: usize) -> usize {
     let windows = (pool - length) / grain + 1;
     usize::try_from(rng.below(windows as u64)).expect("below the pool's length") * grain
 }
 
-/// Copies as many bytes as `to` has, each eight of them under `mask`.
+/// Fills `to` from `from`, each eight bytes under `mask`.
 fn copy_masked(to: &mut [u8], from: &[u8], mask: u64) {
     let (eights, rest) = to.as_chunks_mut::<8>();
     let done = eights.len() * 8;
@@ -132,7 +133,7 @@ impl Reducible {
         unit[random..].fill(0);
     }
 
-    /// The seed of the next unit: a new one, or one of those used lately.
+    /// Returns the seed of the next unit: a new one, or a recently used one.
     fn content(&mut self) -> u64 {
         let fresh = self.rng.next();
         if self.recent.is_empty() || (self.rng.next() >> 32) < self.unique_limit {
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn iometers_patterns_are_what_they_are_known_for() {
+    fn iometers_patterns_match_their_description() {
         let repeating = written(Data::IometerRepeating, 4096, 50);
         assert!(repeating.iter().all(|b| b.iter().all(|x| x == &b[0])) && distinct(&repeating) > 20);
         assert_eq!(distinct(&written(Data::IometerPseudoRandom, 4096, 50)), 1);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn reducible_data_has_the_ratios_asked_for() {
+    fn reducible_data_has_the_requested_ratios() {
         let blocks = written(Data::Reducible { compress: 2.0, dedupe: 4.0 }, 4096, 8000);
         let zeros = blocks.iter().flatten().filter(|b| **b == 0).count() as f64 / (8000.0 * 4096.0);
         assert!((zeros - 0.502).abs() < 0.01, "{zeros}");

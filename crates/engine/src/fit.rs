@@ -1,4 +1,4 @@
-//! Whether a step can run on the targets at hand: sizes against blocks, slices against spans, buffers against memory.
+//! Checks that a step can run on the targets: sizes against blocks, slices against spans, buffers against memory.
 
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Job, Semantics, Step};
@@ -9,40 +9,40 @@ use crate::planner::{least_span, usable};
 use crate::prefilled::{size_max, spare_buffers};
 use crate::tally::Tally;
 
-/// Whether a step can run.
+/// Result of the check.
 pub(crate) enum Fit {
-    /// It can.
+    /// The step can run.
     Fits,
-    /// It cannot; the sentence says why and what would do.
+    /// The step cannot run; the sentence states the reason and the remedy.
     Misfit(String),
 }
 
-/// What a job's targets are, as far as fitting is concerned.
+/// Properties of a job's targets that matter here.
 pub(crate) struct JobTargets {
     /// Usable bytes of each member.
     pub(crate) spans: Vec<u64>,
     /// Smallest I/O, bytes.
     pub(crate) block_bytes: u32,
-    /// What sets the smallest I/O.
+    /// Origin of the smallest I/O.
     pub(crate) blocks: Blocks,
     /// Largest I/O, bytes.
     pub(crate) transfer_bytes_max: u64,
-    /// Names, for the message.
+    /// Names for messages.
     pub(crate) name: String,
-    /// Most I/Os in flight of one worker.
+    /// Largest number of I/Os in flight per worker.
     pub(crate) depth_max: u32,
     /// Memory that I/O buffers may take, bytes.
     pub(crate) memory_bytes: u64,
-    /// Why it cannot be flushed between writes, if it cannot.
+    /// Reason why it cannot be flushed between writes, if any.
     pub(crate) flush_refusal: Option<&'static str>,
-    /// Why its blocks cannot be trimmed, if they cannot.
+    /// Reason why its blocks cannot be trimmed, if any.
     pub(crate) trim_refusal: Option<&'static str>,
 }
 
-/// What sets the smallest I/O of a target.
+/// Origin of the smallest I/O of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocks {
-    /// Direct I/O to a file or device, which the page cache can replace.
+    /// Direct I/O to a file or device; I/O through the page cache avoids it.
     OfDirectIo,
     /// The target itself.
     OfDevice,
@@ -63,7 +63,7 @@ fn job_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<Str
         .or_else(|| depth_misfit(job, semantics, place))
 }
 
-/// Only psync has such a limit: a thread for each I/O in flight.
+/// Checks the depth. Only psync limits it, with a thread for each I/O in flight.
 fn depth_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let depth = depth(semantics, job, place.spans.len());
     (depth > place.depth_max).then(|| {
@@ -78,7 +78,7 @@ fn depth_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
 fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let block = u64::from(place.block_bytes);
     for access in &job.mix {
-        // Iometer rounds offsets up by itself; sizes it cannot help.
+        // Iometer rounds up offsets itself, but not sizes.
         let align = if semantics == Semantics::Assay { access.align } else { Bytes(block) };
         for (what, bytes) in [("size", access.size), ("align", align), ("reply", access.reply)] {
             if !bytes.0.is_multiple_of(block) {
@@ -112,22 +112,28 @@ fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     })
 }
 
-/// What the kind of target cannot do at all.
+/// Returns a sentence about what this kind of target does not support.
 fn ability_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     let flush = place.flush_refusal.filter(|_| job.flush.is_some()).map(|why| ("flush", why));
     let trim = place.trim_refusal.filter(|_| job.mix.iter().any(Access::trims)).map(|why| ("trim", why));
     flush.or(trim).map(|(what, why)| format!("{} cannot {what} between reads and writes: {why}", place.name))
 }
 
-/// A window, or zones of given sizes, that reach beyond the end.
+/// Returns the window of a job, for messages.
+fn window(job: &Job) -> String {
+    job.span.map_or_else(|| job.window.to_string(), |span| format!("the first {span}"))
+}
+
+/// Returns a sentence about a window, or zones of given sizes, beyond the end of a target.
 fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     let used = job.window.of(smallest);
-    if used.end > smallest {
+    let end = job.span.map_or(used.end, |span| span.0);
+    if end > smallest {
         return Some(format!(
             "the window ({}) ends at {} of {}, which has {}; use a larger --size or a smaller `window`",
-            job.window,
-            Bytes(used.end),
+            window(job),
+            Bytes(end),
             place.name,
             Bytes(smallest)
         ));
@@ -145,15 +151,16 @@ fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
 fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let least = least_span(job, semantics, place.block_bytes);
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
-    let used = usable(job, semantics, place.block_bytes, smallest);
-    if smallest >= least && used < least {
+    let of_window = job.span.map_or(smallest, |span| span.0.min(smallest));
+    let used = usable(job, semantics, place.block_bytes, of_window);
+    if (smallest >= least || job.span.is_some()) && used < least {
         return Some(format!(
             "{} with I/Os of up to {} {} at least {}; the window ({}) of {} leaves {}; use a larger `window`",
             if job.workers == 1 { "one worker".to_owned() } else { format!("{} workers", job.workers) },
             job.size_max(),
             if job.workers == 1 { "needs" } else { "need" },
             Bytes(least),
-            job.window,
+            window(job),
             place.name,
             Bytes(used)
         ));
@@ -171,7 +178,7 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<St
     })
 }
 
-/// The jobs of a step run side by side, so their buffers and counters are there at the same time.
+/// Checks the memory. The jobs of a step run at the same time, so their buffers and counters exist together.
 fn memory_misfit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Option<String> {
     let (mut slots, mut buffers, mut lines, mut counters) = (0, 0, 0, 0);
     for (job, place) in step.jobs.iter().zip(places) {
@@ -237,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_not_refused() {
+    fn a_step_that_fits_is_not_refused() {
         assert_eq!(misfit("access = [{ size = 4096 }]\nworkers = 4", 4096, 4 * 4096), None);
     }
 
@@ -250,7 +257,7 @@ mod tests {
             beyond.unwrap().starts_with("the window (1MiB from 1MiB) ends at 2MiB of t.dat, which has 1MiB")
         );
         let narrow = misfit(&format!("{line}\nworkers = 4\nwindow = {{ size = \"8KiB\" }}"), 512, 1 << 20);
-        assert!(narrow.unwrap().contains("the window (8KiB from 0B) of t.dat leaves 8KiB"));
+        assert!(narrow.unwrap().contains("the window (the first 8KiB) of t.dat leaves 8KiB"));
         assert_eq!(misfit(&format!("{line}\nwindow = {{ offset = \"50%\" }}"), 512, 1 << 20), None);
         let zoned =
             "access = [{ size = 4096, distribution = { zones = [{ share = 100, size = \"2MiB\" }] } }]";
@@ -264,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_say_what_would_do() {
+    fn misfits_name_a_remedy() {
         let small = misfit("access = [{ size = 512 }]", 4096, 1 << 20).unwrap();
         assert_eq!(
             small,

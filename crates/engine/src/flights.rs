@@ -1,20 +1,20 @@
-//! The slots of a worker: which are free, what is in flight in the others, and when a member has to be reopened.
+//! The slots of a worker: which are free, which I/Os are in flight in the others, and when a member has to be reopened.
 //!
-//! A slot has a tag and a buffer. Under Iometer semantics a slot belongs to one member for ever (its depth is per
-//! member) and freed slots queue up; under Assay semantics members take turns. With `reconnect_every` N a member is
-//! closed to new I/Os when N were started on it, and reopened when the last of them has ended.
+//! A slot has a tag and a buffer. Under Iometer semantics a slot always belongs to one member (the depth is per member)
+//! and freed slots queue up; under Assay semantics members take turns. With `reconnect_every` N a member accepts no new
+//! I/Os once N were started on it, and is reopened when the last of them has completed.
 
 use std::collections::VecDeque;
 
 use assay_spec::{Job, Semantics};
 use assay_target::{IoBuf, OpKind};
 
-/// Whether an I/O is one the mix asks for, or the answer that follows it.
+/// Whether an I/O belongs to the mix, or is the reply to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Request,
     Reply,
-    /// Between writes; no part of the mix.
+    /// A flush between writes; not part of the mix.
     Flush,
 }
 
@@ -25,23 +25,23 @@ pub(crate) enum Counting {
     On,
 }
 
-/// What is known of an I/O in flight.
+/// An I/O in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) issued_ns: u64,
-    /// When it was due; equal to `issued_ns` in a closed loop.
+    /// Time at which it was due, ns; equal to `issued_ns` in a closed loop.
     pub(crate) intended_ns: u64,
     pub(crate) offset_bytes: u64,
     pub(crate) size_bytes: u32,
-    /// Index of the line in the mix.
+    /// Index of the access line in the mix.
     pub(crate) access: u32,
     pub(crate) member: u32,
     pub(crate) kind: OpKind,
-    /// Of the time when it was started.
+    /// Whether it was started in the measured window.
     pub(crate) counting: Counting,
     pub(crate) role: Role,
     is_active: bool,
-    /// Under Iometer semantics: the slot waits for its turn, and then sends the reply to what landed in it.
+    /// Under Iometer semantics: the slot waits for its turn and then sends the reply to its last I/O.
     owes_reply: bool,
 }
 
@@ -64,7 +64,7 @@ const GROUNDED: Flight = Flight {
 struct Connection {
     started: u32,
     in_flight: u32,
-    /// Replies that have still to be issued: an I/O is not over before its reply is.
+    /// Number of replies still to be issued: an I/O ends with its reply.
     owed: u32,
     is_closing: bool,
 }
@@ -72,7 +72,7 @@ struct Connection {
 /// Whether slots belong to members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// Slot i belongs to member i modulo members.
+    /// Slot i belongs to member i modulo the number of members.
     PerMember,
     /// Any slot serves any member; members take turns.
     Shared,
@@ -80,7 +80,7 @@ pub(crate) enum Binding {
 
 pub(crate) struct Flights {
     binding: Binding,
-    /// `u32::MAX`: never.
+    /// `u32::MAX` for never.
     reconnect_every: u32,
 
     flights: Vec<Flight>,
@@ -123,12 +123,12 @@ impl Flights {
         self.in_flight
     }
 
-    /// How many I/Os that were started before counting began are still in flight.
+    /// Returns the number of I/Os in flight that were started before counting began.
     pub(crate) fn uncounted_in_flight(&self) -> u32 {
         self.counting_off_in_flight
     }
 
-    /// Returns when the oldest I/O in flight was issued, ns; `None` where nothing is in flight.
+    /// Returns the time at which the oldest I/O in flight was issued, ns; `None` if nothing is in flight.
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
         self.flights.iter().filter(|flight| flight.is_active).map(|flight| flight.issued_ns).min()
     }
@@ -137,7 +137,7 @@ impl Flights {
         !self.free.is_empty()
     }
 
-    /// Takes a free slot whose member is open: its tag and the member.
+    /// Takes a free slot of an open member; returns its tag and the member.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u32, u32)> {
         let members = u32::try_from(self.connections.len()).expect("members are few");
@@ -166,7 +166,7 @@ impl Flights {
         }
     }
 
-    /// Gives back a slot that was taken and not used.
+    /// Frees a slot that was taken and not used.
     pub(crate) fn put_back(&mut self, tag: u32, buf: IoBuf) {
         self.buffers[tag as usize] = Some(buf);
         self.free.push_front(tag);
@@ -177,7 +177,7 @@ impl Flights {
         self.buffers[tag as usize].take().expect("a free slot holds its buffer")
     }
 
-    /// An I/O takes off in a taken slot; its issue time follows by [`Flights::issued`].
+    /// Starts an I/O in a taken slot; [`Flights::issued`] adds its issue time.
     #[inline]
     pub(crate) fn begin(&mut self, tag: u32, flight: Flight) {
         let connection = &mut self.connections[flight.member as usize];
@@ -195,7 +195,7 @@ impl Flights {
         self.flights[tag as usize] = Flight { is_active: true, ..flight };
     }
 
-    /// Notes when an I/O was issued, and that it was due then unless it has a time of its own.
+    /// Records when an I/O was issued, which is also its due time unless it has its own.
     #[inline]
     pub(crate) fn issued(&mut self, tag: u32, now_ns: u64) {
         let flight = &mut self.flights[tag as usize];
@@ -205,7 +205,7 @@ impl Flights {
         }
     }
 
-    /// An I/O has landed: what it was. The slot stays taken until [`Flights::release`].
+    /// Ends an I/O and returns it. The slot stays occupied until [`Flights::release`].
     #[inline]
     pub(crate) fn end(&mut self, tag: u32, buf: IoBuf) -> Flight {
         let flight = &mut self.flights[tag as usize];
@@ -222,19 +222,19 @@ impl Flights {
         self.free.push_back(tag);
     }
 
-    /// The I/O that landed in a slot is to be followed by a reply, which keeps the slot.
+    /// Records that the completed I/O in a slot is to be followed by a reply, which keeps the slot.
     pub(crate) fn owe(&mut self, tag: u32) {
         self.connections[self.flights[tag as usize].member as usize].owed += 1;
     }
 
-    /// The reply that was owed will not be issued any more: the slot is free.
+    /// Frees a slot whose pending reply will not be issued any more.
     pub(crate) fn forgive(&mut self, tag: u32) {
         self.connections[self.flights[tag as usize].member as usize].owed -= 1;
         self.release(tag);
     }
 
-    /// The I/O that landed in a slot is to be followed by a reply when the turn of the slot comes, as Iometer has it. A
-    /// member that is closing sends it after it was reopened.
+    /// Records that the completed I/O in a slot is to be followed by a reply when the turn of the slot comes, as in
+    /// Iometer. A closing member sends it after it was reopened.
     pub(crate) fn queue_reply(&mut self, tag: u32) {
         self.flights[tag as usize].owes_reply = true;
         self.replies_queued += 1;
@@ -246,7 +246,7 @@ impl Flights {
         self.replies_queued > 0
     }
 
-    /// Takes the slot whose turn it is, if that is to send a reply and its member is open.
+    /// Takes the slot whose turn it is, if it has to send a reply and its member is open.
     pub(crate) fn take_reply(&mut self) -> Option<u32> {
         while let Some(tag) = self.free.front().copied() {
             let member = tag as usize % self.connections.len();
@@ -260,7 +260,8 @@ impl Flights {
         None
     }
 
-    /// Takes the first slot that is to send a reply and whose member is open: while no requests may be issued.
+    /// Takes the first slot that has to send a reply and whose member is open, for times in which no requests may be
+    /// issued.
     pub(crate) fn take_any_reply(&mut self) -> Option<u32> {
         let members = self.connections.len();
         let is_ready = |tag: &u32| {
@@ -279,13 +280,13 @@ impl Flights {
         tag
     }
 
-    /// The replies that slots wait to send will not be issued any more.
+    /// Drops the queued replies, which will not be issued any more.
     pub(crate) fn forgive_queued(&mut self) {
         self.flights.iter_mut().for_each(|flight| flight.owes_reply = false);
         self.replies_queued = 0;
     }
 
-    /// Gives back the buffer of a slot that stays taken.
+    /// Stores the buffer of a slot that stays occupied.
     pub(crate) fn keep(&mut self, tag: u32, buf: IoBuf) {
         self.buffers[tag as usize] = Some(buf);
     }
@@ -294,14 +295,14 @@ impl Flights {
         self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
     }
 
-    /// Returns true if `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
+    /// Returns true if `member` has to be reopened now: it is closing, and nothing is in flight or pending on it.
     #[inline]
     pub(crate) fn wants_reopen(&self, member: u32) -> bool {
         let connection = self.connections[member as usize];
         connection.is_closing && connection.in_flight == 0 && connection.owed == 0
     }
 
-    /// `member` was reopened: its parked slots are free again, in their order.
+    /// Frees the parked slots of `member`, in their order, after it was reopened.
     pub(crate) fn reopened(&mut self, member: u32) {
         self.connections[member as usize] = Connection::default();
         for _ in 0..self.parked.len() {
@@ -311,7 +312,7 @@ impl Flights {
         }
     }
 
-    /// Returns what landed last in a slot that is still taken.
+    /// Returns the last completed I/O of a slot that is still occupied.
     pub(crate) fn landed(&self, tag: u32) -> Flight {
         self.flights[tag as usize]
     }
@@ -330,7 +331,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// Returns what is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
+    /// Returns an I/O before it is issued. `intended_ns` is 0 if it is due whenever it is issued.
     pub(crate) fn new(
         draw: &crate::planner::Draw,
         member: u32,
@@ -352,7 +353,7 @@ impl Flight {
     }
 }
 
-/// Slots of one worker: its outstanding I/Os, for each member under Iometer semantics.
+/// Returns the number of slots of one worker: its outstanding I/Os, per member under Iometer semantics.
 pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
     let members = u32::try_from(members).expect("members are few");
     match semantics {
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_drained_and_reopened_after_so_many_ios() {
+    fn a_member_is_drained_and_reopened_after_its_number_of_ios() {
         let mut one = flights(2, 1, Binding::PerMember, Some(3));
         assert_eq!((fly(&mut one), fly(&mut one), fly(&mut one)), (Some((0, 0)), Some((1, 0)), None));
         land(&mut one, 0);
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closing_member_does_not_hold_up_the_other() {
+    fn a_closing_member_does_not_delay_the_other() {
         for binding in [Binding::PerMember, Binding::Shared] {
             let mut two = flights(4, 2, binding, Some(2));
             let first: Vec<_> = (0..4).map(|_| fly(&mut two).unwrap()).collect();

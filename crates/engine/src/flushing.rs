@@ -1,4 +1,4 @@
-//! Flushes between the writes of a worker: when one is due, and how long they took.
+//! Flushes between the writes of a worker: when one is due, and their duration.
 
 use assay_record::OpStats;
 use assay_spec::Job;
@@ -15,7 +15,8 @@ pub(crate) struct Flushing {
 
     /// Writes since the last flush, by member.
     written: Vec<u32>,
-    /// Those of the measured window; `None` where the job never flushes. Boxed: the room is made before the run.
+    /// Statistics of the measured window; `None` if the job never flushes. Boxed, so that memory is allocated before
+    /// the run.
     stats: Option<Box<OpStats>>,
 }
 
@@ -35,7 +36,7 @@ impl Flushing {
         self.written[member as usize] >= self.every
     }
 
-    /// Notes an operation that was submitted.
+    /// Records a submitted operation.
     #[inline]
     pub(crate) fn submitted(&mut self, member: u32, kind: OpKind) {
         match kind {
@@ -45,12 +46,12 @@ impl Flushing {
         }
     }
 
-    /// Returns the flush itself.
+    /// Returns a flush.
     pub(crate) fn draw(&self) -> Draw {
         Draw { access: 0, kind: self.kind, size_bytes: 0, offset_bytes: 0 }
     }
 
-    /// Counts a flush that has ended. Never allocates.
+    /// Counts a completed flush. Never allocates.
     pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
         let service_ns = now_ns.saturating_sub(flight.issued_ns);
         if let Some(stats) = &mut self.stats {
@@ -58,7 +59,7 @@ impl Flushing {
         }
     }
 
-    /// Counts a flush that has failed.
+    /// Counts a failed flush.
     pub(crate) fn failed(&mut self) {
         if let Some(stats) = &mut self.stats {
             stats.errors += 1;

@@ -1,11 +1,11 @@
-//! Makes it happen.
+//! The load generator.
 //!
-//! [`run`] goes through a plan's steps on [`RunTargets`], which somebody else has prepared. For each step, worker
-//! threads are started, one [`Target`](assay_target::Target) each, and driven through the phases warm-up, measure and
-//! drain; the calling thread coordinates and passes every [`Event`](assay_record::Event) to a sink.
+//! [`run`] executes a plan's steps on prepared [`RunTargets`]. For each step it starts worker threads, each with one
+//! [`Target`](assay_target::Target), and drives them through the phases warm-up, measure and drain; the calling thread
+//! coordinates them and passes every [`Event`](assay_record::Event) to a sink.
 //!
-//! Architecture invariant: threads, no async; between measure and drain a worker allocates nothing, locks nothing
-//! and logs nothing (a test with a counting allocator holds it to that).
+//! Architecture invariant: threads, no async; between measure and drain a worker neither allocates nor locks nor logs
+//! (a test with a counting allocator checks that).
 #![forbid(unsafe_code)]
 
 mod budget;

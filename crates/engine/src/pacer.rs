@@ -1,14 +1,15 @@
-//! When the next I/O is due: a pure function of the clock, so that tests need none.
+//! Computes when the next I/O is due: a pure function of the time, so that tests need no clock.
 
 use assay_spec::{Arrivals, Pacing};
 
 use crate::rng::Rng;
 
-/// How far a throttled load may fall behind its own schedule and still catch up, ns: enough to even out a late
-/// wake-up, too little to turn a stall into a burst.
-const CATCH_UP_NS: u64 = 10_000_000;
+/// How far a throttled load may fall behind its schedule and still catch up, ns. Flushes and busy hosts repeatedly
+/// delay I/Os by tens of milliseconds; without this the mean rate would be below the requested one, and below fio's.
+/// The queue depth bounds the bursts, as it bounds those of a closed loop.
+const CATCH_UP_NS: u64 = 1_000_000_000;
 
-/// When one worker's next I/O is due.
+/// Schedule of one worker's I/Os.
 #[derive(Debug)]
 pub(crate) enum Pacer {
     /// At once.
@@ -20,10 +21,10 @@ pub(crate) enum Pacer {
 }
 
 impl Pacer {
-    /// The share of worker `index` of `count` in a job's rate, starting at `start_ns`.
+    /// Returns the schedule of worker `index` of `count`: its share of the job's rate, starting at `start_ns`.
     pub(crate) fn new(pacing: Pacing, index: u32, count: u32, start_ns: u64, seed: u64) -> Self {
         let gap = |rate: assay_spec::units::PerSecond| 1e9 * f64::from(count) / rate.0;
-        // Workers take turns: the first I/O of each is shifted by its share of the gap.
+        // Workers are staggered: the first I/O of each is shifted by its share of the gap.
         let first = |gap_ns: f64| start_ns as f64 + gap_ns * f64::from(index) / f64::from(count);
         match pacing {
             Pacing::Closed => Self::Closed,
@@ -39,7 +40,7 @@ impl Pacer {
         }
     }
 
-    /// When the next I/O is due, ns; `None`: at once.
+    /// Returns the time at which the next I/O is due, ns; `None` for at once.
     #[inline]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time below 2^63 ns")]
     pub(crate) fn due_ns(&self) -> Option<u64> {
@@ -49,7 +50,7 @@ impl Pacer {
         }
     }
 
-    /// Takes the I/O that is due: the next one's time follows.
+    /// Consumes the due I/O and schedules the next one.
     #[inline]
     pub(crate) fn take(&mut self, now_ns: u64) {
         match self {
@@ -66,7 +67,8 @@ impl Pacer {
         }
     }
 
-    /// How many I/Os more are due before `end_ns`; only an open loop owes any. Of random arrivals the expected number.
+    /// Returns the number of further I/Os due before `end_ns`; 0 except in an open loop. With random arrivals, the
+    /// expected number.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of I/Os")]
     pub(crate) fn owed_before(&self, end_ns: u64) -> u64 {
         match self {
@@ -82,7 +84,7 @@ impl Pacer {
     }
 }
 
-/// An exponential gap with this mean, by inversion: -mean ln(u), u in (0, 1].
+/// Returns an exponential gap with this mean, by inversion: -mean ln(u), u in (0, 1].
 fn exponential(rng: &mut Rng, mean: f64) -> f64 {
     -mean * rng.unit().ln()
 }
@@ -127,23 +129,23 @@ mod tests {
     }
 
     #[test]
-    fn a_throttled_load_is_never_early_and_does_not_make_up_for_a_stall() {
+    fn a_throttled_load_is_never_early_and_makes_up_for_a_second_at_most() {
         let pacing = Pacing::Throttled { rate: PerSecond(1000.0) };
         let mut pacer = Pacer::new(pacing, 0, 1, 0, 1);
         pacer.take(0);
         assert_eq!(pacer.due_ns(), Some(1_000_000));
-        // A stall of one second: at most 10 ms worth of I/Os are due at once afterwards.
-        pacer.take(1_001_000_000);
+        // A stall of three seconds: the I/Os of one second are due at once afterwards.
+        pacer.take(3_001_000_000);
         let mut at_once = 0;
-        while pacer.due_ns().is_some_and(|due| due <= 1_001_000_000) {
-            pacer.take(1_001_000_000);
+        while pacer.due_ns().is_some_and(|due| due <= 3_001_000_000) {
+            pacer.take(3_001_000_000);
             at_once += 1;
         }
-        assert!((9..=11).contains(&at_once), "{at_once}");
+        assert!((999..=1001).contains(&at_once), "{at_once}");
     }
 
     #[test]
-    fn an_open_loop_owes_what_it_could_not_issue() {
+    fn an_open_loop_counts_due_ios_that_were_not_issued() {
         let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
         assert_eq!(Pacer::new(pacing, 0, 1, 0, 1).owed_before(1_000_000_000), 1000);
         assert_eq!(Pacer::new(Pacing::Closed, 0, 1, 0, 1).owed_before(1_000_000_000), 0);

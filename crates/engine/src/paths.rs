@@ -1,4 +1,4 @@
-//! What went over each path of a target, and what happened to the paths: from the target's words to the record's.
+//! Traffic and events of the paths of a target, converted from the target's types to the record's.
 
 use std::net::SocketAddr;
 
@@ -9,10 +9,10 @@ use assay_target::remote::{PathEvent, PathReport, RemoteReport, WriteReport, Wri
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
 
-/// The most path events that are recorded one by one: a flapping path would fill the record.
+/// Number of path events recorded individually: a flapping path would fill the record.
 const EVENTS_MAX: usize = 32;
 
-/// What a worker's target reports before the measured window and after it; `None` for local targets.
+/// Reports of a worker's target before and after the measured window; `None` for local targets.
 #[derive(Default)]
 pub(crate) struct WorkerPaths {
     pub(crate) before: Option<RemoteReport>,
@@ -29,8 +29,8 @@ impl WorkerPaths {
         before.map_or_else(WriteStats::default, |writes| writes.stats)
     }
 
-    /// Replaces the system's words for error numbers by what the other side said. Both lists are in the order in which
-    /// the I/Os completed; a short transfer is a failure here, and none to the target.
+    /// Replaces the system's text for error numbers by the other side's message. Both lists are in the order in which
+    /// the I/Os completed; a short transfer is a failure here, but not for the target.
     pub(crate) fn quote(&self, failures: &mut [Failure]) {
         let words = self.after.as_ref().map_or(&[][..], |report| &report.failures);
         for (failure, words) in failures.iter_mut().filter(|failure| failure.errno != 0).zip(words) {
@@ -91,7 +91,7 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
 pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: WriteStats) -> WriteEnd {
     let stats = report.stats;
     let commits = stats.commits - before.commits;
-    // A restart between has taken the uncommitted writes of the warm-up out of what there was to commit.
+    // A restart meanwhile has removed the uncommitted writes of the warm-up from those that were to be committed.
     let is_carried = commits > 0 && stats.restarts == before.restarts;
     let committed_before_bytes = if is_carried { before.uncommitted_bytes } else { 0 };
     WriteEnd {
@@ -104,7 +104,7 @@ pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: Wr
         commit_ns: stats.commit_ns - before.commit_ns,
         committed_bytes: stats.committed_bytes - before.committed_bytes - committed_before_bytes,
         committed_before_bytes,
-        // What a server forgot is lost, whenever that was.
+        // Writes that a server lost are lost, whenever that happened.
         restarts: stats.restarts,
         uncertain: stats.uncertain,
         uncertain_bytes: stats.uncertain_bytes,
@@ -118,7 +118,7 @@ fn distribution(buckets: impl Iterator<Item = (u64, u64)>) -> Latency {
     all
 }
 
-/// Tells what happened to the paths, each with its time, in the order in which it happened.
+/// Reports the events of the paths in order, each with its time.
 pub(crate) fn tell(
     mut events: Vec<(String, PathEvent)>,
     clock: Clock,
@@ -144,7 +144,7 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// The other side of each path; of one that is down, where it would be.
+/// Returns the remote address of each path, connected or not.
 pub(crate) fn remotes(paths: &[PathFacts]) -> Vec<SocketAddr> {
     let remote = |path: &PathFacts| {
         let known = path.remote.as_ref().and_then(|remote| remote.parse().ok());

@@ -1,38 +1,38 @@
-//! Which CPU each worker of a step runs on.
+//! Selects the CPU of each worker of a step.
 //!
-//! A worker whose I/O completes on its own CPU is woken by the interrupt itself; on another CPU it is woken by a
-//! message between the two, which at a queue depth of 1 is part of every latency. So a worker runs where its device
-//! interrupts, as long as CPUs last. Where nothing is known the scheduler knows best.
+//! A worker whose I/O completes on its own CPU is woken by the interrupt itself; on another CPU it is woken by an
+//! inter-processor message, which at queue depth 1 is part of every latency. Workers are therefore placed on the CPUs
+//! that their device interrupts, as long as there are enough. If these are unknown, the scheduler decides.
 
 use assay_host::DeviceInterrupts;
 use assay_record::{PlacementReason, WorkerPlacement};
 
-/// Where I/O on a target completes.
+/// Where the I/O of a target completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Interrupts {
     /// On these CPUs.
     On(DeviceInterrupts),
     /// In the worker's own calls.
     None,
-    /// Nobody says: a server, a loop device, a controller without message interrupts.
+    /// Unknown: a server, a loop device, a controller without message-signalled interrupts.
     Unknown,
 }
 
 impl Interrupts {
-    /// Looks at a device, given it and every device below it.
+    /// Examines a device, given it and every device below it.
     pub(crate) fn of(stack: &[String]) -> Self {
         assay_host::interrupts_of(stack).map_or(Self::Unknown, Self::On)
     }
 }
 
-/// The workers of a job, as far as placing them is concerned.
+/// The workers of a job, for placement.
 pub(crate) struct JobWorkers<'s> {
     pub(crate) workers: u32,
     pub(crate) interrupts: &'s Interrupts,
 }
 
-/// Places the workers of all jobs, in the order of the jobs. `allowed` are the CPUs of this process, `asked` those that
-/// somebody named.
+/// Returns the placement of the workers of all jobs, in the order of the jobs. `allowed` are the CPUs of this process,
+/// `asked` those given by the user.
 pub(crate) fn place(jobs: &[JobWorkers<'_>], allowed: &[usize], asked: &[usize]) -> Vec<WorkerPlacement> {
     let mut places: Vec<WorkerPlacement> = (0..)
         .zip(jobs)
@@ -51,12 +51,12 @@ pub(crate) fn place(jobs: &[JobWorkers<'_>], allowed: &[usize], asked: &[usize])
         }
         return places;
     }
-    // More workers than CPUs: the scheduler shares better than a fixed choice.
+    // With more workers than CPUs the scheduler distributes better than a fixed choice.
     if places.len() > allowed.len() {
         return places;
     }
     let mut free = allowed.to_vec();
-    // Those that have a best place come first.
+    // Workers with a preferred CPU come first.
     for place in &mut places {
         let Interrupts::On(on) = jobs[place.job as usize].interrupts else { continue };
         let Some(index) = free.iter().position(|cpu| on.cpus.contains(cpu)) else { continue };
@@ -96,20 +96,20 @@ mod tests {
     use PlacementReason::{Asked, Interrupt, OwnCpu, Scheduler};
 
     #[test]
-    fn a_worker_runs_where_its_device_interrupts() {
+    fn a_worker_runs_on_a_cpu_that_its_device_interrupts() {
         assert_eq!(placed(&[(1, on(&[1]))], &[0, 1], &[]), [(Some(1), Interrupt)]);
         assert_eq!(placed(&[(2, on(&[1]))], &[0, 1], &[]), [(Some(1), Interrupt), (Some(0), OwnCpu)]);
         assert_eq!(placed(&[(1, on(&[5]))], &[0, 1], &[]), [(Some(0), OwnCpu)], "CPU 5 is not ours");
     }
 
     #[test]
-    fn a_worker_without_a_best_place_leaves_it_to_those_that_have_one() {
+    fn a_worker_without_a_preferred_cpu_leaves_it_to_those_that_have_one() {
         let jobs = [(1, Interrupts::None), (1, on(&[0]))];
         assert_eq!(placed(&jobs, &[0, 1], &[]), [(Some(1), OwnCpu), (Some(0), Interrupt)]);
     }
 
     #[test]
-    fn the_scheduler_places_what_nobody_knows_and_what_is_too_many() {
+    fn the_scheduler_places_workers_without_known_cpus_or_beyond_their_number() {
         assert_eq!(placed(&[(1, Interrupts::Unknown)], &[0, 1], &[]), [(None, Scheduler)]);
         assert_eq!(placed(&[(3, on(&[1]))], &[0, 1], &[]), [(None, Scheduler); 3]);
     }

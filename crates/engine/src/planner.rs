@@ -1,9 +1,9 @@
-//! What the next I/O is: which line of the mix, read or write, which member, where.
+//! Chooses the next I/O: line of the mix, read or write, member, position.
 //!
-//! Two sets of rules (docs/method.md, "Two semantics"). Assay's: each worker has a sequential stream of its own in
-//! its own slice of every member, random I/Os are drawn over the whole span and never touch the stream. Iometer's:
-//! one cursor for each worker and member, shared by everything; a random I/O moves it, and what would run over the
-//! end starts at the beginning.
+//! Two sets of rules (docs/method.md, "Two semantics"). Assay: each worker has its own sequential stream in its own
+//! slice of every member; random I/Os are drawn over the whole span and never affect the stream. Iometer: one cursor
+//! per worker and member, shared by everything; a random I/O moves it, and an I/O that would exceed the end starts at
+//! the beginning.
 
 use assay_spec::{Access, Change, Job, Semantics};
 use assay_target::OpKind;
@@ -21,7 +21,7 @@ pub(crate) struct Draw {
     pub(crate) offset_bytes: u64,
 }
 
-/// What one worker's planner must know.
+/// Configuration of one worker's planner.
 pub(crate) struct PlannerSetup<'s> {
     pub(crate) job: &'s Job,
     pub(crate) semantics: Semantics,
@@ -34,7 +34,7 @@ pub(crate) struct PlannerSetup<'s> {
     /// True if random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
     pub(crate) exclusive: bool,
     pub(crate) seed: u64,
-    /// The same for all workers of a run: says which places of a member are the hot ones.
+    /// The same for all workers of a run: selects the hot places of a member.
     pub(crate) hot_seed: u64,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct Planner {
     lines: Vec<Line>,
     rules: Rules,
 
-    /// The line in use and how many I/Os of its burst are left.
+    /// The current line, and the number of I/Os left in its burst.
     line: usize,
     burst_left: u32,
 }
 
-/// A line of the mix, in the form the draw needs.
+/// A line of the mix, prepared for drawing.
 #[derive(Debug, Clone)]
 struct Line {
     /// Sum of the weights up to and including this line.
@@ -58,14 +58,14 @@ struct Line {
     align_bytes: u64,
     read_percent: f64,
     random_percent: f64,
-    /// The percentages over 100 as a share of 2^32.
+    /// The percentages as shares of 2^32.
     read_limit: u64,
     random_limit: u64,
     delay_ns: u64,
     burst: u32,
-    /// Consecutive I/Os from each random position.
+    /// Number of consecutive I/Os from each random position.
     sequence: u32,
-    /// What the line does where it does not read.
+    /// Operation of the line when it does not read.
     change: OpKind,
 }
 
@@ -74,21 +74,21 @@ enum Rules {
     Iometer { lines: IometerRng, members: Vec<IometerMember> },
 }
 
-/// Which of the two I/Os of a line.
+/// One of the two I/Os of a line.
 #[derive(Clone, Copy)]
 enum Part {
     Request,
     Reply,
 }
 
-/// Where random I/Os of one kind may begin: at `start` and at this many places after it, one alignment apart.
+/// Possible positions of random I/Os of one kind: `start` and this many places after it, one alignment apart.
 struct Places {
     start: u64,
     count: u64,
     sampler: Sampler,
 }
 
-/// A sequence of a line that is under way on a member.
+/// The current sequence of a line on a member.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
     left: u32,
@@ -97,12 +97,12 @@ struct Sequence {
 
 /// A worker's part of a member.
 struct Slice {
-    /// By line: places of its requests and of its replies. Divisions take longer than all the rest of a draw, so they
-    /// are done before the run.
+    /// By line: places of its requests and of its replies. Divisions take longer than the rest of a draw, so they are
+    /// done before the run.
     places: Vec<[Places; 2]>,
     /// By line.
     sequences: Vec<Sequence>,
-    /// The sequential stream stays in here.
+    /// Range of the sequential stream.
     stream: std::ops::Range<u64>,
 
     cursor: u64,
@@ -136,7 +136,7 @@ impl Planner {
         Self { lines, rules, line: 0, burst_left: 0 }
     }
 
-    /// Chooses a line when the burst is over: the pause that comes before the new burst, ns.
+    /// Chooses a line if the burst is over. Returns the pause before the new burst, ns.
     #[inline]
     pub(crate) fn begin_burst(&mut self) -> u64 {
         if self.burst_left > 0 {
@@ -154,7 +154,7 @@ impl Planner {
         self.lines[self.line].delay_ns
     }
 
-    /// The next I/O on `member`. Call [`Planner::begin_burst`] before.
+    /// Returns the next I/O on `member`. Call [`Planner::begin_burst`] before.
     #[inline]
     pub(crate) fn draw(&mut self, member: usize) -> Draw {
         debug_assert!(self.burst_left > 0);
@@ -169,9 +169,9 @@ impl Planner {
         Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
     }
 
-    /// Returns the reply that follows an I/O of line `access`: the other way, at a place of its own. `None` where the
-    /// line has no replies. Iometer places it by the line of the burst that is under way, whatever the line of the
-    /// request was.
+    /// Returns the reply that follows an I/O of line `access`: the opposite operation, at its own position. `None` if
+    /// the line has no replies. Iometer positions it by the line of the current burst, whatever the line of the request
+    /// was.
     pub(crate) fn reply(&mut self, access: u32, kind: OpKind, member: usize) -> Option<Draw> {
         let line = &self.lines[access as usize];
         let size_bytes = line.reply_bytes;
@@ -189,7 +189,7 @@ impl Planner {
         Some(Draw { access, kind, size_bytes, offset_bytes })
     }
 
-    /// Returns true if any line has replies: asked once, so that the loop need not look for each I/O.
+    /// Returns true if any line has replies: called once, so that the loop need not check each I/O.
     pub(crate) fn has_replies(&self) -> bool {
         self.lines.iter().any(|line| line.reply_bytes > 0)
     }
@@ -199,12 +199,12 @@ impl Planner {
         self.lines[access as usize].reply_bytes
     }
 
-    /// A member was reopened: sequential I/O starts again from the beginning.
+    /// Restarts sequential I/O from the beginning after a member was reopened.
     pub(crate) fn rewind(&mut self, member: usize) {
         match &mut self.rules {
             Rules::Assay { members, .. } => members[member].cursor = members[member].stream.start,
-            // Iometer keeps the size of the last I/O over a reopen: the first sequential one lands that much
-            // behind the start.
+            // Iometer keeps the size of the last I/O across a reopen: the first sequential I/O starts that far behind
+            // the beginning.
             Rules::Iometer { members, .. } => members[member].offset = members[member].start,
         }
     }
@@ -236,8 +236,7 @@ impl Rules {
 }
 
 impl Slice {
-    /// Returns the position of the next I/O of a sequence; `None` where none is under way, or it has reached the last
-    /// place.
+    /// Returns the position of the next I/O of a sequence; `None` if there is none, or it has reached the last place.
     fn continued(&mut self, line: &Line, index: usize, part: Part) -> Option<u64> {
         let (sequence, places) = (&mut self.sequences[index], &self.places[index][part as usize]);
         let offset = align_up(sequence.next, line.align_bytes);
@@ -261,11 +260,10 @@ impl Slice {
 }
 
 impl IometerMember {
-    /// The place of the next I/O, `size` bytes long, under the line of the burst that is under way.
+    /// Returns the position of the next I/O, `size` bytes long, under the line of the current burst.
     ///
-    /// Whether it is too near to the end is decided by the size of that line's requests, for replies too. Iometer lets
-    /// a reply that is larger run over the end; here it starts at the beginning, as nothing behind the end may be
-    /// touched.
+    /// The size of that line's requests decides whether the position is too near to the end, for replies too. Iometer
+    /// lets a larger reply exceed the end; here it starts at the beginning, as nothing beyond the end may be touched.
     fn seek(&mut self, line: &Line, size: u64) -> u64 {
         if iometer_chance(&mut self.rng, line.random_percent) {
             self.offset = self.start + self.rng.below(self.end - self.start);
@@ -281,7 +279,7 @@ impl IometerMember {
     }
 }
 
-/// The next multiple of `align`; without a division for powers of two, which nearly all alignments are.
+/// Returns the next multiple of `align`; without a division for powers of two, as nearly all alignments are.
 #[inline]
 fn align_up(value: u64, align: u64) -> u64 {
     if align.is_power_of_two() { (value + (align - 1)) & !(align - 1) } else { value.next_multiple_of(align) }
@@ -296,7 +294,7 @@ impl Line {
         })
     }
 
-    /// Every aligned place in `span` from which the I/O fits; nothing wraps. None at all for what is never drawn.
+    /// Returns every aligned place in `span` at which the I/O fits. None for a part that is never drawn.
     fn places(&self, part: Part, span: &std::ops::Range<u64>, spread: &Spread<'_>) -> Places {
         let start = span.start.next_multiple_of(self.align_bytes);
         let last = span.end.saturating_sub(self.bytes(part));
@@ -306,13 +304,13 @@ impl Line {
     }
 }
 
-/// How random positions are spread over places.
+/// Distribution of random positions over places.
 struct Spread<'s> {
     distribution: &'s assay_spec::Distribution,
     seed: u64,
 }
 
-/// The sector by which Iometer aligns where nothing else is known: over NFS and through the page cache, bytes.
+/// Sector by which Iometer aligns if nothing else is known: over NFS and through the page cache, bytes.
 const SECTOR_BYTES: u32 = 512;
 
 fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics) -> Line {
@@ -344,7 +342,7 @@ fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics
     }
 }
 
-/// A percentage as a share of 2^32.
+/// Returns a percentage as a share of 2^32.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -354,7 +352,7 @@ fn limit(percent: f64) -> u64 {
     (percent / 100.0 * (1_u64 << 32) as f64).round() as u64
 }
 
-/// True with a probability of `limit` over 2^32; certainties draw nothing.
+/// Returns true with a probability of `limit` / 2^32; certain results draw no random number.
 #[inline]
 fn chance(rng: &mut Rng, limit: u64) -> bool {
     match limit {
@@ -364,7 +362,7 @@ fn chance(rng: &mut Rng, limit: u64) -> bool {
     }
 }
 
-/// As Iometer decides: a draw below 100, always drawn.
+/// Decides like Iometer: a draw below 100, always drawn.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -374,7 +372,7 @@ fn iometer_chance(rng: &mut IometerRng, percent: f64) -> bool {
     rng.below(100) < percent as u64
 }
 
-/// Each worker's part of each member. The plan was checked to fit: a slice holds the largest I/O.
+/// Returns each worker's part of each member. The plan was checked to fit: a slice holds the largest I/O.
 fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
     let grain = slice_grain(lines);
     (0..)
@@ -399,18 +397,19 @@ fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
         .collect()
 }
 
-/// The part of a member of `span` bytes that a job uses. The plan was checked to fit; nothing reaches beyond the end.
+/// Returns the part of a member of `span` bytes that a job uses. The plan was checked to fit, so that nothing exceeds
+/// the end.
 fn window(job: &Job, span: u64) -> std::ops::Range<u64> {
     let window = job.window.of(span);
     window.start.min(span)..window.end.min(span)
 }
 
-/// Slices begin at a multiple of every alignment of the mix: their least common multiple.
+/// Returns the alignment of slices: the least common multiple of all alignments of the mix.
 fn slice_grain(lines: &[Line]) -> u64 {
     lines.iter().fold(1, |grain, line| least_common_multiple(grain, line.align_bytes))
 }
 
-/// Saturates where it does not fit, and then fits no span.
+/// Returns the least common multiple; saturates on overflow, and then fits no span.
 fn least_common_multiple(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {
@@ -419,8 +418,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     (a / x).saturating_mul(b)
 }
 
-/// Returns how much of a member of `span` bytes the workers of a job can use: its window, from the first position at
-/// which a slice may begin.
+/// Returns the bytes of a member of `span` bytes that the workers of a job can use: its window, from the first position
+/// at which a slice may begin.
 pub(crate) fn usable(job: &Job, semantics: Semantics, block_bytes: u32, span: u64) -> u64 {
     let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes, semantics)).collect();
     let used = window(job, span);
@@ -428,7 +427,7 @@ pub(crate) fn usable(job: &Job, semantics: Semantics, block_bytes: u32, span: u6
     used.end.saturating_sub(first)
 }
 
-/// The least span that `workers` workers of this job need, bytes: each slice must hold its largest I/O.
+/// Returns the smallest span that the workers of this job need, bytes: each slice must hold its largest I/O.
 pub(crate) fn least_span(job: &Job, semantics: Semantics, block_bytes: u32) -> u64 {
     let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes, semantics)).collect();
     let grain = slice_grain(&lines);

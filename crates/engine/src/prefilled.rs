@@ -1,17 +1,17 @@
-//! Buffers filled ahead: data for the next writes is made while the worker would wait anyway, so that a slot does not
-//! stand empty for it.
+//! Buffers filled in advance: data for the next writes is generated while the worker would wait anyway, so that no slot
+//! stays empty meanwhile.
 
 use assay_spec::Job;
 use assay_target::IoBuf;
 
 use crate::fill::Filler;
 
-/// The most buffers filled ahead by one worker: as many as one batch of completions can ask for.
+/// Largest number of buffers filled in advance per worker: as many as one batch of completions can need.
 pub(crate) const SPARES_MAX: u32 = 32;
 
-/// A worker's buffers that belong to no slot.
+/// Buffers of a worker that belong to no slot.
 pub(crate) struct PrefilledBuffers {
-    /// How much of each is filled: the largest write of the mix, bytes.
+    /// Number of bytes filled in each: the largest write of the mix.
     size_bytes: usize,
 
     filled: Vec<IoBuf>,
@@ -23,10 +23,10 @@ impl PrefilledBuffers {
         Self { size_bytes, filled: Vec::with_capacity(buffers.len()), empty: buffers }
     }
 
-    /// Puts data for a write into `buf`: swaps it for a filled one, or fills it here where there is none.
+    /// Provides the data of a write in `buf`: swaps it for a filled one, or fills it now if there is none.
     #[inline]
     pub(crate) fn provide(&mut self, buf: &mut IoBuf, size_bytes: usize, filler: &mut Filler) {
-        // A small write among large ones is filled sooner here than a large spare for it.
+        // For a small write among large ones, filling `buf` is faster than replacing a large spare.
         let is_worth_it = size_bytes * 4 >= self.size_bytes;
         match if is_worth_it { self.filled.pop() } else { None } {
             Some(filled) => self.empty.push(std::mem::replace(buf, filled)),
@@ -40,7 +40,7 @@ impl PrefilledBuffers {
         !self.empty.is_empty()
     }
 
-    /// Fills all that are empty.
+    /// Fills all empty buffers.
     pub(crate) fn refill(&mut self, filler: &mut Filler) {
         while let Some(mut buf) = self.empty.pop() {
             filler.fill(&mut buf[..self.size_bytes]);
@@ -49,12 +49,12 @@ impl PrefilledBuffers {
     }
 }
 
-/// Size of each buffer of a job, bytes.
+/// Returns the size of each buffer of a job, bytes.
 pub(crate) fn size_max(job: &Job) -> u32 {
     u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
 }
 
-/// Buffers beyond those of the slots, for data made ahead.
+/// Returns the number of buffers beyond those of the slots, for data generated in advance.
 pub(crate) fn spare_buffers(job: &Job, depth: u32) -> u32 {
     if job.writes() { depth.min(SPARES_MAX) } else { 0 }
 }

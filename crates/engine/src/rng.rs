@@ -1,4 +1,4 @@
-//! Random numbers: fast, seeded, and the same on every machine and in every version, so that a run can be repeated.
+//! Random numbers: fast, seeded, and the same on every machine and in every version, so that a run can be reproduced.
 
 use assay_target::rng::split_mix;
 pub(crate) use assay_target::rng::{BulkRng, derive};
@@ -10,7 +10,7 @@ pub(crate) struct Rng {
 }
 
 impl Rng {
-    /// The stream of this seed. Streams of different seeds are independent: the state comes from SplitMix64.
+    /// Returns the stream of this seed. Streams of different seeds are independent: SplitMix64 generates the state.
     pub(crate) fn new(seed: u64) -> Self {
         let mut at = seed;
         Self { state: std::array::from_fn(|_| split_mix(&mut at)) }
@@ -25,19 +25,19 @@ impl Rng {
         result
     }
 
-    /// Uniform in [0, `limit`); `limit` must not be zero. The bias is below limit / 2^64.
+    /// Returns a uniform number in [0, `limit`); `limit` must not be zero. The bias is below limit / 2^64.
     #[inline]
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a uniform number in (0, 1].
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// Iometer's generator: a 64-bit linear congruence whose low bits are weak, reproduced as it is.
+/// Iometer's generator, reproduced unchanged: a 64-bit linear congruential generator whose low bits are weak.
 #[derive(Debug, Clone)]
 pub(crate) struct IometerRng {
     state: u64,
@@ -48,7 +48,7 @@ impl IometerRng {
         Self { state: seed }
     }
 
-    /// In [0, `limit`), as Iometer draws it.
+    /// Returns a number in [0, `limit`), as Iometer draws it.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.state = self.state.wrapping_mul(136_204_069).wrapping_add(28_500_701_229);
         self.state % limit

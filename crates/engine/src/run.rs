@@ -15,28 +15,28 @@ use crate::fit::{Fit, fit};
 use crate::step::{StepContext, run_step};
 use crate::targets::{JobTarget, RunTargets};
 
-/// What a run needs.
+/// Configuration of a run.
 pub struct RunRequest<'r> {
     /// The first event: plan, targets, host.
     pub header: RunHeader,
-    /// Those of the header, ready to be opened.
+    /// The targets of the header, ready to be opened.
     pub targets: &'r RunTargets,
-    /// Found before the run began, for its record.
+    /// Warnings raised before the run, for its record.
     pub warnings: Vec<Warning>,
-    /// Asks the run to stop.
+    /// Requests the stop of the run.
     pub stop: StopSignal,
-    /// Ends the measured window of the step that runs.
+    /// Ends the measured window of the present step.
     pub enough: EnoughSignal,
-    /// CPUs that the workers are bound to, in turn; where none is named, each is placed by its target.
+    /// CPUs to which the workers are bound, in turn; if empty, each worker is placed by its target.
     pub cpus: Vec<usize>,
 }
 
-/// Runs a plan on the targets that were prepared for it.
+/// Runs a plan on prepared targets.
 pub fn run(request: RunRequest<'_>, sink: &mut Sink<'_>) -> Result<Outcome, RunError> {
     run_with::<AnyTarget>(request, &assay_target::open, sink)
 }
 
-/// Runs a plan on targets that `opener` opens, on each worker's own thread: for targets of other kinds.
+/// Runs a plan on targets that `opener` opens in each worker's thread: for other kinds of targets.
 pub fn run_with<T: Target>(
     request: RunRequest<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
@@ -44,6 +44,15 @@ pub fn run_with<T: Target>(
 ) -> Result<Outcome, RunError> {
     let mut steps = steps(&request.header.plan);
     run_ordered(request, opener, &mut || steps.pop_front(), sink)
+}
+
+/// Returns the interval between two samples of the host: a second, or less if the shortest window would contain no
+/// complete sample.
+fn sample_period(plan: &Plan) -> Duration {
+    const SAMPLES: u64 = 5;
+    let windows = plan.tests.iter().flat_map(|test| &test.steps).map(|step| step.stop.time.0);
+    let shortest = windows.filter(|ns| *ns > 0).min().unwrap_or(u64::MAX);
+    Duration::from_nanos(shortest / SAMPLES).clamp(Duration::from_millis(200), Duration::from_secs(1))
 }
 
 /// Returns every step of a plan, in its order.
@@ -55,8 +64,8 @@ fn steps(plan: &Plan) -> VecDeque<StepId> {
     ids
 }
 
-/// The same with the steps that `next` chooses, until it returns `None`. It is called when every event of the steps
-/// before is with the sink; a step that is chosen a second time, or that the plan does not have, ends the run.
+/// Runs the steps that `next` chooses until it returns `None`. It is called when the sink has received every event of
+/// the previous steps; a step that is chosen twice, or that is not in the plan, ends the run.
 pub fn run_ordered<T: Target>(
     request: RunRequest<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
@@ -65,7 +74,7 @@ pub fn run_ordered<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let sampler = Sampler::start(request.targets.watched(), clock.epoch(), Duration::from_secs(1));
+    let sampler = Sampler::start(request.targets.watched(), clock.epoch(), sample_period(&plan));
     let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;
     for warning in request.warnings {
@@ -79,7 +88,7 @@ pub fn run_ordered<T: Target>(
         cpus: request.cpus,
     };
     let outcome = match run_steps(&with, opener, next, &mut emitter) {
-        // A target that cannot be opened any more, say, ends the run; its record must say that it ended.
+        // A failure such as a target that can no longer be opened ends the run; its record must state that it ended.
         Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
             return Err(error);
@@ -91,7 +100,7 @@ pub fn run_ordered<T: Target>(
     Ok(outcome)
 }
 
-/// What a run goes through, and on what.
+/// State of a run.
 struct Run<'r> {
     plan: &'r Plan,
     targets: &'r RunTargets,
@@ -120,7 +129,7 @@ fn run_steps<T: Target>(
         }
         match fit(step, plan.semantics, &targets.job_targets(step)) {
             Fit::Fits => {}
-            // One size of a sweep may be too small for a device; that must not cost the other results.
+            // One size of a sweep may be too small for a device; that must not discard the other results.
             Fit::Misfit(why) => {
                 emitter.emit(RunEvent::StepSkipped { step: id, why })?;
                 continue;
@@ -147,6 +156,6 @@ fn run_steps<T: Target>(
             StepReason::ErrorLimit | StepReason::TargetLost(_) => return Ok(Outcome::Failed),
         }
     }
-    // A stop may have come while the next step was chosen.
+    // A stop may have been requested while the next step was chosen.
     Ok(if stop.is_set() { Outcome::Interrupted } else { Outcome::Done })
 }

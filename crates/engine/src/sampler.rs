@@ -1,13 +1,14 @@
 //! Draws one of n places by a distribution (docs/method.md, "Random positions").
 //!
-//! A place has a *rank*: 0 is the hottest. Zipf and Pareto draw a rank; ranks are scattered over the target by a map
-//! that uses every place once, so that hot places are not neighbours. Normal and zones draw a place as it lies.
+//! A place has a *rank*: 0 is the hottest. Zipf and Pareto draw a rank; a bijective map scatters the ranks over the
+//! target, so that hot places are not adjacent. Normal and zones draw a place directly.
 
 use assay_spec::Distribution;
 
 use crate::rng::Rng;
 
-/// Terms of the zeta sum that are added one by one; the rest is an integral with two corrections, exact to 1e-12.
+/// Number of terms of the zeta sum that are added individually; the rest is an integral with two corrections, exact to
+/// 1e-12.
 const ZETA_TERMS: u64 = 4096;
 
 /// Draws places in [0, count).
@@ -20,7 +21,7 @@ pub(crate) enum Sampler {
     Zones(Vec<Zone>),
 }
 
-/// A zone: `start` is its first place, and draws below `share_end` of 2^32 that are in no zone before it are its own.
+/// A zone: `start` is its first place; it gets the draws below `share_end` of 2^32 that no earlier zone gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Zone {
     share_end: u64,
@@ -29,7 +30,7 @@ pub(crate) struct Zone {
 }
 
 impl Sampler {
-    /// For `count` places, `grain_bytes` apart. `seed` says which places are the hot ones.
+    /// Returns a sampler of `count` places, `grain_bytes` apart. `seed` selects the hot places.
     pub(crate) fn new(distribution: &Distribution, count: u64, grain_bytes: u64, seed: u64) -> Self {
         if count < 2 {
             return Self::Uniform;
@@ -44,7 +45,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the next place in [0, `count`), the count that the sampler was made for.
+    /// Returns the next place in [0, `count`), where `count` is that of the sampler.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng, count: u64) -> u64 {
         match self {
@@ -63,7 +64,7 @@ impl Sampler {
 }
 
 /// Zipf's law by the inversion of Gray, Sundaresan, Englert, Baclawski and Weinberger ("Quickly generating
-/// billion-record synthetic databases", SIGMOD 1994): the first two ranks exactly, the others by a continuous curve.
+/// billion-record synthetic databases", SIGMOD 1994): exact for the first two ranks, a continuous curve for the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Zipf {
     zeta: f64,
@@ -80,7 +81,7 @@ impl Zipf {
         Self { zeta, second, alpha: 1.0 / (1.0 - theta), eta }
     }
 
-    /// Returns the rank that belongs to `u`, uniform in (0, 1].
+    /// Returns the rank of `u`, uniform in (0, 1].
     #[inline]
     fn rank(&self, u: f64, count: u64) -> u64 {
         let z = u * self.zeta;
@@ -94,7 +95,7 @@ impl Zipf {
     }
 }
 
-/// The sum of 1/k^theta for k from 1 to `count`.
+/// Returns the sum of 1/k^theta for k from 1 to `count`.
 fn zeta(theta: f64, count: u64) -> f64 {
     let term = |k: f64| k.powf(-theta);
     let listed = count.min(ZETA_TERMS);
@@ -102,20 +103,21 @@ fn zeta(theta: f64, count: u64) -> f64 {
     if count == listed {
         return sum;
     }
-    // Euler and Maclaurin: the integral, half of both ends, and a twelfth of the difference of the slopes.
+    // Euler-Maclaurin formula: the integral, half of both ends, and a twelfth of the difference of the slopes.
     let (a, b) = (listed as f64, count as f64);
     let integral = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
     let slopes = theta * (a.powf(-theta - 1.0) - b.powf(-theta - 1.0)) / 12.0;
     sum + integral + (term(b) - term(a)) / 2.0 + slopes
 }
 
-/// A share 1-h of the draws falls into the first share h of the ranks: u^(ln h / ln(1-h)), u uniform.
+/// Returns a rank such that a share 1-h of the draws falls into the first share h of the ranks: u^(ln h / ln(1-h)), u
+/// uniform.
 #[inline]
 fn pareto_rank(u: f64, exponent: f64, count: u64) -> u64 {
     floor_below((count - 1) as f64 * u.powf(exponent), count)
 }
 
-/// Around the middle, by Box and Muller; what would lie outside is drawn again.
+/// Returns a place around the middle by the Box-Muller transform; values outside are drawn again.
 fn normal(rng: &mut Rng, deviation: f64, count: u64) -> u64 {
     loop {
         let radius = (-2.0 * rng.unit().ln()).sqrt();
@@ -132,7 +134,7 @@ fn floor_below(value: f64, count: u64) -> u64 {
     (value.max(0.0) as u64).min(count - 1)
 }
 
-/// A map of [0, count) onto itself: rank x multiplier + shift, modulo count.
+/// A bijective map of [0, count): rank x multiplier + shift, modulo count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scatter {
     count: u64,
@@ -141,7 +143,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Multiples of the golden section lie far from each other, however many there are.
+    /// Uses multiples of the golden ratio, which are far apart, however many there are.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]
     fn new(count: u64, seed: u64) -> Self {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -167,7 +169,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     x
 }
 
-/// Zones one after another; each has a place at least, and none reaches beyond the last place.
+/// Returns consecutive zones; each has at least one place, and none exceeds the last place.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shares of 2^32")]
 fn zones_of(zones: &[assay_spec::Zone], count: u64, grain_bytes: u64) -> Vec<Zone> {
     let (mut share, mut start) = (0.0, 0_u64);
@@ -195,7 +197,7 @@ mod tests {
 
     const DRAWS: u32 = 400_000;
 
-    /// How often each place was drawn.
+    /// Returns the number of draws of each place.
     fn hits(distribution: &Distribution, count: u64) -> Vec<u32> {
         let (sampler, mut rng) = (Sampler::new(distribution, count, 4096, 5), Rng::new(11));
         let mut hits = vec![0; usize::try_from(count).unwrap()];
@@ -218,7 +220,8 @@ mod tests {
             let found = hottest_first(&Distribution::Zipf(theta), count);
             let exact = |k: u64| (k as f64).powf(-theta) / zeta(theta, count);
             assert!((found[0] / exact(1) - 1.0).abs() < 0.03, "{theta}: {} {}", found[0], exact(1));
-            // The curve beyond the second rank is an approximation: sums over many ranks agree within 2.5 points.
+            // The curve beyond the second rank is an approximation: sums over many ranks agree within 2.5 percentage
+            // points.
             for top in [10, 100, 500] {
                 let expected: f64 = (1..=top).map(exact).sum();
                 let share: f64 = found[..usize::try_from(top).unwrap()].iter().sum();
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_zeta_sum_of_many_terms_is_that_of_adding_them() {
+    fn the_approximate_zeta_sum_matches_plain_addition() {
         for theta in [0.5, 0.99, 1.2, 3.0] {
             let added: f64 = (1..=300_000_u32).rev().map(|k| f64::from(k).powf(-theta)).sum();
             assert!((zeta(theta, 300_000) / added - 1.0).abs() < 1e-10, "{theta}");
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn pareto_gives_a_share_h_of_the_places_the_rest() {
+    fn pareto_draws_a_share_h_of_the_places_with_probability_1_minus_h() {
         for h in [0.1, 0.2, 0.4] {
             let found = hottest_first(&Distribution::Pareto(h), 2000);
             let first = crate::sampler::floor_below(2000.0 * h, 2000);
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_lies_around_the_middle() {
+    fn normal_draws_are_centred() {
         let found = hits(&Distribution::Normal(10.0), 1000);
         let within = |from: usize, to: usize| {
             found[from..to].iter().map(|h| f64::from(*h)).sum::<f64>() / f64::from(DRAWS)
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn few_places_are_drawn_too() {
+    fn every_distribution_works_with_few_places() {
         for distribution in [Distribution::Zipf(1.2), Distribution::Pareto(0.2), Distribution::Normal(1.0)] {
             for count in [1, 2, 3] {
                 let sampler = Sampler::new(&distribution, count, 4096, 1);

@@ -1,4 +1,4 @@
-//! Warnings while storage does not answer: during a step, and at its end where a stop could not wait for it.
+//! Warnings while storage does not answer: during a step, and at its end if a stop could not wait for it.
 
 use assay_record::{RunEvent, Warning};
 use assay_target::{Member, STOP_LIMIT};
@@ -8,10 +8,10 @@ use crate::events::{Emitter, RunError};
 use crate::targets::JobTarget;
 use crate::worker::WorkerEnd;
 
-/// From how old an I/O in flight is reported, ms.
+/// Age from which an I/O in flight is reported as stalled, ms.
 const STALL_MS: u32 = 2_000;
 
-/// Which jobs of a step were reported. Each is once a step: how long it lasted, the result says.
+/// Jobs of a step that were reported, each once per step; the result contains the duration.
 pub(crate) struct Stalls<'c> {
     /// In the order of the step's jobs.
     targets: &'c [JobTarget],
@@ -23,7 +23,7 @@ impl<'c> Stalls<'c> {
         Self { targets, is_reported: vec![false; targets.len()] }
     }
 
-    /// Reports the jobs of which a worker waits for long; `jobs` is the job of each worker, in the order of the pulses.
+    /// Reports jobs with a stalled worker; `jobs` is the job of each worker, in the order of the pulses.
     pub(crate) fn follow(
         &mut self,
         control: &Control,
@@ -61,7 +61,7 @@ impl<'c> Stalls<'c> {
     }
 }
 
-/// Reports I/Os that had not ended when a stop could wait no longer.
+/// Reports I/Os that were outstanding when a stop could not wait any longer.
 pub(crate) fn tell_abandoned(
     targets: &[JobTarget],
     ends: &[WorkerEnd],

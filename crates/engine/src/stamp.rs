@@ -1,7 +1,7 @@
-//! Verify mode: every 512 bytes that are written carry a [stamp](assay_target::stamp), and reads check it.
+//! Verify mode: every 512 bytes written carry a [stamp](assay_target::stamp), and reads check it.
 //!
-//! A read block must carry its own offset and a right checksum; if this run wrote it, also this run and the sequence of
-//! the last write that was acknowledged: so flipped bytes, misplaced writes and lost writes all show.
+//! A block must carry its own offset and a correct checksum; if this run wrote it, also the run number and the sequence
+//! number of the last acknowledged write. This detects flipped bytes, misplaced writes and lost writes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,21 +11,21 @@ use assay_target::stamp::{Header, SEQUENCE_BYTES, UNIT_BYTES, read_stamp, write_
 const _: () =
     assert!(size_of::<AtomicU32>() == SEQUENCE_BYTES, "memory is reckoned with so much for each unit");
 
-/// The sequence of a unit that nothing is known about: not written by this run.
+/// Sequence of a unit with unknown content: not written by this run.
 const UNKNOWN: u32 = 0;
-/// The sequence of a unit whose last write failed: it may hold anything.
+/// Sequence of a unit whose last write failed: its content is undefined.
 const FAILED: u32 = u32::MAX;
 
-/// Which write of this run each unit of a member holds.
+/// The last write of this run to each unit of a member.
 ///
-/// Verify mode gives each worker slices of its own and never lets two I/Os on one unit overlap, so relaxed atomics
-/// are enough. Four bytes a unit: 8 MiB for each GiB of span.
+/// In verify mode each worker has its own slices and never has two overlapping I/Os in flight, so relaxed atomics
+/// suffice. Four bytes per unit: 8 MiB per GiB of span.
 pub(crate) struct StampTable {
     run: u64,
     sequences: Vec<AtomicU32>,
 }
 
-/// A unit that does not hold what it must.
+/// A unit with wrong content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) expected: Stamp,
@@ -44,7 +44,7 @@ impl StampTable {
     pub(crate) fn stamp(&self, bytes: &mut [u8], offset_bytes: u64) {
         for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
             let next = match sequence.load(Ordering::Relaxed) {
-                // A failed write used a number that nobody knows: start again far above.
+                // The failed write used an unknown number: continue far above it.
                 FAILED => 1 << 31,
                 last => last + 1,
             };
@@ -53,7 +53,7 @@ impl StampTable {
         }
     }
 
-    /// A write failed: what its units hold is unknown.
+    /// Records a failed write: the content of its units is undefined.
     pub(crate) fn failed(&self, size_bytes: u32, offset_bytes: u64) {
         let first = index(offset_bytes);
         for sequence in &self.sequences[first..first + size_bytes as usize / UNIT_BYTES] {
@@ -61,7 +61,7 @@ impl StampTable {
         }
     }
 
-    /// Checks a buffer that was read at `offset_bytes`; calls `report` for each wrong unit.
+    /// Checks a buffer read at `offset_bytes`; calls `report` for each wrong unit.
     pub(crate) fn check(&self, bytes: &mut [u8], offset_bytes: u64, mut report: impl FnMut(Wrong)) {
         for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
             let last = sequence.load(Ordering::Relaxed);
@@ -93,7 +93,8 @@ fn index(offset_bytes: u64) -> usize {
     usize::try_from(offset_bytes / UNIT_BYTES as u64).expect("offsets lie in the span")
 }
 
-/// `expected` is the run and sequence of the last acknowledged write; `None`: any valid stamp for this place will do.
+/// Checks one unit. `expected` is the run and sequence of the last acknowledged write; `None` accepts any valid stamp
+/// for this position.
 fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Result<(), Wrong> {
     let found = read_stamp(unit).map(|found| {
         let Header { offset_bytes, run, sequence } = found.header;
@@ -145,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_right() {
+    fn a_written_block_is_correct() {
         let table = StampTable::new(7, 1 << 20);
         assert_eq!(wrongs(&table, &written(&table, 4096), 4096), []);
     }
 
     #[test]
-    fn an_older_write_is_found_lost() {
+    fn a_lost_write_is_detected() {
         let table = StampTable::new(7, 1 << 20);
         let old = written(&table, 4096);
         written(&table, 4096);
@@ -162,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_misplaced_block_is_found() {
+    fn a_misplaced_block_is_detected() {
         let (table, other) = (StampTable::new(7, 1 << 20), StampTable::new(7, 1 << 20));
         assert!(wrongs(&other, &written(&table, 4096), 8192)[0].says.contains("another offset"));
     }
 
     #[test]
-    fn another_runs_block_is_right_only_where_this_run_did_not_write() {
+    fn a_block_of_another_run_is_accepted_only_where_this_run_did_not_write() {
         let (mine, theirs) = (StampTable::new(7, 1 << 20), StampTable::new(8, 1 << 20));
         let bytes = written(&theirs, 0);
         assert_eq!(wrongs(&mine, &bytes, 0), []);
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_failed_write_anything_goes_until_the_next_one() {
+    fn after_a_failed_write_any_content_is_accepted_until_the_next() {
         let table = StampTable::new(7, 1 << 20);
         table.failed(2048, 0);
         assert_eq!(wrongs(&table, &[0; 2048], 0), []);

@@ -1,4 +1,4 @@
-//! One step: workers started, driven through the phases together, and their counts brought home.
+//! One step: starts the workers, drives them through the phases together, and collects their counts.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ScopedJoinHandle;
@@ -27,14 +27,14 @@ use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::targets::JobTarget;
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
-/// How often the coordinator looks: often enough for a live display, too rarely to be felt.
+/// Polling interval of the coordinator: short enough for a live display, too long to affect the load.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Derives the seed of the hot places from that of the plan; they are the same in all its tests.
 const HOT_PLACES: u64 = 0x0048_6f74;
-/// How long after a second's end its intervals have arrived from all workers, ns.
+/// Time after the end of a second by which its intervals have arrived from all workers, ns.
 const INTERVAL_GRACE_NS: u64 = 150_000_000;
 
-/// What a step needs from the run.
+/// Context of a step in its run.
 pub(crate) struct StepContext<'r> {
     pub(crate) id: StepId,
     pub(crate) step: &'r Step,
@@ -44,34 +44,34 @@ pub(crate) struct StepContext<'r> {
     pub(crate) enough: EnoughSignal,
     /// In the order of the step's jobs.
     pub(crate) targets: &'r [JobTarget],
-    /// CPUs that somebody named for the workers; empty: nobody did.
+    /// CPUs given by the user for the workers; empty if none.
     pub(crate) cpus: &'r [usize],
 }
 
-/// A worker thread and what comes from it.
+/// A worker thread and its output.
 struct Running<'scope> {
     job: u32,
-    /// Of the job, from 0.
+    /// Number of the worker in its job, from 0.
     worker: u32,
     thread: ScopedJoinHandle<'scope, ()>,
-    /// How it ended. Not the result of the thread: the kernel keeps a thread that has ended for as long as a disk does
-    /// not answer its I/O, and joining would wait for that.
+    /// Its end. Not the result of the thread: the kernel keeps a thread that has ended as long as a disk does not
+    /// answer its I/O, and joining would wait for that.
     end: Receiver<(Bound, Option<WorkerEnd>)>,
     drain: TallyDrain,
 }
 
-/// Whether a worker is where it was to be.
+/// Whether a worker is bound to its CPU.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     AsPlaced,
     Refused,
 }
 
-/// Opens a target for a worker, on the worker's thread.
+/// Opens a target for a worker, in the worker's thread.
 pub(crate) trait Opener<T>: Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync {}
 impl<T, F: Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync> Opener<T> for F {}
 
-/// Runs a step; the error is one that ends the run without a result for this step.
+/// Runs a step. An error ends the run without a result for this step.
 pub(crate) fn run_step<T: Target>(
     context: &StepContext<'_>,
     opener: &impl Opener<T>,
@@ -100,7 +100,7 @@ pub(crate) fn run_step<T: Target>(
                 let thread = scope.spawn(move || {
                     let bound = bind(cpu);
                     let seat = Seat { context, control, pulse, job_index, worker };
-                    // The coordinator waits for it to the end.
+                    // The coordinator waits for this message to the end.
                     let _ = ended.send((bound, work(&seat, opener, &pool, tally, ticket, ready)));
                 });
                 running.push(Running { job: job_index, worker, thread, end, drain });
@@ -121,14 +121,14 @@ pub(crate) fn run_step<T: Target>(
         stalls::tell_abandoned(context.targets, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.flushes, end.workers) = (paths, writes, flushes, places);
-        // After everything else: a gap over the end of the window has ended, too.
+        // Comes last: by now a gap across the end of the window has ended, too.
         let times = times(&control, &end);
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
         Ok(end)
     })
 }
 
-/// On which CPU each worker of the step is to run.
+/// Returns the CPU of each worker of the step.
 fn places(context: &StepContext<'_>) -> Vec<WorkerPlacement> {
     let jobs: Vec<JobWorkers<'_>> = (context.step.jobs.iter().zip(context.targets))
         .map(|(job, target)| JobWorkers { workers: job.workers, interrupts: &target.interrupts })
@@ -136,8 +136,8 @@ fn places(context: &StepContext<'_>) -> Vec<WorkerPlacement> {
     place(&jobs, &assay_host::allowed_cpus(), context.cpus)
 }
 
-/// Binds this worker to its CPU. One that cannot be bound still measures; the scheduler places it, and the record says
-/// so.
+/// Binds this worker to its CPU. A worker that cannot be bound still measures; the scheduler places it, and the record
+/// says so.
 fn bind(cpu: Option<u32>) -> Bound {
     match cpu.map(|cpu| assay_host::pin_current_thread(cpu as usize)) {
         Some(Err(_)) => Bound::Refused,
@@ -146,19 +146,19 @@ fn bind(cpu: Option<u32>) -> Bound {
 }
 
 fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Result<(), OpenError> {
-    // Every answer is awaited: while one still opens its target, no worker may start or give up.
-    // One that panicked never answers; when all others have, the channel is closed.
+    // Every answer is awaited: while one worker is still opening its target, no other may start or give up. A worker
+    // that panicked never answers; when all others have, the channel is closed.
     let answers: Vec<_> = (0..workers).map(|_| readiness.recv().unwrap_or(Ok(()))).collect();
     answers.into_iter().collect()
 }
 
-/// Which worker of a step this is.
+/// Identifies a worker of a step.
 struct Seat<'c> {
     context: &'c StepContext<'c>,
     control: &'c Control,
     pulse: &'c Pulse,
     job_index: u32,
-    /// Of the job, from 0.
+    /// Number of the worker in its job, from 0.
     worker: u32,
 }
 
@@ -171,7 +171,7 @@ impl Seat<'_> {
         &self.context.targets[self.job_index as usize]
     }
 
-    /// A seed of its own for each part of each worker.
+    /// Returns a separate seed for each part of each worker.
     fn seed(&self, part: u64) -> u64 {
         let StepId { test, step } = self.context.id;
         let parts = [test, step, self.job_index, self.worker].map(u64::from);
@@ -179,7 +179,7 @@ impl Seat<'_> {
     }
 }
 
-/// The random bytes that all workers of a job share; none for one that only reads.
+/// Returns the random bytes shared by all workers of a job; none for a job that only reads.
 fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
     let StepId { test, step } = context.id;
     let job = &context.step.jobs[job_index as usize];
@@ -187,7 +187,7 @@ fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
     if job.writes() { Pool::new(job.data, size_max(job) as usize, seed) } else { Pool::default() }
 }
 
-/// The life of a worker thread. `ready` is dropped without a word only by a panic.
+/// Runs a worker thread. Only a panic drops `ready` without a message.
 fn work<T: Target>(
     seat: &Seat<'_>,
     opener: &impl Opener<T>,
@@ -204,7 +204,7 @@ fn work<T: Target>(
     let opened = match opener(&request) {
         Ok(opened) => opened,
         Err(error) => {
-            // The coordinator may have given up already; then nobody waits for this answer.
+            // The coordinator may have given up already, and then ignores this answer.
             let _ = ready.send(Err(error));
             return None;
         }
@@ -228,7 +228,7 @@ fn work<T: Target>(
     Some(worker.run(ticket))
 }
 
-/// The largest write of a job, bytes.
+/// Returns the largest write of a job, bytes.
 fn write_max(job: &Job) -> usize {
     let writes = job.mix.iter().flat_map(|a| {
         let request = if a.read < 100.0 && !a.trims() { a.size.0 } else { 0 };
@@ -261,13 +261,13 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     }
 }
 
-/// A worker's share of a limit; the first workers take what does not divide.
+/// Returns a worker's share of a limit; the first workers get the remainder.
 fn share(limit: Option<u64>, worker: u32, workers: u32) -> u64 {
     let (worker, workers) = (u64::from(worker), u64::from(workers));
     limit.map_or(u64::MAX, |limit| limit / workers + u64::from(worker < limit % workers))
 }
 
-/// Follows the workers until all have ended: phases, intervals and host samples become events.
+/// Follows the workers until all have ended; turns phases, intervals and host samples into events.
 fn watch(
     context: &StepContext<'_>,
     control: &Control,
@@ -289,7 +289,7 @@ fn watch(
         let emitted =
             emitted.and_then(|()| stalls.follow(control, running.iter().map(|worker| worker.job), emitter));
         if let Err(error) = emitted {
-            // Results that cannot be kept are not worth more load; the workers end by themselves.
+            // If results cannot be stored, no further load is needed; the workers end by themselves.
             control.abort();
             result = result.and(Err(error));
         }
@@ -297,7 +297,7 @@ fn watch(
     (sums, result.map(|()| phases.cpu()))
 }
 
-/// What each job has counted since its last interval was emitted.
+/// Counts of each job since its last emitted interval.
 type Sums = Vec<Option<Box<Interval>>>;
 
 fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
@@ -306,7 +306,7 @@ fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunE
         .try_for_each(|interval| emitter.emit(RunEvent::Interval(interval)))
 }
 
-/// Which phase the workers are in, as seen from outside.
+/// Phase of the workers as observed by the coordinator.
 struct Phases<'c> {
     context: &'c StepContext<'c>,
     announced: Phase,
@@ -349,7 +349,7 @@ impl<'c> Phases<'c> {
         emitter.phase(self.context.id, phase)
     }
 
-    /// Once for each second of the measured window; what comes after its end belongs to the last interval.
+    /// Returns true once for each second of the measured window; counts after its end belong to the last interval.
     fn second_is_over(&mut self, control: &Control) -> bool {
         let now_ns = control.clock.now_ns();
         let is_over = self.announced == Phase::Measure && now_ns >= self.next_second_ns;
@@ -368,7 +368,7 @@ impl<'c> Phases<'c> {
     }
 }
 
-/// Waits for the workers and emits what was still on its way.
+/// Waits for the workers and emits the remaining events.
 fn collect(
     context: &StepContext<'_>,
     running: Vec<Running<'_>>,
@@ -379,7 +379,7 @@ fn collect(
     let mut job_ends: Vec<Vec<WorkerEnd>> = context.step.jobs.iter().map(|_| Vec::new()).collect();
     let mut panicked = None;
     for (mut worker, place) in running.into_iter().zip(places) {
-        // One that panicked has sent nothing, and has no I/O that could hold its thread.
+        // A worker that panicked has sent nothing, and has no I/O that could block its thread.
         let end = worker.end.recv().or_else(|_| worker.thread.join().map(|()| (Bound::AsPlaced, None)));
         let sum = &mut sums[worker.job as usize];
         worker.drain.drain(sum);
@@ -409,7 +409,7 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
-/// Returns what went over the paths of each job, and what happened to them.
+/// Returns the traffic and the events of the paths of each job.
 fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>, Vec<(String, PathEvent)>) {
     let (mut paths, mut events) = (Vec::new(), Vec::new());
     for end in ends {
@@ -458,7 +458,7 @@ fn job_end(job: &Job, ends: &[WorkerEnd]) -> JobEnd {
     JobEnd { measured_ns, due }
 }
 
-/// When the step loaded its targets.
+/// Returns the times at which the step loaded its targets.
 fn times(control: &Control, end: &StepEnd) -> StepTimes {
     let longest_ns = end.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0);
     let zero_ns = control.measure.opened_ns().filter(|_| longest_ns > 0);

@@ -1,4 +1,4 @@
-//! A worker's counts, cut into intervals that travel to the coordinator and come back empty.
+//! A worker's counts, split into intervals that are sent to the coordinator and returned empty.
 
 use assay_record::{AccessStats, Interval, Latency, OpStats, StepId, TurnStats};
 use assay_target::OpKind;
@@ -8,10 +8,10 @@ use crate::flights::Flight;
 
 /// Length of an interval, ns.
 pub(crate) const INTERVAL_NS: u64 = 1_000_000_000;
-/// Intervals on their way between a worker and the coordinator: it comes by many times a second.
+/// Number of intervals in transit between a worker and the coordinator, which collects them many times a second.
 const SPARE_INTERVALS: usize = 4;
 
-/// What a worker counts into.
+/// Counters of a worker.
 pub(crate) struct Tally {
     full: Producer<Box<Interval>>,
     empty: Consumer<Box<Interval>>,
@@ -23,8 +23,8 @@ pub(crate) struct Tally {
     next_cut_ns: u64,
 }
 
-/// Operations that completed one after another and took equally long. Those that were issued together and reaped
-/// together did, to the nanosecond, and are counted at the cost of one.
+/// Consecutive operations with equal latency. Operations issued and reaped together have equal latency to the
+/// nanosecond, and are counted at the cost of one.
 #[derive(Debug, Clone, Copy)]
 struct Streak {
     count: u64,
@@ -47,7 +47,8 @@ pub(crate) struct TallyDrain {
 }
 
 impl Tally {
-    /// For a job with `accesses` lines in its mix; `has_response`: whether due times differ from issue times.
+    /// Returns the counters for a job with `accesses` lines in its mix; `has_response`: due times differ from issue
+    /// times.
     pub(crate) fn new(step: StepId, job: u32, accesses: usize, has_response: bool) -> (Self, TallyDrain) {
         let (full_in, full_out) = RingBuffer::new(SPARE_INTERVALS);
         let (mut empty_in, empty_out) = RingBuffer::new(SPARE_INTERVALS);
@@ -64,13 +65,13 @@ impl Tally {
         (tally, TallyDrain { full: full_out, empty: empty_in })
     }
 
-    /// Memory that the counts of a worker take, bytes: the intervals on their way, the current one, and a sum of them.
+    /// Returns the memory of a worker's counters, bytes: intervals in transit, the current one, and a sum of them.
     pub(crate) fn footprint_bytes(accesses: usize, has_response: bool) -> u64 {
         let distributions = if has_response { 4 } else { 2 };
         (SPARE_INTERVALS as u64 + 2) * accesses as u64 * distributions * Latency::BYTES
     }
 
-    /// Counting begins: times are measured from `zero_ns`.
+    /// Starts counting: times are measured from `zero_ns`.
     pub(crate) fn begin(&mut self, zero_ns: u64) {
         self.zero_ns = zero_ns;
         self.next_cut_ns = zero_ns + INTERVAL_NS;
@@ -100,7 +101,7 @@ impl Tally {
         self.streak = Streak { count, bytes, service_ns, response_ns, access, kind };
     }
 
-    /// Counts what the streak holds; before anybody looks at the interval, or another streak begins.
+    /// Counts the operations of the streak, before the interval is read or another streak begins.
     #[inline]
     fn end_streak(&mut self) {
         let Streak { count, bytes, service_ns, response_ns, access, kind } = self.streak;
@@ -128,12 +129,12 @@ impl Tally {
         let access = &mut self.current.by_access[access as usize];
         match kind {
             OpKind::Read => &mut access.read,
-            // Flushes are counted apart, by the worker.
+            // Flushes are counted separately, by the worker.
             OpKind::Write | OpKind::Trim | OpKind::Flush(_) => &mut access.write,
         }
     }
 
-    /// Ends the interval and sends it off; when the coordinator is behind, the interval becomes a longer one.
+    /// Ends the interval and sends it; if the coordinator is behind, the interval is extended instead.
     pub(crate) fn cut(&mut self, now_ns: u64) {
         while self.next_cut_ns <= now_ns {
             self.next_cut_ns += INTERVAL_NS;
@@ -150,7 +151,7 @@ impl Tally {
         self.full.push(ended).expect("checked to have room, and only this thread pushes");
     }
 
-    /// The interval that was running when the worker ended; `None` where counting never began.
+    /// Returns the current interval at the end of the worker; `None` if counting never began.
     pub(crate) fn finish(mut self, now_ns: u64) -> Option<Box<Interval>> {
         if self.zero_ns == u64::MAX {
             return None;
@@ -162,18 +163,18 @@ impl Tally {
 }
 
 impl TallyDrain {
-    /// Adds what has arrived to `sum`, and sends the emptied intervals back.
+    /// Adds the received intervals to `sum`, and returns them empty.
     pub(crate) fn drain(&mut self, sum: &mut Option<Box<Interval>>) {
         while let Ok(mut interval) = self.full.pop() {
             add(sum, &interval);
             clear(&mut interval);
-            // Full only when the worker is gone; then nobody needs it.
+            // The queue is full only after the worker has ended; then nobody needs the interval.
             let _ = self.empty.push(interval);
         }
     }
 }
 
-/// Adds an interval to a sum that may not have begun.
+/// Adds an interval to a sum, which may be empty.
 pub(crate) fn add(sum: &mut Option<Box<Interval>>, interval: &Interval) {
     match sum {
         Some(sum) => sum.merge(interval),
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_took_equally_long_count_like_any_others() {
+    fn operations_with_equal_latency_count_like_any_others() {
         let (mut tally, _drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 2, true);
         tally.begin(0);
         let mut expected = [OpStats::with_response(), OpStats::with_response(), OpStats::with_response()];

@@ -14,30 +14,30 @@ use crate::placement::Interrupts;
 use crate::rng::derive;
 use crate::stamp::StampTable;
 
-/// The targets of a run: open-able by any worker, in the order of the command line.
+/// The targets of a run, in the order of the command line. Any worker can open them.
 #[derive(Debug, Clone)]
 pub struct RunTargets {
-    /// What workers open.
+    /// Members that workers open.
     pub members: Vec<Member>,
-    /// What is recorded about each.
+    /// Recorded facts about each target.
     pub facts: Vec<TargetFacts>,
-    /// How I/O is issued to files and devices.
+    /// I/O engine for files and devices.
     pub io: IoEngine,
     /// Memory that I/O buffers may take, bytes.
     pub memory_bytes: u64,
 }
 
-/// A plan has a test of which no step can run on the targets.
+/// A test of which no step can run on the targets.
 #[derive(Debug, thiserror::Error)]
 #[error("test \"{test}\": {why}")]
 pub struct Misfit {
-    /// The test.
+    /// Name of the test.
     pub test: String,
-    /// Why not, and what would do.
+    /// Reason and remedy.
     pub why: String,
 }
 
-/// Refuses a plan with a test of which no step can run; single steps of a sweep are left out later.
+/// Fails for a plan with a test of which no step can run; single steps of a sweep are left out later.
 pub fn check_fit(plan: &Plan, targets: &RunTargets) -> Result<(), Misfit> {
     for test in &plan.tests {
         let misfits: Vec<String> = test
@@ -55,44 +55,44 @@ pub fn check_fit(plan: &Plan, targets: &RunTargets) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// The members a job drives, all of one kind.
+/// The members that a job uses, all of one kind.
 pub(crate) struct JobTarget {
     pub(crate) members: Vec<Member>,
     pub(crate) names: Vec<String>,
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
     pub(crate) engine: IoEngine,
-    /// By which its workers are placed on CPUs.
+    /// Interrupts by which its workers are placed on CPUs.
     pub(crate) interrupts: Interrupts,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
 }
 
 impl RunTargets {
-    /// Returns what the sampler looks at beside the run.
+    /// Returns what the sampler observes during the run.
     pub(crate) fn watched(&self) -> Watched {
         Watched { devices: self.disk_names(), remotes: self.remotes(), interfaces: self.interfaces() }
     }
 
-    /// The other sides of every connection that the targets make.
+    /// Returns the remote addresses of every connection of the targets.
     fn remotes(&self) -> Vec<SocketAddr> {
         self.facts.iter().flat_map(|facts| paths::remotes(facts.member.paths())).collect()
     }
 
-    /// The network interfaces that lead to the targets, and those under them.
+    /// Returns the network interfaces that lead to the targets, and those under them.
     fn interfaces(&self) -> Vec<String> {
         let paths = self.facts.iter().flat_map(|facts| facts.member.paths());
         let interfaces = paths.filter_map(|path| path.net.as_ref()?.interface.as_ref());
         sorted(interfaces.flat_map(|of| of.names().into_iter().map(str::to_owned)))
     }
 
-    /// Kernel names of every block device under the targets, as in /proc/diskstats.
+    /// Returns the kernel names of every block device under the targets, as in /proc/diskstats.
     fn disk_names(&self) -> Vec<String> {
         let devices = self.facts.iter().filter_map(|facts| facts.member.device.as_ref());
         sorted(devices.flat_map(|device| device.stack.iter().cloned()))
     }
 
-    /// The stamps of a plan that verifies, a table for each target; none else.
+    /// Returns a stamp table for each target if the plan verifies, else none.
     pub(crate) fn stamps(&self, plan: &Plan) -> Vec<Arc<StampTable>> {
         if !plan.verifies() {
             return Vec::new();
@@ -101,7 +101,7 @@ impl RunTargets {
         self.members.iter().map(|member| Arc::new(StampTable::new(run, member.span_bytes()))).collect()
     }
 
-    /// The targets a job uses: indices on the command line.
+    /// Returns the targets of a job, as indices on the command line.
     fn indices(&self, job: &Job) -> Vec<usize> {
         match job.targets.as_slice() {
             [] => (0..self.members.len()).collect(),
@@ -109,7 +109,7 @@ impl RunTargets {
         }
     }
 
-    /// Returns what fitting must know of the targets of each of a step's jobs.
+    /// Returns the target properties needed by the fit check for each job of a step.
     pub(crate) fn job_targets(&self, step: &Step) -> Vec<JobTargets> {
         step.jobs.iter().map(|job| self.targets_of(job)).collect()
     }
@@ -134,7 +134,7 @@ impl RunTargets {
         }
     }
 
-    /// Returns where I/O on the first of these targets completes; the others are nearly always of its kind.
+    /// Returns where the I/O of the first of these targets completes; the others are nearly always of its kind.
     fn interrupts_of(&self, indices: &[usize]) -> Interrupts {
         let Some(first) = indices.first() else { return Interrupts::Unknown };
         match (&self.members[*first], self.io, &self.facts[*first].member.device) {
@@ -144,7 +144,7 @@ impl RunTargets {
         }
     }
 
-    /// Returns what the workers of a job drive.
+    /// Returns the members that the workers of a job use.
     pub(crate) fn of_job(&self, job: &Job, stamps: &[Arc<StampTable>]) -> JobTarget {
         let JobTargets { spans, block_bytes, .. } = self.targets_of(job);
         let indices = self.indices(job);
@@ -160,14 +160,14 @@ impl RunTargets {
     }
 }
 
-/// How much of a member a job uses, whole blocks, bytes.
+/// Returns the part of a member that a job uses, whole blocks, bytes.
 fn job_span(job: &Job, member: &Member) -> u64 {
     let block = u64::from(member.block_bytes()).max(1);
     let span = job.span.map_or(u64::MAX, |span| span.0.next_multiple_of(block));
     span.min(member.span_bytes())
 }
 
-/// A member as a job uses it: the part of it, and how durable its writes are.
+/// Returns a member as a job uses it: the part of it, and the durability of its writes.
 fn of_job(member: &Member, job: &Job) -> Member {
     let member = match job.span {
         Some(_) => member.clone().narrowed(job_span(job, member)),
@@ -180,7 +180,7 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
     names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
-/// Tells this run's stamps from those of any other.
+/// Returns the number that distinguishes this run's stamps from those of other runs.
 fn run_number(plan: &Plan) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     derive(plan.seed, &[now.as_secs(), u64::from(now.subsec_nanos()), u64::from(std::process::id())])

@@ -1,8 +1,8 @@
-//! One thread issuing I/O to one target.
+//! A thread that issues I/O to one target.
 //!
 //! A turn of the loop: wait for completions (one system call), read the clock, settle each completion, fill the free
-//! slots, read the clock again and stamp what was issued. Between measure and drain a turn allocates nothing, locks
-//! nothing and logs nothing. Only this file and [`crate::tally`] touch time stamps; targets never do.
+//! slots, read the clock again and stamp the issued I/Os. Between measure and drain a turn neither allocates nor locks
+//! nor logs. Only this file and [`crate::tally`] handle time stamps; targets never do.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use crate::prefilled::PrefilledBuffers;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
-/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over
-/// TCP sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
+/// Longest wait of a turn, ns: within this time a worker notices a stop, whatever the target does. Clients over TCP
+/// block in a read for less than this (`assay_tcp::READ_LIMIT`).
 const WAIT_NS_MAX: u64 = 50_000_000;
-/// How often a worker says how old its oldest I/O is, ns.
+/// Interval at which a worker reports the age of its oldest I/O, ns.
 const PULSE_NS: u64 = 1_000_000_000;
-/// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
+/// Time before a due I/O during which the worker polls, ns: a sleep would end late.
 const SPIN_NS: u64 = 60_000;
 
-/// What a worker needs besides its target.
+/// Configuration of a worker besides its target.
 pub(crate) struct WorkerSetup<'s> {
     pub(crate) control: &'s Control,
-    /// Where it says how old its oldest I/O is.
+    /// Where it reports the age of its oldest I/O.
     pub(crate) pulse: &'s Pulse,
     pub(crate) job: &'s Job,
     pub(crate) job_index: u32,
@@ -52,29 +52,29 @@ pub(crate) struct WorkerSetup<'s> {
     pub(crate) stamps: Vec<Arc<StampTable>>,
     /// True if this step checks what it reads.
     pub(crate) verify: bool,
-    /// What the members are called in messages.
+    /// Names of the members for messages.
     pub(crate) member_names: &'s [String],
 }
 
-/// What a worker brings home.
+/// Results of a worker.
 pub(crate) struct WorkerEnd {
-    /// The interval that was running when it ended; `None` where counting never began.
+    /// The current interval at its end; `None` if counting never began.
     pub(crate) last: Option<Box<Interval>>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
-    /// I/Os that were due in the window, where the load has a rate.
+    /// Number of I/Os that were due in the window, if the load has a rate.
     pub(crate) due: u64,
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) lost: Option<TargetLost>,
-    /// I/Os that had not ended when a stop could wait no longer.
+    /// Number of I/Os that were outstanding when a stop could not wait any longer.
     pub(crate) abandoned: u32,
-    /// Which job it worked for.
+    /// Index of its job.
     pub(crate) job: u32,
-    /// What went over the target's paths.
+    /// Traffic of the target's paths.
     pub(crate) paths: WorkerPaths,
-    /// Flushes of the measured window, where the job makes them.
+    /// Flushes of the measured window, if the job makes any.
     pub(crate) flushes: Option<Box<OpStats>>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Worker<'s, T> {
     /// Tags issued in this turn.
     issued: Vec<u32>,
     order: Order,
-    /// When each of `done` ended, where they are carried out one by one, ns.
+    /// Time at which each of `done` completed, if they are executed one by one, ns.
     ended_ns: Vec<u64>,
     trouble: Trouble,
     patience: StopPatience,
@@ -107,17 +107,17 @@ pub(crate) struct Worker<'s, T> {
     paths: WorkerPaths,
 }
 
-/// When a target begins with what was submitted to it.
+/// When a target starts to execute submitted I/Os.
 #[derive(Clone, Copy)]
 enum Order {
-    /// At once: an I/O is in flight from its submission on.
+    /// At once: an I/O is in flight from its submission.
     Together,
-    /// Each poll carries out one, which begins when the one before it has ended, ns; 0 until the clock is read.
+    /// Each poll executes one I/O, which starts when the previous one has completed, ns; 0 until the clock is read.
     OneByOne { begins_ns: u64 },
 }
 
 impl Order {
-    /// Returns when an I/O that was issued at `issued_ns` began, ns.
+    /// Returns the time at which an I/O issued at `issued_ns` started, ns.
     #[inline]
     fn began_ns(self, issued_ns: u64) -> u64 {
         match self {
@@ -127,7 +127,7 @@ impl Order {
     }
 }
 
-/// What the next I/O is made of.
+/// Sources of the next I/O.
 struct Supply {
     planner: Planner,
     pacer: Pacer,
@@ -135,37 +135,37 @@ struct Supply {
     spares: PrefilledBuffers,
 }
 
-/// Where a worker stands.
+/// Present phase of a worker.
 struct Phase {
     counting: Counting,
     is_issuing: bool,
     /// When the phase ends, ns.
     deadline_ns: u64,
-    /// No I/O before this (the delay of a burst, or of the job's start), ns.
+    /// Time before which no I/O is issued (the delay of a burst, or of the job's start), ns.
     paused_until_ns: u64,
-    /// When the job begins, ns: before it no phase issues anything.
+    /// Start of the job, ns: before it no phase issues anything.
     begins_ns: u64,
 }
 
 /// The measured window, ns on the run's clock.
 #[derive(Default)]
 struct Window {
-    /// First completion that could be counted and last that was.
+    /// First completion that could be counted, and last one that was, ns.
     first_ns: u64,
     last_ns: u64,
-    /// When issuing ended: the window is at least that long, however little completed.
+    /// End of issuing: the window is at least that long, however few I/Os completed.
     closed_ns: u64,
 }
 
-/// I/Os that are drawn or owed and have to wait.
+/// I/Os that were drawn or are pending and have to wait.
 struct Waiting {
-    /// In conflict with one in flight (verify mode): tried again next turn.
+    /// In conflict with one in flight (verify mode): retried in the next turn.
     held: Option<(u32, Draw)>,
-    /// Slots whose reply is due; drawn already where it had to wait for an I/O on the same blocks (verify mode).
+    /// Slots whose reply is due; drawn already if it had to wait for an I/O on the same blocks (verify mode).
     replies: VecDeque<(u32, Option<Draw>)>,
 }
 
-/// What went wrong: the first few in full, room made before the run.
+/// Failures: the first few in full, with memory allocated before the run.
 struct Trouble {
     failures: Vec<Failure>,
     mismatches: Vec<Mismatch>,
@@ -227,7 +227,7 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
-    /// The phases of a step, from the common start to the last completion.
+    /// Runs the phases of a step, from the common start to the last completion.
     pub(crate) fn run(mut self, mut ticket: Ticket<'_>) -> WorkerEnd {
         let control = self.setup.control;
         let started_ns = ticket.start();
@@ -241,7 +241,7 @@ impl<'s, T: Target> Worker<'s, T> {
             Ok(()) => ticket.measure(),
             Err(_) => control.clock.now_ns(),
         };
-        // A stop during the warm-up leaves nothing to measure: what one full queue takes is no window.
+        // After a stop during the warm-up there is nothing to measure: the completion of one full queue is no window.
         let result = warmed_up.and_then(|()| match control.must_stop() {
             true => Ok(()),
             false => self.measure(zero_ns),
@@ -252,7 +252,7 @@ impl<'s, T: Target> Worker<'s, T> {
         self.end(zero_ns, result.err())
     }
 
-    /// Notes the counts of the paths: what went over them before the measured window does not count.
+    /// Records the counters of the paths: traffic before the measured window does not count.
     fn look_at_paths(&mut self) {
         self.paths.before = self.target.remote_report(Moment::Begin);
         if let Some(before) = &mut self.paths.before {
@@ -266,29 +266,29 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         self.load(started_ns, started_ns + self.setup.warmup_ns)?;
         match self.setup.semantics {
-            // Nothing of the warm-up must end in the measured window.
+            // No I/O of the warm-up may complete in the measured window.
             Semantics::Assay => self.drain(),
-            // Iometer goes on issuing and counts from when the last warm-up I/O has ended.
+            // Iometer keeps issuing, and counts from the completion of the last warm-up I/O.
             Semantics::Iometer => Ok(()),
         }
     }
 
     fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
         self.tally.begin(zero_ns);
-        // The window of a job that begins late begins with it.
+        // The window of a job with a start delay begins with the job.
         let first_ns = zero_ns.max(self.phase.begins_ns);
         (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
         self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
         self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
-        // What a limit on bytes or operations left undone, nobody waited for.
+        // I/Os that a limit on bytes or operations prevented were not due.
         if !self.budget.is_used_up() {
             self.budget.due += self.supply.pacer.owed_before(self.window.closed_ns);
         }
         self.drain()
     }
 
-    /// Issues I/O from `from_ns` until `deadline_ns`, or until a limit is reached or somebody says stop.
+    /// Issues I/O from `from_ns` until `deadline_ns`, a limit, or a stop.
     fn load(&mut self, from_ns: u64, deadline_ns: u64) -> Result<(), TargetLost> {
         let setup = &self.setup;
         let from_ns = from_ns.max(self.phase.begins_ns);
@@ -303,7 +303,7 @@ impl<'s, T: Target> Worker<'s, T> {
             now_ns = match self.turn(now_ns) {
                 Ok(now_ns) => now_ns,
                 Err(lost) => {
-                    // What was done until now was done in this time.
+                    // All work up to now was done in this time.
                     self.window.closed_ns = self.setup.control.clock.now_ns().min(deadline_ns);
                     return Err(lost);
                 }
@@ -314,14 +314,14 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.phase.is_issuing = false;
                 self.window.closed_ns =
                     if is_used_up { self.window.last_ns } else { now_ns.min(deadline_ns) };
-                // What ends later does not count under Iometer's rules, also where the phase ended early.
+                // Later completions do not count under Iometer's rules, even if the phase ended early.
                 self.phase.deadline_ns = self.window.closed_ns;
             }
         }
         Ok(())
     }
 
-    /// Returns true if nothing is in flight and no reply is owed.
+    /// Returns true if nothing is in flight and no reply is pending.
     fn is_idle(&self) -> bool {
         self.flights.in_flight() == 0 && self.waiting.replies.is_empty() && !self.flights.has_replies_queued()
     }
@@ -333,17 +333,17 @@ impl<'s, T: Target> Worker<'s, T> {
         while self.flights.in_flight() > 0 {
             now_ns = self.turn(now_ns)?;
             if self.patience.is_over(self.setup.control.stop.is_set()) {
-                // Storage that does not answer must not keep the program; the end says what is outstanding.
+                // Storage that does not answer must not block the program; the result reports what is outstanding.
                 return Ok(());
             }
         }
-        // What was held or owed a reply belongs to the phase that is over.
+        // Held I/Os and pending replies belong to the phase that is over.
         self.waiting.held = None;
         while let Some((tag, _)) = self.waiting.replies.pop_front() {
             self.flights.forgive(tag);
         }
         self.flights.forgive_queued();
-        // One that was owed nothing but such a reply has nothing left that could end and reopen it.
+        // A member with only such a reply pending has no I/O left whose completion could reopen it.
         for member in 0..self.setup.member_names.len() {
             let member = u32::try_from(member).expect("members are few");
             if self.flights.wants_reopen(member) {
@@ -366,7 +366,7 @@ impl<'s, T: Target> Worker<'s, T> {
         };
         let settled = self.done.len();
         if settled > 0 {
-            // Taken out and put back, so that its memory is kept and `self` is free to be used.
+            // Taken out and put back, so that its memory is kept and `self` can be borrowed.
             let mut done = std::mem::take(&mut self.done);
             match self.order {
                 Order::Together => {
@@ -380,7 +380,7 @@ impl<'s, T: Target> Worker<'s, T> {
         if self.phase.is_issuing && now_ns < self.phase.deadline_ns {
             issued_ns = self.issue(now_ns);
             if settled > 0 && issued_ns > 0 {
-                // What the tester itself took; a finding is raised when that matters.
+                // Time spent in the tester itself; a finding is raised if it matters.
                 self.tally.turned(issued_ns - now_ns);
             }
         }
@@ -398,14 +398,14 @@ impl<'s, T: Target> Worker<'s, T> {
             issued_ns = 0;
         }
         if let Order::OneByOne { begins_ns } = &mut self.order {
-            // The first of the next batch begins when the issue ended, where nothing came between.
+            // The first of the next batch starts when issuing ended, if nothing came between.
             *begins_ns = issued_ns;
         }
         Ok(now_ns)
     }
 
-    /// Has a target carry out a batch, an I/O for each poll, and notes when each ended. Returns the time after the
-    /// last. A clock read costs as much as a tenth of such an I/O, so none is read twice.
+    /// Executes a batch, one I/O per poll, and records when each completed. Returns the time after the last. A clock
+    /// read costs as much as a tenth of such an I/O, so the clock is never read twice for one.
     fn reap_one_by_one(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
         let clock = self.setup.control.clock;
         self.ended_ns.clear();
@@ -427,7 +427,7 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
-    /// Settles a batch of which each I/O began when the one before it ended.
+    /// Settles a batch in which each I/O started when the previous one completed.
     fn settle_one_by_one(&mut self, done: &mut Vec<Completion>, now_ns: u64) -> Result<(), TargetLost> {
         for (index, completion) in done.drain(..).enumerate() {
             let ended_ns = self.ended_ns.get(index).copied().unwrap_or(now_ns);
@@ -437,11 +437,11 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(())
     }
 
-    /// Starts what was issued, and fills spare buffers while it is under way; not when something has completed already,
-    /// which must not wait for that.
+    /// Starts the issued I/Os, and fills spare buffers meanwhile, unless a completion is ready, which must not wait for
+    /// that.
     fn fill_ahead(&mut self) -> Result<(), TargetLost> {
         if let Order::OneByOne { .. } = self.order {
-            // Nothing is under way between polls; the data cost the same now as later.
+            // Nothing is in flight between polls; the data costs the same now as later.
             self.supply.spares.refill(&mut self.supply.filler);
             return Ok(());
         }
@@ -452,7 +452,7 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(())
     }
 
-    /// How long the next poll may wait.
+    /// Returns the longest wait of the next poll.
     #[inline]
     fn wait(&self, now_ns: u64) -> Wait {
         let mut until_ns = (now_ns + WAIT_NS_MAX).min(self.tally.next_cut_ns());
@@ -532,12 +532,12 @@ impl<'s, T: Target> Worker<'s, T> {
             return flight.counting == Counting::On;
         }
         if flight.counting == Counting::Off {
-            // Iometer's recording begins when the last I/O of the ramp-up has ended.
+            // Iometer starts recording when the last I/O of the ramp-up has completed.
             self.window.first_ns = now_ns;
             return false;
         }
         if self.flights.uncounted_in_flight() > 0 {
-            // It was issued before recording began, so it is none of those the plan asks for.
+            // It was issued before recording started, so it is not among those that the plan requests.
             if flight.role != Role::Flush {
                 self.budget.give_back(flight.size_bytes);
             }
@@ -611,11 +611,11 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(())
     }
 
-    /// Fills every slot that may be filled now, and stamps what was issued with one clock read: the time, or 0 where
-    /// nothing was issued.
+    /// Fills every slot that may be filled now, and stamps the issued I/Os with one clock read. Returns that time, or 0
+    /// if nothing was issued.
     #[inline]
     fn issue(&mut self, now_ns: u64) -> u64 {
-        // Each once: one that has to wait is tried again next turn.
+        // Tries each once: a reply that has to wait is retried in the next turn.
         for _ in 0..self.waiting.replies.len() {
             if let Some((tag, drawn)) = self.waiting.replies.pop_front() {
                 self.issue_reply(tag, drawn);
@@ -633,7 +633,7 @@ impl<'s, T: Target> Worker<'s, T> {
         issued_ns
     }
 
-    /// Issues the next I/O; `false` when there is none to issue now.
+    /// Issues the next I/O; returns `false` if there is none to issue now.
     #[inline]
     fn issue_one(&mut self, now_ns: u64) -> bool {
         if self.budget.is_used_up() || now_ns < self.phase.paused_until_ns {
@@ -648,7 +648,7 @@ impl<'s, T: Target> Worker<'s, T> {
         if self.flushing.is_due(member) && self.waiting.held.is_none() {
             return self.issue_flush(tag, member, buf);
         }
-        // The pause before a burst begins when there is room for its first I/O, as Iometer has it.
+        // The pause before a burst starts when there is room for its first I/O, as in Iometer.
         let pause_ns = if self.waiting.held.is_some() { 0 } else { self.supply.planner.begin_burst() };
         if pause_ns > 0 {
             self.phase.paused_until_ns = now_ns + pause_ns;
@@ -675,7 +675,7 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         self.budget.take(draw.size_bytes);
         if self.has_replies {
-            // Counted with its request: a limit never cuts a transaction in two.
+            // Counted with its request, so that a limit never splits a transaction.
             match self.supply.planner.reply_bytes(draw.access) {
                 0 => {}
                 reply_bytes => self.budget.take(reply_bytes),
@@ -684,7 +684,7 @@ impl<'s, T: Target> Worker<'s, T> {
         true
     }
 
-    /// Issues the flush that is due; `false` when the target has no room.
+    /// Issues the due flush; returns `false` if the target has no room.
     #[cold]
     fn issue_flush(&mut self, tag: u32, member: u32, buf: IoBuf) -> bool {
         let flight = Flight::new(&self.flushing.draw(), member, 0, self.phase.counting, Role::Flush);
@@ -697,10 +697,10 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
-    /// Issues the reply whose turn it is under Iometer semantics; `false` when there is none.
+    /// Issues the reply whose turn it is under Iometer semantics; returns `false` if there is none.
     #[cold]
     fn issue_queued_reply(&mut self, now_ns: u64) -> bool {
-        // During the pause before a burst nothing is issued.
+        // During the pause before a burst, nothing is issued.
         if now_ns < self.phase.paused_until_ns {
             return false;
         }
@@ -730,23 +730,23 @@ impl<'s, T: Target> Worker<'s, T> {
             return self.waiting.replies.push_back((tag, Some(draw)));
         }
         if request.counting == Counting::Off {
-            // Its request was issued before the window began, so nobody has counted the two together.
+            // Its request was issued before the window began, so the two were not counted together.
             self.budget.take(draw.size_bytes);
         }
     }
 
-    /// Blocks that are checked must not change while they are read or written.
+    /// Returns true if an I/O must wait in verify mode, because blocks must not change while they are read or written.
     #[inline]
     fn must_wait(&self, member: u32, draw: &Draw) -> bool {
         !self.setup.stamps.is_empty()
             && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
     }
 
-    /// Hands an I/O to the target; when it has no room, the buffer comes back.
+    /// Submits an I/O to the target; returns the buffer if the target has no room.
     #[inline]
     fn submit(&mut self, tag: u32, flight: Flight, mut buf: IoBuf) -> Result<(), IoBuf> {
         let Flight { member, kind, size_bytes, offset_bytes, .. } = flight;
-        // One comparison is cheap against a write behind the end of what may be overwritten.
+        // One comparison is cheap insurance against a write beyond the end of the permitted range.
         let span_bytes = self.spans[member as usize];
         assert!(offset_bytes + u64::from(size_bytes) <= span_bytes, "an I/O must stay within the span");
         if kind == OpKind::Write {
@@ -765,7 +765,7 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
-        // After the window: the time it takes is reported beside the results and is part of none.
+        // After the window: its duration is reported in addition to the results and is part of none.
         let give_up = || self.patience.is_over(control.stop.is_set());
         self.paths.after = self.target.remote_report(Moment::End { give_up: &give_up });
         let abandoned = if give_up() { self.flights.in_flight() } else { 0 };

@@ -1,8 +1,8 @@
-//! Whole clients, over sockets, against servers whose honest answers the input changes: it flips bytes of headers,
-//! doubles, drops, cuts and delays answers, and hangs up.
+//! Complete clients, over sockets, against servers whose correct answers the input changes: it flips bytes of headers,
+//! duplicates, drops, truncates and delays answers, and closes connections.
 //!
-//! A client ends every command once and in bounded time; what it then says is not judged here (the lies of `testkit`
-//! do that). Once the input is used up the server is honest, so a conversation can end well.
+//! A client completes every command once and in bounded time; its results are not judged here (the lies of `testkit` do
+//! that). Once the input is used up the server answers correctly, so a conversation can succeed.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use assay_testkit::lying::target::{Digests, LyingTarget, NAME, Pdu};
 
 use crate::input::Input;
 
-/// No conversation may take longer.
+/// Longest duration of a conversation.
 const LIMIT: Duration = Duration::from_secs(8);
 const COMMANDS: u64 = 4;
 const COMMAND_BYTES: usize = 16_384;
 
-/// What is left of the input, for the threads of a server.
+/// The rest of the input, for the threads of a server.
 type Script = Arc<Mutex<std::collections::VecDeque<u8>>>;
 
-/// The next few bytes of the script.
+/// Returns the next few bytes of the script.
 fn next(script: &Script) -> Vec<u8> {
     let mut script = script.lock().expect("no thread panics with it");
     let count = script.len().min(8);
@@ -43,7 +43,7 @@ fn changed(pdus: &mut [Pdu], input: &mut Input<'_>) {
     }
 }
 
-/// Acts on the honest answers, as bytes, by the next bytes of a script.
+/// Returns the acts for correct answers, as bytes, according to the next bytes of a script.
 fn acts(mut answers: Vec<Vec<u8>>, input: &mut Input<'_>) -> Vec<Act> {
     let all = |answers: Vec<Vec<u8>>| answers.into_iter().map(Act::Bytes).collect::<Vec<_>>();
     match input.byte() % 16 {
@@ -116,7 +116,7 @@ pub(crate) fn iscsi(bytes: &[u8]) {
     }
 }
 
-/// Commands that ended.
+/// Completed commands.
 #[derive(Default)]
 struct Ended(std::collections::BTreeSet<u64>);
 
@@ -142,6 +142,7 @@ pub(crate) fn nfs(bytes: &[u8]) {
         host: "127.0.0.1".into(),
         port: Some(server.port),
         mount_port: Some(server.port),
+        mapper_port: server.port,
         credentials: credentials.clone(),
         patience: Duration::from_millis(80),
     };

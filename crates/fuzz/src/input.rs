@@ -1,5 +1,5 @@
-//! Values taken from the bytes of an input, one after the other; zeros once it is used up, so that short inputs mean
-//! something too.
+//! Values taken in sequence from the bytes of an input; zeros once it is used up, so that short inputs are meaningful
+//! too.
 
 /// The rest of an input.
 #[derive(Debug, Clone)]
@@ -26,31 +26,31 @@ impl<'i> Input<'i> {
         u32::from_be_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
     }
 
-    /// A number below `end`, which is at most 256.
+    /// Returns a number below `end`, which is at most 256.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
-    /// At most this many of the next bytes.
+    /// Returns at most this many of the next bytes.
     pub(crate) fn bytes(&mut self, most: usize) -> &'i [u8] {
         let (taken, rest) = self.rest.split_at(most.min(self.rest.len()));
         self.rest = rest;
         taken
     }
 
-    /// Bytes with a length byte before them.
+    /// Returns bytes preceded by a length byte.
     pub(crate) fn piece(&mut self) -> &'i [u8] {
         let length = usize::from(self.byte());
         self.bytes(length)
     }
 
-    /// Everything that is left.
+    /// Returns the rest.
     pub(crate) fn rest(self) -> &'i [u8] {
         self.rest
     }
 }
 
-/// The bytes as text, if they are text.
+/// Returns the bytes as text; `None` if they are not UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }

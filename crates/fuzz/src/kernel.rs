@@ -1,5 +1,5 @@
-//! What the kernel and other programs say of this host: files of /proc, netlink and ethtool messages, and the
-//! size of a device.
+//! Input from the kernel and other programs about this host: files of /proc, netlink and ethtool messages, and the size
+//! of a device.
 
 use assay_host::fuzzing;
 
@@ -17,7 +17,7 @@ pub(crate) fn netlink(bytes: &[u8]) {
     fuzzing::netlink(kind, input.rest());
 }
 
-/// The places of a device that are examined for signatures, for a device of any size.
+/// Checks the places of a device that are examined for signatures, for a device of any size.
 pub(crate) fn places(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let size_bytes = (u64::from(input.word()) << 32 | u64::from(input.word())) >> (input.byte() % 64);

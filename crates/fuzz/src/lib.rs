@@ -1,11 +1,11 @@
-//! Fuzz targets: every parser, and both protocol state machines, fed with bytes that nobody chose.
+//! Fuzz targets: every parser, and both protocol state machines, with arbitrary bytes.
 //!
-//! A [`Target`] takes any bytes and must neither panic, hang, nor break the property that its module states. The
-//! program `assay-fuzz` (feature `libfuzzer`) searches for bytes that do; the tests of this room replay the kept
-//! inputs of `seeds/NAME`, among them every input that once broke something (`found-…`).
+//! A [`Target`] accepts any bytes and must neither panic, hang, nor violate the property that its module states. The
+//! program `assay-fuzz` (feature `libfuzzer`) searches for bytes that do; the tests of this room replay the kept inputs
+//! of `seeds/NAME`, including every input that once failed (`found-…`).
 //!
-//! libFuzzer through `libfuzzer-sys`, without cargo-fuzz: it is guided by coverage on the stable toolchain of the
-//! repository, because the flags for that (`-C passes=sancov-module`) are stable; cargo-fuzz and bolero's engines need
+//! libFuzzer through `libfuzzer-sys`, without cargo-fuzz: it is guided by coverage on the repository's stable
+//! toolchain, because the flags for that (`-C passes=sancov-module`) are stable; cargo-fuzz and bolero's engines need
 //! nightly.
 #![forbid(unsafe_code)]
 
@@ -18,12 +18,12 @@ mod stored;
 mod text;
 mod wire;
 
-/// Something to feed bytes to.
+/// A fuzz target.
 #[derive(Debug)]
 pub struct Target {
-    /// Its name, and that of its folder of seeds.
+    /// Its name, and that of its seed directory.
     pub name: &'static str,
-    /// Folders of the repository, besides its own, with inputs to begin with.
+    /// Further directories of the repository with initial inputs.
     pub seeds: &'static [&'static str],
     /// Longest useful input, bytes.
     pub bytes_max: usize,
@@ -57,6 +57,14 @@ pub const TARGETS: &[Target] = &[
     target("fio-json", 32768, foreign::fio_json),
     target("iometer-csv", 8192, foreign::iometer_csv),
     target("table", 2048, foreign::table),
+    target("profile", 4096, foreign::profile),
+    target("vdbench", 4096, foreign::vdbench),
+    seeded(target("diskspd-xml", 16384, foreign::diskspd_xml), &["crates/interop/tests/samples"]),
+    seeded(target("diskspd-text", 16384, foreign::diskspd_text), &["crates/interop/tests/samples"]),
+    target("sqlio-text", 8192, foreign::sqlio),
+    target("crystaldiskmark", 8192, foreign::crystaldiskmark),
+    target("dd", 4096, foreign::dd),
+    seeded(target("iostat", 16384, foreign::iostat), &["crates/interop/tests/samples"]),
     target("mark", 1024, stored::mark),
     target("stamp", 4096, stored::stamp),
     target("pdu", 48, wire::pdu),

@@ -1,7 +1,7 @@
-//! The state machines of a login and of a session, without sockets: a conversation is an input.
+//! The state machines of login and session, without sockets: the input is a conversation.
 //!
-//! A login ends after a bounded number of rounds. A session ends no task twice, places no data outside of a task, and
-//! sends nothing outside of one.
+//! A login ends after a bounded number of rounds. A session completes no task twice, places no data outside of a task,
+//! and sends nothing outside of one.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::input::Input;
 
 /// More rounds than a login may take.
 const ROUNDS_MAX: u32 = 64;
-/// Bytes that every task of a session moves.
+/// Number of bytes that every task transfers.
 const TASK_BYTES: u32 = 16_384;
 const TASKS: u16 = 8;
 
@@ -39,7 +39,7 @@ fn config(choice: u8) -> LoginConfig {
     }
 }
 
-/// Rounds of: flags, status class, status detail, text with its length before it.
+/// Runs a login of rounds that consist of flags, status class, status detail, and text preceded by its length.
 pub(crate) fn login(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mut login = Login::new(config(input.byte()));
@@ -60,7 +60,7 @@ pub(crate) fn login(bytes: &[u8]) {
     panic!("the login does not end");
 }
 
-/// What may be agreed at most (RFC 7143, section 13).
+/// Checks the bounds of the negotiated values (RFC 7143, section 13).
 fn check(agreed: &Negotiated) {
     assert!((512..=0x00ff_ffff).contains(&agreed.max_send_segment_bytes), "{agreed:?}");
     assert!((512..=0x00ff_ffff).contains(&agreed.max_burst_bytes), "{agreed:?}");
@@ -85,7 +85,7 @@ fn negotiated() -> Negotiated {
     }
 }
 
-/// A session with its tasks, and what is true of them.
+/// A session with its tasks, and its invariants.
 struct Played {
     session: Session,
     /// Tags on the wire; the first is the reserved one.
@@ -104,7 +104,7 @@ impl Played {
         }
     }
 
-    /// Takes everything that the session wants to send.
+    /// Takes every PDU that the session can send.
     fn send(&mut self) {
         while let Some(pdu) = self.session.next_pdu() {
             if pdu.started.is_some() {
@@ -116,7 +116,7 @@ impl Played {
         }
     }
 
-    /// One PDU of the target; false when the session is over.
+    /// Passes one PDU of the target to the session; returns false if the session has ended.
     fn receive(&mut self, input: &mut Input<'_>) -> bool {
         const OPCODES: [u8; 9] = [0x21, 0x25, 0x31, 0x20, 0x22, 0x32, 0x3f, 0x26, 0x24];
         let kind = input.byte();
@@ -130,7 +130,7 @@ impl Played {
         bhs.set_word(24, self.stat_sn.wrapping_add(skew)).set_word(28, 1);
         bhs.set_word(32, u32::from(input.byte()));
         bhs.set_word(36, (u32::from(bhs.0[36]) << 24) | u32::from(input.byte()));
-        // Offsets and lengths at the limits of what is allowed, unless the input insists on others.
+        // Offsets and lengths at the limits of the allowed range, unless the input specifies others.
         let mut bytes = || match input.byte() {
             255 => input.word(),
             value => u32::from(value) << 8,
@@ -159,7 +159,7 @@ impl Played {
     }
 }
 
-/// PDUs of a target, and what the caller does between them.
+/// Runs a session with PDUs of a target, and actions of the caller in between.
 pub(crate) fn session(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let agreed = Negotiated { data_pdu_in_order: input.byte() & 1 == 0, ..negotiated() };

@@ -1,6 +1,8 @@
-//! What Assay wrote and somebody may have changed: events of a store or an exported run, JSON documents, marks, stamps.
+//! Data that Assay wrote and others may have changed: events of a store or an exported run, JSON documents, marks,
+//! stamps.
 //!
-//! Events that read back print the same, and whatever run they form is summarised, judged and printed in every format.
+//! Events that are read back print the same, and any run that they form is summarised, judged and printed in every
+//! format.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +18,7 @@ use serde_json::Value;
 
 use crate::input::{Input, text};
 
-/// Events of one run that are looked at; more of them tell nothing new.
+/// Number of events of one run that are examined; more give no new information.
 const EVENTS_MAX: usize = 64;
 
 pub(crate) fn event(bytes: &[u8]) {
@@ -32,7 +34,8 @@ fn value(json: &str) -> Value {
     serde_json::from_str(json).expect("it was written as JSON")
 }
 
-/// Whether two documents say the same. serde_json reads a number with a fraction as the nearest or next to nearest one.
+/// Returns true if two documents say the same. serde_json reads a number with a fraction as the nearest or next to
+/// nearest one.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
@@ -56,7 +59,7 @@ pub(crate) fn document(bytes: &[u8]) {
     let _ = reading::read(text);
 }
 
-/// Lines of events, as `assay export` writes them.
+/// Parses lines of events in the form of `assay export`.
 pub(crate) fn outputs(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').take(EVENTS_MAX);
     let events: Vec<Event> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -101,7 +104,7 @@ thread_local! {
     static FOLDER: tempfile::TempDir = tempfile::tempdir_in("/dev/shm").expect("/dev/shm is a folder");
 }
 
-/// A mark beside its file. What it says, whoever wrote it, is no error and no proof about another file.
+/// Parses a mark beside its file. Whatever it contains, it is no error and no proof about another file.
 pub(crate) fn mark(bytes: &[u8]) {
     let _ = serde_json::from_slice::<Marker>(bytes);
     FOLDER.with(|folder| {
@@ -117,7 +120,7 @@ pub(crate) fn mark(bytes: &[u8]) {
     });
 }
 
-/// The file beside: the text as it is, or tied to its file as Assay would.
+/// Writes the file beside: the text unchanged, or tied to its file as Assay does.
 fn write_beside(path: &Path, file: &File, text: &[u8]) {
     use std::os::unix::fs::MetadataExt as _;
     let inode = file.metadata().map_or(0, |metadata| metadata.ino());

@@ -1,7 +1,7 @@
-//! What people write: plans, overrides, addresses, quantities, descriptions of arrays, tables of articles.
+//! Input written by people: plans, overrides, addresses, quantities, descriptions of arrays, tables of articles.
 //!
-//! Besides not panicking: what is accepted means the same when it is printed and read again, and messages show no
-//! password.
+//! The property besides not panicking: accepted input has the same meaning when it is printed and parsed again, and
+//! messages show no password.
 
 use assay_model::{array, published as articles};
 use assay_spec::units::{Bytes, Nanos, PerSecond, SizeSpec};
@@ -34,7 +34,7 @@ pub(crate) fn address(bytes: &[u8]) {
     let _ = without_secret(text);
     if let Ok(address) = text.parse::<Address>() {
         let printed = address.to_string();
-        // A path is printed as it was typed, and is read by other rules where it looks like an address.
+        // A path is printed as typed, and parsed by other rules if it looks like an address.
         if !matches!(address, Address::Path(_)) {
             assert_eq!(printed.parse::<Address>().ok().as_ref(), Some(&address), "{text:?} as {printed:?}");
         }

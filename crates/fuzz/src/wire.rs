@@ -1,4 +1,4 @@
-//! What comes over the network, message by message: iSCSI PDUs, keys, SCSI data; RPC replies, port mapper, MOUNT, NFS.
+//! Messages from the network: iSCSI PDUs, keys, SCSI data; RPC replies, port mapper, MOUNT, NFS.
 
 use assay_iscsi::pdu::{Bhs, Response};
 use assay_iscsi::scsi::{

@@ -1,4 +1,4 @@
-//! Keeps CPUs fit for measuring: pins threads, and keeps virtual CPUs from idling.
+//! Prepares CPUs for measuring: pins threads, and keeps virtual CPUs from idling.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -18,9 +18,9 @@ use crate::clock::thread_cpu_ns;
 
 /// Holds one spinner of the lowest priority (SCHED_IDLE) on every allowed CPU while it lives.
 ///
-/// A virtual CPU that idles is given back to the hypervisor and wakes late, by up to hundreds of milliseconds; a CPU
-/// that always has something to run does not. Any other thread takes the CPU from a spinner at once. What the
-/// spinners use is left out of [`CpuSnapshot`](crate::CpuSnapshot) and [`Sampler`](crate::Sampler) figures.
+/// An idle virtual CPU is returned to the hypervisor and wakes up late, by up to hundreds of milliseconds; a CPU that
+/// always has something to run is not. Any other thread preempts a spinner at once. The CPU time of spinners is left
+/// out of [`CpuSnapshot`](crate::CpuSnapshot) and [`Sampler`](crate::Sampler) figures.
 #[derive(Debug)]
 pub struct AwakeGuard {
     stop: Arc<AtomicBool>,
@@ -30,20 +30,20 @@ pub struct AwakeGuard {
 /// Why the CPUs cannot be kept awake.
 #[derive(Debug, Error)]
 pub enum AwakeError {
-    /// No thread could be started.
+    /// A thread could not be started.
     #[error("cannot start a thread to keep CPU {cpu} awake")]
     Spawn {
-        /// Which CPU.
+        /// Number of the CPU.
         cpu: usize,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
     /// The thread could not be bound to its CPU.
     #[error("cannot bind a thread to CPU {cpu}; check the cpuset of the control group of this process")]
     Pin {
-        /// Which CPU.
+        /// Number of the CPU.
         cpu: usize,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
     /// The kernel or its policy refused SCHED_IDLE. A spinner of normal priority would take CPU time from the
@@ -53,18 +53,18 @@ pub enum AwakeError {
          sched_setscheduler in the sandbox of this process"
     )]
     Policy {
-        /// Which CPU.
+        /// Number of the CPU.
         cpu: usize,
-        /// What the system said.
+        /// Error of the system.
         says: String,
     },
 }
 
 impl AwakeGuard {
-    /// Starts the spinners; when this returns, each of them runs on its CPU.
+    /// Starts the spinners; when this returns, each of them is running on its CPU.
     ///
     /// # Errors
-    /// Where a thread cannot be started, bound, or given the idle policy; none is left behind then.
+    /// If a thread cannot be started, bound, or given the idle policy; all others have ended then.
     pub fn start() -> Result<Self, AwakeError> {
         let mut guard = Self { stop: Arc::default(), spinners: Vec::new() };
         let (ready_tx, ready) = mpsc::channel();
@@ -76,9 +76,10 @@ impl AwakeGuard {
                 .spawn(move || {
                     let settled = settle(cpu);
                     let spins = settled.is_ok();
-                    // Nobody listens once another spinner failed; the stop flag ends this one then.
+                    // Nobody listens after another spinner failed; the stop flag ends this one then.
                     let _ = ready_tx.send(settled);
-                    // The starter waits until every sender is gone; this one must not live as long as the spinner.
+                    // The starting thread waits until every sender is dropped; this one must not live as long as the
+                    // spinner.
                     drop(ready_tx);
                     if spins {
                         spin(cpu, &stop);
@@ -97,7 +98,7 @@ impl Drop for AwakeGuard {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for spinner in self.spinners.drain(..) {
-            // A spinner has nothing to panic about; if it did, it no longer spins, which is all that is wanted here.
+            // A spinner cannot panic; even if it did, it would have stopped spinning, which is all that is needed here.
             let _ = spinner.join();
         }
     }
@@ -106,7 +107,7 @@ impl Drop for AwakeGuard {
 /// Binds the calling thread to one CPU.
 ///
 /// # Errors
-/// Where the CPU does not exist or is not allowed for this process.
+/// If the CPU does not exist or is not allowed for this process.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         let says = format!("CPU number {cpu} is too large; the highest is {}", CpuSet::MAX_CPU - 1);
@@ -117,8 +118,8 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &only)?)
 }
 
-/// The CPUs that the main thread of this process may run on, ascending; at least one. A pinned worker asks about the
-/// process, not about itself.
+/// Returns the CPUs that the main thread of this process may run on, ascending; at least one. For a pinned worker this
+/// is the set of the process, not its own.
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(Some(rustix::process::getpid())) else { return vec![0] };
@@ -126,8 +127,8 @@ pub fn allowed_cpus() -> Vec<usize> {
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// Returns what all spinners of this process have used so far, ns by CPU. It only grows: a guard that ended stays
-/// counted, so that a difference of two readings is right across its end.
+/// Returns the CPU time of all spinners of this process so far, ns by CPU. It only grows: the time of an ended guard
+/// stays included, so that the difference of two readings is correct across its end.
 pub(crate) fn awake_ns_by_cpu() -> HashMap<usize, u64> {
     let used = USED_NS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut by_cpu = HashMap::new();
@@ -137,8 +138,8 @@ pub(crate) fn awake_ns_by_cpu() -> HashMap<usize, u64> {
     by_cpu
 }
 
-/// One entry per CPU that was ever kept awake; the lock is taken when a spinner starts and when somebody reads, never
-/// while it spins.
+/// One entry per CPU that was ever kept awake; the lock is taken when a spinner starts and on a reading, never while it
+/// spins.
 static USED_NS: Mutex<Vec<(usize, Arc<AtomicU64>)>> = Mutex::new(Vec::new());
 
 fn counter_of(cpu: usize) -> Arc<AtomicU64> {
@@ -155,7 +156,7 @@ fn settle(cpu: usize) -> Result<(), AwakeError> {
     pin_current_thread(cpu).map_err(|source| AwakeError::Pin { cpu, source })?;
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     let asked = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
-    // The call also sets the nice value, which fails below `nice` without privileges. The policy is what counts.
+    // The call also sets the nice value, which fails without privileges if it decreases. Only the policy matters.
     match thread_schedule_policy() {
         Ok(policy) if policy == idle => Ok(()),
         _ => {
@@ -165,8 +166,8 @@ fn settle(cpu: usize) -> Result<(), AwakeError> {
     }
 }
 
-/// Multiplications between two looks at the stop flag: about 0.2 ms, so that a guard ends quickly and its clock
-/// reads cost nothing.
+/// Number of multiplications between two checks of the stop flag: about 0.2 ms, so that a guard ends quickly and its
+/// clock reads cost nothing.
 const SPIN_ROUNDS: u64 = 200_000;
 
 fn spin(cpu: usize, stop: &AtomicBool) {
@@ -175,7 +176,7 @@ fn spin(cpu: usize, stop: &AtomicBool) {
     let mut value = 1u64;
     while !stop.load(Ordering::Relaxed) {
         // A chain of dependent multiplications leaves most of a shared core to its other hardware thread. No pause
-        // instruction: hypervisors take a tight loop of them for lock waiting, and deschedule the virtual CPU.
+        // instruction: hypervisors take a tight loop of them for a spinlock and deschedule the virtual CPU.
         for round in 0..SPIN_ROUNDS {
             value = black_box(value.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(round));
         }
@@ -216,7 +217,7 @@ mod tests {
         let guard = AwakeGuard::start().unwrap();
         assert_eq!(guard.spinners.len(), allowed_cpus().len());
         let before = total();
-        // Other programs may need the CPUs, so spinners get what is left: wait for a little of it.
+        // Other programs may need the CPUs; spinners get what is left, so wait for a little of it.
         let deadline = Instant::now() + Duration::from_secs(20);
         while total() - before < 5_000_000 {
             assert!(Instant::now() < deadline, "the spinners used no CPU time");

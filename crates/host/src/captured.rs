@@ -1,5 +1,5 @@
-//! A captured machine for tests: folders under `sys/devices/…`, links in `sys/dev/block` and `sys/class/block` as the
-//! kernel makes them.
+//! A captured machine for tests: directories under `sys/devices/…`, and links in `sys/dev/block` and `sys/class/block`
+//! as in the kernel.
 
 use std::fs;
 use std::os::unix::fs::symlink;

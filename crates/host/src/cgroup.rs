@@ -1,11 +1,11 @@
-//! What the control groups of this process allow, version 1 and 2. A limit of any group above counts too.
+//! Limits of this process's control groups, version 1 and 2, including those of all groups above.
 
 use std::path::{Path, PathBuf};
 
 use crate::machine::{Machine, attribute, number};
 use crate::mounts::{Mount, mounts};
 
-/// What is allowed; `None` is no limit.
+/// Limits; `None` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Limits {
     /// CPU time per second, in CPUs.
@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// Version 1 writes "no limit" as the largest page count that fits; nothing real comes near 2^60 bytes.
+/// Version 1 expresses "no limit" as the largest page count that fits; no real limit comes near 2^60 bytes.
 const V1_UNLIMITED_BYTES: u64 = 1 << 60;
 
 pub(crate) fn limits(machine: &Machine) -> Limits {
@@ -40,7 +40,7 @@ impl Limits {
     }
 }
 
-/// The folder of the group and of every group above it that this process can see.
+/// Returns the directories of the group and of every group above it that this process can see.
 fn folders(machine: &Machine, mounts: &[Mount], controllers: &str, path: &str) -> Vec<PathBuf> {
     let serves = |mount: &&Mount| match controllers {
         "" => mount.kind == "cgroup2",
@@ -98,7 +98,7 @@ mod tests {
     );
 
     #[test]
-    fn the_tightest_group_above_counts() {
+    fn the_tightest_limit_of_all_groups_applies() {
         check(
             &[
                 V2,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_controllers_have_folders_of_their_own() {
+    fn version_1_controllers_have_their_own_directories() {
         check(
             &[
                 V1,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_none() {
+    fn no_limit_is_reported_as_none() {
         check(
             &[
                 V1,

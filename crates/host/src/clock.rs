@@ -2,22 +2,22 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// CPU time of this thread, ns.
+/// Returns the CPU time of this thread, ns.
 pub(crate) fn thread_cpu_ns() -> u64 {
     to_ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// CPU time of this process, ns.
+/// Returns the CPU time of this process, ns.
 pub(crate) fn process_cpu_ns() -> u64 {
     to_ns(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// Time since boot, suspended time included, ns.
+/// Returns the time since boot, suspended time included, ns.
 pub(crate) fn boot_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Boottime))
 }
 
-/// Time of day, ns since 1970.
+/// Returns the time of day, ns since 1970.
 pub(crate) fn wall_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Realtime))
 }

@@ -1,15 +1,17 @@
-//! Where signatures are on a disk, and the table of those that libblkid does not know, or believes only where
-//! structures elsewhere confirm them.
+//! Positions of signatures on a disk, and the table of those that libblkid does not know, or accepts only if structures
+//! elsewhere confirm them.
 
-/// Bytes of the head, in which nearly all signatures are; the last of them is LUKS2's copy of its header at 4 MiB.
+/// Length of the head, bytes, which contains nearly all signatures; the last of them is LUKS2's copy of its header at 4
+/// MiB.
 pub(crate) const HEAD_BYTES: u64 = (4 << 20) + (64 << 10);
-/// Bytes of the tail, in which the others are: firmware RAIDs look as far as 1.6 MiB back from the end.
+/// Length of the tail, bytes, which contains the others: firmware RAIDs look as far as 1.6 MiB back from the end.
 pub(crate) const TAIL_BYTES: u64 = 2 << 20;
-/// Bytes that are looked at where a copy of a signature may survive.
+/// Number of bytes examined where a copy of a signature may survive.
 const COPY_BYTES: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Where else file systems and volume managers keep copies of their superblocks or labels, bytes from the start.
+/// Further positions at which file systems and volume managers keep copies of their superblocks or labels, bytes from
+/// the start.
 const COPIES_AT: [u64; 19] = [
     // ext2, ext3, ext4: groups 1, 3, 5 and 7 with blocks of 1, 2 and 4 KiB.
     8 * MIB,
@@ -36,12 +38,12 @@ const COPIES_AT: [u64; 19] = [
 ];
 
 /// Returns the places, as offset and length in bytes, that must be read to find every known signature on a disk of
-/// `size_bytes`: the two ends, then where copies may survive. All begin at multiples of 4 KiB.
+/// `size_bytes`: both ends, then the places of copies. All start at multiples of 4 KiB.
 #[must_use]
 pub fn signature_places(size_bytes: u64) -> Vec<(u64, u64)> {
     let head = HEAD_BYTES.min(size_bytes);
     let tail_at = (size_bytes.saturating_sub(TAIL_BYTES) / 4096 * 4096).max(head);
-    // NTFS has one in its middle, in older forms.
+    // Older forms of NTFS have one in the middle.
     let middle = size_bytes / 2 / 4096 * 4096;
     let mut places = vec![(0, head), (tail_at, size_bytes - tail_at)];
     let copies = COPIES_AT.into_iter().chain([middle]).filter(|at| (head..tail_at).contains(at));
@@ -73,7 +75,7 @@ const SPACES: &str = "a member of a Storage Spaces pool";
 const VHD: &str = "a disk image (VHD)";
 const PARALLELS: &str = "a disk image (Parallels)";
 
-/// Marks of at least four bytes: random data has one of them by chance once in four thousand million.
+/// Marks of at least four bytes: random data matches one by chance once in four billion cases.
 const MARKS: &[Mark] = &[
     mark(512, b"EFI PART", GPT),
     mark(4096, b"EFI PART", GPT),
@@ -134,9 +136,9 @@ const MARKS: &[Mark] = &[
     mark(0, b"\x7fELF", "a program"),
 ];
 
-/// Partition tables, file systems, volume managers and the like on a disk of `size_bytes`, each once, as `an ext2, ext3
-/// or ext4 file system`. `head` is the start of the disk ([`HEAD_BYTES`] or all of it), `tail` its end
-/// ([`TAIL_BYTES`] or all of it).
+/// Returns the partition tables, file systems, volume managers and similar formats found on a disk of `size_bytes`,
+/// each once, as in `an ext2, ext3 or ext4 file system`. `head` is the start of the disk ([`HEAD_BYTES`] or all of it),
+/// `tail` its end ([`TAIL_BYTES`] or all of it).
 #[must_use]
 pub(crate) fn content_of(head: &[u8], tail: &[u8], size_bytes: u64) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
@@ -159,13 +161,13 @@ fn has(bytes: &[u8], at: usize, expected: &[u8]) -> bool {
     bytes.get(at..at + expected.len()) == Some(expected)
 }
 
-/// 55 AA alone is met by chance too often: the four entries must be possible ones as well.
+/// Checks the boot signature 55 AA, which alone occurs by chance too often, and that the four entries are valid.
 fn is_partition_table(head: &[u8]) -> bool {
     let Some(entries) = head.get(446..510) else { return false };
     has(head, 510, &[0x55, 0xaa]) && entries.chunks_exact(16).all(|entry| entry[0] & 0x7f == 0)
 }
 
-/// 53 EF, with a block size and a revision that exist and some inodes.
+/// Checks for 53 EF with a valid block size and revision, and some inodes.
 fn is_ext(head: &[u8]) -> bool {
     let word = |at: usize| {
         head.get(at..at + 4)
@@ -174,14 +176,14 @@ fn is_ext(head: &[u8]) -> bool {
     has(head, 0x438, &[0x53, 0xef]) && word(0x418) <= 6 && word(0x44c) <= 1 && word(0x400) > 0
 }
 
-/// An uberblock, in either byte order, in one of the four labels (256 KiB each, two at either end).
+/// Looks for an uberblock, in either byte order, in one of the four labels (256 KiB each, two at either end).
 fn is_zfs(bytes: &[u8]) -> bool {
     const LITTLE: [u8; 8] = 0x00ba_b10c_u64.to_le_bytes();
     const BIG: [u8; 8] = 0x00ba_b10c_u64.to_be_bytes();
     bytes.chunks_exact(1024).any(|block| block.starts_with(&LITTLE) || block.starts_with(&BIG))
 }
 
-/// Returns what stands at the end: the second GPT, old RAID forms, DRBD.
+/// Returns the format found at the end: the second GPT, old RAID formats, DRBD.
 fn at_end(tail: &[u8], size_bytes: u64) -> Option<&'static str> {
     let from_end = |bytes: u64| usize::try_from(bytes).ok().and_then(|bytes| tail.len().checked_sub(bytes));
     let is_at = |distance: u64, offset: usize, mark: &[u8]| {
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_found_where_it_stands() {
+    fn every_mark_is_found_at_its_place() {
         for one in MARKS {
             check(&[(one.at, one.bytes)], one.says);
         }
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_on_zeroes_on_small_disks_and_in_what_only_resembles_a_mark() {
+    fn zeroes_small_disks_and_near_matches_have_no_signature() {
         assert!(seen(&vec![0; SIZE]).is_empty());
         for size in [0, 1, 511, 512, 4096, 70_000] {
             let disk = vec![0; size];

@@ -1,8 +1,8 @@
 //! CPU time of the host and of this process, between two readings.
 //!
-//! Time that [`AwakeGuard`](crate::AwakeGuard) spinners use is neither work of the host nor of the tester: it is taken
-//! out of both. The kernel counts the host's time in ticks (commonly 10 ms), the spinners' exactly, so shares of
-//! windows below a second are coarse.
+//! The time of [`AwakeGuard`](crate::AwakeGuard) spinners is work of neither the host nor the tester, so it is
+//! subtracted from both. The kernel counts the host's time in ticks (commonly 10 ms) but the spinners' time exactly, so
+//! shares of windows below a second are coarse.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,15 +12,15 @@ use crate::awake::awake_ns_by_cpu;
 use crate::clock::process_cpu_ns;
 use crate::machine::Machine;
 
-/// CPU time counted up to one moment. Two of them, at the ends of a window, say what the window cost.
+/// CPU time up to one moment. The difference of two snapshots, at the ends of a window, is the cost of the window.
 #[derive(Debug, Clone, Default)]
 pub struct CpuSnapshot {
-    /// By CPU number, because numbers have gaps where CPUs are offline; empty where /proc/stat cannot be read.
+    /// By CPU number, because numbers have gaps where CPUs are offline; empty if /proc/stat cannot be read.
     cpus: BTreeMap<usize, Ticks>,
     ticks_per_s: u64,
     /// User and system time of all threads of this process, ns.
     process_ns: u64,
-    /// User and system time of this process, ticks; `None` where /proc does not show them.
+    /// User and system time of this process, ticks; `None` if /proc does not show them.
     process_ticks: Option<(u64, u64)>,
     /// By CPU number, ns.
     awake_ns: HashMap<usize, u64>,
@@ -34,7 +34,7 @@ pub(crate) struct Ticks {
     steal: u64,
 }
 
-/// Reads the CPU time counted so far: one file and one clock, some tens of microseconds.
+/// Reads the CPU time so far: one file and one clock, some tens of microseconds.
 #[must_use]
 pub fn cpu_snapshot() -> CpuSnapshot {
     CpuSnapshot {
@@ -47,8 +47,8 @@ pub fn cpu_snapshot() -> CpuSnapshot {
 }
 
 impl CpuSnapshot {
-    /// CPU use from `start` to `end`. Shares are 0 where the kernel does not show them, or where CPUs came or went in
-    /// between.
+    /// Returns the CPU use from `start` to `end`. Shares are 0 if the kernel does not show them, or if CPUs came or
+    /// went meanwhile.
     #[must_use]
     pub fn between(start: &Self, end: &Self) -> StepCpu {
         let awake_total: u64 = end.awake_ns.keys().map(|cpu| awake_between(start, end, *cpu)).sum();
@@ -76,7 +76,8 @@ impl CpuSnapshot {
 }
 
 impl Ticks {
-    /// The kernel lets idle and I/O wait step back a little; a step back counts as nothing.
+    /// Returns the ticks up to `later`. Idle and I/O wait time may decrease slightly in the kernel; a decrease counts
+    /// as zero.
     fn until(self, later: Self) -> Self {
         Self {
             busy: later.busy.saturating_sub(self.busy),
@@ -86,7 +87,7 @@ impl Ticks {
     }
 }
 
-/// The share of system time in the tester's CPU time; the spinners' is user time.
+/// Returns the share of system time in the tester's CPU time; the time of spinners is user time.
 fn system_share(start: &CpuSnapshot, end: &CpuSnapshot, awake_ns: u64) -> Option<f64> {
     let ((user_from, system_from), (user_to, system_to)) = (start.process_ticks?, end.process_ticks?);
     let system = count(system_to.saturating_sub(system_from));
@@ -94,19 +95,21 @@ fn system_share(start: &CpuSnapshot, end: &CpuSnapshot, awake_ns: u64) -> Option
     (user + system > 0.0).then(|| share(system, user + system))
 }
 
-/// User and system time in `/proc/self/stat`: the 14th and 15th field, counted behind the name, which may hold blanks.
+/// Returns user and system time from `/proc/self/stat`: fields 14 and 15, counted from the end of the name, which may
+/// contain blanks.
 fn parse_self(text: &str) -> Option<(u64, u64)> {
     let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// The lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer fields.
+/// Parses the lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer
+/// fields.
 pub(crate) fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
     text.lines().map_while(|line| line.strip_prefix("cpu")).filter_map(parse_cpu).collect()
 }
 
-/// The line of all CPUs together has no number, and is left out. Guest time is part of user time already, and is not
-/// added again.
+/// Parses the line of one CPU. The line for all CPUs has no number and is skipped. Guest time is already part of user
+/// time and is not added again.
 fn parse_cpu(line: &str) -> Option<(usize, Ticks)> {
     let (cpu, times) = line.split_once(' ')?;
     let times: Vec<u64> = times.split_whitespace().map_while(|time| time.parse().ok()).collect();
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_time_between_and_the_busiest_cpu_is_named() {
+    fn shares_cover_the_time_between_snapshots_and_the_busiest_cpu_is_named() {
         let before =
             "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 0 100 0 0 0 5 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\nctxt 1\n";
         let after =
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn user_and_system_time_are_told_apart() {
+    fn user_and_system_time_are_separate() {
         let text = "1 (a ) b) S 2 3 4 5 6 7 8 9 10 11 250 750 0 0";
         assert_eq!(parse_self(text), Some((250, 750)));
         let at = |ticks| CpuSnapshot { process_ticks: ticks, ticks_per_s: 100, ..CpuSnapshot::default() };
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn spinners_are_neither_host_nor_tester_work() {
+    fn spinner_time_counts_for_neither_host_nor_tester() {
         let before = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nctxt 1\n";
         let after = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\nctxt 1\n";
         let start = snapshot(before, 0, &[(0, 1_000_000_000)]);
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_went_away_leaves_no_wrong_share() {
+    fn an_offline_cpu_does_not_distort_shares() {
         let two = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 9 0 0 9 0 0 0 0 0 0\ncpu1 9 0 0 9 0 0 0 0 0 0\nctxt 1\n";
         let one = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 99 0 0 9 0 0 0 0 0 0\nctxt 1\n";
         let used = CpuSnapshot::between(&snapshot(two, 0, &[]), &snapshot(one, 5, &[]));

@@ -10,25 +10,25 @@ use assay_record::DeviceFacts;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number};
 use crate::mounts::{mount_of, mounts, nearest_existing};
 
-/// sysfs counts sizes in 512-byte sectors, whatever the device's blocks are.
+/// Unit of sizes in sysfs, whatever the device's block size, bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
-/// Layers of devices that are followed: partition, RAID, encryption, volume, loop and more fit in.
+/// Number of device layers that are followed; partition, RAID, encryption, volume, loop and more fit.
 const STACK_DEPTH_MAX: u32 = 16;
 
-/// Returns the block device behind a path: the device itself for a device node, else the one under the file system,
-/// where there is one (network file systems, tmpfs and ZFS have none). A path that does not exist yet counts as its
-/// folder.
+/// Returns the block device behind a path: the device itself for a device node, else the one under the file system, if
+/// there is one (network file systems, tmpfs and ZFS have none). For a path that does not exist yet, its directory is
+/// used.
 ///
 /// # Errors
-/// Where neither the path nor any folder above it can be looked at.
+/// If neither the path nor any directory above it can be read.
 pub fn device_of(path: &Path) -> io::Result<Option<DeviceFacts>> {
     let machine = Machine::this();
     let number = number_under(&machine, &nearest_existing(path)?)?;
     Ok(number.and_then(|number| facts_of(&machine, number)))
 }
 
-/// Returns what a user may type after `--overwrite` for this device: its serial number and its WWID, or
+/// Returns what a user can type after `--overwrite` for this device: its serial number and its WWID, or
 /// `NAME-SIZE_BYTES` for a device that has neither.
 #[must_use]
 pub fn identities(device: &DeviceFacts) -> Vec<String> {
@@ -36,24 +36,24 @@ pub fn identities(device: &DeviceFacts) -> Vec<String> {
     if known.is_empty() { vec![format!("{}-{}", device.name, device.size_bytes)] } else { known }
 }
 
-/// Returns true if `typed` is an identity of this device. Case and surrounding blanks do not matter.
+/// Returns true if `typed` is an identity of this device. Case and surrounding blanks are ignored.
 #[must_use]
 pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
     let same = |identity: &String| identity.trim().to_lowercase() == typed.trim().to_lowercase();
     identities(device).iter().any(same)
 }
 
-/// Where a device begins on its disk.
+/// Position of a device on its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaceOnDisk {
-    /// From the start of the disk, bytes; 0 where it is the disk itself.
+    /// Offset from the start of the disk, bytes; 0 for the disk itself.
     pub start_bytes: u64,
     /// Size of the disk, bytes.
     pub disk_bytes: u64,
 }
 
-/// Returns where a device begins on its disk; `None` for volumes and loop devices, whose bytes lie wherever a map says.
-/// A software RAID counts as a disk: its positions are those of the array.
+/// Returns the position of a device on its disk; `None` for volumes and loop devices, whose blocks are mapped. A
+/// software RAID counts as a disk: positions are those of the array.
 #[must_use]
 pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
     let is_mapped = |name: &str| ["dm-", "loop", "drbd", "bcache"].iter().any(|map| name.starts_with(map));
@@ -73,7 +73,7 @@ pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
     })
 }
 
-/// The number of the device behind an existing path.
+/// Returns the number of the device behind an existing path.
 fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
     let metadata = fs::metadata(existing)?;
     if metadata.file_type().is_block_device() {
@@ -86,19 +86,19 @@ fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>>
     if machine.block_folder(number).is_ok() {
         return Ok(Some(number));
     }
-    // Btrfs and overlays have device numbers of their own; the source of the mount may still be a device.
+    // Btrfs and overlays have their own device numbers; the source of the mount may still be a device.
     let mounts = mounts(machine)?;
     let source = mount_of(&mounts, existing).map(|mount| mount.source.clone());
     Ok(source.and_then(|source| block_number(Path::new(&source))))
 }
 
-/// The number of a device node, where the path is one.
+/// Returns the number of a device node; `None` if the path is no device node.
 pub(crate) fn block_number(path: &Path) -> Option<DevNo> {
     let metadata = fs::metadata(path).ok()?;
     metadata.file_type().is_block_device().then(|| metadata.rdev().into())
 }
 
-/// Returns what sysfs says about a device.
+/// Returns the facts in sysfs about a device.
 pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
     let own = machine.block_folder(devno).ok()?;
     let disk = whole_disk(&own);
@@ -126,7 +126,7 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
     })
 }
 
-/// The folder of the disk a partition is on; of anything else, its own.
+/// Returns the directory of the disk that a partition is on; for anything else, its own directory.
 pub(crate) fn whole_disk(folder: &Path) -> PathBuf {
     match folder.parent() {
         Some(parent) if folder.join("partition").exists() => parent.to_owned(),
@@ -134,7 +134,7 @@ pub(crate) fn whole_disk(folder: &Path) -> PathBuf {
     }
 }
 
-/// The WWID alone, by which two paths to one disk are known.
+/// Returns the WWID alone, which identifies paths to the same disk.
 pub(crate) fn wwid(disk: &Path) -> Option<String> {
     ["wwid", "device/wwid", "dm/uuid", "md/uuid"]
         .iter()
@@ -150,8 +150,8 @@ fn serial(disk: &Path) -> Option<String> {
         .filter(|text| is_telling(text))
 }
 
-/// SCSI Unit Serial Number page: byte 1 is the page code, bytes 2 and 3 the length of the text from byte 4 (SPC-4,
-/// 7.8.15).
+/// Parses the SCSI Unit Serial Number page: byte 1 is the page code, bytes 2 and 3 the length of the text from byte 4
+/// (SPC-4, 7.8.15).
 fn vpd_serial(page: &[u8]) -> Option<String> {
     let [_, 0x80, high, low, text @ ..] = page else { return None };
     let length = usize::from(u16::from_be_bytes([*high, *low])).min(text.len());
@@ -160,13 +160,14 @@ fn vpd_serial(page: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// USB bridges and virtual disks report zeros or filler text as serial number, which identifies no device.
+/// Returns false for zeros and filler text, which USB bridges and virtual disks report as serial number and which
+/// identify no device.
 fn is_telling(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_alphanumeric() && c != '0') && !text.eq_ignore_ascii_case("none")
 }
 
 fn model(disk: &Path) -> Option<String> {
-    // SCSI vendor fields of SATA disks say only `ATA`, which is no vendor.
+    // The SCSI vendor field of SATA disks is only `ATA`, which is no vendor.
     let vendor = attribute(&disk.join("device/vendor")).filter(|v| v != "ATA" && !v.starts_with("0x"));
     let model = attribute(&disk.join("device/model")).or_else(|| attribute(&disk.join("device/name")));
     let model = model.or_else(|| attribute(&disk.join("dm/name")));
@@ -176,13 +177,13 @@ fn model(disk: &Path) -> Option<String> {
     }
 }
 
-/// `none [mq-deadline] kyber` is mq-deadline; a lone name is itself.
+/// Returns the active scheduler: in `none [mq-deadline] kyber` it is mq-deadline; a single name is active.
 fn chosen_scheduler(line: &str) -> String {
     let chosen = line.split_whitespace().find_map(|name| name.strip_prefix('[')?.strip_suffix(']'));
     chosen.unwrap_or(line).to_owned()
 }
 
-/// Returns those of these devices (kernel names) that are loop devices and go through the page cache of their file.
+/// Returns those of these devices (kernel names) that are loop devices that use the page cache of their file.
 #[must_use]
 pub fn cached_loops(names: &[String]) -> Vec<String> {
     let is_cached = |name: &&String| {
@@ -192,7 +193,7 @@ pub fn cached_loops(names: &[String]) -> Vec<String> {
     names.iter().filter(is_cached).cloned().collect()
 }
 
-/// The device, then what it is made of: its disk, its members, the device under a loop's file.
+/// Appends the device and the devices below it: its disk, its members, the device under a loop's file.
 fn push_stack(machine: &Machine, folder: &Path, stack: &mut Vec<String>, depth: u32) {
     let name = name_of(folder);
     if depth > STACK_DEPTH_MAX || stack.contains(&name) {
@@ -216,7 +217,7 @@ fn push_stack(machine: &Machine, folder: &Path, stack: &mut Vec<String>, depth: 
     }
 }
 
-/// What udev keeps about a device: lines `E:KEY=value`. Absent in containers and early boot.
+/// Data of udev about a device: lines `E:KEY=value`. Absent in containers and early boot.
 struct Udev(String);
 
 impl Udev {
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_goes_down_through_volumes_to_disks_once_each() {
+    fn the_stack_lists_volumes_and_disks_once_each() {
         let machine = sata_disk_with_partition()
             .device("pci/ata2/block/sdb", "8:16", &[("size", "8\n")])
             .device("virtual/block/md0", "9:0", &[("slaves/sda1/x", ""), ("slaves/sdb/x", "")])
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn serial_pages_that_lie_about_their_length_are_read_to_their_end() {
+    fn serial_pages_with_a_wrong_length_are_read_to_their_end() {
         for (page, expected) in [
             (&b"\x00\x80\x00\x04AB12"[..], Some("AB12")),
             (b"\x00\x80\xff\xffAB12", Some("AB12")),

@@ -1,4 +1,4 @@
-//! The host, once.
+//! Facts about the host, read once.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::awake::allowed_cpus;
 use crate::cgroup;
 use crate::machine::Machine;
 
-/// Returns what the machine is. Never fails: what the kernel does not show stays empty.
+/// Returns the facts about the machine. Never fails: facts that the kernel does not show stay empty.
 #[must_use]
 pub fn host_facts() -> HostFacts {
     let uname = rustix::system::uname();
@@ -21,7 +21,7 @@ pub fn host_facts() -> HostFacts {
     }
 }
 
-/// Returns what can be read from files.
+/// Returns the facts that files provide.
 fn facts_of(machine: &Machine) -> HostFacts {
     let cpuinfo = machine.text("/proc/cpuinfo").unwrap_or_default();
     let limits = cgroup::limits(machine);
@@ -56,7 +56,7 @@ fn os_name(os_release: &str) -> String {
     value("PRETTY_NAME").or_else(|| value("NAME")).unwrap_or_default()
 }
 
-/// x86 says `model name`, some ARM and RISC-V kernels `Model`, `Hardware` or `uarch`.
+/// Returns the CPU model: `model name` on x86; `Model`, `Hardware` or `uarch` on some ARM and RISC-V kernels.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "Model", "Hardware", "cpu model", "uarch"].iter().find_map(|key| field(cpuinfo, key))
 }
@@ -68,7 +68,7 @@ fn field(cpuinfo: &str, key: &str) -> Option<String> {
     })
 }
 
-/// `0-3,8` is five CPUs.
+/// Returns the number of CPUs in a list: 5 for `0-3,8`.
 fn count_cpus(list: &str) -> u32 {
     let range = |part: &str| -> Option<u32> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -82,7 +82,7 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
     kib.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The governor of the CPUs; several are joined, because a mixed machine measures unevenly.
+/// Returns the governor of the CPUs; different ones are joined, because such a machine gives uneven results.
 fn governor(machine: &Machine) -> Option<String> {
     let folder = machine.path("/sys/devices/system/cpu/cpufreq");
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -95,7 +95,7 @@ fn governor(machine: &Machine) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// What firmware tables say, and the hypervisor they stand for.
+/// Firmware names, and the hypervisor that each belongs to.
 const FIRMWARE_NAMES: [(&str, &str); 10] = [
     ("VMware", "VMware"),
     ("VirtualBox", "VirtualBox"),
@@ -113,8 +113,8 @@ const FIRMWARE_NAMES: [(&str, &str); 10] = [
 const CLOCK_NAMES: [(&str, &str); 4] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen"), ("vmware", "VMware")];
 
-/// The hypervisor, by its own words where it has some. On x86 the CPU flag decides: cloud vendors' firmware names
-/// are on their bare machines too.
+/// Returns the hypervisor, with its own name if it reports one. On x86 the CPU flag decides, because bare-metal cloud
+/// machines carry the firmware names of cloud vendors too.
 fn hypervisor(machine: &Machine, cpuinfo: &str) -> Option<String> {
     let flags = field(cpuinfo, "flags");
     let flagged = flags.as_ref().map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));

@@ -1,6 +1,6 @@
-//! Finds the times in which this process did not run: stopped, suspended, paused with its virtual machine, or without
-//! a CPU. Seen from inside they are all the same, a sleep that lasted too long; the clocks and the scheduler's own
-//! counts tell them apart.
+//! Detects the times in which this process did not run: stopped, suspended, paused with its virtual machine, or without
+//! a CPU. From inside they all look alike, like a sleep that lasted too long; the clocks and the scheduler's statistics
+//! distinguish them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,18 +12,18 @@ use signal_hook::consts::SIGCONT;
 
 use crate::clock::{boot_ns, wall_ns};
 
-/// A tick later than this, after which nobody said "continue", is a gap, ns. Idle virtual CPUs wake late, by up to
-/// hundreds of milliseconds.
+/// Lateness of a tick without SIGCONT from which it is a gap, ns. Idle virtual CPUs wake up late, by up to hundreds of
+/// milliseconds.
 const LATE_MIN_NS: u64 = 250_000_000;
-/// A tick that was late for want of a CPU is a gap from here on, ns; shorter waits are what timers and CPU use show.
+/// Lateness from which a tick that waited for a CPU is a gap, ns; shorter waits appear in timers and CPU use.
 const STARVED_MIN_NS: u64 = 500_000_000;
-/// A tick later than this is a gap if the process got SIGCONT, ns: that leaves no doubt.
+/// Lateness from which a tick is a gap if the process received SIGCONT, ns, as that is unambiguous.
 const STOPPED_MIN_NS: u64 = 30_000_000;
-/// The clocks are read one after another, so differences below this mean nothing, ns.
+/// Smallest significant difference between clocks, ns; they are read one after another.
 const SUSPENDED_MIN_NS: u64 = 100_000_000;
-/// The wall clock may be slewed; this much between two ticks is a step, ns.
+/// Smallest change of the wall clock between two ticks that counts as a step, ns; smaller ones may be slewing.
 const STEP_MIN_NS: u64 = 500_000_000;
-/// How long the handler of SIGCONT may take to run on another thread.
+/// Time within which the handler of SIGCONT may run on another thread.
 const CONTINUED_WITHIN: Duration = Duration::from_millis(20);
 
 /// Compares the clocks from one call to the next.
@@ -38,42 +38,42 @@ pub(crate) struct GapWatch {
 #[derive(Debug, Clone, Copy)]
 struct Clocks {
     monotonic: Instant,
-    /// Counts suspended time as well, ns.
+    /// Time since boot including suspended time, ns.
     boot_ns: u64,
     /// Time of day, ns since 1970.
     wall_ns: u64,
-    /// How long this thread was ready and had no CPU, ns; `None` where the kernel does not count it.
+    /// Time that this thread was runnable without a CPU, ns; `None` if the kernel does not count it.
     waited_ns: Option<u64>,
 }
 
-/// What passed between two moments, ns.
+/// Differences between two moments, ns.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
-    /// Longer than planned.
+    /// Lateness of the tick.
     late_ns: u64,
-    /// Without the machine.
+    /// Time suspended.
     suspended_ns: u64,
-    /// Of the wall clock, beyond what really passed.
+    /// Step of the wall clock beyond the elapsed time.
     stepped_ns: i64,
-    /// Ready and without a CPU.
+    /// Time runnable without a CPU.
     waited_ns: Option<u64>,
 }
 
 impl GapWatch {
-    /// Starts now. `epoch` is the start of the run.
+    /// Starts the watch now. `epoch` is the start of the run.
     pub(crate) fn start(epoch: Instant) -> Self {
         let continued = continued();
         continued.store(false, Ordering::Relaxed);
         Self { epoch, last: Clocks::now(), continued }
     }
 
-    /// Returns what happened since the last call, which was to be `planned` ago at the most.
+    /// Returns the gaps since the last call, which was due at most `planned` ago.
     pub(crate) fn tick(&mut self, planned: Duration) -> Vec<Gap> {
         let (from, to) = (self.last, Clocks::now());
         self.last = to;
         let passed = from.until(&to, planned);
         if passed.late_ns < STOPPED_MIN_NS {
-            // A stop too short to matter must not name a later gap.
+            // A stop that is too short to matter must not change the kind of a later gap.
             self.continued.store(false, Ordering::Relaxed);
         }
         let kinds = passed.kinds(|| self.was_continued());
@@ -89,7 +89,7 @@ impl GapWatch {
         kinds.into_iter().map(gap).collect()
     }
 
-    /// Whether SIGCONT came since this was asked last. The signal may be handled on another thread a moment later.
+    /// Returns true if SIGCONT arrived since the last call. Another thread may handle the signal a moment later.
     fn was_continued(&self) -> bool {
         let until = Instant::now() + CONTINUED_WITHIN;
         loop {
@@ -123,7 +123,7 @@ impl Clocks {
 }
 
 impl Passed {
-    /// What happened, with its length in ns. `was_continued` is asked only where the answer matters.
+    /// Returns the kinds of gaps with their length in ns. `was_continued` is called only if the result matters.
     fn kinds(self, was_continued: impl FnOnce() -> bool) -> Vec<(GapKind, u64)> {
         let mut kinds = Vec::new();
         if self.suspended_ns >= SUSPENDED_MIN_NS {
@@ -145,19 +145,20 @@ impl Passed {
     }
 }
 
-/// Set by SIGCONT. The handler stays for the life of the process; it changes nothing about stopping or continuing.
+/// Returns a flag that SIGCONT sets. The handler stays for the life of the process; it does not affect stopping or
+/// continuing.
 fn continued() -> Arc<AtomicBool> {
     static CONTINUED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = CONTINUED.get_or_init(|| {
         let flag = Arc::<AtomicBool>::default();
-        // Without the handler a stop is called a pause.
+        // Without the handler a stop is reported as a pause.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&flag));
         flag
     });
     Arc::clone(flag)
 }
 
-/// Time that this thread was ready to run and waited for a CPU, ns: the second number of schedstat.
+/// Returns the time that this thread was runnable without a CPU, ns: the second number of schedstat.
 fn waited_ns() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').nth(1)?.parse().ok()
 }
@@ -173,9 +174,10 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_gap_is_named_for_what_it_is() {
+    fn a_gap_is_reported_with_its_kind() {
         use GapKind::{ClockBack, ClockForward, Paused, Starved, Stopped, Suspended};
-        // Late, suspended, wall clock, waited for a CPU (all ms), whether SIGCONT came; what it was, ms.
+        // Lateness, suspended time, wall clock step, wait for a CPU (all ms), whether SIGCONT arrived; the expected
+        // gaps, ms.
         type Case = ((u64, u64, i64, u64, bool), &'static [(GapKind, u64)]);
         let cases: [Case; 14] = [
             ((0, 0, 0, 0, false), &[]),
@@ -206,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_run_together_show_no_gap() {
+    fn clocks_that_agree_show_no_gap() {
         let from = Clocks::now();
         let to = Clocks { monotonic: from.monotonic + Duration::from_secs(3), ..from };
         let to = Clocks { boot_ns: from.boot_ns + 3_000 * MS, wall_ns: from.wall_ns + 3_000 * MS, ..to };
         let passed = from.until(&to, Duration::from_secs(3));
         assert_eq!((passed.late_ns, passed.suspended_ns, passed.stepped_ns), (0, 0, 0));
-        // Suspended for 7 s: the wall clock goes on, and was not set.
+        // Suspended for 7 s: the wall clock advanced and was not set.
         let to = Clocks { boot_ns: to.boot_ns + 7_000 * MS, wall_ns: to.wall_ns + 7_000 * MS, ..to };
         let passed = from.until(&to, Duration::from_secs(3));
         assert_eq!((passed.late_ns, passed.suspended_ns, passed.stepped_ns), (0, 7_000 * MS, 0));

@@ -1,29 +1,29 @@
-//! On which CPUs a block device reports completions.
+//! The CPUs on which a block device reports completions.
 //!
-//! A request that is issued on one CPU and completed by an interrupt on another pays for waking the first: at a queue
-//! depth of 1 that was a quarter of the latency of a virtual disk. sysfs and procfs say which CPUs are free of it.
+//! A request that is issued on one CPU and completed by an interrupt on another pays for waking the first: at queue
+//! depth 1 that was a quarter of the latency of a virtual disk. sysfs and procfs show which CPUs avoid this cost.
 
 use std::path::{Path, PathBuf};
 
 use crate::device::whole_disk;
 use crate::machine::{Machine, attribute, name_of, names_in};
 
-/// Devices that hand requests to a thread or a server: where their completions arrive says nothing about the disk.
+/// Devices that pass requests to a thread or a server: where their completions arrive says nothing about the disk.
 const INDIRECT: [&str; 6] = ["loop", "nbd", "rbd", "drbd", "zram", "ram"];
-/// Vectors of a device that report something else than completions, by the ends of their names.
+/// Name endings of interrupt vectors that do not report completions.
 const OTHER_VECTORS: [&str; 5] = ["-config", "-control", "-event", "q0", "-admin"];
 
-/// The CPUs on which a device interrupts.
+/// The CPUs that a device interrupts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInterrupts {
     /// Kernel name of the disk.
     pub device: String,
-    /// CPUs whose own requests are completed by an interrupt on themselves, ascending. At least 1.
+    /// CPUs whose own requests are completed by an interrupt on the same CPU, ascending. At least one.
     pub cpus: Vec<usize>,
 }
 
-/// Returns where the disks under a device interrupt, given the device and every device below it
-/// ([`DeviceFacts::stack`](assay_record::DeviceFacts)). `None` where that is unknown, or where the disks have no CPU in
+/// Returns the CPUs that the disks under a device interrupt, given the device and every device below it
+/// ([`DeviceFacts::stack`](assay_record::DeviceFacts)). `None` if that is unknown, or if the disks have no CPU in
 /// common.
 #[must_use]
 pub fn interrupts_of(stack: &[String]) -> Option<DeviceInterrupts> {
@@ -51,7 +51,7 @@ fn interrupts_on(machine: &Machine, stack: &[String]) -> Option<DeviceInterrupts
     found.filter(|known| !known.cpus.is_empty())
 }
 
-/// The CPUs whose requests are completed on themselves; where there is none, those that are interrupted at all.
+/// Returns the CPUs whose requests are completed on the same CPU; if there is none, those that are interrupted at all.
 fn cpus_of(machine: &Machine, disk: &Path) -> Option<Vec<usize>> {
     let interrupts: Vec<Vec<usize>> =
         vectors(machine, disk)?.iter().filter_map(|irq| affinity(machine, irq)).collect();
@@ -60,7 +60,7 @@ fn cpus_of(machine: &Machine, disk: &Path) -> Option<Vec<usize>> {
         return None;
     }
     let queues = queues(disk);
-    // One vector serves all queues, or each queue has its own, in the same order; else nobody says which is whose.
+    // One vector serves all queues, or each queue has its own in the same order; otherwise the assignment is unknown.
     let local = match interrupts.len() {
         1 => queues.concat(),
         count if count == queues.len() => {
@@ -79,7 +79,7 @@ fn sorted(mut cpus: Vec<usize>) -> Vec<usize> {
     cpus
 }
 
-/// The CPUs of each hardware queue, in the order of the queues.
+/// Returns the CPUs of each hardware queue, in the order of the queues.
 fn queues(disk: &Path) -> Vec<Vec<usize>> {
     let folder = disk.join("mq");
     let mut numbers: Vec<usize> = names_in(&folder).iter().filter_map(|name| name.parse().ok()).collect();
@@ -91,7 +91,7 @@ fn queues(disk: &Path) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The interrupt numbers by which the controller of a disk reports completions, ascending.
+/// Returns the interrupt numbers by which the controller of a disk reports completions, ascending.
 fn vectors(machine: &Machine, disk: &Path) -> Option<Vec<String>> {
     let device = disk.join("device").canonicalize().ok()?;
     let controller = device.ancestors().find(|folder| folder.join("msi_irqs").exists())?;
@@ -102,14 +102,14 @@ fn vectors(machine: &Machine, disk: &Path) -> Option<Vec<String>> {
     Some(numbers.filter(|irq| reports_completions(&machine.path(format!("/proc/irq/{irq}")))).collect())
 }
 
-/// A vector that is in use has a folder with the name of its handler.
+/// Returns true if a vector reports completions: one in use has a directory with the name of its handler.
 fn reports_completions(folder: &Path) -> bool {
     let handlers = names_in(folder).into_iter().filter(|name| folder.join(name).is_dir());
     let is_other = |name: &String| OTHER_VECTORS.iter().any(|end| name.ends_with(end));
     handlers.into_iter().any(|name| !is_other(&name))
 }
 
-/// Returns where an interrupt really goes; kernels before 4.15 say only where it may go.
+/// Returns the CPUs that an interrupt really goes to; kernels before 4.15 show only where it may go.
 fn affinity(machine: &Machine, irq: &str) -> Option<Vec<usize>> {
     let file = |name: &str| machine.attribute(format!("/proc/irq/{irq}/{name}"));
     let effective = file("effective_affinity_list").and_then(|list| cpu_list(&list));
@@ -117,10 +117,11 @@ fn affinity(machine: &Machine, irq: &str) -> Option<Vec<usize>> {
         .or_else(|| file("smp_affinity_list").and_then(|list| cpu_list(&list)).filter(|cpus| cpus.len() == 1))
 }
 
-/// Reads a list of CPUs as the kernel writes it: `0-2,5`, and in `cpu_list` files `0, 1, 2`. `None` for anything else.
+/// Parses a list of CPUs in the notation of the kernel: `0-2,5`, and in `cpu_list` files `0, 1, 2`. `None` for anything
+/// else.
 #[must_use]
 pub fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    /// More than Linux has on any architecture.
+    /// More CPUs than Linux supports on any architecture.
     const CPUS_MAX: usize = 1 << 16;
     let mut cpus = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -141,8 +142,8 @@ mod tests {
     use super::*;
     use crate::captured::Captured;
 
-    /// A disk `name` whose controller has the vectors (number, handler, effective affinity), and whose queues serve
-    /// these CPUs.
+    /// Returns a disk `name` whose controller has the vectors (number, handler, effective affinity), and whose queues
+    /// serve these CPUs.
     fn disk(captured: Captured, name: &str, vectors: &[(u32, &str, &str)], queues: &[&str]) -> Captured {
         let number = format!("8:{}", vectors.first().map_or(0, |of| of.0));
         let captured =
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn each_queue_has_its_own_vector_where_there_are_as_many() {
+    fn each_queue_has_its_own_vector_if_counts_match() {
         let vectors = [(40, "nvme0q0", "0"), (41, "nvme0q1", "0"), (42, "nvme0q2", "3")];
         let captured = disk(Captured::new(), "nvme0n1", &vectors, &["0, 1\n", "2, 3\n"]);
         assert_eq!(cpus(&captured, &["nvme0n1"]), Some(vec![0, 3]), "1 and 2 are served from elsewhere");
@@ -193,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_fit_no_queues_count_together() {
+    fn vectors_that_match_no_queues_count_together() {
         let vectors = [(50, "megasas0-msix0", "2"), (51, "megasas0-msix1", "0"), (52, "megasas0-msix2", "2")];
         let captured = disk(Captured::new(), "sda", &vectors, &["0, 1, 2, 3\n"]);
         assert_eq!(cpus(&captured, &["sda"]), Some(vec![0, 2]));
     }
 
     #[test]
-    fn a_volume_over_two_disks_wants_a_cpu_that_both_interrupt() {
+    fn a_volume_over_two_disks_gets_a_cpu_that_both_interrupt() {
         let first = disk(Captured::new(), "sda", &[(60, "ahci-a", "0-1")], &["0-3"]);
         let both = disk(first, "sdb", &[(70, "ahci-b", "1-2")], &["0-3"]);
         assert_eq!(cpus(&both, &["dm-0", "sda", "sdb"]), Some(vec![1]));
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_what_is_not_known() {
+    fn unknown_interrupts_are_not_reported() {
         let captured = disk(Captured::new(), "vda", &[(36, "virtio1-req.0", "1")], &["0, 1\n"]);
         assert_eq!(cpus(&captured, &["loop0", "vda"]), None, "a loop device has threads of its own");
         assert_eq!(cpus(&captured, &["sdz"]), None);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cpus_are_read_as_the_kernel_and_people_write_them() {
+    fn cpu_lists_are_parsed_in_kernel_and_user_notation() {
         assert_eq!(cpu_list("0-2,5"), Some(vec![0, 1, 2, 5]));
         assert_eq!(cpu_list("3, 1,1\n"), Some(vec![1, 3]));
         for wrong in ["", "a", "2-1", "1,,2", "0-99999999", "-1"] {

@@ -1,14 +1,14 @@
-//! Where it happened: facts about the host, its file systems and its devices, samples taken beside a run, and the
-//! probe that finds reasons not to write to a device.
+//! Facts about the host, its file systems and its devices, samples taken during a run, and the probe that finds reasons
+//! not to write to a device.
 //!
-//! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] looks every second; a
-//! [`CpuSnapshot`] before and after a window says what that window cost. [`probe`] finds every [`Hold`] on a block
-//! device before anything is written to it. [`NetProbe`] examines the
-//! network to a portal, [`tcp_path`] the TCP connection with it. [`interrupts_of`] finds the CPUs that a disk
-//! interrupts; [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
+//! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] samples every second; two
+//! [`CpuSnapshot`]s measure the CPU cost of a window. [`probe`] finds every [`Hold`] on a block device before anything
+//! is written to it. [`NetProbe`] examines the network to a portal, [`tcp_path`] the TCP connection to it.
+//! [`interrupts_of`] finds the CPUs that a disk interrupts; [`AwakeGuard`] and [`pin_current_thread`] prepare CPUs for
+//! measuring.
 //!
-//! Architecture invariant: nothing here writes to a device or a file, and facts never fail a run: what cannot be
-//! known stays empty. Only the probe fails closed: what cannot be probed must not be written.
+//! Architecture invariant: nothing here writes to a device or a file, and missing facts never fail a run: they stay
+//! empty. Only the probe fails closed: a device that cannot be probed must not be written.
 #![forbid(unsafe_code)]
 
 mod awake;

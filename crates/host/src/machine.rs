@@ -1,4 +1,5 @@
-//! Where the kernel shows itself: `/proc`, `/sys`, `/run`, `/etc`, below a root that tests replace by a captured tree.
+//! The files in which the kernel shows its state: `/proc`, `/sys`, `/run`, `/etc`, below a root that tests replace by a
+//! captured tree.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +20,7 @@ pub(crate) struct DevNo {
 }
 
 impl Machine {
-    /// The machine this program runs on.
+    /// Returns the machine this program runs on.
     pub(crate) fn this() -> Self {
         Self { root: PathBuf::from("/") }
     }
@@ -29,49 +30,48 @@ impl Machine {
         Self { root: root.to_owned() }
     }
 
-    /// Returns where an absolute path is on this machine.
+    /// Returns the path of an absolute path on this machine.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// The whole text of a file; bytes that are no UTF-8 are replaced, because one odd mount point must not hide the
-    /// rest.
+    /// Returns the text of a file; invalid UTF-8 is replaced, because one odd mount point must not hide the rest.
     pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(self.path(absolute))?).into_owned())
     }
 
-    /// One attribute, trimmed; `None` where it is absent or blank.
+    /// Returns one attribute, trimmed; `None` if it is absent or blank.
     pub(crate) fn attribute(&self, absolute: impl AsRef<Path>) -> Option<String> {
         attribute(&self.path(absolute))
     }
 
-    /// The sysfs folder of a block device, with all links resolved.
+    /// Returns the sysfs directory of a block device, with all links resolved.
     pub(crate) fn block_folder(&self, number: DevNo) -> io::Result<PathBuf> {
         self.path(format!("/sys/dev/block/{number}")).canonicalize()
     }
 
-    /// The sysfs folder of a block device by kernel name.
+    /// Returns the sysfs directory of a block device by kernel name.
     pub(crate) fn block_folder_by_name(&self, name: &str) -> io::Result<PathBuf> {
         self.path("/sys/class/block").join(name).canonicalize()
     }
 }
 
-/// One attribute file, trimmed; `None` where it is absent, unreadable or blank.
+/// Returns one attribute file, trimmed; `None` if it is absent, unreadable or blank.
 pub(crate) fn attribute(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
-    // Fixed-length SCSI and NVMe fields come padded with spaces, some devices pad with NUL.
+    // Fixed-length SCSI and NVMe fields are padded with spaces; some devices pad with NUL.
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// One attribute as a number.
+/// Returns one attribute as a number.
 pub(crate) fn number<T: FromStr>(path: &Path) -> Option<T> {
     attribute(path)?.parse().ok()
 }
 
-/// Names in a folder, sorted; none where it does not exist.
+/// Returns the names in a directory, sorted; none if it does not exist.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<_> =
@@ -80,12 +80,12 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The last part of a path, as text.
+/// Returns the last part of a path, as text.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().into_owned()
 }
 
-/// Turns the `\040` of `/proc` files back into the byte it stands for.
+/// Decodes octal escapes of `/proc` files such as `\040`.
 pub(crate) fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

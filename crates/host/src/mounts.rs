@@ -1,4 +1,4 @@
-//! What is mounted where: `/proc/self/mountinfo`, and the file system a path is on.
+//! Mounts from `/proc/self/mountinfo`, and the file system of a path.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::machine::{DevNo, Machine, unescape};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mount {
     pub(crate) device: DevNo,
-    /// What of the file system is mounted, a path in it.
+    /// The mounted part of the file system, a path in it.
     pub(crate) root: String,
     pub(crate) mount_point: PathBuf,
     pub(crate) kind: String,
@@ -19,16 +19,16 @@ pub(crate) struct Mount {
     pub(crate) options: String,
 }
 
-/// Returns true if this user may write to a file or device, or create files in a directory; read-only mounts count.
+/// Returns true if this user may write to a file or device, or create files in a directory; considers read-only mounts.
 #[must_use]
 pub fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// The file system a path is on, or would be on if it does not exist yet.
+/// Returns the file system that a path is on, or would be on if it does not exist yet.
 ///
 /// # Errors
-/// Where neither the path nor any folder above it exists, or mountinfo cannot be read or does not list it.
+/// If neither the path nor any directory above it exists, or mountinfo cannot be read or does not list it.
 pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
     let existing = nearest_existing(path)?;
     let mounts = mounts(&Machine::this())?;
@@ -47,13 +47,13 @@ pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
     })
 }
 
-/// All mounts of this process's mount namespace, in the order in which they were mounted.
+/// Returns all mounts of this process's mount namespace, in the order in which they were mounted.
 pub(crate) fn mounts(machine: &Machine) -> io::Result<Vec<Mount>> {
     Ok(parse_mountinfo(&machine.text("/proc/self/mountinfo")?))
 }
 
-/// The mount that serves a canonical path: the longest mount point above it; of several on one spot, the last hides
-/// the others.
+/// Returns the mount that serves a canonical path: the longest mount point above it; of several at one mount point, the
+/// last hides the others.
 pub(crate) fn mount_of<'a>(mounts: &'a [Mount], canonical: &Path) -> Option<&'a Mount> {
     mounts
         .iter()
@@ -61,7 +61,7 @@ pub(crate) fn mount_of<'a>(mounts: &'a [Mount], canonical: &Path) -> Option<&'a 
         .max_by_key(|mount| mount.mount_point.components().count())
 }
 
-/// The path itself or the nearest folder above it that exists, with all links resolved.
+/// Returns the path itself or the nearest directory above it that exists, with all links resolved.
 pub(crate) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     for candidate in absolute.ancestors() {
@@ -73,7 +73,8 @@ pub(crate) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// Lines that cannot be read are left out: `36 35 98:0 /root /mnt opts [tags…] - type source super-opts`.
+/// Parses mountinfo lines such as `36 35 98:0 /root /mnt opts [tags…] - type source super-opts`; invalid lines are
+/// skipped.
 pub(crate) fn parse_mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
@@ -92,7 +93,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     Some(Mount { device, root, mount_point, kind, source, options })
 }
 
-/// The options of the mount, then those of the file system that are not said yet, as `/proc/mounts` shows them.
+/// Returns the options of the mount, then further options of the file system, as `/proc/mounts` shows them.
 fn merge_options(own: &str, of_filesystem: &str) -> String {
     let mut options: Vec<&str> = own.split(',').collect();
     // A mount that is `ro` on a file system that is `rw` must not read as both.
@@ -145,7 +146,7 @@ garbage
     }
 
     #[test]
-    fn a_file_that_does_not_exist_yet_is_on_the_file_system_of_its_folder() {
+    fn a_new_file_is_on_the_file_system_of_its_directory() {
         let folder = tempfile::tempdir().unwrap();
         let facts = filesystem_of(&folder.path().join("not/yet")).unwrap();
         assert_eq!(

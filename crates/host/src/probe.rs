@@ -1,9 +1,10 @@
 //! Reasons not to write to a block device.
 //!
-//! Each [`Hold`] is a full sentence about the device itself, one of its partitions, its parent disk, or another path
-//! to the same disk. The probe only reads, and fails closed: what it cannot look at is a [`ProbeError`], and whoever
-//! wants to write must take that for a refusal. See `docs/design/003-device-probe.md`.
+//! Each [`Hold`] is a full sentence about the device itself, one of its partitions, its parent disk, or another path to
+//! the same disk. The probe only reads, and fails closed: whatever it cannot examine is a [`ProbeError`], which callers
+//! must treat as a refusal. See `docs/design/003-device-probe.md`.
 
+mod opened;
 pub(crate) mod related;
 mod signatures;
 mod usage;
@@ -33,18 +34,18 @@ pub fn file_users(path: &Path) -> Vec<String> {
 /// A reason not to write to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// How grave it is.
+    /// Severity.
     pub what: HoldKind,
-    /// What was found, a full sentence that names the device.
+    /// The finding, a full sentence that names the device.
     pub says: String,
 }
 
-/// How grave a hold is. Both refuse writing, whatever identity is typed.
+/// Severity of a hold. Both refuse writing, whatever identity is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoldKind {
     /// The device is in use now, or cannot be written: nothing overrides this.
     InUse,
-    /// The device holds something that looks like data; somebody must wipe it first.
+    /// The device appears to contain data; the user must wipe it first.
     Content,
 }
 
@@ -54,12 +55,12 @@ pub enum ProbeError {
     /// The metadata of the path cannot be read.
     #[error("cannot read the metadata of {}", .path.display())]
     Look {
-        /// Which path.
+        /// Path.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// The path is something else.
+    /// The path is not a block device.
     #[error("{} is not a block device", .0.display())]
     NotBlockDevice(PathBuf),
     /// The kernel does not show the device in sysfs.
@@ -68,19 +69,19 @@ pub enum ProbeError {
         .path.display()
     )]
     NotInSysfs {
-        /// Which path.
+        /// Path.
         path: PathBuf,
         /// Its device number, `major:minor`.
         number: String,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A file that says what is in use cannot be read.
+    /// A file that lists what is in use cannot be read.
     #[error("{file} cannot be read, so Assay cannot find out what is in use")]
     Read {
-        /// Which file.
+        /// File.
         file: String,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
     /// The device cannot be opened for reading.
@@ -89,37 +90,37 @@ pub enum ProbeError {
         .path.display()
     )]
     Open {
-        /// Which device.
+        /// Device.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
     /// The device has no medium, or a loop device no file.
     #[error("{} has a size of 0: no medium or file is attached to it", .0.display())]
     NoCapacity(PathBuf),
-    /// The program that knows signatures is not there.
+    /// The program that detects signatures was not found.
     #[error("`wipefs` was not found in {searched}; it is needed to detect file systems; install util-linux")]
     ToolMissing {
-        /// Where it was looked for.
+        /// Directories that were searched.
         searched: String,
     },
-    /// The program that knows signatures could not do its work.
+    /// The program that detects signatures failed.
     #[error("`wipefs --no-act --json {}` failed: {says}", .path.display())]
     ToolFailed {
-        /// Which device it looked at.
+        /// Device that it examined.
         path: PathBuf,
-        /// What it said.
+        /// Its error message.
         says: String,
     },
 }
 
 /// Finds every reason not to write to a block device: mounts, swap, holders (device mapper, RAID and
-/// others), loop devices, exclusive opens, write protection, partitions, signatures; on it, its partitions, its
-/// parent disk, and other paths to the same disk. Links such as `/dev/disk/by-id/…` are followed. Only reads.
-/// An empty list means that nothing was found.
+/// others), loop devices, exclusive opens, programs that have it open for writing, write protection, partitions,
+/// signatures; on it, its partitions, its parent disk, and other paths to the same disk. Links such as
+/// `/dev/disk/by-id/…` are followed. Only reads. An empty list means that nothing was found.
 ///
 /// # Errors
-/// Where anything of this could not be looked at: the device must not be written then.
+/// If any of this could not be examined: the device must not be written then.
 pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     let machine = Machine::this();
     let look = |source| ProbeError::Look { path: device_path.to_owned(), source };
@@ -142,10 +143,11 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     if attribute(&folder.join("ro")).as_deref() != Some("0") {
         holds.push(Hold::in_use(format!("{} is read-only", path.display())));
     }
+    holds.extend(opened::holds(&nodes));
     holds.extend(usage::partitions(&nodes));
     match look_inside(&path, &nodes, &holds) {
         Ok(more) => holds.extend(more),
-        // What is in use is refused for that, also where it cannot be looked into (a container without its node).
+        // A device in use is refused for that reason, even if it cannot be read (a container without its node).
         Err(_) if is_in_use(&holds) => {}
         Err(error) => return Err(error),
     }
@@ -153,7 +155,7 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     Ok(holds)
 }
 
-/// Returns what only an open device shows. `known` is what was found without.
+/// Returns the holds that only reading the device shows. `known` are the holds found before.
 fn look_inside(path: &Path, nodes: &[Node], known: &[Hold]) -> Result<Vec<Hold>, ProbeError> {
     let mut found = Vec::new();
     if !is_in_use(known) && is_held(path)? {
@@ -164,7 +166,7 @@ fn look_inside(path: &Path, nodes: &[Node], known: &[Hold]) -> Result<Vec<Hold>,
         )));
     }
     for node in nodes.iter().filter(|node| matches!(node.relation, Relation::Itself | Relation::Part)) {
-        // The node given is read by its own path: in a container /dev/NAME may be missing for it.
+        // The given node is opened by its own path: in a container /dev/NAME may be missing.
         let at = if node.relation == Relation::Itself { path.to_owned() } else { node.path() };
         found.extend(signatures::holds(node, &at)?);
     }
@@ -185,8 +187,8 @@ impl Hold {
     }
 }
 
-/// An exclusive open for reading changes nothing, and fails exactly when somebody else holds the device or a part of
-/// it.
+/// Returns true if an exclusive open for reading fails. It changes nothing, and fails exactly if another process holds
+/// the device or a part of it.
 fn is_held(path: &Path) -> Result<bool, ProbeError> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     for _ in 0..HELD_TRIES {
@@ -199,7 +201,7 @@ fn is_held(path: &Path) -> Result<bool, ProbeError> {
     Ok(true)
 }
 
-/// Somebody who only looks (another probe, a child process between fork and exec) holds a device for milliseconds;
-/// only who holds it longer than this third of a second uses it.
+/// Number of attempts, over a third of a second. A short user (another probe, a child process between fork and exec)
+/// holds a device for milliseconds; only a longer hold counts as use.
 const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_millis(30);

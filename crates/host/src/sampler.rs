@@ -1,4 +1,4 @@
-//! A thread that looks at the host beside the run.
+//! A thread that samples the host during a run.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -18,58 +18,58 @@ use crate::path::{LinkWatch, TcpWatch};
 #[derive(Debug)]
 pub struct Sampler {
     seen: Arc<Mutex<Seen>>,
-    /// Asks the thread to look now; dropping it ends the thread.
+    /// Requests a reading of the clocks; dropping it ends the thread.
     ask: Option<mpsc::Sender<Look>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What was seen and not taken yet.
+/// Samples and gaps that were not taken yet.
 #[derive(Debug, Default)]
 struct Seen {
     samples: Vec<HostSample>,
     gaps: Vec<Gap>,
 }
 
-/// Asks for a look at the clocks; the answer is that it was done.
+/// A request to read the clocks; the answer confirms it.
 #[derive(Debug)]
 struct Look {
     done: mpsc::Sender<()>,
 }
 
-/// What is sampled beside the host itself.
+/// What is sampled in addition to the host itself.
 #[derive(Debug, Clone, Default)]
 pub struct Watched {
-    /// Block devices by their kernel names, as in /proc/diskstats; those it does not list are left out.
+    /// Block devices by kernel name, as in /proc/diskstats; names not listed there are left out.
     pub devices: Vec<String>,
-    /// The other sides of TCP connections of this process.
+    /// Remote addresses of TCP connections of this process.
     pub remotes: Vec<SocketAddr>,
-    /// Network interfaces by their names; those there are not are left out.
+    /// Network interfaces by name; names that do not exist are left out.
     pub interfaces: Vec<String>,
 }
 
-/// The sampler's own short sleep, whose lateness is measured. 50 a second cost about 0.1 % of a CPU.
+/// The sampler's own sleep, whose lateness is measured. 50 per second cost about 0.1 % of a CPU.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The kernel counts CPU time in ticks of 10 ms: a shorter sample at the end would have no meaning.
+/// Shortest sample: the kernel counts CPU time in ticks of 10 ms, so a shorter last sample would be meaningless.
 const SAMPLE_MIN: Duration = Duration::from_millis(50);
 
-/// Samples kept for somebody who never takes them: an hour at one a second. The oldest go first.
+/// Number of samples kept if nobody takes them: an hour at one per second. The oldest are dropped first.
 const KEPT_MAX: usize = 3600;
 
-/// Gaps kept of one step.
+/// Number of gaps kept per step.
 const GAPS_MAX: usize = 100;
 
-/// Longest wait for a look at the clocks.
+/// Longest wait for a reading of the clocks.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
-/// /proc/diskstats counts in 512-byte sectors, whatever the device's blocks are.
+/// Unit of /proc/diskstats, whatever the device's block size, bytes.
 const SECTOR_BYTES: u64 = 512;
 
 impl Sampler {
     /// Starts sampling. `epoch` is the start of the run; `period` is usually a second.
     ///
     /// # Panics
-    /// Where the system cannot start another thread.
+    /// If the system cannot start another thread.
     #[must_use]
     pub fn start(watched: Watched, epoch: Instant, period: Duration) -> Self {
         let seen = Arc::<Mutex<Seen>>::default();
@@ -82,25 +82,24 @@ impl Sampler {
         Self { seen, ask: Some(ask), thread: Some(thread) }
     }
 
-    /// The samples since the last call, oldest first. Does not wait.
+    /// Returns the samples since the last call, oldest first. Does not wait.
     #[must_use]
     pub fn take(&self) -> Vec<HostSample> {
         std::mem::take(&mut locked(&self.seen).samples)
     }
 
-    /// Returns the times since the last call in which this process did not run, up to now. Waits for the sampler's
-    /// thread to look at the clocks, a moment.
+    /// Returns the gaps since the last call, up to now. Waits a moment for the sampler's thread to read the clocks.
     #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         let (done, is_done) = mpsc::channel();
         if self.ask.as_ref().is_some_and(|ask| ask.send(Look { done }).is_ok()) {
-            // An answer that does not come means that the thread is gone; what it saw is there.
+            // Without an answer the thread has ended; what it recorded is available.
             let _ = is_done.recv_timeout(LOOK_MAX);
         }
         std::mem::take(&mut locked(&self.seen).gaps)
     }
 
-    /// Ends sampling, and gives what was not taken yet, with a last, shorter sample up to now.
+    /// Ends sampling and returns the samples not taken yet, with a last, shorter one up to now.
     #[must_use]
     pub fn stop(mut self) -> Vec<HostSample> {
         self.join();
@@ -110,7 +109,7 @@ impl Sampler {
     fn join(&mut self) {
         drop(self.ask.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the sampler was printed by its thread; the samples until then still count.
+            // A panic of the sampler was printed by its thread; earlier samples still count.
             let _ = thread.join();
         }
     }
@@ -137,7 +136,7 @@ fn sample_until(
     let mut clocks = GapWatch::start(epoch);
     loop {
         let due = Instant::now() + tick;
-        // Waiting for the stop sign is the sleep: a stop ends it at once.
+        // Waiting for a request is the sleep, so that a stop ends it at once.
         let woken = asked.recv_timeout(due.saturating_duration_since(Instant::now()));
         let now = Instant::now();
         let gaps = clocks.tick(tick);
@@ -157,7 +156,7 @@ fn sample_until(
             lateness = Lateness::default();
         }
         match woken {
-            // Whoever asked may be gone.
+            // The requester may no longer exist.
             Ok(look) => drop(look.done.send(())),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -177,7 +176,7 @@ fn keep(into: &Mutex<Seen>, sample: HostSample) {
     samples.push(sample);
 }
 
-/// The first ones stay: a host that stutters all the time is known for it by then.
+/// Keeps the first gaps of a step: they are enough to show that a host stutters.
 fn keep_gaps(into: &Mutex<Seen>, gaps: Vec<Gap>) {
     if !gaps.is_empty() {
         let kept = &mut locked(into).gaps;
@@ -244,7 +243,7 @@ fn sample(
     }
 }
 
-/// Old kernels wrap these counters at 32 bits; such a step back counts as nothing rather than as everything.
+/// Old kernels wrap these counters at 32 bits; such a decrease counts as zero rather than as a huge value.
 fn disk_between(from: &DiskStat, to: &DiskStat) -> DiskSample {
     let bytes = |from: u64, to: u64| to.saturating_sub(from).saturating_mul(SECTOR_BYTES);
     DiskSample {
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_follow_each_other_without_gap() {
+    fn samples_are_contiguous() {
         let epoch = Instant::now();
         let watched = Watched { devices: vec!["no-such-disk".to_owned()], ..Watched::default() };
         let sampler = Sampler::start(watched, epoch, Duration::from_millis(100));
@@ -310,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn stopping_does_not_wait_for_the_end_of_the_period() {
+    fn a_stop_does_not_wait_for_the_end_of_the_period() {
         let sampler = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(100_000));
-        // Whatever this machine is busy with: if it waited, this would not return.
+        // Independent of the load: if it waited, this would not return.
         assert!(sampler.stop().len() <= 1);
     }
 

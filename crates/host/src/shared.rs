@@ -1,4 +1,4 @@
-//! Which storage two paths have in common, whatever they are called.
+//! Storage shared by two paths, whatever their names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in};
 use crate::probe::related;
 
-/// Layers of devices that are followed.
+/// Number of device layers that are followed.
 const LAYERS_MAX: u32 = 16;
 
 /// The storage that a path uses.
@@ -17,14 +17,15 @@ const LAYERS_MAX: u32 = 16;
 pub struct SharedStorage {
     /// Kernel name of the device; `None` for a file.
     device: Option<String>,
-    /// Kernel names of all devices that hold some of its bytes: its partitions, its disk, other paths to that, members.
+    /// Kernel names of all devices that hold some of its bytes: its partitions, its disk, other paths to that disk,
+    /// members.
     devices: BTreeSet<String>,
     /// Device and inode of the file, and of files behind loop devices.
     files: BTreeSet<(u64, u64)>,
 }
 
 impl SharedStorage {
-    /// Returns what both have in common, a clause; `None` where that is nothing.
+    /// Returns what both have in common, as a clause; `None` if nothing.
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Option<&'static str> {
         let holds = |one: &Self, other: &Self| one.device.as_ref().is_some_and(|d| other.devices.contains(d));
@@ -41,10 +42,10 @@ impl SharedStorage {
     }
 }
 
-/// Returns the storage that a path uses, links followed.
+/// Returns the storage that a path uses, following links.
 ///
 /// # Errors
-/// Where there is nothing, or it cannot be looked at.
+/// If the path does not exist, or cannot be examined.
 pub fn shared_storage(path: &Path) -> io::Result<SharedStorage> {
     let metadata = fs::metadata(path)?;
     if metadata.file_type().is_file() {
@@ -74,7 +75,7 @@ fn of_device(machine: &Machine, folder: &Path) -> SharedStorage {
     }
 }
 
-/// The device with all that share bytes with it, then what its volumes are made of.
+/// Appends the device with all that share bytes with it, then the devices that its volumes consist of.
 fn push(machine: &Machine, folder: &Path, folders: &mut Vec<PathBuf>, layer: u32) {
     if layer > LAYERS_MAX || folders.iter().any(|known| known == folder) {
         return;
@@ -85,7 +86,7 @@ fn push(machine: &Machine, folder: &Path, folders: &mut Vec<PathBuf>, layer: u32
             push(machine, &below, folders, layer + 1);
         }
     }
-    // Below a volume the parts of its disk that it does not use are not its own.
+    // Below a volume, unused parts of its disk do not belong to it.
     let is_shared = |node: &related::Node| layer == 0 || node.relation == related::Relation::Parent;
     for node in related::related(machine, folder).into_iter().filter(is_shared) {
         if !folders.contains(&node.folder) {

@@ -76,6 +76,8 @@ struct Order {
     data: Data,
     /// Where the target is used from, bytes.
     offset: u64,
+    /// Whether each write waits until it is durable.
+    is_durable: bool,
     distribution: Distribution,
     files: Vec<String>,
     notes: Vec<Note>,
@@ -152,6 +154,7 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
         outstanding: small(order.outstanding),
         pace: order.rate.map(|rate| (PerSecond(rate * order.threads as f64), None)),
         data: Some(order.data),
+        is_durable: order.is_durable && order.read < 100.0,
         mix: vec![Access {
             size: Bytes(order.size),
             read: order.read,

@@ -50,7 +50,11 @@ pub(crate) struct DraftJob {
     pub(crate) workers: u32,
     pub(crate) outstanding: u32,
     pub(crate) pace: Option<(PerSecond, Option<Arrivals>)>,
+    /// An open loop at the highest rate of the closed one, of which the sweep offers shares.
+    pub(crate) pace_max: Option<Arrivals>,
     pub(crate) reconnect_every: Option<u32>,
+    /// Whether each write waits until it is durable.
+    pub(crate) is_durable: bool,
     pub(crate) data: Option<Data>,
     pub(crate) mix: Vec<Access>,
     pub(crate) window: Window,
@@ -66,7 +70,9 @@ impl Default for DraftJob {
             workers: 1,
             outstanding: 1,
             pace: None,
+            pace_max: None,
             reconnect_every: None,
+            is_durable: false,
             data: None,
             mix: Vec::new(),
             window: Window::WHOLE,
@@ -183,11 +189,15 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     if !job.targets.is_empty() {
         fields.push(("targets", format!("{:?}", job.targets)));
     }
-    fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(rate, arrivals))));
+    fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(&rate.to_string(), arrivals))));
+    fields.extend(job.pace_max.map(|arrivals| ("pace", pace("max", Some(arrivals)))));
     fields.extend(job.reconnect_every.map(|every| ("reconnect_every", every.to_string())));
     fields.extend(job.data.map(|data| ("data", data_value(data))));
     if !job.window.is_whole() {
         fields.push(("window", window(job.window)));
+    }
+    if job.is_durable {
+        fields.push(("sync", "true".to_owned()));
     }
     fields.extend(job.flush.map(|flush| ("flush", flushes(flush))));
     if job.start_delay.0 > 0 {
@@ -196,7 +206,7 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     fields
 }
 
-fn pace(rate: PerSecond, arrivals: Option<Arrivals>) -> String {
+fn pace(rate: &str, arrivals: Option<Arrivals>) -> String {
     match arrivals {
         None => format!("{{ rate = \"{rate}\" }}"),
         Some(Arrivals::Constant) => format!("{{ rate = \"{rate}\", arrivals = \"constant\" }}"),
@@ -206,6 +216,7 @@ fn pace(rate: PerSecond, arrivals: Option<Arrivals>) -> String {
 
 fn window(window: Window) -> String {
     match window.size {
+        Some(size) if window.offset == Window::WHOLE.offset => quoted(&size.to_string()),
         None => format!("{{ offset = \"{}\" }}", window.offset),
         Some(size) => format!("{{ offset = \"{}\", size = \"{size}\" }}", window.offset),
     }
@@ -333,11 +344,27 @@ fn outlined(test: &DraftTest) -> String {
         parts.truncate(2);
         parts.push(format!("{more} more jobs"));
     }
-    let swept = test.sweep.iter().map(|(key, values)| match values.as_slice() {
-        [first, .., last] if values.len() > 3 => format!("; {key} {first} to {last}"),
-        values => format!("; {key} {}", values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    let swept_words = test.sweep.iter().map(|(key, values)| match values.as_slice() {
+        [first, .., last] if values.len() > 3 => {
+            format!("; {key} {} to {}", swept(key, *first), swept(key, *last))
+        }
+        values => {
+            let values: Vec<String> = values.iter().map(|value| swept(key, *value)).collect();
+            format!("; {key} {}", values.join(", "))
+        }
     });
-    format!("{}: {}{}", test.name, parts.join(" beside "), swept.collect::<String>())
+    let max =
+        if test.jobs.iter().any(|job| job.pace_max.is_some()) { "; the highest rate first" } else { "" };
+    format!("{}: {}{max}{}", test.name, parts.join(" beside "), swept_words.collect::<String>())
+}
+
+/// A swept value as people read it.
+fn swept(key: &str, value: u64) -> String {
+    match key {
+        "size" => Bytes(value).to_string(),
+        "load" => format!("{value} %"),
+        _ => value.to_string(),
+    }
 }
 
 fn outlined_job(job: &DraftJob) -> String {
@@ -359,6 +386,9 @@ fn outlined_job(job: &DraftJob) -> String {
     );
     if !job.window.is_whole() {
         let _ = write!(text, ", in {}", job.window);
+    }
+    if job.is_durable {
+        text.push_str(", each write durable");
     }
     if let Some(flush) = job.flush {
         let _ = write!(text, ", a flush after every {}", crate::counted(flush.every as usize, "write"));

@@ -26,8 +26,8 @@ mod tests;
 mod text_tests;
 
 use assay_record::{
-    Event, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader, StepCpu,
-    StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
+    Event, FlushEnd, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader,
+    StepCpu, StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
 };
 use assay_spec::units::Nanos;
 use assay_spec::{Access, Job, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
@@ -97,6 +97,8 @@ pub(crate) struct RowJob {
     pub(crate) outstanding: u32,
     pub(crate) mix: Vec<Access>,
     pub(crate) stats: assay_record::AccessStats,
+    /// Flushes between writes, where the tool counts them.
+    pub(crate) flush: Option<assay_record::OpStats>,
     pub(crate) measured_ns: u64,
     /// Length of each slice of time, ns, with what it counted, where the tool has a series; together they are `stats`.
     pub(crate) series: Vec<(u64, assay_record::AccessStats)>,
@@ -230,7 +232,9 @@ impl ResultRow {
         }
         let jobs = self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None });
         let cpu = StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() };
-        let end = StepEnd::new(step, StepReason::Done, jobs.collect(), cpu);
+        let mut end = StepEnd::new(step, StepReason::Done, jobs.collect(), cpu);
+        let flushes = (0..).zip(&self.jobs).filter_map(|(job, row)| Some((job, row.flush.clone()?)));
+        end.flushes = flushes.map(|(job, stats)| FlushEnd { job, stats }).collect();
         push(end_ns, RunEvent::StepEnded(Box::new(end)));
         end_ns
     }

@@ -54,6 +54,31 @@ impl Definition {
         self.one(key).map(|text| read(text).map_err(|why| self.complain(key, why))).transpose()
     }
 
+    /// Numbers one by one, `(1-64,d)` for doubled ones, or `(10-90,20)` for those of equal distances.
+    fn numbers(&self, key: &str, least: u64, most: u64) -> Result<Vec<u64>, ImportError> {
+        let one = |text: &str| number(text, least, most).map_err(|why| self.complain(key, why));
+        let values = self.values(key);
+        let Some(range) = values.first() else { return Ok(Vec::new()) };
+        let Some((from, to)) = range.split_once('-') else {
+            return values.iter().map(|text| one(text)).collect();
+        };
+        let (mut at, to) = (one(from)?, one(to)?);
+        let step = match values.get(1).map(String::as_str) {
+            Some("d") => None,
+            Some(step) => Some(one(step)?),
+            None => Some(1),
+        };
+        let mut numbers = Vec::new();
+        while at <= to && numbers.len() <= crate::STEPS_MAX {
+            numbers.push(at);
+            at = step.map_or(at * 2, |step| at + step);
+        }
+        if numbers.is_empty() {
+            return Err(self.complain(key, format!("`{}` must go up, as in (1-64,d)", short(range))));
+        }
+        Ok(numbers)
+    }
+
     fn read_all<T>(
         &self,
         key: &str,
@@ -323,6 +348,10 @@ fn test(
         let sds = matching(workload, "sd", storages)?;
         let rate = rates.first().copied().flatten().map(|rate| rate * share);
         jobs.push(job(run, workload, &sds, rate, findings)?);
+        let is_curve = |rate: &String| rate.eq_ignore_ascii_case("curve");
+        if chosen.len() == 1 && run.values("iorate").iter().any(is_curve) {
+            jobs.iter_mut().for_each(|job| job.pace_max = Some(arrivals(run)));
+        }
         counts.push(sds.len() as u64);
         users.push(sds.iter().map(|sd| sd.one("lun").unwrap_or(&sd.name).to_owned()).collect());
     }
@@ -392,14 +421,8 @@ fn rates(run: &Definition, findings: &mut Findings) -> Result<Vec<Option<f64>>, 
     for text in listed {
         match text.to_lowercase().as_str() {
             "max" => rates.push(None),
-            "curve" => {
-                findings.refused.push(Note::new(
-                    run.line,
-                    "iorate=curve: the rates of a curve follow from its first run; Assay runs that, and then \
-                     `assay run PLAN TARGET --rate 50000/s` any point of it",
-                ));
-                rates.push(None);
-            }
+            // Its rates follow from a first run at full speed.
+            "curve" => rates.push(None),
             text => {
                 let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate < 1e12);
                 rates.push(Some(rate.ok_or_else(|| {
@@ -414,6 +437,24 @@ fn rates(run: &Definition, findings: &mut Findings) -> Result<Vec<Option<f64>>, 
     Ok(rates)
 }
 
+/// The points of `iorate=curve`, percent of the highest rate; empty for other runs. The run at full speed itself comes
+/// first, as a search.
+fn curve(run: &Definition, workloads: usize, findings: &mut Findings) -> Result<Vec<u64>, ImportError> {
+    const POINTS: [u64; 6] = [10, 50, 70, 80, 90, 100];
+    if !run.values("iorate").iter().any(|rate| rate.eq_ignore_ascii_case("curve")) {
+        return Ok(Vec::new());
+    }
+    if workloads > 1 {
+        findings.refused.push(Note::new(
+            run.line,
+            "iorate=curve: a curve of several workloads side by side is not supported; give each a run of its own",
+        ));
+        return Ok(Vec::new());
+    }
+    let points = run.numbers("curve", 1, 1000)?;
+    Ok(if points.is_empty() { POINTS.to_vec() } else { points })
+}
+
 /// The loops of a run definition as a sweep.
 fn sweep(
     run: &Definition,
@@ -424,7 +465,7 @@ fn sweep(
     let mut sweep = Vec::new();
     let whole_percent = |text: &str| percent(text).map(|value| value.round());
     let sizes = run.read_all("forxfersize", bytes)?;
-    let depths = run.read_all("forthreads", |text| number(text, 1, 4096))?;
+    let depths = run.numbers("forthreads", 1, 4096)?;
     let reads = run.read_all("forrdpct", whole_percent)?;
     if !sizes.is_empty() {
         sweep.push(("size", sizes));
@@ -449,7 +490,10 @@ fn sweep(
             findings.refused.push(Note::new(run.line, format!("{key}: this loop is not supported")));
         }
     }
-    if rates.len() > 1 {
+    let curve = curve(run, counts.len(), findings)?;
+    if !curve.is_empty() {
+        sweep.push(("load", curve));
+    } else if rates.len() > 1 {
         if counts.len() > 1 || rates.iter().any(Option::is_none) {
             findings.refused.push(Note::new(
                 run.line,

@@ -7,10 +7,10 @@ use sha1::Sha1;
 use sha2::Sha256;
 use zeroize::Zeroize as _;
 
-/// A digest CHAP may use.
+/// A digest algorithm for CHAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChapAlgorithm {
-    /// Number 5; the one every target knows.
+    /// Number 5, which every target supports.
     Md5,
     /// Number 6.
     Sha1,
@@ -19,11 +19,11 @@ pub enum ChapAlgorithm {
 }
 
 impl ChapAlgorithm {
-    /// All, in the order in which they are offered. Number 7 comes last although it is the strongest: tgt and other
-    /// descendants of the Enterprise Target take it for SHA-1, and a login with it fails there.
+    /// All algorithms in the order in which they are offered. Number 7 comes last although it is the strongest: tgt and
+    /// other descendants of the iSCSI Enterprise Target take it for SHA-1, and logins with it fail there.
     pub const ALL: [Self; 3] = [Self::Sha1, Self::Md5, Self::Sha256];
 
-    /// The number on the wire.
+    /// Returns the algorithm number as sent in `CHAP_A`.
     #[must_use]
     pub fn number(self) -> &'static str {
         match self {
@@ -33,13 +33,13 @@ impl ChapAlgorithm {
         }
     }
 
-    /// The algorithm with this number.
+    /// Returns the algorithm with this number.
     #[must_use]
     pub fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.number() == number)
     }
 
-    /// The response: digest of identifier, secret and challenge, in this order.
+    /// Returns the response: the digest of identifier, secret and challenge, in this order.
     #[must_use]
     pub fn response(self, identifier: u8, secret: &Secret, challenge: &[u8]) -> Vec<u8> {
         fn digest<D: Digest>(identifier: u8, secret: &[u8], challenge: &[u8]) -> Vec<u8> {
@@ -58,13 +58,13 @@ impl ChapAlgorithm {
     }
 }
 
-/// A CHAP secret. It has no `Display` and no form to be stored in, `Debug` does not show it, and its memory is
-/// overwritten when it is dropped.
+/// A CHAP secret. It has no `Display` and cannot be serialised, `Debug` hides it, and its memory is overwritten on
+/// drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Takes the secret as bytes.
+    /// Returns a secret of these bytes.
     #[must_use]
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         Self(secret.into())
@@ -83,7 +83,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A name and its secret.
+/// A CHAP name and its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// CHAP name.
@@ -92,12 +92,12 @@ pub struct Account {
     pub secret: Secret,
 }
 
-/// What to authenticate with.
+/// Credentials for CHAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChapConfig {
-    /// Who we are; the target checks it.
+    /// Account of the initiator, which the target checks.
     pub initiator: Account,
-    /// Who the target must prove to be (mutual CHAP).
+    /// Account that the target must authenticate as (mutual CHAP).
     pub target: Option<Account>,
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn responses_are_digests_of_identifier_secret_challenge() {
-        // Made with: printf '\x01secretsecretabcd' | md5sum (sha1sum, sha256sum).
+        // Computed with: printf '\x01secretsecretabcd' | md5sum (sha1sum, sha256sum).
         let secret = Secret::new("secretsecret");
         for (algorithm, bytes) in
             [(ChapAlgorithm::Md5, 16), (ChapAlgorithm::Sha1, 20), (ChapAlgorithm::Sha256, 32)]
@@ -138,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_does_not_show() {
+    fn debug_output_hides_a_secret() {
         let account = Account { name: "user".into(), secret: Secret::new("hunter2hunter2") };
         assert!(!format!("{account:?}").contains("hunter2"));
     }
 
     #[test]
-    fn comparison_sees_every_byte() {
+    fn comparison_covers_every_byte() {
         assert!(equal_in_constant_time(b"abc", b"abc"));
         assert!(!equal_in_constant_time(b"abc", b"abd") && !equal_in_constant_time(b"abc", b"ab"));
     }

@@ -12,47 +12,47 @@ use crate::proof::UnitProof;
 pub struct Config {
     /// Name of the target.
     pub target_name: String,
-    /// Logical unit.
+    /// Logical unit number.
     pub lun: u16,
     /// Portals: `host:port`, `host`, `[v6]:port`, each optionally with `,group`. At least one.
     pub portals: Vec<String>,
-    /// Sessions to each portal, in [1, 32]. Every session is a path.
+    /// Number of sessions to each portal, in [1, 32]. Every session is a path.
     pub sessions_per_portal: u8,
-    /// Our name.
+    /// Name of the initiator.
     pub initiator_name: String,
     /// Credentials.
     pub chap: Option<ChapConfig>,
-    /// Our side of the negotiated keys.
+    /// Values that the initiator offers for the negotiated keys.
     pub offer: Offer,
-    /// How commands are spread over paths.
+    /// Path policy.
     pub policy: Policy,
-    /// Commands that can be submitted and not completed, in [1, 4096].
+    /// Number of commands that can be outstanding, in [1, 4096].
     pub depth: u16,
-    /// Commands in flight per path, in [1, 1024]; the target's command window limits it further.
+    /// Number of commands in flight per path, in [1, 1024]; the target's command window limits it further.
     pub path_depth: u16,
-    /// Times.
+    /// Time limits.
     pub timeouts: Timeouts,
-    /// What makes it safe to send writes again.
+    /// How writes are made safe to retry.
     pub fence: Fence,
-    /// What the unit must be, shared by all initiators that drive it.
+    /// Proof of the unit's identity, shared by all initiators that use the unit.
     pub proof: Arc<UnitProof>,
-    /// How closely the unit is watched once it was written.
+    /// How often the unit is checked after the first write.
     pub watch: UnitWatch,
 }
 
-/// How closely a unit is watched while it is written, for targets that do not report that another one took its number.
+/// How often a unit is checked during writes, for targets that do not report that another unit took over its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitWatch {
-    /// All the time: nothing is measured.
+    /// Continuously, because nothing is being measured.
     Closely,
     /// Once a second.
     Regularly,
-    /// Only when the target reports something.
+    /// Only when the target reports a change.
     OnNews,
 }
 
 impl Config {
-    /// A configuration with defaults for everything but the address.
+    /// Returns a configuration with defaults for everything but the address.
     #[must_use]
     pub fn new(portals: Vec<String>, target_name: impl Into<String>, lun: u16) -> Self {
         Self {
@@ -74,76 +74,77 @@ impl Config {
     }
 }
 
-/// How commands are spread over the paths that serve I/O best.
+/// Distribution of commands over the paths with the best access state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Stay on a path for this many I/Os or bytes, whichever comes first, then take the next.
+    /// Use a path for this many I/Os or bytes, whichever limit is reached first, then the next path.
     RoundRobin {
-        /// I/Os per turn, at least 1.
+        /// Number of I/Os per turn, at least 1.
         rr_ios: u32,
-        /// Bytes per turn, at least 1.
+        /// Number of bytes per turn, at least 1.
         rr_bytes: u64,
     },
     /// The path with the fewest commands in flight.
     LeastOutstanding,
-    /// Always this path (counted from 0), another one only while it is down.
+    /// This path (counted from 0); another one only while it is down.
     Fixed(u8),
 }
 
 impl Policy {
-    /// Every I/O on the next path.
+    /// A different path for each I/O.
     pub const ROUND_ROBIN_EACH: Self = Self::RoundRobin { rr_ios: 1, rr_bytes: u64::MAX };
-    /// The default of VMware: 1000 I/Os per path.
+    /// VMware's default: 1000 I/Os per path.
     pub const VMWARE_IOS: Self = Self::RoundRobin { rr_ios: 1000, rr_bytes: u64::MAX };
     /// VMware's limit by bytes: 10,485,760 per path.
     pub const VMWARE_BYTES: Self = Self::RoundRobin { rr_ios: u32::MAX, rr_bytes: 10_485_760 };
 }
 
-/// What makes it safe to send a write again whose first sending may still be in the target.
+/// How a write whose first copy may still be in the target is made safe to retry.
 ///
-/// Without a fence a write could be carried out twice, the second time after a newer write to the same block.
+/// Without a fence a write could be executed twice, the second time after a newer write to the same block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fence {
-    /// Reinstate the session of the failed path: log in with its ISID, through its own portal or another one of the
-    /// same portal group. The target ends the tasks of the old session first.
+    /// Session reinstatement: log in with the ISID of the failed path, through its own portal or another portal of the
+    /// same portal group. The target first ends the tasks of the old session.
     Reinstatement,
-    /// As above; where no portal of the group can be reached, reset the logical unit through another path. A reset
-    /// also ends the commands of other initiators, who then repeat them.
+    /// Session reinstatement; if no portal of the group can be reached, a logical unit reset through another path. A
+    /// reset also aborts the commands of other initiators, which then retry them.
     ReinstatementOrReset,
 }
 
-/// All time limits.
+/// Time limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// A command that has not ended so long after it was submitted fails, whatever was tried meanwhile and whatever
-    /// else the target answered.
+    /// Time from submission after which a command fails, regardless of retries and of other answers from the target.
     pub io: Duration,
-    /// For opening a TCP connection.
+    /// Limit for opening a TCP connection.
     pub connect: Duration,
-    /// For a whole login, and for reading the identity of the LUN after it.
+    /// Limit for a complete login, and for reading the identity of the LUN after it.
     pub login: Duration,
-    /// A command without an answer for this long is aborted and sent again.
+    /// Time without an answer after which a command is aborted and sent again.
     pub command: Duration,
-    /// An abort or reset without an answer for this long ends the connection.
+    /// Time without an answer to an abort or reset after which the connection is ended.
     pub task_management: Duration,
-    /// Time between two pings of an idle or busy connection.
+    /// Interval between pings of a connection, idle or busy.
     pub ping_interval: Duration,
-    /// A ping without an answer, and without any other byte received, for this long ends the connection.
+    /// Time without an answer to a ping and without any other received byte after which the connection is ended.
     pub ping: Duration,
-    /// A path that owes answers and says nothing for this long, not even to a ping, while another path answers, gets no
-    /// new commands until it says something. Longer, up to four times as long, on a path whose answers take long.
+    /// A path with outstanding commands that is silent for this long, even after a ping, while another path answers,
+    /// gets no new commands until data arrives. The limit is up to four times as long on a path with long response
+    /// times.
     pub suspect: Duration,
-    /// Such silence for this long ends the connection, so that its commands go to the other paths; at most `ping`.
+    /// Duration of such silence after which the connection is ended, so that its commands move to other paths; at most
+    /// `ping`.
     pub silence: Duration,
-    /// How long commands wait while no path is up; then they fail and the initiator is lost.
+    /// Time that commands wait while no path is up; then they fail and the initiator is lost.
     pub no_path: Duration,
-    /// How long a busy or not yet ready target is asked again before the command fails.
+    /// Time for which a command to a busy or not yet ready target is retried before it fails.
     pub busy: Duration,
-    /// First pause before a failed path is tried again while others serve; doubles up to `retry_max`.
+    /// First pause before a failed path is retried while other paths are up; doubles up to `retry_max`.
     pub retry_min: Duration,
-    /// Longest pause between two tries.
+    /// Longest pause between two attempts.
     pub retry_max: Duration,
-    /// Longest pause between two tries while no path serves, except where the login was refused for good.
+    /// Longest pause between two attempts while no path is up, unless the login was refused permanently.
     pub retry_alone: Duration,
 }
 

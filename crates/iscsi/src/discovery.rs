@@ -1,4 +1,4 @@
-//! Discovery: a session that only asks `SendTargets=All` (RFC 7143 §4.3, appendix C).
+//! Discovery: a session that sends only `SendTargets=All` (RFC 7143 §4.3, appendix C).
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use crate::session::{OutPdu, Payload};
 use crate::text;
 use crate::transport::{LoggingIn, LoginOutcome, NoBuffers, OnePdu, Wire, resolve};
 
-/// Text one discovery may bring: about 5000 targets with two portals each.
+/// Size limit of a discovery response, bytes: about 5000 targets with two portals each.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// PDUs one answer may come in.
+/// Number of PDUs in one response.
 const PDUS_MAX: u32 = 1024;
-/// Redirections followed.
+/// Number of redirections followed.
 const REDIRECTS_MAX: u32 = 3;
 
-/// A target and where it is.
+/// A target and its portals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredTarget {
     /// Its name.
@@ -39,7 +39,7 @@ pub struct DiscoveredPortal {
     pub group: Option<u16>,
 }
 
-/// Asks a portal for all targets it has for us.
+/// Asks a portal for all targets that it offers to this initiator.
 pub fn discover(
     portal: &str,
     initiator_name: &str,
@@ -183,7 +183,7 @@ fn wait(
     Err(PathError::TimedOut { what, portal: portal.to_owned(), limit_ms: limit.as_millis() })
 }
 
-/// Reads the answer: a `TargetName`, then its `TargetAddress`es.
+/// Parses the response: each `TargetName` is followed by its `TargetAddress`es.
 fn targets(answer: &[u8]) -> Result<Vec<DiscoveredTarget>, text::TextError> {
     let mut targets: Vec<DiscoveredTarget> = Vec::new();
     for (key, value) in text::parse(answer)? {

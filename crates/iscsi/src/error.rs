@@ -6,58 +6,58 @@ use crate::login::LoginError;
 use crate::scsi::{ScsiDataError, Sense, status};
 use crate::text::TextError;
 
-/// Why an I/O failed. The buffer comes back with it.
+/// Why an I/O failed. Its buffer is returned with the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
-    /// The target reports an error.
+    /// The target reported an error.
     #[error("{}", sense.as_ref().map_or_else(|| status::words(*status).to_owned(), ToString::to_string))]
     Scsi {
         /// SCSI status byte.
         status: u8,
-        /// Sense data, if it came.
+        /// Sense data, if any was received.
         sense: Option<Sense>,
     },
-    /// Fewer bytes were moved than asked for.
+    /// Fewer bytes were transferred than requested.
     #[error("short transfer: {transferred_bytes} of {expected_bytes} bytes")]
     Short {
-        /// Bytes moved.
+        /// Number of bytes transferred.
         transferred_bytes: u32,
-        /// Bytes asked for.
+        /// Number of bytes requested.
         expected_bytes: u32,
     },
-    /// Gave up after several attempts.
+    /// Every attempt failed.
     #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
-        /// How often it was sent.
+        /// Number of attempts.
         attempts: u32,
-        /// How the last try ended.
+        /// Result of the last attempt.
         last: String,
     },
-    /// It did not end in the time that an I/O has.
+    /// The I/O exceeded its time limit.
     #[error(
         "gave up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
     )]
     Expired {
         /// The limit, seconds.
         waited_s: u64,
-        /// How often it was sent.
+        /// Number of attempts.
         attempts: u32,
         /// Last error of a path.
         last: String,
     },
-    /// No path came back in time.
+    /// No path came up again in time.
     #[error("no path to the target was up for {waited_s} s")]
     NoPath {
-        /// How long was waited, seconds.
+        /// Time waited, seconds.
         waited_s: u64,
     },
-    /// The unit is not the one that it was.
+    /// The path leads to another unit than before.
     #[error("{why}")]
     Changed {
         /// What differs.
         why: String,
     },
-    /// The command itself makes no sense.
+    /// The command is invalid.
     #[error("{0}")]
     Invalid(&'static str),
 }
@@ -65,7 +65,7 @@ pub enum IoError {
 /// Why a path could not be brought up, or went down.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// The portal's name has no address.
+    /// The portal's host name could not be resolved.
     #[error("cannot resolve the address of portal {portal}: {source}")]
     Resolve {
         /// Portal as configured.
@@ -73,7 +73,7 @@ pub enum PathError {
         /// Cause.
         source: io::Error,
     },
-    /// No TCP connection.
+    /// The TCP connection failed.
     #[error("cannot connect to {portal}: {source}")]
     Connect {
         /// Portal.
@@ -81,22 +81,22 @@ pub enum PathError {
         /// Cause.
         source: io::Error,
     },
-    /// Nothing happened for too long.
+    /// A time limit was exceeded.
     #[error("{what} to {portal} took longer than {limit_ms} ms")]
     TimedOut {
-        /// What was waited for.
+        /// The step that timed out.
         what: &'static str,
         /// Portal.
         portal: String,
         /// The limit, ms.
         limit_ms: u128,
     },
-    /// It said nothing while others did.
+    /// The path was silent while others answered.
     #[error("{portal} sent nothing for {silent_ms} ms while another path answered")]
     Silent {
         /// Portal.
         portal: String,
-        /// For how long, ms.
+        /// Duration of the silence, ms.
         silent_ms: u128,
     },
     /// Login failed.
@@ -107,12 +107,12 @@ pub enum PathError {
         /// Cause.
         source: LoginError,
     },
-    /// The target closed the connection while it was logged in to, and said nothing.
+    /// The target closed the connection during the login without an answer.
     #[error("{portal} closed the connection during login without a response: {hint}")]
     HungUp {
         /// Portal.
         portal: String,
-        /// What it may have wanted.
+        /// A possible reason.
         hint: &'static str,
     },
     /// The connection failed, or the target violated the protocol.
@@ -123,7 +123,7 @@ pub enum PathError {
         /// Cause.
         why: String,
     },
-    /// There is no such LUN, or it is no disk.
+    /// The LUN does not exist, or is not a disk.
     #[error("LUN behind {portal} cannot be used: {why}")]
     NoUnit {
         /// Portal.
@@ -139,7 +139,7 @@ pub enum PathError {
         /// Cause.
         why: String,
     },
-    /// The LUN behind this path is another one than before, or than behind the other paths.
+    /// The LUN behind this path differs from the earlier one, or from the one behind the other paths.
     #[error("LUN behind {portal} cannot be used: it is a different unit: {why}; nothing is written to it")]
     Changed {
         /// Portal.
@@ -147,7 +147,7 @@ pub enum PathError {
         /// What differs.
         why: String,
     },
-    /// The LUN has another size than before.
+    /// The size of the LUN has changed.
     #[error("LUN behind {portal} cannot be used: its size differs: {now} bytes, not {before}")]
     Resized {
         /// Portal.
@@ -166,7 +166,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// True if trying again cannot help as long as nobody changes a setting.
+    /// Returns true if a retry cannot succeed until a setting is changed.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -176,14 +176,14 @@ impl PathError {
         }
     }
 
-    /// What is not there: wrong name, not allowed, or not set up yet.
+    /// Returns what is missing: a wrong name, no permission, or not set up yet.
     #[must_use]
     pub fn missing(&self) -> Option<Missing> {
         match self {
             Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. } => {
                 Some(Missing::Target)
             }
-            // What Linux LIO says of a target it does not have.
+            // Linux LIO's status for a target that it does not have.
             Self::Login { source: LoginError::Refused { class: 3, detail: 1 }, .. } => Some(Missing::Target),
             Self::NoUnit { .. } => Some(Missing::Unit),
             _ => None,
@@ -191,38 +191,38 @@ impl PathError {
     }
 }
 
-/// Why an initiator could not be made.
+/// Why an initiator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::Config`].
         field: &'static str,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// The values that are allowed.
         expected: &'static str,
     },
     /// No path came up.
     #[error("no path to the target came up: {errors}")]
     NoPath {
-        /// Why, path by path.
+        /// Error of each path.
         errors: PathErrors,
-        /// What the target or its portal does not have, where that is the reason of a path.
+        /// What the target or its portal lacks, if that is why a path failed.
         missing: Option<Missing>,
     },
-    /// The system refuses something basic.
+    /// A basic system call failed.
     #[error("the operating system refused {what}: {source}")]
     System {
-        /// What was asked for.
+        /// The operation.
         what: &'static str,
         /// Cause.
         source: io::Error,
     },
 }
 
-/// What was asked for and is not there.
+/// A target or unit that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// The portal answers, but does not offer this target to this initiator. [`crate::discover`] lists what it offers.
@@ -247,7 +247,7 @@ pub enum DiscoveryError {
     /// Connection or login.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// Broken answer.
+    /// The answer is malformed.
     #[error("the SendTargets response of {portal} is malformed: {source}")]
     Text {
         /// Portal.
@@ -255,7 +255,7 @@ pub enum DiscoveryError {
         /// Cause.
         source: TextError,
     },
-    /// Endless answer, or nonsense.
+    /// The answer is too long or contradicts itself.
     #[error("the SendTargets response of {portal} {fault}")]
     Answer {
         /// Portal.
@@ -268,7 +268,7 @@ pub enum DiscoveryError {
 /// Why a control command (inquiry, capacity, …) failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// It came back with an error.
+    /// The command failed.
     #[error("{what} failed: {source}")]
     Failed {
         /// Which command.
@@ -276,7 +276,7 @@ pub enum CommandError {
         /// Cause.
         source: IoError,
     },
-    /// The answer is broken.
+    /// The answer is malformed.
     #[error("the response to {what} is malformed: {source}")]
     Answer {
         /// Which command.
@@ -284,7 +284,7 @@ pub enum CommandError {
         /// Cause.
         source: ScsiDataError,
     },
-    /// Nothing can be submitted at the moment.
+    /// No command can be submitted at the moment.
     #[error("{what} cannot be sent: {why}")]
     NotSent {
         /// Which command.
@@ -294,18 +294,18 @@ pub enum CommandError {
     },
 }
 
-/// Why no command can be carried out any more; all later calls say the same.
+/// Why no further command can be executed; all later calls return the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// No path came back in time.
+    /// No path came up again in time.
     #[error("the target is lost: no path for {waited_s} s, last error: {last}")]
     NoPath {
-        /// How long was waited, seconds.
+        /// Time waited, seconds.
         waited_s: u64,
         /// Last error of a path.
         last: String,
     },
-    /// The unit is not the one that it was.
+    /// The path leads to another unit than before.
     #[error("the target is lost: {why}")]
     Changed {
         /// What differs.
@@ -314,7 +314,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// The error of a command that was waiting.
+    /// Returns the error for a waiting command.
     pub(crate) fn of_command(&self) -> IoError {
         match self {
             Self::NoPath { waited_s, .. } => IoError::NoPath { waited_s: *waited_s },

@@ -1,92 +1,92 @@
-//! What happened to the paths, each with its time.
+//! Events of the paths, each with its time.
 
 use crate::scsi::AccessState;
 
-/// Something that happened to a path.
+/// An event of a path.
 pub type Event = assay_tcp::Event<EventKind>;
 
-/// What happened.
+/// Kind of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
-    /// The path serves I/O.
+    /// The path is up.
     PathUp {
-        /// Portal it is connected to.
+        /// Portal to which the path is connected.
         portal: String,
     },
-    /// The path stopped serving; its commands went back to be sent elsewhere.
+    /// The path went down; its commands are sent again over other paths.
     PathDown {
-        /// Why.
+        /// Cause.
         cause: String,
-        /// Commands handed over.
+        /// Number of commands moved.
         commands: u32,
-        /// Of these, writes that wait until the target is known to have dropped them.
+        /// Number of writes among them that wait until the target is known to have dropped them.
         fenced_writes: u32,
     },
-    /// The path owes answers and gives none while another path does: it gets no new commands.
+    /// The path has outstanding commands and is silent while another path answers: it gets no new commands.
     PathSilent {
-        /// For how long nothing came, ms.
+        /// Duration of the silence, ms.
         silent_ms: u128,
-        /// Commands that wait for its answers.
+        /// Number of commands outstanding on the path.
         commands: u32,
     },
-    /// Something came over a path that was silent: it gets commands again.
+    /// Data arrived on a silent path: it gets commands again.
     PathAnswers {
-        /// For how long nothing had come, ms.
+        /// Duration of the silence, ms.
         silent_ms: u128,
     },
-    /// A silent path gets commands all the same, for there is no other one.
+    /// A silent path gets commands because no other path is up.
     PathNeeded,
     /// An attempt to bring the path up failed.
     RetryFailed {
-        /// Why.
+        /// Cause.
         cause: String,
     },
-    /// Writes of the failed path may be sent again.
+    /// Writes of a failed path can be sent again.
     Fenced {
-        /// What made sure.
+        /// The operation that ended the old tasks.
         by: FencedBy,
         /// Number of writes.
         writes: u32,
     },
     /// Access state of the path changed.
     AccessState(AccessState),
-    /// The target reports a change, in words.
+    /// The target reported a change, in words.
     UnitAttention(String),
-    /// After a change that the target reported, the path proved that it leads to the same unit as before.
+    /// After a change reported by the target, the path was verified to lead to the same unit.
     SameUnit,
     /// A command took too long and was aborted.
     CommandAborted {
-        /// How long it was in flight, ms.
+        /// Time in flight, ms.
         after_ms: u128,
     },
-    /// The oldest command waits for long.
+    /// The oldest command is stalled.
     Stalled {
-        /// How long, ms.
+        /// Age of the oldest command, ms.
         waited_ms: u128,
-        /// Commands that have not ended.
+        /// Number of outstanding commands.
         commands: u32,
-        /// After how long each fails, seconds.
+        /// Time limit of each command, seconds.
         limit_s: u64,
     },
-    /// No command waits for long any more.
+    /// No command is stalled any more.
     Resumed {
-        /// How long the oldest had waited, ms.
+        /// Age that the oldest command reached, ms.
         waited_ms: u128,
     },
-    /// A control PDU was refused, or the target said something, in words.
+    /// The target refused a control PDU or sent a message, in words.
     TargetSays(String),
-    /// The target departs from the standard in something that can be dealt with, in words.
+    /// The target deviates from the standard in a way that Assay tolerates, in words.
     Deviation(String),
-    /// No path is left; commands wait.
+    /// No path is up; commands wait.
     AllPathsDown,
     /// Events were dropped because nobody took them.
     Dropped {
-        /// How many.
+        /// Number of events.
         count: u64,
     },
 }
 
-/// What made sure that old writes cannot arrive any more.
+/// The operation that guarantees that old writes cannot be executed any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FencedBy {
     /// The session was reinstated through its own portal.

@@ -1,8 +1,8 @@
 //! A user-space iSCSI initiator (RFC 7143) with multipath, for test benches.
 //!
-//! [`Initiator`] opens sessions over all paths to one logical unit; [`Command`]s move in with their buffers and come
-//! back as [`Completion`]s. Below it lies a protocol core without I/O ([`pdu`], [`text`], [`login`], [`session`],
-//! [`scsi`]) that is tested byte by byte. The README of this crate says how the parts meet.
+//! [`Initiator`] opens sessions over all paths to one logical unit. [`Command`]s move in with their buffers and are
+//! returned as [`Completion`]s. Below it lies a protocol core without I/O ([`pdu`], [`text`], [`login`], [`session`],
+//! [`scsi`]) that is tested byte by byte. The README of this crate describes how the parts work together.
 #![forbid(unsafe_code)]
 
 pub mod chap;

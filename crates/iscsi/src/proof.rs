@@ -1,10 +1,10 @@
-//! What a unit must be to be the same unit as before: its identity, and data that were written to it.
+//! Proof that a unit is the same unit as before: its identity, and data written to it.
 //!
-//! A target may put another disk behind a LUN number at any time. Whoever drives a unit from several initiators gives
-//! them one [`UnitProof`]: the first that comes up records what the unit is, and every path of each proves itself
-//! against that before it carries I/O. As some targets give every disk behind a number one serial and one name, a few
-//! blocks that were written lately are remembered, too, as witnesses: no other disk holds them. Until the first write
-//! has ended, whose data are the first witness, a unit must hold what it held when it was inspected.
+//! A target may put another disk behind a LUN number at any time. Several initiators of one unit share one
+//! [`UnitProof`]: the first login records the unit's identity, and every path of each initiator is verified against it
+//! before it carries I/O. Because some targets report one serial number and one name for every disk behind a number, a
+//! few recently written blocks are remembered as witnesses too: no other disk holds them. Until the first write has
+//! completed, whose data are the first witness, a unit must hold the same data as when it was inspected.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -12,23 +12,23 @@ use std::time::Instant;
 
 use crate::scsi::Capacity;
 
-/// Blocks that are remembered. A path proves itself with any of them.
+/// Number of blocks that are remembered. Any one of them verifies a path.
 pub(crate) const WITNESSES: usize = 8;
-/// All of them together reach back further than the pause between two looks.
+/// Interval between two remembered blocks; together they cover more time than the pause between two checks.
 const REMEMBER_EVERY_MS: u64 = 250;
-/// No block.
+/// Marks an empty slot.
 const NONE: u64 = u64::MAX;
 
-/// A look beside the I/O.
+/// A check during I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// TEST UNIT READY: is there a unit at all?
+    /// TEST UNIT READY: does the unit exist?
     Presence,
-    /// READ of a block that was written: does it hold that?
+    /// READ of a written block: does it hold the written data?
     Content(Witness),
 }
 
-/// What a unit says of itself.
+/// Identity that a unit reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnitIdentity {
     /// Vendor and product, from INQUIRY.
@@ -40,7 +40,7 @@ pub struct UnitIdentity {
 }
 
 impl UnitIdentity {
-    /// The first difference from `known` in words; `None` where there is none.
+    /// Returns the first difference from `known` in words; `None` if there is none.
     pub(crate) fn difference(&self, known: &Self) -> Option<String> {
         let words = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".into());
         let pairs = [
@@ -53,7 +53,7 @@ impl UnitIdentity {
     }
 }
 
-/// Blocks that are known, and the sum of their data.
+/// Blocks with known content, and the checksum of their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Witness {
     pub source: Source,
@@ -62,42 +62,42 @@ pub(crate) struct Witness {
     pub crc: u32,
 }
 
-/// How the data of a witness are known.
+/// Why the data of a witness is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// They were written: one witness of several is proof, as another initiator may write beside this one.
+    /// The blocks were written: one matching witness is proof, because another initiator may write to the others.
     Written { slot: usize },
-    /// They were there when the unit was inspected: every one must be as it was, as many disks hold zeros.
+    /// The blocks were read during the inspection: every one must be unchanged, because many disks hold zeros.
     Inspected { index: usize },
 }
 
-/// Blocks that were read when the unit was inspected.
+/// Blocks that were read during the inspection.
 #[derive(Debug)]
 struct Inspected {
     lba: u64,
     blocks: u32,
     crc: u32,
-    /// This run has written to them since.
+    /// True once this run has written to them.
     is_written: AtomicBool,
 }
 
-/// What a unit must be to be the same unit as before, shared by the initiators that drive it.
+/// Proof of a unit's identity, shared by the initiators that use it.
 #[derive(Debug)]
 pub struct UnitProof {
     known: Mutex<Option<(UnitIdentity, Capacity)>>,
-    /// Block numbers; `NONE` where nothing is remembered.
+    /// Block numbers; `NONE` in an empty slot.
     blocks: [AtomicU64; WITNESSES],
     sums: [AtomicU64; WITNESSES],
-    /// What the unit held when it was inspected; nothing where it is only read.
+    /// Content of the unit at its inspection; empty for a unit that is only read.
     inspected: OnceLock<Vec<Inspected>>,
-    /// Of those, the ones that were not written since.
+    /// Number of these blocks that were not written since.
     unwritten: AtomicUsize,
-    /// A write has ended.
+    /// True once a write has completed.
     is_written: AtomicBool,
     began: Instant,
-    /// When each block was remembered, ms since then.
+    /// Times at which the blocks were remembered, ms since the proof began.
     remembered_ms: [AtomicU64; WITNESSES],
-    /// How often a target reported that the unit may be another one.
+    /// Number of reports that the unit may be another one.
     doubts: AtomicU64,
 }
 
@@ -118,8 +118,8 @@ impl Default for UnitProof {
 }
 
 impl UnitProof {
-    /// Notes what the unit held when it was inspected: pieces of whole blocks, each with its first block. Only the
-    /// first call counts.
+    /// Records the content of the unit at its inspection: pieces of whole blocks, each with its first block. Only the
+    /// first call has an effect.
     pub fn inspected(&self, block_bytes: u32, pieces: &[(u64, Vec<u8>)]) {
         let of_piece = |(lba, data): &(u64, Vec<u8>)| {
             let blocks = u32::try_from(data.len()).ok()?.checked_div(block_bytes)?;
@@ -134,29 +134,29 @@ impl UnitProof {
         }
     }
 
-    /// True once a write has ended: there is something that no other disk holds.
+    /// Returns true once a write has completed, so that the unit holds data that no other disk holds.
     #[inline]
     pub(crate) fn is_written(&self) -> bool {
         self.is_written.load(Ordering::Acquire)
     }
 
-    /// Notes that a write has ended.
+    /// Records that a write has completed.
     pub(crate) fn written(&self) {
         self.is_written.store(true, Ordering::Release);
     }
 
-    /// Notes that the unit may be another one: every path of every initiator proves itself.
+    /// Records that the unit may be another one: every path of every initiator is verified again.
     pub(crate) fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Returns how often the unit was doubted.
+    /// Returns the number of times that the unit was doubted.
     #[inline]
     pub(crate) fn doubts(&self) -> u64 {
         self.doubts.load(Ordering::Acquire)
     }
 
-    /// Compares a unit with what is known; the first one is recorded. An error says what differs.
+    /// Compares a unit with the known one; records the first one. The error names the difference.
     pub(crate) fn compare(&self, identity: &UnitIdentity, capacity: Capacity) -> Result<(), Difference> {
         let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Some((before, size)) = known.as_ref() else {
@@ -172,11 +172,11 @@ impl UnitProof {
         }
     }
 
-    /// Forgets witnesses among blocks that are about to be written. Called for every write.
+    /// Forgets witnesses in blocks that are about to be written. Called for every write.
     #[inline]
     pub(crate) fn forget(&self, lba: u64, blocks: u32) {
         for block in &self.blocks {
-            // Another thread may replace it at this moment: then it is one that is written by nobody.
+            // Another thread may replace it at this moment: the new block is not being written then.
             if block.load(Ordering::Relaxed).wrapping_sub(lba) < u64::from(blocks) {
                 block.store(NONE, Ordering::Release);
             }
@@ -196,9 +196,9 @@ impl UnitProof {
         }
     }
 
-    /// Remembers a block that was written.
+    /// Remembers a written block.
     pub(crate) fn remember(&self, lba: u64, data: &[u8]) {
-        // Zeros are on every other disk as well.
+        // Other disks hold zeros as well.
         if data.iter().all(|byte| *byte == 0) {
             return;
         }
@@ -211,8 +211,8 @@ impl UnitProof {
         self.blocks[slot].store(lba, Ordering::Release);
     }
 
-    /// Returns by what a path proves itself: every block that is remembered, the oldest first, else what the unit held
-    /// when it was inspected and was not written since.
+    /// Returns the witnesses that verify a path: all remembered blocks, oldest first, or else the inspected content
+    /// that was not written since.
     pub(crate) fn witnesses(&self) -> Vec<Witness> {
         let mut slots: Vec<usize> = (0..WITNESSES).collect();
         slots.sort_by_key(|slot| self.age(*slot));
@@ -223,8 +223,8 @@ impl UnitProof {
         (0..self.inspected.get().map_or(0, Vec::len)).filter_map(|index| self.as_inspected(index)).collect()
     }
 
-    /// Returns what to look at beside the I/O: the block that was remembered first, as one that was written lately
-    /// may have gone to another disk already, else a piece of what was inspected.
+    /// Returns the block to check during I/O: the one remembered first, because a recently written one may already have
+    /// gone to another disk, or else a piece of the inspected content.
     pub(crate) fn oldest(&self) -> Option<Witness> {
         let oldest =
             (0..WITNESSES).filter(|slot| self.witness(*slot).is_some()).min_by_key(|slot| self.age(*slot));
@@ -233,13 +233,14 @@ impl UnitProof {
         written.or_else(|| (0..pieces).find_map(|index| self.as_inspected(index)))
     }
 
-    /// Returns true if the next write is to be remembered: there is room, or the last one was remembered a while ago.
+    /// Returns true if the next write is to be remembered: a slot is empty, or the last block was remembered a while
+    /// ago.
     pub(crate) fn wants_witness(&self) -> bool {
         let last = (0..WITNESSES).map(|slot| self.age(slot)).max().unwrap_or(0);
         self.now_ms() >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(|slot| self.witness(slot).is_none())
     }
 
-    /// When a block was remembered, ms since the proof began.
+    /// Returns the time at which a block was remembered, ms since the proof began.
     fn age(&self, slot: usize) -> u64 {
         self.remembered_ms[slot].load(Ordering::Acquire)
     }
@@ -248,7 +249,7 @@ impl UnitProof {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// True if the blocks are still known to hold these data.
+    /// Returns true if the blocks are still known to hold these data.
     pub(crate) fn still_holds(&self, witness: Witness) -> bool {
         let known = match witness.source {
             Source::Written { slot } => self.witness(slot),
@@ -270,12 +271,12 @@ impl UnitProof {
     }
 }
 
-/// How a unit differs from the known one.
+/// Difference between a unit and the known one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Difference {
     /// It is another unit, in words.
     Identity(String),
-    /// It has another size, bytes.
+    /// Its size differs, bytes.
     Size { before: u64, now: u64 },
 }
 
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn until_something_is_written_a_unit_must_hold_what_it_held_when_it_was_inspected() {
+    fn before_the_first_write_a_unit_must_hold_its_inspected_content() {
         let proof = UnitProof::default();
         proof.inspected(512, &[(0, vec![0; 1024]), (8, vec![7; 512]), (20, vec![7; 100])]);
         let seen = || proof.witnesses().iter().map(|w| (w.lba, w.blocks)).collect::<Vec<_>>();

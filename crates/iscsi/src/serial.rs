@@ -1,12 +1,12 @@
-//! Serial number arithmetic (RFC 1982 with 32 bits, as RFC 7143 §4.2.2.1 asks): CmdSN and StatSN wrap.
+//! Serial number arithmetic (RFC 1982 with 32 bits, as RFC 7143 §4.2.2.1 requires): CmdSN and StatSN wrap.
 
-/// True if `a` comes strictly before `b` on the 32-bit circle.
+/// Returns true if `a` comes strictly before `b` on the 32-bit circle.
 #[must_use]
 pub fn before(a: u32, b: u32) -> bool {
     a != b && b.wrapping_sub(a) < 1 << 31
 }
 
-/// True if `a` equals `b` or comes before it.
+/// Returns true if `a` equals `b` or comes before it.
 #[must_use]
 pub fn at_or_before(a: u32, b: u32) -> bool {
     a == b || before(a, b)

@@ -1,7 +1,7 @@
-//! Where commands and their buffers live while the initiator owns them.
+//! Storage for commands and their buffers while the initiator owns them.
 //!
-//! A slot keeps its buffer through every move of the command: from waiting to a path, back after a failure, and out
-//! with the completion. Nothing here is allocated after the start.
+//! A slot keeps its buffer through every state of the command: waiting, assigned to a path, requeued after a failure,
+//! completed. Nothing here is allocated after the start.
 
 use std::time::Instant;
 
@@ -36,37 +36,37 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Data<B> {
     }
 }
 
-/// Who gets the result.
+/// Recipient of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// Nobody: the slot is free.
     Free,
     /// The caller of `submit`.
     Caller { tag: u64 },
-    /// A control command, waited for by its sender.
+    /// A control command, awaited by its sender.
     Control,
-    /// The bring-up of a path; it goes down with the path.
+    /// The examination of a path; it fails with the path.
     Probe { path: u8 },
 }
 
-/// Where a command is.
+/// State of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandState {
-    /// In the queue for any path.
+    /// Not assigned to a path.
     Waiting,
-    /// Bound to a path, not handed to its session yet.
+    /// Assigned to a path, not passed to its session yet.
     Bound { path: u8 },
-    /// In the session of a path, not in the socket's reach yet.
+    /// In the session of a path, not passed to the socket yet.
     Started { path: u8 },
-    /// Handed to the connection of a path: the target may know it.
+    /// Passed to the connection of a path: the target may have it.
     Sent { path: u8 },
-    /// Sent on a path that failed; must not be sent again before the old task is known to be gone.
+    /// Sent on a path that failed; must not be sent again until the old task is known to be gone.
     Fenced { path: u8 },
-    /// Waits until a time.
+    /// Waiting until a time.
     Paused { until: Instant },
-    /// Ended; waits for its last bytes to leave the socket's queue.
+    /// Completed; its last bytes are still in the send queue.
     Ending,
-    /// A control command that ended; its sender looks at it next.
+    /// A completed control command; its sender reads it next.
     Ended,
 }
 
@@ -81,14 +81,14 @@ pub(crate) struct Slot<B> {
     pub transfer_bytes: u32,
     /// First block of a caller's write.
     pub lba: u64,
-    /// Path the last attempt was sent on.
+    /// Path of the last attempt.
     pub last_path: Option<u8>,
     pub attempts: u32,
     pub submitted_at: Instant,
     pub sent_at: Instant,
-    /// Outcome that waits while `held_count` is not zero.
+    /// Outcome that is kept while `held_count` is not zero.
     pub outcome: Option<TaskOutcome>,
-    /// Pieces of the buffer in the sending queue of a connection.
+    /// Number of pieces of the buffer in the send queue of a connection.
     pub held_count: u32,
 }
 
@@ -123,13 +123,13 @@ impl<B> Slots<B> {
         self.free.pop()
     }
 
-    /// Frees a slot and gives its data out.
+    /// Frees a slot and returns its data.
     pub(crate) fn put(&mut self, index: u32) -> Data<B> {
         let slot = &mut self.slots[index as usize];
         debug_assert!(slot.owner != Owner::Free, "a command ends once");
         debug_assert!(slot.held_count == 0, "a buffer must not leave while its bytes wait to be sent");
         slot.owner = Owner::Free;
-        // A place that stayed would make a late end of this command look like that of a live one.
+        // A stale state would make a late completion of this command look like that of a live one.
         slot.place = CommandState::Waiting;
         slot.outcome = None;
         self.free.push(index);
@@ -144,7 +144,7 @@ impl<B> Slots<B> {
         &mut self.slots[index as usize]
     }
 
-    /// All commands, with their numbers.
+    /// Returns all commands, with their numbers.
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
         (0u32..).zip(&self.slots).filter(|(_, slot)| slot.owner != Owner::Free)
     }

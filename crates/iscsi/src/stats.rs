@@ -1,30 +1,30 @@
-//! Paths as they are.
+//! Present state of the paths.
 
 use assay_tcp::{PathStats, TcpFacts};
 
 use crate::login::Negotiated;
 use crate::scsi::AccessState;
 
-/// A path as it is now.
+/// Present state of a path.
 #[derive(Debug, Clone)]
 pub struct PathStatus {
     /// Number of the path, from 0.
     pub path: u8,
     /// Portal as configured.
     pub portal: String,
-    /// True if it serves I/O.
+    /// True if the path is up.
     pub is_up: bool,
     /// Access state.
     pub access: AccessState,
-    /// Commands in flight or bound to this path.
+    /// Number of commands in flight on or assigned to this path.
     pub outstanding: u32,
-    /// What login agreed on, while connected.
+    /// Negotiated values, while connected.
     pub agreed: Option<Negotiated>,
-    /// Commands the target lets us have in flight over this path, while connected.
+    /// Number of commands that the target allows in flight over this path, while connected.
     pub command_window: Option<u32>,
-    /// Our and the target's address, while connected.
+    /// Local and remote address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
-    /// TCP facts, while connected and where the kernel reports them.
+    /// TCP facts, while connected and if the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,

@@ -1,9 +1,9 @@
 //! Text keys: `key=value` pairs separated by NUL, and the encodings of binary values (RFC 7143 §6).
 
-/// Most pairs taken from one text; a login needs about 30, a discovery answer two per target.
+/// Largest number of pairs in one text; a login needs about 30, a discovery answer two per target.
 pub const PAIRS_MAX: usize = 8192;
 
-/// What is wrong with a text data segment.
+/// An error in a text data segment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// Not UTF-8.
@@ -20,10 +20,10 @@ pub enum TextError {
     NotBinary(String),
 }
 
-/// Key and value pairs in the order they came.
+/// Key and value pairs in the order received.
 pub type Pairs = Vec<(String, String)>;
 
-/// Takes a text apart.
+/// Parses a text into pairs.
 pub fn parse(data: &[u8]) -> Result<Pairs, TextError> {
     let text = std::str::from_utf8(data).map_err(|_| TextError::NotUtf8)?;
     let mut pairs = Pairs::new();
@@ -45,13 +45,13 @@ pub fn push(out: &mut Vec<u8>, key: &str, value: &str) {
     out.push(0);
 }
 
-/// Text as it may be shown in an error message: bounded, and without control characters.
+/// Returns the text in a form that an error message can show: bounded, and without control characters.
 #[must_use]
 pub fn shorten(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { '.' } else { c }).collect()
 }
 
-/// A binary value as hexadecimal text.
+/// Returns a binary value as hexadecimal text.
 #[must_use]
 pub fn encode_binary(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
@@ -73,7 +73,7 @@ pub fn decode_binary(key: &str, value: &str) -> Result<Vec<u8>, TextError> {
 
 fn decode_hex(digits: &[u8]) -> Option<Vec<u8>> {
     let nibble = |digit: &u8| char::from(*digit).to_digit(16).and_then(|n| u8::try_from(n).ok());
-    // An odd count means that the leading zero was left out.
+    // An odd number of digits means that the leading zero was omitted.
     let (lead, rest) = digits.split_at(digits.len() % 2);
     let mut bytes = lead.iter().map(nibble).collect::<Option<Vec<u8>>>()?;
     for pair in rest.chunks_exact(2) {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_come_back_in_order() {
+    fn pairs_keep_their_order() {
         let mut data = Vec::new();
         push(&mut data, "HeaderDigest", "CRC32C,None");
         push(&mut data, "TargetAlias", "a=b");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_text_is_refused() {
+    fn malformed_text_is_refused() {
         assert_eq!(parse(b"nonsense\0"), Err(TextError::NoEquals("nonsense".into())));
         assert_eq!(parse(&[0xff, b'=', 0]), Err(TextError::NotUtf8));
         assert_eq!(parse(&b"a=\0".repeat(PAIRS_MAX + 1)), Err(TextError::TooMany));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_values_in_both_encodings() {
+    fn binary_values_are_decoded_in_both_encodings() {
         for (text, bytes) in [
             ("0x00ff10", &[0u8, 255, 16][..]),
             ("0XfF1", &[0x0f, 0xf1]),

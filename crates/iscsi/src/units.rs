@@ -1,4 +1,4 @@
-//! Which logical units a target has: REPORT LUNS, then INQUIRY and READ CAPACITY of the first few.
+//! Lists the logical units of a target: REPORT LUNS, then INQUIRY and READ CAPACITY of the first few.
 
 use std::time::{Duration, Instant};
 
@@ -7,19 +7,19 @@ use crate::error::{CommandError, ConnectError};
 use crate::initiator::{Initiator, SessionUse};
 use crate::scsi::{Inquiry, lun_from_wire};
 
-/// Each step of asking a unit about itself may take this long; one that does not answer is listed by its number only.
+/// Time limit of each query to a unit; a unit that does not answer is listed by its number only.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// After this no further unit is asked: the list goes with an error that somebody waits for.
+/// Time after which no further unit is queried: the list accompanies an error message that a user waits for.
 const PATIENCE_ALL: Duration = Duration::from_secs(10);
 
 /// A logical unit of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Its number.
+    /// Logical unit number.
     pub lun: u16,
-    /// What it is; `None` where it does not say.
+    /// INQUIRY data; `None` if the unit reports none.
     pub inquiry: Option<Inquiry>,
-    /// Its size, bytes; `None` where it does not say or has none.
+    /// Size, bytes; `None` if the unit reports none or has none.
     pub capacity_bytes: Option<u64>,
 }
 
@@ -28,14 +28,14 @@ pub struct Unit {
 pub struct Units {
     /// The first ones.
     pub units: Vec<Unit>,
-    /// How many more there are.
+    /// Number of units not listed.
     pub more_count: usize,
 }
 
 /// Why the units of a target could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum UnitsError {
-    /// No session.
+    /// The session could not be opened.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// REPORT LUNS failed.
@@ -43,8 +43,8 @@ pub enum UnitsError {
     Command(#[from] CommandError),
 }
 
-/// Asks the target for its units, through the first portal, and the first `details_max` of them what they are. The unit
-/// in `config` does not matter. One login each: this is for telling what there is, not for speed.
+/// Lists the units of a target through the first portal, and queries the first `details_max` of them. The unit in
+/// `config` is ignored. Each query logs in once: this serves error messages, not speed.
 pub fn units(config: &Config, details_max: usize) -> Result<Units, UnitsError> {
     let mut luns: Vec<u16> =
         question(config, 0)?.report_luns()?.into_iter().filter_map(lun_from_wire).collect();
@@ -73,7 +73,7 @@ fn unit(config: &Config, lun: u16) -> Unit {
     Unit { lun, inquiry, capacity_bytes }
 }
 
-/// A session for questions, to whatever the unit is.
+/// Opens a session for queries to a unit of any type.
 fn question(config: &Config, lun: u16) -> Result<Initiator<Vec<u8>>, ConnectError> {
     let timeouts = Timeouts {
         connect: config.timeouts.connect.min(PATIENCE),

@@ -84,6 +84,8 @@ pub struct World {
     pub paths: usize,
     /// Rate of each link.
     pub link_rate: f64,
+    /// Rate of the last link over that of the others.
+    pub slowest_link: f64,
     /// How paths take turns.
     pub spread: Spread,
     /// Share of I/Os of which a segment is lost.
@@ -167,6 +169,8 @@ pub struct Seen {
     pub link_share: f64,
     /// I/Os of the busiest path over the mean.
     pub path_share: f64,
+    /// Time on the slowest link over that on the fastest, queues included.
+    pub path_delays: f64,
     /// Segments sent again for each 1,000 I/Os.
     pub resent: f64,
     /// Rate of the last third over that of the first.
@@ -230,7 +234,7 @@ impl<'w> Run<'w> {
             neighbour,
             tester: Station::new(load.workers),
             caps: Station::new(1),
-            links: Links::new(world.paths, load),
+            links: Links::new(world.paths, world.slowest_link, load),
             target: Station::new(world.target_threads),
             lock: Station::new(1),
             bus: Station::new(1),
@@ -410,6 +414,7 @@ impl<'w> Run<'w> {
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),
+            path_delays: self.links.delays(),
             resent: self.resent as f64 * 1000.0 / self.ended.len() as f64,
             trend,
             device_bytes: if self.world.page_cached { 0.0 } else { self.media_bytes / bytes.max(1.0) },

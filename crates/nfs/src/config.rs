@@ -6,70 +6,72 @@ use std::time::Duration;
 use crate::nfs3::{Handle, Stable};
 use crate::rpc::Credentials;
 
-/// Where a server is, and who we are.
+/// Address of a server, and credentials.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// Name or address.
     pub host: String,
-    /// Port of NFS; `None`: the port mapper is asked, and 2049 tried where there is none.
+    /// Port of NFS; `None` to ask the port mapper, or to use 2049 if there is none.
     pub port: Option<u16>,
-    /// Port of MOUNT; `None`: the port mapper is asked, and the port of NFS tried where there is none.
+    /// Port of MOUNT; `None` to ask the port mapper, or to use the port of NFS if there is none.
     pub mount_port: Option<u16>,
-    /// Who we are.
+    /// Port of the port mapper: [`portmap::PORT`](crate::portmap::PORT) on every real server.
+    pub mapper_port: u16,
+    /// Credentials of the client.
     pub credentials: Credentials,
     /// Longest wait for a connection, and for each answer.
     pub patience: Duration,
 }
 
-/// One file, and how it is to be driven.
+/// One file, and how to access it.
 #[derive(Debug, Clone)]
 pub struct FileConfig {
-    /// Where NFS listens.
+    /// Address on which NFS listens.
     pub address: SocketAddr,
-    /// The file.
+    /// Handle of the file.
     pub handle: Handle,
-    /// Who we are.
+    /// Credentials of the client.
     pub credentials: Credentials,
-    /// TCP connections, in [1, 64].
+    /// Number of TCP connections, in [1, 64].
     pub connections: u8,
-    /// Commands that can be submitted and not completed, in [1, 4096].
+    /// Number of commands that can be outstanding, in [1, 4096].
     pub depth: u16,
     /// Largest READ, bytes, at least 1; larger commands are split.
     pub read_bytes_max: u32,
     /// Largest WRITE, bytes, at least 1; larger commands are split.
     pub write_bytes_max: u32,
-    /// How durable a write must be when it is answered.
+    /// Required durability of an answered write.
     pub stable: Stable,
-    /// Times.
+    /// Time limits.
     pub timeouts: Timeouts,
 }
 
-/// All time limits.
+/// Time limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// A command that has not ended so long after it was submitted fails, whatever was tried meanwhile and whatever
-    /// else the server answered.
+    /// Time from submission after which a command fails, regardless of retries and of other answers from the server.
     pub io: Duration,
-    /// For opening a TCP connection.
+    /// Limit for opening a TCP connection.
     pub connect: Duration,
-    /// A call without an answer for this long ends its connection, and is sent again on a new one.
+    /// Time without an answer to a call after which its connection is ended and the call is sent again on a new one.
     pub call: Duration,
-    /// A COMMIT fails after this long; it may have to write all that the server's memory holds. After half of it
-    /// without an answer its connection ends, and it is sent again.
+    /// Time after which a COMMIT fails; it may have to write everything in the server's memory. After half of it
+    /// without an answer the connection is ended and the COMMIT is sent again.
     pub commit: Duration,
-    /// Time between two pings of a connection.
+    /// Interval between pings of a connection.
     pub ping_interval: Duration,
-    /// A ping without an answer, and without any other byte received, for this long ends the connection. Servers whose
-    /// threads all wait for disks answer pings late, so it is not short.
+    /// Time without an answer to a ping and without any other received byte after which the connection is ended. It is
+    /// not short, because servers whose threads all wait for disks answer pings late.
     pub ping: Duration,
-    /// How long commands wait while the server says nothing, on no connection; then they fail and the file is lost. A
-    /// call whose connections fail although the server speaks fails after the same time, sent twice at least.
+    /// Time that commands wait while the server is silent on all connections; then they fail and the file is lost. A
+    /// call whose connections fail although the server answers on others fails after the same time, once it was sent at
+    /// least twice.
     pub no_server: Duration,
-    /// How long a server that says "later" is asked again before the command fails.
+    /// Time for which a call answered with NFS3ERR_JUKEBOX is retried before the command fails.
     pub busy: Duration,
-    /// First pause before a failed connection is tried again; doubles up to `retry_max`.
+    /// First pause before a failed connection is retried; doubles up to `retry_max`.
     pub retry_min: Duration,
-    /// Longest pause between two tries.
+    /// Longest pause between two attempts.
     pub retry_max: Duration,
 }
 

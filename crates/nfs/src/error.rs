@@ -9,108 +9,108 @@ use crate::nfs3::NfsStatus;
 use crate::rpc::Refusal;
 use crate::xdr::XdrError;
 
-/// Why a single call brought nothing.
+/// Why a single call failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The name has no address.
+    /// The host name could not be resolved.
     #[error("cannot resolve the address of {host}: {source}")]
     Resolve {
-        /// As given.
+        /// Host name as given.
         host: String,
         /// Cause.
         source: io::Error,
     },
-    /// No TCP connection.
+    /// The TCP connection failed.
     #[error("cannot connect to {what} at {address}: {source}")]
     Connect {
-        /// Which service.
+        /// Name of the service.
         what: &'static str,
-        /// Where.
+        /// Address.
         address: String,
         /// Cause.
         source: io::Error,
     },
-    /// No TCP connection to any address of a name.
+    /// No address of the host accepted a TCP connection.
     #[error("cannot connect to {what} at any address of {host}: {}", each_said(said))]
     ConnectAny {
-        /// Which service.
+        /// Name of the service.
         what: &'static str,
         /// The name.
         host: String,
-        /// What came of each address.
+        /// Error of each address.
         said: Vec<(SocketAddr, io::Error)>,
     },
-    /// A service is not there.
+    /// The server does not provide a service.
     #[error("{host} serves no {what}: its port mapper does not list it; {next}")]
     NotServed {
-        /// Of the server.
+        /// Host name of the server.
         host: String,
-        /// Which service.
+        /// Name of the service.
         what: &'static str,
-        /// What can be done.
+        /// Next step for the user.
         next: &'static str,
     },
-    /// The port mapper does not answer, and the default port failed too.
+    /// The port mapper does not respond, and the default port failed too.
     #[error(
         "the port mapper of {host} does not respond; add port= and mountport= to the address \
          (tried without it: {source})"
     )]
     MapperSilent {
-        /// Of the server.
+        /// Host name of the server.
         host: String,
-        /// What the guess led to.
+        /// Error of the default port.
         source: Box<CallError>,
     },
-    /// The connection broke, or no answer came.
+    /// The connection failed, or no answer arrived.
     #[error("{what}: {source}")]
     Io {
-        /// Which call.
+        /// Name of the call.
         what: &'static str,
         /// Cause.
         source: io::Error,
     },
-    /// The server did not carry out the call.
+    /// The server did not execute the call.
     #[error("{what}: {source}")]
     Refused {
-        /// Which call.
+        /// Name of the call.
         what: &'static str,
         /// Cause.
         source: Refusal,
     },
-    /// The answer is broken.
+    /// The answer is malformed.
     #[error("the response to {what} is malformed: {source}")]
     Answer {
-        /// Which call.
+        /// Name of the call.
         what: &'static str,
         /// Cause.
         source: XdrError,
     },
-    /// NFS says no.
+    /// NFS returned an error status.
     #[error("{what} failed: {status}")]
     Status {
-        /// Which call.
+        /// Name of the call.
         what: &'static str,
-        /// Why.
+        /// Status.
         status: NfsStatus,
     },
     /// The mount was refused.
     #[error("the server refused to mount {path}: {}", crate::mount::status_words(*status))]
     Mount {
-        /// Which export or directory.
+        /// Export or directory.
         path: String,
         /// `mountstat3`.
         status: u32,
     },
 }
 
-/// Every address with its error.
+/// Returns each address with its error.
 fn each_said(said: &[(SocketAddr, io::Error)]) -> String {
     let said: Vec<String> = said.iter().map(|(address, error)| format!("{address}: {error}")).collect();
     said.join("; ")
 }
 
 impl CallError {
-    /// What came of every address that was tried.
+    /// Returns the error for the addresses that were tried.
     pub(crate) fn connect(what: &'static str, host: &str, mut said: Vec<(SocketAddr, io::Error)>) -> Self {
         match (said.pop(), said.is_empty()) {
             (Some((address, source)), true) => Self::Connect { what, address: address.to_string(), source },
@@ -121,7 +121,7 @@ impl CallError {
         }
     }
 
-    /// True where nobody answered within the time there was, as opposed to one that says no at once.
+    /// Returns true if nobody answered in time, as opposed to an immediate refusal.
     #[must_use]
     pub fn is_silence(&self) -> bool {
         let is_late =
@@ -134,7 +134,7 @@ impl CallError {
         }
     }
 
-    /// The status of NFS, where that is why.
+    /// Returns the NFS status if that is the cause.
     #[must_use]
     pub fn status(&self) -> Option<NfsStatus> {
         match self {
@@ -147,76 +147,76 @@ impl CallError {
 /// Why a file could not be opened for I/O.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::FileConfig`].
         field: &'static str,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// The values that are allowed.
         expected: &'static str,
     },
-    /// No connection came up.
+    /// No connection could be established.
     #[error("no connection to {address} came up: {last}")]
     NoConnection {
-        /// Where.
+        /// Address.
         address: String,
         /// The last error.
         last: String,
     },
 }
 
-/// Why an I/O failed. The buffer comes back with it.
+/// Why an I/O failed. Its buffer is returned with the error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IoError {
-    /// NFS says no.
+    /// NFS returned an error status.
     #[error("{0}")]
     Status(NfsStatus),
-    /// The server did not carry out the call.
+    /// The server did not execute the call.
     #[error("{0}")]
     Refused(Refusal),
-    /// The server broke its word.
+    /// The server violated the protocol.
     #[error("{0}")]
     Broken(&'static str),
-    /// Gave up after several attempts.
+    /// Every attempt failed.
     #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
-        /// How often it was sent.
+        /// Number of attempts.
         attempts: u32,
-        /// How the last try ended.
+        /// Result of the last attempt.
         last: String,
     },
-    /// It did not end in the time that an I/O has.
+    /// The I/O exceeded its time limit.
     #[error("gave up because it did not complete within {waited_s} s; last error: {last}")]
     Expired {
         /// The limit, s.
         waited_s: u64,
-        /// What happened last.
+        /// Last error.
         last: String,
     },
-    /// The caller did not wait for it.
+    /// The caller stopped waiting for it.
     #[error("abandoned after {waited_s} s without an answer")]
     Abandoned {
-        /// How long was waited, s.
+        /// Time waited, s.
         waited_s: u64,
     },
-    /// No answer came in time, on any connection.
+    /// No answer arrived in time on any connection.
     #[error("no answer from the server for {waited_s} s")]
     NoServer {
-        /// How long was waited, s.
+        /// Time waited, s.
         waited_s: u64,
     },
-    /// The command itself makes no sense.
+    /// The command is invalid.
     #[error("{0}")]
     Invalid(&'static str),
 }
 
-/// No answer came in time, on any connection; all later calls say the same.
+/// No answer arrived in time on any connection; all later calls return the same error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the server is lost: no answer for {waited_s} s, last error: {last}")]
 pub struct Lost {
-    /// How long was waited, s.
+    /// Time waited, s.
     pub waited_s: u64,
     /// Last error of a connection.
     pub last: String,

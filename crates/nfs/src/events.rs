@@ -1,53 +1,53 @@
-//! What happened to the connections and to what was written, each with its time.
+//! Events of the connections and of written data, each with its time.
 
-/// Something that happened to a connection.
+/// An event of a connection.
 pub type Event = assay_tcp::Event<EventKind>;
 
-/// What happened.
+/// Kind of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
-    /// The connection serves I/O.
+    /// The connection is up.
     Up,
-    /// The connection ended; its calls wait to be sent again.
+    /// The connection went down; its calls wait to be sent again.
     Down {
-        /// Why.
+        /// Cause.
         cause: String,
-        /// Calls in flight.
+        /// Number of calls in flight.
         calls: u32,
     },
     /// An attempt to connect again failed.
     RetryFailed {
-        /// Why.
+        /// Cause.
         cause: String,
     },
-    /// No connection is left; I/O waits.
+    /// No connection is up; I/O waits.
     AllDown,
-    /// The server asks for a later retry (NFS3ERR_JUKEBOX); reported once for each stretch.
+    /// The server requests a later retry (NFS3ERR_JUKEBOX); reported once per series.
     Jukebox,
     /// The server has another write verifier: it restarted, and unstable writes may be lost.
     Restarted {
-        /// Writes that were answered and not committed.
+        /// Number of writes that were answered and not committed.
         writes: u64,
-        /// Their bytes.
+        /// Number of bytes in these writes.
         bytes: u64,
     },
-    /// The oldest command waits for long.
+    /// The oldest command is stalled.
     Stalled {
-        /// How long, ms.
+        /// Age of the oldest command, ms.
         waited_ms: u128,
-        /// Commands that have not ended.
+        /// Number of outstanding commands.
         commands: u32,
-        /// After how long each fails, s.
+        /// Time limit of each command, s.
         limit_s: u64,
     },
-    /// No command waits for long any more.
+    /// No command is stalled any more.
     Resumed {
-        /// How long the oldest had waited, ms.
+        /// Age that the oldest command reached, ms.
         waited_ms: u128,
     },
     /// Events were dropped because nobody took them.
     Dropped {
-        /// How many.
+        /// Number of events.
         count: u64,
     },
 }

@@ -1,9 +1,9 @@
 //! A user-space NFSv3 client (RFC 1813) over TCP, for test benches.
 //!
-//! [`Server`] asks single questions: what is exported, where a file is, how much space there is. A [`File`] drives
-//! one file: [`Command`]s move in with their buffers and come back as [`Completion`]s, in parallel over several
+//! [`Server`] makes single calls: what is exported, where a file is, how much space there is. A [`File`] accesses one
+//! file: [`Command`]s move in with their buffers and are returned as [`Completion`]s, in parallel over several
 //! connections. Below both lies a protocol core without I/O ([`xdr`], [`rpc`], [`portmap`], [`mount`], [`nfs3`]) that
-//! is tested byte by byte. The README of this crate says how the parts meet.
+//! is tested byte by byte. The README of this crate describes how the parts work together.
 #![forbid(unsafe_code)]
 
 mod config;

@@ -4,9 +4,9 @@ use crate::nfs3::{HANDLE_BYTES_MAX, Handle};
 use crate::rpc::Procedure;
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// The program.
+/// Program number.
 pub const PROGRAM: u32 = 100_005;
-/// Its version.
+/// Program version.
 pub const VERSION: u32 = 3;
 /// MNT.
 pub const MNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 1 };
@@ -14,33 +14,33 @@ pub const MNT: Procedure = Procedure { program: PROGRAM, version: VERSION, numbe
 pub const UMNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 3 };
 /// EXPORT.
 pub const EXPORT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 5 };
-/// Longest path and name of the protocol, bytes.
+/// Largest length of paths and names in the protocol, bytes.
 const PATH_BYTES_MAX: u32 = 1024;
 const NAME_BYTES_MAX: u32 = 255;
-/// More exports, groups and flavours than these are not read.
+/// Number of exports, groups and flavours that are read.
 const EXPORTS_MAX: usize = 4096;
 const GROUPS_MAX: usize = 4096;
 const FLAVORS_MAX: u32 = 64;
 
-/// What a server exports, and to whom.
+/// An export of a server, and the hosts that may use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Directory.
+    /// Exported directory.
     pub path: String,
-    /// Hosts and groups it is exported to; none: everyone.
+    /// Hosts and groups to which it is exported; empty for everyone.
     pub groups: Vec<String>,
 }
 
-/// An export that may be used.
+/// A mounted export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
-    /// Of its root.
+    /// Handle of its root.
     pub handle: Handle,
-    /// Authentication it takes (`auth_flavor` numbers; 1 is AUTH_SYS).
+    /// Authentication flavors that it accepts (`auth_flavor` numbers; 1 is AUTH_SYS).
     pub flavors: Vec<u32>,
 }
 
-/// Arguments of MNT and UMNT.
+/// Returns the arguments of MNT and UMNT.
 #[must_use]
 pub fn directory(path: &str) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -48,7 +48,7 @@ pub fn directory(path: &str) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Result of MNT: the handle, or the server's status.
+/// Parses the result of MNT: the handle, or the server's status.
 pub fn mounted(results: &[u8]) -> Result<Result<Mounted, u32>, XdrError> {
     let mut reader = Reader::new(results);
     let status = reader.u32("the status of a mount")?;
@@ -66,7 +66,7 @@ pub fn mounted(results: &[u8]) -> Result<Result<Mounted, u32>, XdrError> {
     Ok(Ok(Mounted { handle, flavors }))
 }
 
-/// Result of EXPORT.
+/// Parses the result of EXPORT.
 pub fn exports(results: &[u8]) -> Result<Vec<Export>, XdrError> {
     let mut reader = Reader::new(results);
     let mut exports = Vec::new();
@@ -89,7 +89,7 @@ pub fn exports(results: &[u8]) -> Result<Vec<Export>, XdrError> {
     Ok(exports)
 }
 
-/// A status of MNT in words.
+/// Returns a status of MNT in words.
 #[must_use]
 pub fn status_words(status: u32) -> &'static str {
     match status {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_list_ends() {
+    fn an_endless_list_is_refused() {
         let mut writer = Writer::new();
         for _ in 0..=EXPORTS_MAX {
             writer.u32(1).opaque(b"/x").u32(0);

@@ -1,15 +1,15 @@
-//! PORTMAP version 2 (RFC 1833): on which port a program listens.
+//! PORTMAP version 2 (RFC 1833): the port on which a program listens.
 
 use crate::rpc::Procedure;
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// Where every port mapper listens.
+/// Port of every port mapper.
 pub const PORT: u16 = 111;
 /// GETPORT.
 pub const GETPORT: Procedure = Procedure { program: 100_000, version: 2, number: 3 };
 const TCP: u32 = 6;
 
-/// Arguments of GETPORT, for a program over TCP.
+/// Returns the arguments of GETPORT for a program over TCP.
 #[must_use]
 pub fn getport(program: u32, version: u32) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -17,7 +17,7 @@ pub fn getport(program: u32, version: u32) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Result of GETPORT; `None` where the program is not registered.
+/// Parses the result of GETPORT; `None` if the program is not registered.
 pub fn port(results: &[u8]) -> Result<Option<u16>, XdrError> {
     let mut reader = Reader::new(results);
     let value = reader.u32("a port")?;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_question_and_the_answers() {
+    fn getport_is_encoded_and_its_answers_are_parsed() {
         assert_eq!(getport(100_003, 3), [0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0, 0]);
         assert_eq!(port(&[0, 0, 8, 1]), Ok(Some(2049)));
         assert_eq!(port(&[0, 0, 0, 0]), Ok(None));

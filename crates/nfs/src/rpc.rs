@@ -9,13 +9,13 @@ use thiserror::Error;
 
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// The bit of a record mark that says: the last fragment.
+/// The bit of a record mark that means "last fragment".
 pub const LAST_FRAGMENT: u32 = 1 << 31;
-/// Most bytes of credentials or a verifier (RFC 5531, section 8.2).
+/// Largest length of credentials or a verifier, bytes (RFC 5531, section 8.2).
 const AUTH_BYTES_MAX: u32 = 400;
-/// Groups in AUTH_SYS besides the first.
+/// Number of groups in AUTH_SYS besides the first.
 const GROUPS_MAX: usize = 16;
-/// Bytes of the host name that are sent, at most.
+/// Largest length of the host name, bytes.
 const MACHINE_BYTES_MAX: usize = 64;
 const AUTH_NONE: u32 = 0;
 const AUTH_SYS: u32 = 1;
@@ -23,7 +23,7 @@ const CALL: u32 = 0;
 const REPLY: u32 = 1;
 const RPC_VERSION: u32 = 2;
 
-/// Which procedure of which program.
+/// A procedure of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Procedure {
     /// Number of the program.
@@ -34,7 +34,7 @@ pub struct Procedure {
     pub number: u32,
 }
 
-/// Who we say we are: AUTH_SYS.
+/// Credentials for AUTH_SYS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// Name of this host; cut at 64 bytes.
@@ -43,12 +43,12 @@ pub struct Credentials {
     pub uid: u32,
     /// First group.
     pub gid: u32,
-    /// Further groups; the first 16 count.
+    /// Further groups; only the first 16 are sent.
     pub groups: Vec<u32>,
 }
 
 impl Credentials {
-    /// Those of this process.
+    /// Returns the credentials of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let groups = rustix::process::getgroups().unwrap_or_default();
@@ -73,7 +73,7 @@ impl Credentials {
     }
 }
 
-/// The head of a call, up to where its arguments begin; `None`: no credentials.
+/// Writes the head of a call up to its arguments; `None` for no credentials.
 pub fn write_call(writer: &mut Writer, xid: u32, procedure: Procedure, credentials: Option<&Credentials>) {
     writer.u32(xid).u32(CALL).u32(RPC_VERSION);
     writer.u32(procedure.program).u32(procedure.version).u32(procedure.number);
@@ -84,10 +84,10 @@ pub fn write_call(writer: &mut Writer, xid: u32, procedure: Procedure, credentia
     writer.u32(AUTH_NONE).u32(0);
 }
 
-/// Why a server did not carry out a call.
+/// Why a server did not execute a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// It speaks another RPC.
+    /// It supports other versions of RPC.
     #[error("the server supports RPC versions {low} to {high} only")]
     RpcVersion {
         /// Lowest.
@@ -95,16 +95,16 @@ pub enum Refusal {
         /// Highest.
         high: u32,
     },
-    /// It does not take our credentials.
+    /// It does not accept the credentials.
     #[error("the server rejected the credentials: {}", auth_words(*status))]
     Auth {
         /// `auth_stat`.
         status: u32,
     },
-    /// The program is not there.
+    /// The program is not available.
     #[error("this program is not available on this port of the server")]
     NoProgram,
-    /// The program has other versions.
+    /// The program is available in other versions.
     #[error("the server supports versions {low} to {high} of this program only")]
     Version {
         /// Lowest.
@@ -112,13 +112,13 @@ pub enum Refusal {
         /// Highest.
         high: u32,
     },
-    /// The procedure is not there.
+    /// The procedure is not available.
     #[error("the server does not support this procedure")]
     NoProcedure,
-    /// It did not understand the arguments.
+    /// It could not decode the arguments.
     #[error("the server could not decode the call")]
     Garbage,
-    /// It has troubles of its own.
+    /// It had an internal error.
     #[error("the server reports a system error")]
     System,
 }
@@ -137,13 +137,13 @@ fn auth_words(status: u32) -> &'static str {
 /// The head of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyHead {
-    /// Which call it answers.
+    /// Xid of the call that it answers.
     pub xid: u32,
-    /// Where its results begin, bytes; or why there are none.
+    /// Start of its results, bytes; or why there are none.
     pub results: Result<usize, Refusal>,
 }
 
-/// The head of a reply; `Short` while more of it has to come.
+/// Returns the head of a reply; `Short` if more bytes are needed.
 pub fn read_reply(message: &[u8]) -> Result<ReplyHead, XdrError> {
     let mut reader = Reader::new(message);
     let xid = reader.u32("the head of a reply")?;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_right_to_the_byte() {
+    fn a_call_is_encoded_to_the_byte() {
         let mut writer = Writer::new();
         let credentials = Credentials { machine: "host1".into(), uid: 1000, gid: 100, groups: vec![4, 24] };
         let read = Procedure { program: 100_003, version: 3, number: 6 };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_cut_to_what_the_standard_allows() {
+    fn credentials_are_truncated_to_the_limits_of_the_standard() {
         let mut writer = Writer::new();
         let credentials = Credentials { machine: "m".repeat(300), uid: 0, gid: 0, groups: vec![7; 40] };
         credentials.write(&mut writer);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused_and_what_is_short_asks_for_more() {
+    fn invalid_replies_are_refused_and_short_ones_need_more_bytes() {
         for wrong in [&[7, 0, 0][..], &[7, 1, 2], &[7, 1, 0, 0, 404, 0], &[7, 1, 0, 0, 0, 9], &[7, 1, 1, 3]] {
             let error = read_reply(&words(wrong)).unwrap_err();
             assert!(!matches!(error, XdrError::Short { .. }), "{wrong:?}");

@@ -1,4 +1,4 @@
-//! Single questions to a server, each asked and waited for: what is exported, where a file is, how much space there is.
+//! Single calls to a server, each awaited: what is exported, where a file is, how much space there is.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -17,26 +17,25 @@ use crate::portmap;
 use crate::rpc::{Credentials, LAST_FRAGMENT, Procedure, read_reply, write_call};
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// Longest answer that is taken: a list of exports, or one read of 1 MiB, with room to spare.
+/// Largest answer accepted, bytes: a list of exports, or one read of 1 MiB, with room to spare.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
-/// Answers to earlier calls, and fragments without a byte, that are skipped in a row.
+/// Number of answers to earlier calls, and of empty fragments, that are skipped in a row.
 const SKIPPED_MAX: u32 = 64;
-/// How long a server that says "later" is asked again, over all calls until it says something else.
+/// Time for which calls answered with NFS3ERR_JUKEBOX are retried, over all calls until another answer arrives.
 const LATER_FOR: Duration = Duration::from_secs(5);
 const LATER_PAUSE: Duration = Duration::from_millis(250);
-/// Longest wait for the port mapper, which has next to nothing to do; firewalls that let nobody through to it are
-/// common.
+/// Longest wait for the port mapper, which has very little to do; firewalls often block it.
 const MAPPER_PATIENCE: Duration = Duration::from_secs(3);
 
-/// A server: NFS, and MOUNT beside it.
+/// A server: NFS, and MOUNT next to it.
 #[derive(Debug)]
 pub struct Server {
     config: ServerConfig,
     nfs: Channel,
     mount: Option<Channel>,
-    /// The port mapper did not answer: ports are guesses, and it is not asked again.
+    /// True if the port mapper did not answer: default ports are used, and it is not asked again.
     is_mapper_silent: bool,
-    /// Since when the server says "later" to every call.
+    /// Time of the first of a series of NFS3ERR_JUKEBOX answers.
     later_since: Option<Instant>,
 }
 
@@ -46,7 +45,7 @@ impl Server {
         let mut is_mapper_silent = false;
         let port = match config.port {
             Some(port) => port,
-            None => match addresses(&config, portmap::PORT)
+            None => match addresses(&config, config.mapper_port)
                 .and_then(|all| ask_port(&config, &all, nfs3::PROGRAM, nfs3::VERSION))
             {
                 Ok(Some(port)) => port,
@@ -58,7 +57,9 @@ impl Server {
                         next,
                     });
                 }
-                // Servers without a port mapper listen on the known port.
+                // It exists but its answer is invalid: with a default port the message would name another error.
+                Err(error @ CallError::Answer { .. }) => return Err(error),
+                // Servers without a port mapper use the well-known port.
                 Err(error) => {
                     is_mapper_silent = error.is_silence();
                     nfs3::PORT
@@ -75,19 +76,19 @@ impl Server {
         }
     }
 
-    /// Where NFS listens.
+    /// Returns the address on which NFS listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.nfs.address
     }
 
-    /// Our side of the connection to NFS; `None` once it is broken.
+    /// Returns the local address of the connection to NFS; `None` once it has failed.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.nfs.stream.local_addr().ok()
     }
 
-    /// Where MOUNT listens, once it was asked anything.
+    /// Returns the port on which MOUNT listens, once a call was made to it.
     #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.mount.as_ref().map(|mount| mount.address.port())
@@ -101,7 +102,7 @@ impl Server {
         Ok(self.mount.as_mut().expect("it was made above"))
     }
 
-    /// Another port of the address that NFS was found at: other addresses of the name may be other servers.
+    /// Returns another port of the address at which NFS was found: other addresses of the name may be other servers.
     fn beside(&self, port: u16) -> SocketAddr {
         let mut address = self.nfs.address;
         address.set_port(port);
@@ -109,19 +110,21 @@ impl Server {
     }
 
     fn find_mount(&mut self) -> Result<u16, CallError> {
-        // Some servers have both on one port and need no port mapper.
+        // Some servers use one port for both and need no port mapper.
         let guess = self.nfs.address.port();
         match self.config.mount_port {
             Some(port) => return Ok(port),
             None if self.is_mapper_silent => return Ok(guess),
             None => {}
         }
-        match ask_port(&self.config, &[self.beside(portmap::PORT)], mount::PROGRAM, mount::VERSION) {
+        match ask_port(&self.config, &[self.beside(self.config.mapper_port)], mount::PROGRAM, mount::VERSION)
+        {
             Ok(Some(port)) => Ok(port),
             Ok(None) => {
                 let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
                 Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next })
             }
+            Err(error @ CallError::Answer { .. }) => Err(error),
             Err(error) => {
                 self.is_mapper_silent = error.is_silence();
                 Ok(guess)
@@ -129,7 +132,7 @@ impl Server {
         }
     }
 
-    /// One call of MOUNT. Where its port is only a guess, because the port mapper is silent, that is why it fails.
+    /// Makes one call to MOUNT. If the port is only a default because the port mapper is silent, the error says so.
     fn call_mount(
         &mut self,
         what: &'static str,
@@ -144,14 +147,14 @@ impl Server {
         })
     }
 
-    /// What is exported.
+    /// Returns the exports of the server.
     pub fn exports(&mut self) -> Result<Vec<Export>, CallError> {
         let what = "the list of exports";
         let results = self.call_mount(what, mount::EXPORT, &[])?;
         mount::exports(&results).map_err(|source| CallError::Answer { what, source })
     }
 
-    /// The handle of an export's root, or of a directory below it where the server allows that.
+    /// Returns the handle of an export's root, or of a directory below it if the server allows that.
     pub fn mount(&mut self, path: &str) -> Result<Mounted, CallError> {
         let what = "the mount";
         let results = self.call_mount(what, mount::MNT, &mount::directory(path))?;
@@ -159,19 +162,19 @@ impl Server {
         mounted.map_err(|status| CallError::Mount { path: path.to_owned(), status })
     }
 
-    /// Takes our entry off the server's list of mounts, which is only for show.
+    /// Removes this client from the server's list of mounts, which is informational only.
     pub fn unmount(&mut self, path: &str) -> Result<(), CallError> {
         self.call_mount("the unmount", mount::UMNT, &mount::directory(path)).map(drop)
     }
 
-    /// A round trip.
+    /// Sends a ping and returns the round-trip time.
     pub fn ping(&mut self) -> Result<Duration, CallError> {
         let began = Instant::now();
         self.nfs.call("the ping", procedure::NULL, &[])?;
         Ok(began.elapsed())
     }
 
-    /// One procedure; a server that says "later" is asked again for a while.
+    /// Calls one procedure; retries for a while on NFS3ERR_JUKEBOX.
     fn ask<T>(
         &mut self,
         what: &'static str,
@@ -195,7 +198,7 @@ impl Server {
         }
     }
 
-    /// Attributes of a file.
+    /// Returns the attributes of a file.
     pub fn attributes(&mut self, handle: &Handle) -> Result<Attributes, CallError> {
         self.ask("GETATTR", procedure::GETATTR, &nfs3::handle_only(handle), nfs3::attributes)
     }
@@ -205,7 +208,7 @@ impl Server {
         self.ask("SETATTR", procedure::SETATTR, &nfs3::set_size(handle, bytes), nfs3::size_set)
     }
 
-    /// Finds a name; `None` where there is none.
+    /// Looks up a name; `None` if it does not exist.
     pub fn lookup(
         &mut self,
         directory: &Handle,
@@ -224,7 +227,7 @@ impl Server {
         Ok(Some((handle, attributes)))
     }
 
-    /// What we may do with a file or directory.
+    /// Returns the access rights to a file or directory.
     pub fn access(&mut self, handle: &Handle) -> Result<Rights, CallError> {
         self.ask("ACCESS", procedure::ACCESS, &nfs3::access(handle), nfs3::accessed)
     }
@@ -283,23 +286,23 @@ impl Server {
         self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 1), nfs3::committed)
     }
 
-    /// Space of the file system.
+    /// Returns the space of the file system.
     pub fn fsstat(&mut self, handle: &Handle) -> Result<FsStat, CallError> {
         self.ask("FSSTAT", procedure::FSSTAT, &nfs3::handle_only(handle), nfs3::fsstat)
     }
 
-    /// Limits of the server.
+    /// Returns the limits of the server.
     pub fn fsinfo(&mut self, handle: &Handle) -> Result<FsInfo, CallError> {
         self.ask("FSINFO", procedure::FSINFO, &nfs3::handle_only(handle), nfs3::fsinfo)
     }
 
-    /// Limits of names.
+    /// Returns the limits of names.
     pub fn path_limits(&mut self, handle: &Handle) -> Result<PathLimits, CallError> {
         self.ask("PATHCONF", procedure::PATHCONF, &nfs3::handle_only(handle), nfs3::path_limits)
     }
 }
 
-/// Every address of the host.
+/// Returns every address of the host.
 fn addresses(config: &ServerConfig, port: u16) -> Result<Vec<SocketAddr>, CallError> {
     resolve_all(&config.host, port).map_err(|source| CallError::Resolve { host: config.host.clone(), source })
 }
@@ -319,7 +322,7 @@ fn ask_port(
     portmap::port(&results).map_err(|source| CallError::Answer { what, source })
 }
 
-/// One connection on which one call at a time is made.
+/// A connection that makes one call at a time.
 #[derive(Debug)]
 struct Channel {
     address: SocketAddr,
@@ -337,7 +340,7 @@ impl Channel {
         Ok(Self { address, stream, credentials, patience: config.patience, xid: std::process::id() << 8 })
     }
 
-    /// Makes a call, waits for its answer, and gives its results.
+    /// Makes a call, waits for its answer, and returns the results.
     fn call(
         &mut self,
         what: &'static str,
@@ -395,7 +398,7 @@ impl Channel {
         }
     }
 
-    /// Reads all of `place`; the socket's own limit is short, so that the deadline is kept.
+    /// Fills `place` from the socket; the socket's own limit is short, so that the deadline is observed.
     fn fill(&mut self, place: &mut [u8], deadline: Instant) -> io::Result<()> {
         let mut filled = 0;
         while filled < place.len() {

@@ -4,45 +4,45 @@ use assay_tcp::{PathStats, TcpFacts};
 
 use crate::nfs3::Stable;
 
-/// A connection as it is now.
+/// Present state of a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionStatus {
     /// Number of the connection, from 0.
     pub path: u8,
-    /// True if it serves I/O.
+    /// True if the connection is up.
     pub is_up: bool,
-    /// Calls in flight or bound to it.
+    /// Number of calls in flight on or assigned to it.
     pub outstanding: u32,
-    /// Our and the server's address, while connected.
+    /// Local and remote address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
-    /// TCP facts, while connected and where the kernel reports them.
+    /// TCP facts, while connected and if the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,
 }
 
-/// The fate of writes: how durable they were when they were answered, and when they were committed.
+/// Durability of writes when they were answered and when they were committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteStats {
-    /// WRITE calls answered UNSTABLE.
+    /// Number of WRITE calls answered UNSTABLE.
     pub unstable: u64,
-    /// WRITE calls answered DATA_SYNC.
+    /// Number of WRITE calls answered DATA_SYNC.
     pub data_sync: u64,
-    /// WRITE calls answered FILE_SYNC.
+    /// Number of WRITE calls answered FILE_SYNC.
     pub file_sync: u64,
-    /// COMMITs that were answered.
+    /// Number of COMMITs answered.
     pub commits: u64,
-    /// Time they took together, ns.
+    /// Total time of these COMMITs, ns.
     pub commit_ns: u64,
-    /// Bytes they made durable.
+    /// Number of bytes that they made durable.
     pub committed_bytes: u64,
-    /// Times the verifier changed: the server restarted.
+    /// Number of changes of the verifier: the server restarted.
     pub restarts: u64,
-    /// Unstable writes that were not committed when the server restarted, and may be lost.
+    /// Number of unstable writes that were not committed when the server restarted, and may be lost.
     pub uncertain: u64,
-    /// Their bytes.
+    /// Number of bytes in these writes.
     pub uncertain_bytes: u64,
-    /// Bytes that are answered UNSTABLE and not committed now.
+    /// Number of bytes answered UNSTABLE and not committed now.
     pub uncommitted_bytes: u64,
 }
 

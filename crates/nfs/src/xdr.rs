@@ -1,49 +1,49 @@
-//! XDR (RFC 4506): big-endian words of four bytes. The reader never goes beyond its bytes and allocates nothing by
-//! what a message announces.
+//! XDR (RFC 4506): big-endian words of four bytes. The reader never reads past its bytes and never allocates an
+//! announced length.
 //!
-//! There are published crates with all types of NFSv3; the path of reads and writes needs its own codec that neither
-//! allocates nor copies, and one codec for both is less than two.
+//! Published crates provide all types of NFSv3, but reads and writes need a codec that neither allocates nor copies,
+//! and one codec for everything is simpler than two.
 
 use thiserror::Error;
 
 /// A malformed message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum XdrError {
-    /// It ends too early.
+    /// The message ends too early.
     #[error("the reply ends in the middle of {what}")]
     Short {
-        /// What should have come.
+        /// The missing element.
         what: &'static str,
     },
-    /// It announces more than there may be.
+    /// The announced length exceeds the limit.
     #[error("{what} of {bytes} bytes exceeds the limit of {most}")]
     TooLong {
-        /// What.
+        /// The element.
         what: &'static str,
-        /// As announced.
+        /// Announced length, bytes.
         bytes: u32,
-        /// As allowed.
+        /// Limit, bytes.
         most: u32,
     },
-    /// A value that has no meaning.
+    /// The value is not defined.
     #[error("{value} is not a valid {what}")]
     Value {
-        /// What it should be.
+        /// The expected element.
         what: &'static str,
-        /// As received.
+        /// The value received.
         value: u32,
     },
-    /// Bytes are left over.
+    /// Bytes are left after the end.
     #[error("{bytes} unexpected bytes at the end of the reply")]
     Trailing {
-        /// How many.
+        /// Number of bytes.
         bytes: usize,
     },
 }
 
 type Result<T> = std::result::Result<T, XdrError>;
 
-/// Zeroes that fill `bytes` up to whole words.
+/// Returns the number of zeros that pad `bytes` to whole words.
 #[must_use]
 pub fn padding(bytes: u32) -> u32 {
     bytes.wrapping_neg() % 4
@@ -56,40 +56,40 @@ pub struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    /// A reader at the start of `message`.
+    /// Returns a reader at the start of `message`.
     #[must_use]
     pub fn new(message: &'m [u8]) -> Self {
         Self { rest: message }
     }
 
-    /// Bytes that were not read yet.
+    /// Returns the bytes that were not read yet.
     #[must_use]
     pub fn rest(&self) -> &'m [u8] {
         self.rest
     }
 
-    /// Exactly `bytes` bytes.
+    /// Returns exactly `bytes` bytes.
     pub fn fixed(&mut self, bytes: usize, what: &'static str) -> Result<&'m [u8]> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(XdrError::Short { what })?;
         self.rest = rest;
         Ok(taken)
     }
 
-    /// A word.
+    /// Returns a word.
     pub fn u32(&mut self, what: &'static str) -> Result<u32> {
         let (word, rest) = self.rest.split_first_chunk().ok_or(XdrError::Short { what })?;
         self.rest = rest;
         Ok(u32::from_be_bytes(*word))
     }
 
-    /// A double word.
+    /// Returns a double word.
     pub fn u64(&mut self, what: &'static str) -> Result<u64> {
         let (word, rest) = self.rest.split_first_chunk().ok_or(XdrError::Short { what })?;
         self.rest = rest;
         Ok(u64::from_be_bytes(*word))
     }
 
-    /// True or false.
+    /// Returns a boolean.
     pub fn bool(&mut self, what: &'static str) -> Result<bool> {
         match self.u32(what)? {
             0 => Ok(false),
@@ -98,7 +98,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Bytes with their length before them and zeroes behind them; at most `most`.
+    /// Returns variable-length bytes, at most `most`: a length, the bytes, padding.
     pub fn opaque(&mut self, most: u32, what: &'static str) -> Result<&'m [u8]> {
         let bytes = self.u32(what)?;
         if bytes > most {
@@ -109,12 +109,12 @@ impl<'m> Reader<'m> {
         Ok(taken)
     }
 
-    /// A text; what is no UTF-8 in it is replaced.
+    /// Returns a text; invalid UTF-8 is replaced.
     pub fn text(&mut self, most: u32, what: &'static str) -> Result<String> {
         Ok(String::from_utf8_lossy(self.opaque(most, what)?).into_owned())
     }
 
-    /// Nothing may be left.
+    /// Fails if bytes are left.
     pub fn end(self) -> Result<()> {
         match self.rest.len() {
             0 => Ok(()),
@@ -130,31 +130,31 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// An empty message.
+    /// Returns an empty message.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A word.
+    /// Appends a word.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_be_bytes());
         self
     }
 
-    /// A double word.
+    /// Appends a double word.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_be_bytes());
         self
     }
 
-    /// Bytes as they are.
+    /// Appends bytes without length or padding.
     pub fn fixed(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self
     }
 
-    /// Bytes with their length before them and zeroes behind them.
+    /// Appends variable-length bytes: their length, the bytes, padding.
     pub fn opaque(&mut self, bytes: &[u8]) -> &mut Self {
         let length = u32::try_from(bytes.len()).expect("messages are far below 4 GiB");
         self.u32(length);
@@ -163,13 +163,13 @@ impl Writer {
         self
     }
 
-    /// What was written.
+    /// Returns the bytes written.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What was written, to keep.
+    /// Returns the bytes written, by value.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_values_are_read_back() {
         let mut writer = Writer::new();
         writer.u32(7).u64(1 << 40).u32(1).opaque(b"abcde").opaque(b"").fixed(&[9; 4]);
         assert_eq!(writer.bytes().len() % 4, 0);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_named() {
+    fn errors_name_the_malformed_element() {
         let message = |bytes: &[u8]| Reader::new(bytes).opaque(8, "a handle").unwrap_err().to_string();
         assert_eq!(message(&[0, 0]), "the reply ends in the middle of a handle");
         assert_eq!(message(&[0, 0, 0, 3, 1, 2, 3]), "the reply ends in the middle of a handle");

@@ -1,10 +1,10 @@
-//! Whether a target is blank: what its bytes show before anything is written to it.
+//! Determines whether a target is blank, before anything is written to it.
 //!
-//! Two questions, the same for every kind of target. Does it hold anything with a known *signature*? And do all the
-//! blocks that are read hold nothing (one repeated byte) or Assay's [own data](assay_target::own_data)? The blocks
-//! are both ends, the places where copies of superblocks survive, and *samples* spread over the rest. Devices and
-//! local files answer the first question themselves; of a LUN and of a file on an NFS server the blocks that were read
-//! are copied into a sparse file of the same length, which is then examined like a device.
+//! Two checks, the same for every kind of target: does it hold a known *signature*? And are all blocks that were read
+//! empty (one repeated byte) or Assay's [own data](assay_target::own_data)? The blocks are both ends, the places where
+//! copies of superblocks survive, and *samples* spread over the rest. Devices and local files are examined for
+//! signatures directly; the blocks read from a LUN or a file on an NFS server are copied into a sparse file of the same
+//! length, which is then examined like a device.
 
 mod samples;
 
@@ -24,22 +24,23 @@ use crate::content::Seals;
 pub(crate) use samples::Breadth;
 use samples::samples;
 
-/// Longest time for the ends, and again for the first of the samples: a target that needs longer is not written.
+/// Time limit for the ends, and again for the first samples: a target that needs longer is not written.
 const MUST_END_WITHIN: Duration = Duration::from_secs(60);
-/// Time after which no further samples are read, once the first of them are: disks that seek slowly get fewer.
+/// Time after which no further samples are read, once the first ones have been: disks with slow seeks get fewer
+/// samples.
 const ENOUGH_AFTER: Duration = Duration::from_secs(5);
-/// Foreign sectors that a message shows, and bytes of each.
+/// Number of foreign sectors shown in a message.
 const SHOWN_SECTORS: usize = 3;
 const SHOWN_BYTES: usize = 16;
 
-/// Reads places (offset and length, bytes) until a time, hands over what it read, and returns how many bytes that was.
+/// Reads places (offset and length, bytes) until a time, passes on the data, and returns the number of bytes read.
 pub(crate) type ReadPlaces<'r> =
     dyn FnMut(&[(u64, u64)], Instant, &mut dyn FnMut(u64, &[u8])) -> Result<u64, String> + 'r;
 
-/// What is known of a target's content so far.
+/// Results about a target's content so far.
 pub(crate) struct Examination {
     size_bytes: u64,
-    /// A sparse copy of what was read; `None` where the target itself can be examined.
+    /// A sparse copy of the data read; `None` if the target itself can be examined.
     copy: Option<File>,
     foreign: ForeignData,
 }
@@ -47,28 +48,28 @@ pub(crate) struct Examination {
 /// Data that Assay did not write.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ForeignData {
-    /// Offset and first bytes of the first of them.
+    /// Offset and first bytes of the first such sectors.
     first: Vec<(u64, Vec<u8>)>,
     sectors: u64,
-    /// Sectors that were read.
+    /// Number of sectors read.
     of_sectors: u64,
 }
 
 impl Examination {
-    /// Of a device or file that this host can read.
+    /// Returns the examination of a device or file that this host can read.
     pub(crate) fn local(size_bytes: u64) -> Self {
         Self { size_bytes, copy: None, foreign: ForeignData::default() }
     }
 
-    /// Of a LUN, or of a file on an NFS server.
+    /// Returns the examination of a LUN, or of a file on an NFS server.
     pub(crate) fn remote(size_bytes: u64) -> io::Result<Self> {
-        // In memory, where a sparse file may be as long as any LUN.
+        // In memory, where a sparse file can be as long as any LUN.
         let copy = File::from(memfd_create("assay-look", MemfdFlags::CLOEXEC)?);
         copy.set_len(size_bytes)?;
         Ok(Self { size_bytes, copy: Some(copy), foreign: ForeignData::default() })
     }
 
-    /// Reads the places where signatures are.
+    /// Reads the places of signatures.
     pub(crate) fn read_ends(&mut self, read: &mut ReadPlaces<'_>) -> Result<(), String> {
         let places = assay_host::signature_places(self.size_bytes);
         let began = Instant::now();
@@ -76,9 +77,9 @@ impl Examination {
         enough(done, &places)
     }
 
-    /// Reads the samples, unless foreign data were found already.
+    /// Reads the samples, unless foreign data was already found.
     pub(crate) fn read_samples(&mut self, breadth: Breadth, read: &mut ReadPlaces<'_>) -> Result<(), String> {
-        // Signatures are not looked for here.
+        // Samples are not searched for signatures.
         self.copy = None;
         let began = Instant::now();
         for (round, places) in samples(self.size_bytes, breadth).into_iter().enumerate() {
@@ -112,14 +113,14 @@ impl Examination {
         Ok(done)
     }
 
-    /// Returns what has a known signature, in words: `an LVM physical volume (`LVM2_member`)`. `of`: the device or file
-    /// itself, where this host can read it.
+    /// Returns the formats with a known signature in words, such as `an LVM physical volume (`LVM2_member`)`. `of`: the
+    /// device or file itself, if this host can read it.
     pub(crate) fn contents(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
         assay_host::contents(self.examined(of)?, self.size_bytes, name).map_err(|error| error.to_string())
     }
 
-    /// The same of a file that a mark vouches for: where no `wipefs` is installed, the table of Assay's own and the
-    /// blocks that were read are enough.
+    /// Returns the same for a file with a valid mark: if no `wipefs` is installed, Assay's own table and the blocks
+    /// that were read suffice.
     fn contents_of_marked(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
         let file = self.examined(of)?;
         match assay_host::contents(file, self.size_bytes, name) {
@@ -134,7 +135,7 @@ impl Examination {
         of.or(self.copy.as_ref()).ok_or_else(|| "no copy of it was kept".to_owned())
     }
 
-    /// Returns what a file with Assay's mark holds that Assay did not write, in words. `of`: as for `contents`.
+    /// Returns the content of a file with Assay's mark that Assay did not write, in words. `of`: as for `contents`.
     pub(crate) fn of_marked_file(
         mut self,
         seals: Seals,
@@ -153,7 +154,7 @@ impl Examination {
         Ok(self.foreign().map(|foreign| foreign.to_string()))
     }
 
-    /// Returns the data that Assay did not write, if there are any.
+    /// Returns the data that Assay did not write, if any.
     pub(crate) fn foreign(self) -> Option<ForeignData> {
         (self.foreign.sectors > 0).then_some(self.foreign)
     }
@@ -175,8 +176,8 @@ fn enough(done_bytes: u64, places: &[(u64, u64)]) -> Result<(), String> {
 /// Returns a reader of a file or device. It leaves nothing in the page cache.
 pub(crate) fn reader(file: &File) -> Box<ReadPlaces<'_>> {
     Box::new(move |places, until, take| {
-        // Pages that are there may be older than what went past the cache; reading ahead would only fill it. Both are
-        // advice: what refuses it is read all the same.
+        // Cached pages may be older than data written directly, and read-ahead would only fill the cache. Both calls
+        // are advice: a file system that ignores them is read all the same.
         let _ =
             fadvise(file, 0, None, Advice::DontNeed).and_then(|()| fadvise(file, 0, None, Advice::Random));
         let read = read_file(file, places, until, take).map_err(|error| error.to_string());
@@ -205,7 +206,7 @@ fn read_file(
     Ok(done)
 }
 
-/// Whether bytes are worth keeping.
+/// Content of a place.
 #[derive(Debug, PartialEq, Eq)]
 enum Holds {
     Zeros,
@@ -237,7 +238,7 @@ impl ForeignData {
     fn add(&mut self, offset_bytes: u64, sector: &[u8]) {
         self.sectors += 1;
         self.first.push((offset_bytes, sector[..SHOWN_BYTES.min(sector.len())].to_vec()));
-        // They arrive in any order.
+        // The places arrive in any order.
         self.first.sort();
         self.first.truncate(SHOWN_SECTORS);
     }
@@ -250,7 +251,7 @@ impl fmt::Display for ForeignData {
         write!(f, "data that Assay did not write, in {sectors} of {of_sectors} sectors read")?;
         for (at, (offset_bytes, bytes)) in self.first.iter().enumerate() {
             let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            // Whatever stands there must not reach a terminal as it is.
+            // Arbitrary bytes must not reach a terminal unchanged.
             let text: String = bytes.iter().map(|byte| printable(*byte)).collect();
             let separator = if at == 0 { ": " } else { "; " };
             write!(f, "{separator}at offset {offset_bytes}: {} |{text}|", hex.join(" "))?;
@@ -269,7 +270,7 @@ mod tests {
 
     const SIZE: u64 = 1 << 30;
 
-    /// A target of zeros but for one byte at `data_at`; reads stop in the `slow_call`-th call after a quarter of it.
+    /// A target of zeros except for one byte at `data_at`; the `slow_call`-th call stops after a quarter of its reads.
     struct Fake {
         data_at: Option<u64>,
         slow_call: Option<usize>,
@@ -295,7 +296,7 @@ mod tests {
         }
     }
 
-    /// What is found, or why nothing can be known; and how often something was read.
+    /// Returns the finding or an error, and the number of read calls.
     fn examined(data_at: Option<u64>, slow_call: Option<usize>) -> (Result<Option<String>, String>, usize) {
         let mut fake = Fake { data_at, slow_call, calls: 0 };
         let mut read =
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn data_are_found_at_the_ends_at_copies_and_at_samples_and_are_shown() {
+    fn data_is_found_at_the_ends_at_copies_and_at_samples_and_is_shown() {
         let found = |at| examined(Some(at), None).0.unwrap().unwrap();
         let sector = "data that Assay did not write, in 1 of ";
         for at in [0, SIZE - 1, 128 << 20, SIZE / 4, SIZE / 1024 * 514] {
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_too_slow_for_the_ends_or_the_first_samples_is_not_taken_for_blank() {
+    fn a_target_too_slow_for_the_ends_or_the_first_samples_does_not_count_as_blank() {
         for slow_call in [1, 2] {
             let (result, calls) = examined(None, Some(slow_call));
             let why = result.unwrap_err();

@@ -1,4 +1,4 @@
-//! What `assay check` reports of a path: file, directory or block device.
+//! Facts that `assay check` reports about a path: file, directory or block device.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,30 +8,30 @@ use assay_target::file::{self, Marker, PathKind};
 
 use crate::error::{PrepareError, io_error, text};
 
-/// A file, directory or block device as it is.
+/// The present state of a file, directory or block device.
 #[derive(Debug, Clone)]
 pub struct PathInspection {
-    /// Which of these.
+    /// Kind.
     pub kind: PathInspectionKind,
-    /// Bytes that it holds; 0 for a directory.
+    /// Size, bytes; 0 for a directory.
     pub size_bytes: u64,
-    /// Smallest direct I/O, bytes; `None` where there is no direct I/O, or nothing to try it on.
+    /// Smallest direct I/O, bytes; `None` if direct I/O is not supported, or could not be tested.
     pub smallest_direct_io: Option<u32>,
-    /// The file system that it lies in; `None` for a device.
+    /// Its file system; `None` for a device.
     pub filesystem: Option<FilesystemFacts>,
-    /// The device itself, or that under the file system.
+    /// The device itself, or the one under the file system.
     pub device: Option<DeviceFacts>,
     /// Reasons not to write to it, a sentence each.
     pub holds: Vec<String>,
-    /// What `--overwrite` takes for a device.
+    /// Identities of a device that `--overwrite` accepts.
     pub identities: Vec<String>,
-    /// Whether Assay made it, and nobody changed it since; `None` for what is not a file.
+    /// True if Assay created it and it was not changed since; `None` if it is not a file.
     pub is_ours: Option<bool>,
-    /// Whether this user's permissions allow writing.
+    /// True if this user's permissions allow writing.
     pub may_write: bool,
 }
 
-/// What a path leads to.
+/// Kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathInspectionKind {
     /// A block device.
@@ -42,7 +42,7 @@ pub enum PathInspectionKind {
     Directory,
 }
 
-/// Looks at a path without changing what is there.
+/// Inspects a path without changing anything.
 pub fn inspect_path(path: &Path) -> Result<PathInspection, PrepareError> {
     match file::kind_of(path).map_err(io_error("look at", path))? {
         PathKind::Missing => Err(PrepareError::Missing { path: text(path) }),

@@ -1,4 +1,4 @@
-//! What is left once the targets of a run are closed.
+//! State after the targets of a run were closed.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use assay_target::nfs::{self, NfsMember};
 
 use crate::error::{PrepareError, io_error};
 
-/// What is left once every target is closed.
+/// State after every target was closed.
 #[derive(Debug, Default)]
 pub struct Closed {
-    /// What is no longer as the run left it.
+    /// Targets that no longer match the state in which the run left them.
     pub warnings: Vec<Warning>,
 
     pub(crate) removable: Vec<Removable>,
@@ -29,25 +29,25 @@ pub(crate) enum Removable {
         path: PathBuf,
         /// With all links resolved.
         real: PathBuf,
-        /// Which file it was.
+        /// Identity of the file.
         identity: FileIdentity,
     },
-    /// Whoever removes one must know which file it was, not only its name.
+    /// Removing one requires the identity of the file, not only its name.
     Nfs(Box<NfsMember>),
 }
 
-/// A file that was to be removed, and stays.
+/// A file that was to be removed but was kept.
 #[derive(Debug)]
 pub struct KeptFile {
     /// Path or address.
     pub name: String,
-    /// Why, a clause.
+    /// Reason, a clause.
     pub why: String,
 }
 
 impl Closed {
-    /// Removes every file that Assay created, and returns those that stay. A server that cannot be reached costs its
-    /// own files only; an error of a local file is returned.
+    /// Removes every file that Assay created, and returns those that were kept. An unreachable server affects only its
+    /// own files; an error of a local file is returned.
     pub fn remove(self) -> Result<Vec<KeptFile>, PrepareError> {
         let mut kept = self.kept;
         for removable in self.removable {
@@ -60,13 +60,13 @@ impl Closed {
     }
 }
 
-/// Removes a file that Assay created, and returns it if it stays.
+/// Removes a file that Assay created, and returns it if it is kept.
 fn remove_file(path: &Path, real: &Path, identity: FileIdentity) -> Result<Option<KeptFile>, PrepareError> {
     let removal = file::remove(real, identity).map_err(io_error("remove", path))?;
     Ok(why_kept(removal).map(|why| KeptFile { name: path.display().to_string(), why: why.to_owned() }))
 }
 
-/// Why a file stays; `None` where it is gone.
+/// Returns why a file is kept; `None` if it was removed.
 fn why_kept(removal: Removal) -> Option<&'static str> {
     match removal {
         Removal::Removed => None,
@@ -76,7 +76,7 @@ fn why_kept(removal: Removal) -> Option<&'static str> {
     }
 }
 
-/// Removes a file that Assay created, and returns it if it stays.
+/// Removes a file that Assay created, and returns it if it is kept.
 fn remove_nfs(member: &NfsMember) -> Option<KeptFile> {
     let why = match nfs::remove(member) {
         Ok(removal) => why_kept(removal)?.to_owned(),

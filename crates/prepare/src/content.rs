@@ -1,4 +1,4 @@
-//! What a file of Assay's own holds, and whether a plan can be measured on it as it is.
+//! Content of Assay's own files, and whether a plan can be measured on it unchanged.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use assay_spec::{Data, Plan};
 use assay_target::HeadCheck;
 use assay_target::file::Marker;
 
-/// A kind of data in a file, as marks name it.
+/// A kind of data in a file, as named in marks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum DataKind {
-    /// Random, and never the same twice: what preparation writes.
+    /// Random data that never repeats: written by preparation.
     Unique,
-    /// The same with a stamp in each 512 bytes.
+    /// Random data with a stamp in each 512 bytes.
     Stamped,
-    /// Of writes of a plan with such data.
+    /// Written by a plan with this kind of data.
     Written(Data),
-    /// Of another version of Assay.
+    /// Written by another version of Assay.
     Unknown,
 }
 
@@ -46,7 +46,7 @@ impl DataKind {
         }))
     }
 
-    /// The name in marks.
+    /// Returns the name in marks.
     fn name(self) -> String {
         let name = match self {
             Self::Unique | Self::Written(Data::Unique) => "unique",
@@ -62,7 +62,7 @@ impl DataKind {
         name.to_owned()
     }
 
-    /// For a sentence: `it holds …`.
+    /// Returns the words for a sentence: `it holds …`.
     fn words(self) -> &'static str {
         match self {
             Self::Unique | Self::Written(Data::Unique) => "unique data",
@@ -78,14 +78,14 @@ impl DataKind {
     }
 }
 
-/// What has to be written before a file can be measured.
+/// Data that has to be written before a file can be measured.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fill {
-    /// Where the fill begins; at or behind the end of the span nothing is missing.
+    /// Start of the fill; at or after the end of the span nothing is missing.
     pub(crate) from_bytes: u64,
-    /// What is written.
+    /// Content of the fill.
     pub(crate) content: FillContent,
-    /// Why data of an earlier run are written over; `None` where only what is missing is written.
+    /// Reason for overwriting data of an earlier run; `None` if only missing data is written.
     pub(crate) refill: Option<Refill>,
 }
 
@@ -109,12 +109,12 @@ impl FillContent {
     }
 }
 
-/// Why a file that was filled is filled again.
+/// Reason for filling a file again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Refill {
-    /// It holds other data than this plan reads and writes.
+    /// It holds another kind of data than this plan reads and writes.
     OtherData { holds: DataKind, needs: FillContent },
-    /// Parts of it were never written, or were taken out.
+    /// Parts of it were never written, or were deallocated.
     Holes,
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for Refill {
 }
 
 impl Refill {
-    /// Reports a fill that nobody asked for, and what it took.
+    /// Returns the warning about a fill that the user did not request, with its duration.
     pub(crate) fn warning(&self, name: &str, span_bytes: u64, took: Duration) -> Warning {
         Warning {
             rule: "refilled".into(),
@@ -149,8 +149,7 @@ impl Refill {
     }
 }
 
-/// Returns what must be written to a file with that mark. `whole_bytes` of it are on the storage as far as one can
-/// know.
+/// Returns the fill that a file with that mark needs. `whole_bytes` of it are on the storage as far as is known.
 pub(crate) fn needed(plan: &Plan, marker: &Marker, filled_bytes: u64, holes: Holes) -> Fill {
     let content = FillContent::of(plan);
     let kinds: Vec<DataKind> = marker.kinds.iter().map(|name| DataKind::parse(name)).collect();
@@ -164,14 +163,14 @@ pub(crate) fn needed(plan: &Plan, marker: &Marker, filled_bytes: u64, holes: Hol
     Fill { from_bytes: 0, content, refill }
 }
 
-/// Whether parts of the filled region have become holes.
+/// State of the filled region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holes {
     None,
     Some,
 }
 
-/// Whether this plan's own preparation and writes would have put such data there.
+/// Returns true if this plan's own preparation and writes would produce such data.
 fn is_right(plan: &Plan, kind: DataKind) -> bool {
     match kind {
         DataKind::Stamped => true,
@@ -181,7 +180,7 @@ fn is_right(plan: &Plan, kind: DataKind) -> bool {
     }
 }
 
-/// Whether every sector of a file with that mark carries a seal or a stamp of Assay.
+/// Returns how many sectors of a file with that mark carry a seal or a stamp of Assay.
 pub(crate) fn seals(marker: &Marker) -> Seals {
     if marker.kinds.iter().any(|name| carries_no_seals(DataKind::parse(name))) {
         Seals::Some
@@ -190,13 +189,13 @@ pub(crate) fn seals(marker: &Marker) -> Seals {
     }
 }
 
-/// Returns what the start of a device or LUN holds throughout a run with that plan that has filled it.
+/// Returns the content at the start of a device or LUN throughout a run with a plan that has filled it.
 pub(crate) fn head_check(plan: &Plan) -> HeadCheck {
     let mut written = plan.jobs().filter(|job| job.writes()).map(|job| DataKind::of(job.data));
     if plan.verifies() || !written.any(carries_no_seals) { HeadCheck::OwnData } else { HeadCheck::Nothing }
 }
 
-/// Whether data of a kind are of a few bytes, or with few of them random: too short for a seal.
+/// Returns true if data of a kind consists of few bytes, or has few random bytes: too short for a seal.
 fn carries_no_seals(kind: DataKind) -> bool {
     match kind {
         DataKind::Written(Data::Reducible { .. } | Data::IometerRepeating) | DataKind::Unknown => true,
@@ -204,19 +203,19 @@ fn carries_no_seals(kind: DataKind) -> bool {
     }
 }
 
-/// How many sectors of what Assay wrote carry a seal.
+/// Share of Assay's sectors that carry a seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seals {
     All,
     Some,
 }
 
-/// Returns true if a file with that mark holds nothing but stamped data.
+/// Returns true if a file with that mark holds only stamped data.
 pub(crate) fn is_stamped(marker: &Marker) -> bool {
     !marker.kinds.is_empty() && marker.kinds.iter().all(|name| DataKind::parse(name) == DataKind::Stamped)
 }
 
-/// Notes in a mark that a fill begins.
+/// Records in a mark that a fill begins.
 pub(crate) fn begin_fill(marker: &mut Marker, fill: &Fill) {
     if fill.from_bytes == 0 {
         marker.kinds = vec![fill.content.kind().name()];
@@ -224,7 +223,7 @@ pub(crate) fn begin_fill(marker: &mut Marker, fill: &Fill) {
     marker.filled_bytes = fill.from_bytes;
 }
 
-/// Notes in a mark the kinds of data that the run is about to write.
+/// Records in a mark the kinds of data that the run is about to write.
 pub(crate) fn begin_run(marker: &mut Marker, plan: &Plan) {
     let written = plan.jobs().filter(|job| job.writes()).map(|job| match FillContent::of(plan) {
         FillContent::Stamped => DataKind::Stamped,
@@ -235,7 +234,7 @@ pub(crate) fn begin_run(marker: &mut Marker, plan: &Plan) {
     marker.kinds.dedup();
 }
 
-/// Returns what a record says of a file after its fill.
+/// Returns the recorded content of a file after its fill.
 pub(crate) fn recorded(fill: &Fill, span_bytes: u64) -> Content {
     if fill.from_bytes >= span_bytes { Content::Reused } else { Content::Prepared }
 }
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_the_right_data_is_kept_and_only_lengthened() {
+    fn a_file_with_the_right_data_is_kept_and_only_extended() {
         assert_eq!(refill(&plan(""), &["unique"], Holes::None), (8192, None));
         assert_eq!(refill(&plan(""), &["stamped", "unique"], Holes::None), (8192, None));
         assert_eq!(refill(&plan("verify = true"), &["stamped"], Holes::None), (8192, None));
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_read_back_from_their_names() {
+    fn kinds_are_parsed_from_their_names() {
         let reducible = DataKind::Written(Data::Reducible { compress: 2.0, dedupe: 1.5 });
         for kind in [DataKind::Unique, DataKind::Stamped, DataKind::of(Data::IometerFullRandom), reducible] {
             assert_eq!(DataKind::parse(&kind.name()), kind);

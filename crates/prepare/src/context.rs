@@ -1,4 +1,4 @@
-//! What the steps of all targets have in common: the plan, the options, and what was found to be said.
+//! State shared by the steps of all targets: the plan, the options, and the warnings raised.
 
 use assay_record::{HostFacts, Warning};
 use assay_spec::Plan;
@@ -8,7 +8,7 @@ use crate::content::Fill;
 use crate::fill::{PartialFill, PrepareProgress, Writing, write};
 use crate::options::{FillChoice, PrepareOptions};
 
-/// What inspections need.
+/// Context of an inspection.
 #[derive(Clone, Copy)]
 pub(crate) struct InspectContext<'c> {
     pub(crate) plan: &'c Plan,
@@ -16,14 +16,14 @@ pub(crate) struct InspectContext<'c> {
     pub(crate) host: &'c HostFacts,
 }
 
-/// What opening needs, and what it finds to be said.
+/// Context of opening, which collects warnings.
 pub(crate) struct OpenContext<'c> {
     pub(crate) plan: &'c Plan,
     pub(crate) options: &'c PrepareOptions,
     pub(crate) io: IoEngine,
 
     pub(crate) warnings: Vec<Warning>,
-    /// Numbers of the marks of files on NFS servers that are open, and the addresses of these.
+    /// Ids of the marks of open files on NFS servers, and the addresses of the files.
     pub(crate) nfs_marks: Vec<(String, String)>,
 }
 
@@ -32,7 +32,7 @@ impl<'c> OpenContext<'c> {
         Self { plan, options, io, warnings: Vec::new(), nfs_marks: Vec::new() }
     }
 
-    /// Without a place for locks no run can be kept away from another.
+    /// Warns that there is no place for locks, so that another run cannot be excluded.
     pub(crate) fn warn_unlocked(&mut self, target: &str, error: &std::io::Error) {
         self.warnings.push(Warning {
             rule: "unlocked".into(),
@@ -44,7 +44,7 @@ impl<'c> OpenContext<'c> {
     }
 }
 
-/// What filling needs, and what it finds to be said.
+/// Context of filling, which collects warnings.
 pub(crate) struct FillContext<'c> {
     pub(crate) plan: &'c Plan,
     pub(crate) options: &'c PrepareOptions,
@@ -56,7 +56,7 @@ pub(crate) struct FillContext<'c> {
 }
 
 impl FillContext<'_> {
-    /// Writes real data from `fill.from_bytes` to the end of the span; on failure also says how far it came.
+    /// Writes real data from `fill.from_bytes` to the end of the span; an error contains the completed part.
     pub(crate) fn write(&mut self, member: &Member, fill: &Fill) -> Result<(), PartialFill> {
         let why = fill.refill.as_ref().map(ToString::to_string);
         let writing = Writing {
@@ -75,7 +75,7 @@ impl FillContext<'_> {
         Ok(())
     }
 
-    /// Of a device or LUN that is not filled.
+    /// Warns about a device or LUN that is not filled.
     pub(crate) fn warn_unknown_content(&mut self, path: &str, span_bytes: u64) {
         self.warnings.push(Warning {
             rule: "unknown-content".into(),

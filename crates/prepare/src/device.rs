@@ -20,7 +20,7 @@ use crate::permission::{Nameable, WriteRequest};
 use crate::placement::placement;
 use crate::span;
 
-/// A device that may be used.
+/// A device that can be used.
 pub(crate) struct InspectedDevice {
     pub(crate) span_bytes: u64,
     address: String,
@@ -28,7 +28,7 @@ pub(crate) struct InspectedDevice {
     path: PathBuf,
     capacity_bytes: u64,
     access: AccessMode,
-    /// The device as it was looked at, open for reading.
+    /// The inspected device, open for reading.
     held: Held,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct InspectedDevice {
 pub(crate) struct DeviceTarget {
     pub(crate) facts: TargetFacts,
     pub(crate) member: FileMember,
-    /// Opened exclusively for writers: nobody can mount the device or use it meanwhile.
+    /// Opened exclusively for writers: no other process can mount or use the device meanwhile.
     held: Held,
 }
 
@@ -45,15 +45,15 @@ pub(crate) fn is_device(path: &Path) -> Result<bool, PrepareError> {
     Ok(file::kind_of(path).map_err(io_error("look at", path))? == PathKind::BlockDevice)
 }
 
-/// Looks at a device. `writer`: the first test that writes to it.
+/// Inspects a device. `writer`: the first test that writes to it.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &Address,
     path: &Path,
     writer: Option<&str>,
 ) -> Result<InspectedDevice, PrepareError> {
-    // Resolved once: a link such as /dev/disk/by-id/… that leads elsewhere later leads nowhere for this run. What is
-    // held open from now on cannot be detached, nor its number given to another device.
+    // Resolved once, so that a later change of a link such as /dev/disk/by-id/… has no effect on this run. A device
+    // that is held open from now on cannot be detached, nor its number be given to another device.
     let real = path.canonicalize().map_err(io_error("look at", path))?;
     let file = file::open(&real, AccessMode::ReadOnly).map_err(io_error("open", path))?;
     let capacity_bytes = (&file).seek(SeekFrom::End(0)).map_err(io_error("look at", path))?;
@@ -78,7 +78,7 @@ pub(crate) fn inspect(
     Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held })
 }
 
-/// Returns what makes a device not blank; what has a signature is the probe's.
+/// Returns the data because of which a device is not blank; signatures are the probe's task.
 pub(crate) fn foreign_data(
     path: &Path,
     device: &File,
@@ -93,12 +93,12 @@ pub(crate) fn foreign_data(
 }
 
 impl InspectedDevice {
-    /// How `--overwrite` names it.
+    /// Returns how `--overwrite` names it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         Nameable::by_identity(&self.device, &self.address)
     }
 
-    /// Refuses a device that is not as it was looked at.
+    /// Fails if a device has changed since its inspection.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
         let device = assay_host::device_of(&self.held.real).map_err(io_error("look at", &self.path))?;
         let identities = |device: &DeviceFacts| (assay_host::identities(device), device.size_bytes);
@@ -159,7 +159,7 @@ impl DeviceTarget {
         Member::File(self.member.clone())
     }
 
-    /// Writes all of it, where it may be written.
+    /// Writes all of it, if it may be written.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         self.held.confirm()?;
         if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
@@ -168,7 +168,7 @@ impl DeviceTarget {
         }
         context.write(&self.member(), &whole(context))?;
         if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
-            // Through the page cache a write may be shorter than what can be recognised.
+            // Through the page cache a write may be shorter than the recognisable unit.
             binding.head = content::head_check(context.plan);
         }
         self.facts.member.content = Content::Prepared;
@@ -176,12 +176,12 @@ impl DeviceTarget {
     }
 }
 
-/// The fill of a device or LUN, which remembers nothing of earlier ones.
+/// Returns the fill of a device or LUN, which has no record of earlier fills.
 pub(crate) fn whole(context: &FillContext<'_>) -> Fill {
     Fill { from_bytes: 0, content: FillContent::of(context.plan), refill: None }
 }
 
-/// What the records of files and devices have in common.
+/// Returns the facts that files and devices share.
 pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_bytes: u32) -> MemberFacts {
     MemberFacts {
         span_bytes,
@@ -192,7 +192,7 @@ pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_byt
     }
 }
 
-/// The page cache takes any size; direct I/O does not.
+/// Returns the unit of I/O sizes, bytes: any size through the page cache, but not for direct I/O.
 pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32, PrepareError> {
     if context.options.caching == Caching::Cached {
         return Ok(1);
@@ -203,7 +203,8 @@ pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32,
     }
 }
 
-/// Direct I/O to a loop device reaches the file behind it directly only where the device was attached so.
+/// Warns if direct I/O to a loop device is cached: it reaches the backing file directly only if the device was attached
+/// with direct I/O.
 pub(crate) fn warn_cached_loops(context: &mut OpenContext<'_>, address: &str, device: Option<&DeviceFacts>) {
     for name in device.map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
         context.warnings.push(Warning {

@@ -1,4 +1,4 @@
-//! Why a target cannot be used: what was found, where, and what to do.
+//! Reasons why a target cannot be used: what was found, where, and what to do.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use assay_target::OpenError;
 use thiserror::Error;
 
-/// Why a target cannot be used. Nothing was written, unless it is one of those of filling, or says what is left.
+/// Why a target cannot be used. Nothing was written, except by errors of filling and those that say what was left.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     /// No target was given.
@@ -18,11 +18,11 @@ pub enum PrepareError {
         "test \"{test}\", {job}: `targets` names target {index}, but only {given} given (they count from 0)"
     )]
     NoSuchTarget {
-        /// Of the plan.
+        /// Name of the test.
         test: String,
-        /// Of the test.
+        /// The job in its test.
         job: String,
-        /// As named.
+        /// Index in the plan.
         index: u32,
         /// "1 was" or "2 were".
         given: String,
@@ -32,25 +32,25 @@ pub enum PrepareError {
         "test \"{test}\", {job}: null:, sim: and real targets cannot share a job; give each a job of its own"
     )]
     MixedKinds {
-        /// Of the plan.
+        /// Name of the test.
         test: String,
-        /// Of the test.
+        /// The job in its test.
         job: String,
     },
-    /// A LUN and something else in one job.
+    /// A job mixes a LUN with other targets.
     #[error(
         "test \"{test}\", {job}: {lun} and other targets cannot share a job; give each LUN a job of its own \
          (`targets = [0]`, `targets = [1]`, …)"
     )]
     LunShares {
-        /// Of the plan.
+        /// Name of the test.
         test: String,
-        /// Of the test.
+        /// The job in its test.
         job: String,
         /// Its address.
         lun: String,
     },
-    /// There are no credentials.
+    /// The credentials are missing.
     #[error(transparent)]
     Secret(#[from] assay_target::lun::SecretError),
     /// Two jobs of a verifying plan would write to one target.
@@ -59,38 +59,38 @@ pub enum PrepareError {
          would overwrite each other's blocks"
     )]
     VerifyShares {
-        /// Of the plan.
+        /// Name of the test.
         test: String,
         /// The target.
         target: String,
     },
-    /// A null or simulated target cannot give back what was written.
+    /// A null or simulated target cannot return the data written to it.
     #[error("test \"{test}\": verify needs a target that keeps data; null: and sim: do not")]
     VerifyNull {
-        /// Of the plan.
+        /// Name of the test.
         test: String,
     },
-    /// Blocks that carry no stamps cannot be checked.
+    /// Blocks without stamps cannot be checked.
     #[error("verify needs blocks that carry Assay's stamps, and {path} has none: {next}")]
     VerifyUnfilled {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// What to do.
+        /// Next step for the user.
         next: String,
     },
-    /// The stamps would take more memory than there is.
+    /// The stamps would need more memory than is available.
     #[error(
         "verify keeps 4 bytes of memory for each 512 bytes of target: {stamps} for {span}; it may use at most {most} \
          (half of the memory): use --size {size} or less"
     )]
     StampMemory {
-        /// Of all targets.
+        /// Total span of all targets.
         span: Bytes,
-        /// Memory they would take.
+        /// Memory of the stamps.
         stamps: Bytes,
-        /// Memory that may be used.
+        /// Memory limit.
         most: Bytes,
-        /// Of each target, what would fit.
+        /// Size per target that would fit.
         size: Bytes,
     },
     /// The same file or device was given twice.
@@ -99,55 +99,55 @@ pub enum PrepareError {
     /// Two targets share storage.
     #[error("{one} and {other} cannot be targets of one run: {why}; name only one of them")]
     Overlap {
-        /// As given.
+        /// Address as given.
         one: String,
-        /// As given.
+        /// Address as given.
         other: String,
-        /// What they share, a clause.
+        /// What they share, as a clause.
         why: String,
     },
-    /// The path is no file, directory or block device.
+    /// The path is not a file, directory or block device.
     #[error("{path} is {what}; a target must be a file, a directory or a block device")]
     WrongKind {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// What it is.
+        /// Kind of the path.
         what: &'static str,
     },
     /// The directory of a new file does not exist.
     #[error("cannot create {path}: its directory does not exist; create it first (mkdir -p {directory})")]
     NoDirectory {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// Its directory.
         directory: String,
     },
-    /// A plan writes to a file that Assay did not make.
+    /// A plan writes to a file that Assay did not create.
     #[error(
         "test \"{test}\" writes, but {path} {why}, so Assay only reads it. Choose another name, or allow its {holds} \
          to be overwritten: --overwrite {path}"
     )]
     ForeignFile {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// "was not created by Assay" and the like.
         why: &'static str,
         /// The test that writes.
         test: String,
-        /// How much it holds.
+        /// Size of the target.
         holds: Bytes,
     },
-    /// A foreign file is too small to be read as asked.
+    /// A foreign file is smaller than the requested size.
     #[error(
         "{path} holds only {holds}, and Assay does not enlarge files that it did not make; --size asks for {asked}: \
          use --size {holds} or less"
     )]
     ForeignTooSmall {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// How much it holds.
+        /// Size of the target.
         holds: Bytes,
-        /// How much was asked for.
+        /// Requested size.
         asked: Bytes,
     },
     /// A foreign file is empty.
@@ -156,7 +156,7 @@ pub enum PrepareError {
          --overwrite {path}"
     )]
     Empty {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
     /// A device or LUN has no blocks.
@@ -164,41 +164,41 @@ pub enum PrepareError {
         "{path} has a capacity of 0 bytes: no medium is inserted, or the target has not assigned it one yet"
     )]
     NoCapacity {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
-    /// It does not fit.
+    /// The file system has too little free space.
     #[error("{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} stay free; {next}")]
     NoSpace {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// How much was asked for.
+        /// Requested size.
         asked: Bytes,
-        /// Where the file system is mounted.
+        /// Mount point of the file system.
         mount: String,
         /// Free bytes.
         free: Bytes,
-        /// Bytes that stay free.
+        /// Space that must stay free.
         reserve: Bytes,
-        /// What to do.
+        /// Next step for the user.
         next: String,
     },
-    /// The device is smaller than asked.
+    /// The device is smaller than the requested size.
     #[error("{path} has {holds}; --size asks for {asked}: use --size {holds} or less")]
     DeviceTooSmall {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// How much it holds.
+        /// Size of the target.
         holds: Bytes,
-        /// How much was asked for.
+        /// Requested size.
         asked: Bytes,
     },
-    /// The device is in use, or holds something.
+    /// The device is in use, or contains data.
     #[error("refusing to write to {path}:{holds}\nNothing was written.")]
     DeviceHeld {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// One line for each thing that was found, each with a line break before it.
+        /// One line for each finding, each preceded by a line break.
         holds: String,
     },
     /// The device or LUN holds data without a known signature.
@@ -207,25 +207,25 @@ pub enum PrepareError {
          {identity} --not-blank (both are needed, and everything on it will be lost). Nothing was written"
     )]
     NotBlank {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// Offsets and first bytes.
         holds: String,
         /// Model, serial, size.
         what: String,
-        /// What `--overwrite` takes.
+        /// Identity that `--overwrite` accepts.
         identity: String,
     },
-    /// A file that carries Assay's mark holds something that Assay did not write.
+    /// A file with Assay's mark contains data that Assay did not write.
     #[error(
         "test \"{test}\" writes, but {path} is only read: Assay made it, and since then somebody else has used it, or \
          an earlier version of Assay filled it: it holds {holds}. Choose another name, or allow it to be overwritten: \
          --overwrite {path}"
     )]
     UsedSince {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// What was found.
+        /// Description of the data.
         holds: String,
         /// The test that writes.
         test: String,
@@ -233,63 +233,63 @@ pub enum PrepareError {
     /// The device was not named for overwriting.
     #[error("test \"{test}\" writes, and {path} ({what}) is only read unless you name it{named}")]
     DeviceNotNamed {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// Model, serial, size.
         what: String,
         /// The test that writes.
         test: String,
-        /// What was typed, and what to type.
+        /// Value given to `--overwrite`, and the correct one.
         named: String,
     },
-    /// What may be overwritten is not one target but several.
+    /// An `--overwrite` value names several targets.
     #[error(
         "--overwrite {given} names {targets}; say which by a name that only one of them has (a serial, a WWID, a whole \
          address), or run them one by one. Nothing was written"
     )]
     OverwriteAmbiguous {
-        /// As typed.
+        /// Value as typed.
         given: String,
-        /// All that it names.
+        /// All targets that it names.
         targets: String,
     },
-    /// What may be overwritten is none of the targets.
+    /// An `--overwrite` value names none of the targets.
     #[error("--overwrite {given} names none of the targets; {known}")]
     OverwriteUnknown {
-        /// As typed.
+        /// Value as typed.
         given: String,
-        /// What would do.
+        /// Accepted values.
         known: String,
     },
-    /// Whether the device may be written could not be determined.
+    /// The check whether the device may be written failed.
     #[error("refusing to write to {path}: cannot tell what is on it: {why}")]
     Probe {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// Why not.
+        /// Cause.
         why: String,
     },
-    /// Something else uses the file.
+    /// Another user of the file exists.
     #[error("refusing to write to {path}: {user}")]
     FileUsed {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// As what.
+        /// Kind of use.
         user: String,
     },
-    /// A device that does not exist, or its name mistyped.
+    /// A device does not exist, or its name is mistyped.
     #[error("{path}: there is no such device, and Assay creates no files in /dev; lsblk lists the devices")]
     NoSuchDevice {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
-    /// Another Assay uses it.
+    /// Another run of Assay uses the target.
     #[error("{path} is in use by another run of Assay; wait for it, or choose another target")]
     InUse {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
-    /// Another Assay on this machine uses a LUN, and one of the two writes.
+    /// Another run of Assay on this machine uses a LUN, and one of the two writes to it.
     #[error(
         "{lun} is in use by another run of Assay on this machine, and one of the two writes to it; wait for it, or \
          choose another LUN"
@@ -298,16 +298,16 @@ pub enum PrepareError {
         /// Its address.
         lun: String,
     },
-    /// There is nothing to look at.
+    /// The path does not exist.
     #[error("{path} does not exist; assay run would create a file of that name")]
     Missing {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
-    /// io_uring was asked for and is refused.
+    /// io_uring was requested but is refused.
     #[error("this host refuses io_uring: {why}; use --io auto or --io psync")]
     UringRefused {
-        /// The system's words.
+        /// Error of the system.
         why: io::Error,
     },
     /// Opening failed.
@@ -316,17 +316,17 @@ pub enum PrepareError {
     /// A system call failed.
     #[error("cannot {what} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// The system's words.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Opening failed, and what it had changed could not be taken back.
+    /// Opening failed, and a change that it had made could not be undone.
     #[error("{source}; what was done before could not be taken back: {left}")]
     NotUndone {
-        /// What is left, a clause each.
+        /// Remaining changes, a clause each.
         left: String,
         /// Why opening failed.
         source: Box<PrepareError>,
@@ -334,41 +334,41 @@ pub enum PrepareError {
     /// Filling failed.
     #[error("filling {path} failed at {at}: {why}")]
     Fill {
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// Where.
+        /// Offset at which it failed.
         at: Bytes,
-        /// The system's words.
+        /// Error of the system.
         why: String,
     },
-    /// Somebody asked to stop.
+    /// The user requested a stop.
     #[error("stopped while {path} was being filled; what was filled is kept and used by the next run")]
     Interrupted {
-        /// The path.
+        /// Path of the target.
         path: String,
     },
 }
 
 impl PrepareError {
-    /// Of a device or LUN whose blocks carry no stamps.
+    /// Returns the error for a device or LUN whose blocks carry no stamps.
     pub(crate) fn unfilled_device(path: String) -> Self {
         let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();
         Self::VerifyUnfilled { path, next }
     }
 
-    /// Of a file whose blocks carry no stamps; `name` is what `--overwrite` takes for it.
+    /// Returns the error for a file whose blocks carry no stamps; `name` is the name of it that `--overwrite` accepts.
     pub(crate) fn unfilled_file(path: String, name: &str) -> Self {
         let next = format!("choose another name, or allow this file to be overwritten: --overwrite {name}");
         Self::VerifyUnfilled { path, next }
     }
 
-    /// Of a file that may not be filled although the plan verifies.
+    /// Returns the error for a file that may not be filled although the plan verifies.
     pub(crate) fn unfilled_by_choice(path: String) -> Self {
         Self::VerifyUnfilled { path, next: "leave out --no-fill".to_owned() }
     }
 }
 
-/// Names the call that failed, and the path.
+/// Returns an error with the failed call and the path.
 pub(crate) fn io_error<'p>(
     what: &'static str,
     path: &'p Path,
@@ -376,7 +376,7 @@ pub(crate) fn io_error<'p>(
     move |source| PrepareError::Io { what, path: text(path), source }
 }
 
-/// Returns a path as messages show it.
+/// Returns a path in the form for messages.
 pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
 }

@@ -26,7 +26,7 @@ use crate::span::{self, FileState};
 
 pub(crate) use target::FileTarget;
 
-/// Places of a file that are searched for stamps.
+/// Number of places of a file that are searched for stamps.
 const STAMP_SAMPLES: u64 = 64;
 
 /// A file that may be used.
@@ -34,13 +34,13 @@ pub(crate) struct InspectedFile {
     pub(crate) span_bytes: u64,
     /// As given, or the test file in the directory that was given.
     path: PathBuf,
-    /// The same with all links resolved.
+    /// The same path with all links resolved.
     real: PathBuf,
     address: String,
     state: FileState,
     filesystem: FilesystemFacts,
     device: Option<DeviceFacts>,
-    /// The file itself, open and locked since it was looked at; `None` where it is not there yet.
+    /// The file itself, open and locked since its inspection; `None` if it does not exist yet.
     held: Option<Held>,
 }
 
@@ -48,7 +48,7 @@ fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
     file::kind_of(path).map_err(io_error("look at", path))
 }
 
-/// Looks at the file that `given` names, or at the test file in the directory that it names.
+/// Inspects the file that `given` names, or the test file in that directory.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &Address,
@@ -63,16 +63,16 @@ pub(crate) fn inspect(
     if !directory.is_dir() {
         return Err(PrepareError::NoDirectory { path: text(&path), directory: text(&directory) });
     }
-    // A directory may hold an `assay.dat` that is no file at all.
+    // A directory may contain an `assay.dat` that is not a file.
     match kind_of(&path)? {
         PathKind::Missing | PathKind::File => {}
         PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(&path), what }),
         _ => return Err(PrepareError::WrongKind { path: text(&path), what: "not a file" }),
     }
-    // Resolved once: a link that leads elsewhere later leads nowhere for this run.
+    // Resolved once, so that a later change of a link has no effect on this run.
     let real = real_path(&path);
     let file = existing(&path, &real)?;
-    // Taken first: whatever somebody changes while the file is examined shows.
+    // Taken first, so that any change during the examination is detected.
     let looked = file.as_ref().map(|file| fingerprint(&path, file));
     let (state, holds_bytes) = match &file {
         None => (FileState::New, 0),
@@ -101,7 +101,7 @@ pub(crate) fn inspect(
     })
 }
 
-/// Whose the file is, and how much it holds, bytes.
+/// Returns the owner state of the file, and its size, bytes.
 fn state_of(
     context: &InspectContext<'_>,
     (path, real): (&Path, &Path),
@@ -111,7 +111,7 @@ fn state_of(
     let is_allowed = context.options.overwrite.iter().any(|given| real_path(Path::new(given)) == real);
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let why = match Mark::of(real, file).map_err(io_error("read the mark of", path))? {
-        // Leave to overwrite a foreign file was given once, not for ever.
+        // Permission to overwrite a foreign file was given for one run only.
         Mark::Valid(marker) if marker.created => match used_since(path, file, &marker)? {
             None => return Ok((FileState::Ours(marker), length)),
             Some(_) if is_allowed => return Ok((FileState::Allowed, length)),
@@ -132,18 +132,18 @@ fn state_of(
     Ok((FileState::Foreign, length))
 }
 
-/// The file, open for reading; `None` where there is none.
+/// Returns the file, open for reading; `None` if it does not exist.
 fn existing(path: &Path, real: &Path) -> Result<Option<File>, PrepareError> {
     match file::open(real, AccessMode::ReadOnly) {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        // It leads nowhere, and nothing is created through it.
+        // A dangling link: nothing is created through it.
         Err(_) if real.is_symlink() => Ok(None),
         Err(source) => Err(PrepareError::Io { what: "open", path: text(path), source }),
     }
 }
 
-/// Locks the file that was looked at, through a descriptor that stays open to the end of the run.
+/// Locks the inspected file, through a descriptor that stays open to the end of the run.
 fn hold(
     (path, real): (&Path, &Path),
     file: File,
@@ -159,7 +159,7 @@ fn hold(
     if !file::lock(&file, lock).map_err(io_error("lock", path))? {
         return Err(PrepareError::InUse { path: text(path) });
     }
-    // Between the look and the lock another run may have ended.
+    // Another run may have ended between the inspection and the lock.
     if let FileState::Ours(seen) = state
         && Marker::read(real, &file).map_err(io_error("read the mark of", path))?.as_ref() != Some(seen)
     {
@@ -168,14 +168,14 @@ fn hold(
     Held::of(path, real, file, looked)
 }
 
-/// The same file, open for writing.
+/// Returns the same file, open for writing.
 fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError> {
     let writable = file::open(real, AccessMode::ReadWrite).map_err(io_error("open", path))?;
     Held::check_same(path, file, &writable)?;
     Ok(writable)
 }
 
-/// Returns what a file with Assay's mark holds that Assay did not write, in words.
+/// Returns the content of a file with Assay's mark that Assay did not write, in words.
 pub(crate) fn used_since(path: &Path, file: &File, marker: &Marker) -> Result<Option<String>, PrepareError> {
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let (examination, seals) = (Examination::local(length), content::seals(marker));
@@ -183,7 +183,7 @@ pub(crate) fn used_since(path: &Path, file: &File, marker: &Marker) -> Result<Op
     found.map_err(|why| PrepareError::Probe { path: text(path), why })
 }
 
-/// A file that is some device's disk, or swap, must not change under its user; not even one that Assay made.
+/// Fails for a file that is a device's disk, or swap: it must not change during that use, even if Assay created it.
 fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
     if matches!(state, FileState::New | FileState::Foreign) {
         return Ok(());
@@ -194,8 +194,8 @@ fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
     }
 }
 
-/// Whether a file that is not ours was stamped once: one that was changed since, or a copy of one that was, is worth
-/// checking; of any other file each single block would be wrong.
+/// Returns true if a foreign file contains stamps: a changed file, or a copy, is worth checking; in any other file
+/// every block would be wrong.
 fn carries_stamps(path: &Path, file: &File, length: u64) -> Result<bool, PrepareError> {
     let units = length / UNIT_BYTES as u64;
     let mut unit = [0; UNIT_BYTES];
@@ -209,7 +209,7 @@ fn carries_stamps(path: &Path, file: &File, length: u64) -> Result<bool, Prepare
     Ok(false)
 }
 
-/// A plan that verifies cannot use a file that lacks stamps and may not be filled.
+/// Fails if a plan verifies but the file lacks stamps and may not be filled.
 pub(crate) fn check_stamps(
     context: &InspectContext<'_>,
     path: &Path,
@@ -231,12 +231,12 @@ pub(crate) fn check_stamps(
 pub(crate) struct Touched {
     path: PathBuf,
     real: PathBuf,
-    /// Length before; `None` where it was not there.
+    /// Length before; `None` if it did not exist.
     length: Option<u64>,
 }
 
 impl Touched {
-    /// Returns what is left of it after opening failed, a clause.
+    /// Returns, as a clause, what is left of it after opening failed.
     pub(crate) fn left(&self) -> Option<String> {
         let now = std::fs::symlink_metadata(&self.real).ok().map(|metadata| metadata.len());
         match (self.length, now) {
@@ -250,25 +250,25 @@ impl Touched {
 }
 
 impl InspectedFile {
-    /// What opening it changes; `None` where it is only read.
+    /// Returns the change that opening makes; `None` if the file is only read.
     pub(crate) fn touched(&self) -> Option<Touched> {
         let length = match (&self.state, &self.held) {
             (FileState::Foreign, _) => return None,
             (_, Some(held)) => Some(held.file.metadata().ok()?.len()),
-            // A link that leads nowhere: no file can be created in its place.
+            // A dangling link: no file can be created in its place.
             (_, None) if std::fs::symlink_metadata(&self.real).is_ok() => return None,
             (_, None) => None,
         };
         Some(Touched { path: self.path.clone(), real: self.real.clone(), length })
     }
 
-    /// How `--overwrite` names it: by any path that leads to it.
+    /// Returns how `--overwrite` names it: by any path that leads to it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         let (address, known_as) = (text(&self.path), text(&self.path));
         Nameable { address, known_as, answers_to: Box::new(|name| real_path(Path::new(name)) == self.real) }
     }
 
-    /// What it needs of its file system; `None` where it is only read.
+    /// Returns the space that it needs in its file system; `None` if it is only read.
     pub(crate) fn need(&self) -> Result<Option<Need>, PrepareError> {
         if self.state == FileState::Foreign {
             return Ok(None);

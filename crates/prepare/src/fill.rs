@@ -1,4 +1,4 @@
-//! Writes real data over a member before it is measured: random, unique, incompressible, and stamped where the plan
+//! Writes real data to a member before it is measured: random, unique, incompressible, and stamped if the plan
 //! verifies.
 
 use std::path::PathBuf;
@@ -19,35 +19,36 @@ use assay_target::{
 use crate::content::FillContent;
 use crate::error::{PrepareError, text};
 
-/// Large sequential writes, several at once: what every kind of storage takes fastest. 16 x 1 MiB of buffers.
+/// Size of a write, bytes: large sequential writes, several at once, are fastest on every kind of storage. 16 x 1 MiB
+/// of buffers.
 const CHUNK_BYTES: u32 = 1 << 20;
 const DEPTH: u32 = 16;
-/// How long a poll waits: so soon a stop is seen, whatever the target does.
+/// Longest wait of a poll, so that a stop is noticed soon, whatever the target does.
 const POLL_FOR: Duration = Duration::from_millis(50);
-/// How often progress is reported.
+/// Interval of progress reports, ms.
 const PROGRESS_EVERY_MS: u128 = 100;
 
-/// How far a fill is.
+/// Progress of a fill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrepareProgress {
-    /// What is being filled.
+    /// Path of the target.
     pub path: PathBuf,
-    /// Why data of an earlier run are written over, a clause; `None` where only what is missing is written.
+    /// Reason for overwriting data of an earlier run, as a clause; `None` if only missing data is written.
     pub why: Option<String>,
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     pub done_bytes: u64,
-    /// Bytes to write in all.
+    /// Number of bytes to write in total.
     pub total_bytes: u64,
     /// Bytes per second so far.
     pub bytes_per_s: f64,
-    /// Time taken so far.
+    /// Time elapsed so far.
     pub elapsed: Duration,
 }
 
-/// What is written, and where.
+/// A fill: content and range.
 pub(crate) struct Writing<'w> {
     pub(crate) member: &'w Member,
-    /// Up to the end of the span.
+    /// Start of the range, which ends with the span.
     pub(crate) from_bytes: u64,
     pub(crate) content: FillContent,
     /// As in [`PrepareProgress`].
@@ -56,7 +57,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) seed: u64,
 }
 
-/// How far a fill came without a gap, and why not further.
+/// Contiguous part of a fill that was completed, and the reason why it stopped.
 pub(crate) struct PartialFill {
     pub(crate) filled_bytes: u64,
     pub(crate) error: PrepareError,
@@ -69,7 +70,7 @@ impl From<PartialFill> for PrepareError {
 }
 
 impl Writing<'_> {
-    /// Returns the target as messages call it.
+    /// Returns the name of the target for messages.
     pub(crate) fn name(&self) -> String {
         match self.member {
             Member::Null { .. } => "null:".to_owned(),
@@ -80,7 +81,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Returns the size of a write: whole pages, as the stamps need them, and no more than the target takes.
+    /// Returns the size of a write: whole pages, as the stamps need them, and within the target's limit.
     fn chunk_bytes(&self) -> u32 {
         let most = self
             .member
@@ -89,7 +90,7 @@ impl Writing<'_> {
         (most / 4096 * 4096).clamp(4096, CHUNK_BYTES)
     }
 
-    /// Opens the target. A fill is not measured: waiting for each write to be durable would only make it slow.
+    /// Opens the target. A fill is not measured, so waiting for each write to be durable would only slow it down.
     fn open(&self, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
         let durability = Durability::Device;
         let member = match self.member {
@@ -166,12 +167,12 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Reports how far a fill is, not too often.
+/// Reports the progress of a fill at intervals.
 struct Report<'r> {
     writing: &'r Writing<'r>,
     began: Instant,
     reported_ms: u128,
-    /// Where the fill began, bytes.
+    /// Start of the fill, bytes.
     aligned: u64,
     progress: &'r mut dyn FnMut(&PrepareProgress),
 }
@@ -198,7 +199,7 @@ impl Report<'_> {
     }
 }
 
-/// Two files filled with one seed must not hold the same data, or the storage could deduplicate them.
+/// Returns a seed: two files filled with the same seed would hold the same data, which storage could deduplicate.
 fn entropy() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     now.as_secs() << 30 | u64::from(now.subsec_nanos())
@@ -213,20 +214,20 @@ struct Filling<'f> {
 
     target: AnyTarget,
     rng: BulkRng,
-    /// Where the next chunk begins.
+    /// Start of the next chunk, bytes.
     next: u64,
-    /// By tag: where the chunk in flight begins; `u64::MAX`: none.
+    /// By tag: start of the chunk in flight; `u64::MAX` for none.
     starts: [u64; DEPTH as usize],
     in_flight: u32,
 }
 
 impl Filling<'_> {
-    /// Everything below this is written.
+    /// Returns the number of contiguous bytes written.
     fn done_bytes(&self) -> u64 {
         self.starts.iter().copied().min().unwrap_or(u64::MAX).min(self.next)
     }
 
-    /// What the target still holds in memory; a server that restarted meanwhile may have forgotten some of it.
+    /// Makes data in the target's memory durable; a server that restarted meanwhile may have lost some of it.
     fn make_durable(&mut self, give_up: &dyn Fn() -> bool) -> Result<(), String> {
         let report = self.target.remote_report(Moment::End { give_up }).and_then(|report| report.writes);
         let Some(report) = report else { return Ok(()) };
@@ -270,7 +271,7 @@ impl Filling<'_> {
                 return Err(self.failed(start, format!("only {moved} of {expected} bytes were written")));
             }
             Err(failure) => {
-                // What the other side said is more than an error number.
+                // The message of the other side says more than an errno value.
                 let report = self.target.remote_report(Moment::Begin);
                 let words = report.and_then(|report| report.failures.into_iter().next());
                 return Err(self.failed(start, words.unwrap_or_else(|| failure.to_string())));

@@ -1,4 +1,4 @@
-//! A file or device that is held open from the look at it to the end of the run, and recognised before it is written.
+//! A file or device that is held open from its inspection to the end of the run, and verified before it is written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use assay_target::{Fingerprint, OpenError};
 
 use crate::error::{PrepareError, io_error, text};
 
-/// What was looked at, held open.
+/// An inspected file or device, held open.
 pub(crate) struct Held {
     /// Carries the lock.
     pub(crate) file: File,
     pub(crate) identity: FileIdentity,
     /// The path with all links resolved.
     pub(crate) real: PathBuf,
-    /// As messages call it.
+    /// Path for messages.
     path: PathBuf,
-    /// How it looked before it was examined, or when this run last changed it; `None` for what is only read, as
-    /// somebody else may write to that.
+    /// Its fingerprint before its examination, or after this run last changed it; `None` for a target that is only
+    /// read, as others may write to it.
     looked: Option<Fingerprint>,
 }
 
@@ -33,19 +33,19 @@ impl Held {
         Ok(Self { file, identity, real: real.to_owned(), path: path.to_owned(), looked })
     }
 
-    /// Refuses two descriptors that lead to different files.
+    /// Fails if two descriptors refer to different files.
     pub(crate) fn check_same(path: &Path, one: &File, other: &File) -> Result<(), PrepareError> {
         let of = |file| FileIdentity::of(file).map_err(io_error("look at", path));
         if of(one)? == of(other)? { Ok(()) } else { Err(OpenError::Replaced(text(path)).into()) }
     }
 
-    /// The same, held by another descriptor.
+    /// Returns the same target, held by another descriptor.
     pub(crate) fn reopened(self, file: File) -> Result<Self, PrepareError> {
         Self::check_same(&self.path, &self.file, &file)?;
         Ok(Self { file, ..self })
     }
 
-    /// Refuses what is not as it was looked at: another file has its name by now, or somebody changed it.
+    /// Fails if it has changed since its inspection: another file has its name, or it was modified.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
         match FileIdentity::of_name(&self.real) {
             Ok(identity) if identity == self.identity => {}
@@ -58,7 +58,7 @@ impl Held {
         }
     }
 
-    /// Notes how it looks after this run changed it.
+    /// Updates its fingerprint after this run changed it.
     pub(crate) fn note(&mut self) -> Result<(), PrepareError> {
         if self.looked.is_some() {
             self.looked = Some(fingerprint(&self.path, &self.file)?);

@@ -1,12 +1,12 @@
-//! Before a run and after it: from addresses to targets that are safe to use and filled with real data.
+//! Before and after a run: turns addresses into targets that are safe to use and filled with real data.
 //!
-//! Each kind of target has a module of its own (`file`, `device`, `lun`, `nfs`, `null`, `sim`) with the same four
-//! steps: *inspect* looks and touches nothing, *open* creates, locks and marks, *fill* writes real data where it is
-//! missing, *close* marks the target as left in order. [`open()`] inspects all targets before it opens the first, so
-//! a refusal leaves everything as it was; [`OpenTargets::fill`] makes them [`PreparedTargets`], whose members any
-//! worker opens.
+//! Each kind of target has its own module (`file`, `device`, `lun`, `nfs`, `null`, `sim`) with the same four steps:
+//! *inspect* examines without changes, *open* creates, locks and marks, *fill* writes missing data,
+//! *close* marks the target as left in order. [`open()`] inspects all targets before it opens the first, so a refusal
+//! leaves everything unchanged; [`OpenTargets::fill`] turns them into [`PreparedTargets`], whose members any worker can
+//! open.
 //!
-//! Architecture invariant: what may be written is decided in one module, `permission`, and before anything is written.
+//! Architecture invariant: one module, `permission`, decides what may be written, before anything is written.
 #![forbid(unsafe_code)]
 
 mod blank;
@@ -55,26 +55,26 @@ pub use options::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
 
 /// Every target of a run, ready to be measured.
 pub struct PreparedTargets {
-    /// What a reader of the results must know about them.
+    /// Warnings for the reader of the results.
     pub warnings: Vec<Warning>,
-    /// How I/O is issued to files and devices.
+    /// I/O engine for files and devices.
     pub io: IoEngine,
-    /// Memory that I/O buffers may take, bytes.
+    /// Memory for I/O buffers, bytes.
     pub memory_bytes: u64,
 
-    /// In the order of the command line.
+    /// Targets in the order of the command line.
     targets: Vec<Prepared>,
 }
 
-/// Targets that are open and locked, and not filled yet. Either [`fill`](OpenTargets::fill) or
-/// [`abandon`](OpenTargets::abandon) takes them.
+/// Targets that are open and locked, and not filled yet. Consumed by [`fill`](OpenTargets::fill) or
+/// [`abandon`](OpenTargets::abandon).
 pub struct OpenTargets<'p> {
     plan: &'p Plan,
     options: &'p PrepareOptions,
     targets: PreparedTargets,
 }
 
-/// Inspects every target of a plan, and opens them when all of them pass. `host` is where the run happens.
+/// Inspects every target of a plan, and opens them if all pass. `host` describes this host.
 pub fn open<'p>(
     plan: &'p Plan,
     addresses: &[Address],
@@ -96,7 +96,7 @@ pub fn open<'p>(
     space::check(needs.collect::<Result<_, _>>()?)?;
     let span_bytes: Vec<u64> = inspected.iter().map(Inspected::span_bytes).collect();
     let memory_bytes = memory::left_for_buffers(plan, &span_bytes, host)?;
-    // The look at the last one may have taken long: all are still what they were before the first is touched.
+    // The inspection of the last one may have taken long: verify that none has changed before the first is touched.
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
@@ -115,7 +115,7 @@ pub fn open<'p>(
 }
 
 impl OpenTargets<'_> {
-    /// Returns what is open, for checks that must come before anything is filled.
+    /// Returns the open targets, for checks that must precede the fill.
     #[must_use]
     pub fn targets(&self) -> &PreparedTargets {
         &self.targets
@@ -135,7 +135,7 @@ impl OpenTargets<'_> {
         opened
     }
 
-    /// Fills what has to be filled. `must_stop` is asked between writes.
+    /// Fills the targets as needed. `must_stop` is called between writes.
     pub fn fill(
         mut self,
         must_stop: &dyn Fn() -> bool,
@@ -154,26 +154,26 @@ impl OpenTargets<'_> {
         }
     }
 
-    /// Leaves everything as it was: files that were created and hold nothing are removed, the others marked as closed.
+    /// Restores the original state: files that were created and are empty are removed, the others are marked as closed.
     pub fn abandon(self) {
         self.targets.abandon();
     }
 }
 
 impl PreparedTargets {
-    /// Returns what is recorded about each target, in the order of the command line.
+    /// Returns the recorded facts about each target, in the order of the command line.
     #[must_use]
     pub fn facts(&self) -> Vec<TargetFacts> {
         self.targets.iter().map(|target| target.facts().clone()).collect()
     }
 
-    /// Returns what workers open, in the same order.
+    /// Returns the members that workers open, in the same order.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         self.targets.iter().map(Prepared::member).collect()
     }
 
-    /// Marks files as closed once the run is over. All are tried; the first error is returned.
+    /// Marks files as closed after the run. All are tried; the first error is returned.
     pub fn close(self) -> Result<Closed, PrepareError> {
         let (mut closed, mut result) = (Closed::default(), Ok(()));
         for mut target in self.targets {
@@ -183,7 +183,7 @@ impl PreparedTargets {
     }
 
     /// Returns true if every file and device is a file in memory. One engine serves all of them, so that the record of
-    /// each target holds for every job that it is in.
+    /// each target is valid for every job that uses it.
     fn lie_in_memory(&self) -> bool {
         let mut paths = self.targets.iter().filter_map(Prepared::path);
         paths.all(assay_target::is_in_memory)
@@ -196,7 +196,7 @@ impl PreparedTargets {
         }
     }
 
-    /// After a failure, which is what gets reported: these are only attempts to leave things tidy.
+    /// Cleans up after a failure; errors are ignored, as the failure itself is reported.
     fn abandon(self) {
         let mut closed = Closed::default();
         for mut target in self.targets {

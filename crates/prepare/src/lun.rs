@@ -1,4 +1,4 @@
-//! A LUN over iSCSI: inspected over every path before anything else, and refused for writing where anything objects.
+//! A LUN over iSCSI: inspected over every path first, and refused for writing if there is any objection.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,21 +37,21 @@ pub(crate) struct InspectedLun {
     lock: Option<LunLock>,
 }
 
-/// Keeps other runs on this machine away; the error where there is no place for locks.
+/// A lock against other runs on this machine; an error if there is no place for locks.
 type LunLock = Result<File, std::io::Error>;
 
 /// A LUN that is locked; each worker logs in by itself.
 pub(crate) struct LunTarget {
     pub(crate) facts: TargetFacts,
     member: LunMember,
-    /// Keeps other runs on this machine away; `None` where there is no place for locks.
+    /// Lock against other runs on this machine; `None` if there is no place for locks.
     _lock: Option<File>,
 }
 
-/// A LUN as `assay check` reports it.
+/// Facts that `assay check` reports about a LUN.
 #[derive(Debug, Clone)]
 pub struct LunInspection {
-    /// As a member of a run would be recorded.
+    /// Facts as recorded for a member of a run.
     pub facts: MemberFacts,
     /// Reasons not to write to it, a clause each.
     pub holds: Vec<String>,
@@ -61,7 +61,7 @@ pub struct LunInspection {
     pub aligned_lba: u16,
 }
 
-/// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
+/// Logs in over every path, inspects the LUN without changing it, and logs out. `typed`: a secret from a prompt.
 pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
     let Found { looked, facts, contents, foreign, .. } = look_at(address, typed, Depth::Samples)?;
     let mut holds = objections(&looked, &contents);
@@ -71,29 +71,30 @@ pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Lun
     Ok(LunInspection { facts, holds, troubles: looked.path_events, aligned_lba: looked.aligned_lba })
 }
 
-/// A LUN as it was found at an address.
+/// A LUN as found at an address.
 struct Found {
-    /// With all its portals.
+    /// Address with all its portals.
     address: IscsiAddress,
     credentials: Option<Credentials>,
     looked: LunLook,
     facts: MemberFacts,
-    /// What its content objects to, a clause each.
+    /// Objections because of its content, a clause each.
     contents: Vec<String>,
-    /// What makes it not blank.
+    /// Data because of which it is not blank.
     foreign: Option<ForeignData>,
 }
 
-/// How closely the content of a LUN is looked at.
+/// Thoroughness of the examination of a LUN's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// Where signatures are: it is only read.
+    /// Only the places of signatures, for a LUN that is only read.
     Signatures,
-    /// Also whether it is blank.
+    /// Also samples, to determine whether it is blank.
     Samples,
 }
 
-/// Longest wait for a read of the LUN's content; shorter where full frames are known to get lost, as it never ends.
+/// Longest wait for a read of the LUN's content; shorter if full frames are known to be lost, as such a read never
+/// completes.
 const READ_PATIENCE: Duration = Duration::from_secs(30);
 const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
 
@@ -117,7 +118,7 @@ fn look_at(address: &IscsiAddress, typed: Option<&Secret>, depth: Depth) -> Resu
     Ok(Found { address, credentials, looked, facts, contents, foreign })
 }
 
-/// Returns what its content objects to, a clause each, and what makes it not blank.
+/// Returns the objections because of its content, a clause each, and the data because of which it is not blank.
 fn examine(
     size_bytes: u64,
     reader: &mut LunReader<'_>,
@@ -132,7 +133,7 @@ fn examine(
     }
     let contents = match examination.contents(None, Path::new("its content")) {
         Ok(contents) => contents.into_iter().map(|what| format!("it holds {what}")).collect(),
-        // `assay check` reports it beside everything else; whoever writes is refused.
+        // `assay check` reports it along with everything else; a writer is refused.
         Err(why) => vec![format!("cannot tell what it holds: {why}")],
     };
     if contents.is_empty() {
@@ -151,7 +152,7 @@ pub fn targets_at(
     Ok(lun::targets_at(&address, credentials.as_ref())?)
 }
 
-/// Looks at a LUN. `writer`: the first test that writes to it.
+/// Inspects a LUN. `writer`: the first test that writes to it.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &IscsiAddress,
@@ -183,7 +184,7 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
-        // What is only read may be somebody's who writes to it.
+        // A LUN that is only read may be written by others.
         proof: if writer.is_some() { looked.proof } else { Arc::default() },
         looked: Some(looked.identity),
         watch: UnitWatch::Regularly,
@@ -192,7 +193,7 @@ pub(crate) fn inspect(
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
 
-/// Reasons not to write, a clause each.
+/// Returns the reasons not to write, a clause each.
 fn objections(looked: &LunLook, contents: &[String]) -> Vec<String> {
     let mut all = contents.to_vec();
     all.extend(looked.reservations.iter().cloned());
@@ -203,13 +204,13 @@ fn objections(looked: &LunLook, contents: &[String]) -> Vec<String> {
 }
 
 impl InspectedLun {
-    /// How `--overwrite` names it.
+    /// Returns how `--overwrite` names it.
     pub(crate) fn nameable(&self) -> Option<Nameable<'_>> {
         Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
     }
 
-    /// Locks it, and refuses a unit that is not as it was looked at. One that is only read may be somebody's who writes
-    /// to it; each login checks that it is still the same.
+    /// Locks it, and fails if the unit has changed since its inspection. A unit that is only read may be written by
+    /// others; each login checks that it is still the same unit.
     pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let lock = match self.member.access {
             AccessMode::ReadWrite => Lock::Exclusive,
@@ -223,7 +224,7 @@ impl InspectedLun {
         confirm_writable(&self.member)
     }
 
-    /// Reports which paths are missing.
+    /// Opens it, and reports missing paths.
     pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
         let lock = match self.lock {
             Some(Err(error)) => {
@@ -254,7 +255,7 @@ impl LunTarget {
         Member::Lun(Box::new(self.member.clone()))
     }
 
-    /// Writes all of it, where it may be written, and asks which blocks are unmapped.
+    /// Writes all of it, if it may be written, and queries the unmapped blocks.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         confirm_writable(&self.member)?;
         let is_filled =
@@ -267,7 +268,7 @@ impl LunTarget {
         let LunMember { address, credentials, span_bytes, .. } = &self.member;
         let unmapped = lun::unmapped_bytes(address, credentials.as_ref(), *span_bytes)?;
         self.facts.member.unwritten_bytes = unmapped;
-        // A target that reports which blocks are mapped has answered what would be unknown otherwise.
+        // If the target reports the mapping of blocks, the state is known.
         if !is_filled && unmapped.is_none() {
             context.warn_unknown_content(&self.facts.member.path, *span_bytes);
         }
@@ -293,7 +294,7 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         paths,
     };
     let device = DeviceFacts {
-        // A LUN without serial and WWID is named by where it is.
+        // A LUN without serial number and WWID is named by its address.
         name: format!("{}/{}", address.target, address.lun),
         model: format!("{} {}", looked.vendor, looked.product).trim().to_owned(),
         serial: looked.identity.serial.clone(),

@@ -1,4 +1,4 @@
-//! Filling a file of Assay's own and keeping its mark true meanwhile, whichever way the file is reached.
+//! Fills a file of Assay's own and keeps its mark correct meanwhile, for local files and NFS.
 
 use assay_record::Content;
 use assay_spec::{Plan, Step};
@@ -12,25 +12,25 @@ use crate::options::FillChoice;
 
 /// A file that carries a mark and is open for the run.
 pub(crate) trait MarkedFile {
-    /// What the fill opens.
+    /// Returns the member that the fill opens.
     fn member(&self) -> Member;
-    /// Its length now, bytes.
+    /// Returns its present length, bytes.
     fn length_bytes(&self) -> Result<u64, PrepareError>;
-    /// Whether parts of its first `filled_bytes` have become holes.
+    /// Returns the state of its first `filled_bytes`.
     fn holes(&self, filled_bytes: u64) -> Result<Holes, PrepareError>;
-    /// Reserves the space that a fill is about to write, where that can be done.
+    /// Reserves the space for a fill, if that is supported.
     fn reserve(&self) -> Result<(), PrepareError>;
-    /// Makes it as long as the plan needs it, without writing: what is missing are holes.
+    /// Extends it to the length that the plan needs, without writing: the added part is a hole.
     fn lengthen(&self, context: &mut FillContext<'_>) -> Result<(), PrepareError>;
-    /// Makes durable what was written.
+    /// Makes the written data durable.
     fn flush(&self) -> Result<(), PrepareError>;
-    /// Longest that one I/O on it may take beyond the time that the plan gives it, s.
+    /// Returns the longest duration of one I/O beyond the time in the plan, s.
     fn timeout_s(&self) -> u32;
     /// Writes its mark, which stays open.
     fn mark(&self, marker: &mut Marker) -> Result<(), PrepareError>;
 }
 
-/// Writes what is missing, and notes in the mark what the run is about to write.
+/// Writes the missing data, and records in the mark what the run is about to write.
 pub(crate) fn fill(
     file: &impl MarkedFile,
     marker: &mut Marker,
@@ -72,12 +72,12 @@ fn write_missing(
     Ok(Content::Prepared)
 }
 
-/// Returns how long a run may write after it marked its file, s: the time that the plan takes and a fill of this many
-/// bytes, and a reserve. `timeout_s`: as of [`MarkedFile`].
+/// Returns the time for which a run may write after it marked its file, s: the time of the plan and of a fill of this
+/// many bytes, and a reserve. `timeout_s`: as of [`MarkedFile`].
 pub(crate) fn open_for_s(plan: &Plan, fill_bytes: u64, timeout_s: u32) -> u64 {
-    /// The slowest fill that is reckoned with.
+    /// Slowest fill rate that is expected.
     const FILL_BYTES_PER_S: u64 = 10_000_000;
-    /// For opening, reconnecting and draining in every step.
+    /// Reserve for opening, reconnecting and draining in every step, s.
     const SLACK_S: u64 = 900;
     let steps = plan.tests.iter().flat_map(|test| &test.steps);
     let step_s = |step: &Step| {

@@ -1,4 +1,4 @@
-//! How much memory a run may take: a tester that swaps measures its own swapping.
+//! Memory limit of a run: a tester that swaps measures its own swapping.
 
 use assay_record::HostFacts;
 use assay_spec::Plan;
@@ -7,7 +7,7 @@ use assay_target::stamp;
 
 use crate::error::PrepareError;
 
-/// Memory assumed where the system does not report any, bytes.
+/// Memory assumed if the system does not report any, bytes.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
 /// Returns the memory for I/O buffers, bytes: half of what this process may use, less the stamps of verify mode.
@@ -31,7 +31,7 @@ pub(crate) fn left_for_buffers(
     })
 }
 
-/// Sizes to be typed are easier to read so; half of what would just fit leaves room for the buffers.
+/// Granularity of sizes in messages, which is easier to type; half of the exact value leaves room for the buffers.
 const GRAIN: u64 = 1 << 20;
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_this_process_may_use_is_for_buffers() {
+    fn half_of_the_memory_limit_is_for_buffers() {
         assert_eq!(left(false, 1 << 40, 8 << 30, None), Ok(4 << 30));
         assert_eq!(
             left(false, 1 << 40, 8 << 30, Some(256 << 20)),
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_come_out_of_it_and_are_refused_where_they_do_not_fit() {
+    fn stamps_reduce_it_and_are_refused_if_they_do_not_fit() {
         assert_eq!(left(true, 1 << 30, 8 << 30, None), Ok((4 << 30) - (8 << 20)));
         let refused = left(true, 1 << 40, 8 << 30, None).unwrap_err();
         assert_eq!(

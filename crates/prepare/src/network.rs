@@ -1,4 +1,4 @@
-//! The networks between this host and the servers of a run, looked at before it begins: facts for its record.
+//! The networks between this host and the servers of a run, examined before it begins: facts for its record.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ pub(crate) struct Networks {
 }
 
 impl Networks {
-    /// Those to portals; a name without an address has none.
+    /// Returns the networks to portals; a name without an address has none.
     pub(crate) fn of(portals: &[String]) -> Self {
         let mut remotes: Vec<SocketAddr> =
             portals.iter().filter_map(|portal| lun::resolve(portal).ok()).collect();
@@ -31,7 +31,7 @@ impl Networks {
         self.portals.iter().find(|(known, _)| *known == at).map(|(_, net)| net)
     }
 
-    /// Names the first network on which full frames get lost, in words: large I/O hangs there.
+    /// Returns the first network on which full frames are lost, in words: large I/O hangs there.
     pub(crate) fn lossy(&self) -> Option<String> {
         let (at, net) = self.portals.iter().find(|(_, net)| net.frames.is_lossy())?;
         let mtu_bytes = net.interface.as_ref()?.mtu_bytes;
@@ -48,7 +48,7 @@ impl Networks {
         self.portals.iter().all(|(_, net)| net.frames.is_lossy())
     }
 
-    /// Every path for the record, by the way that its connection takes. A target may redirect a login to other
+    /// Returns every path for the record, with the route of its connection. A target may redirect a login to other
     /// addresses than those given.
     pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<PathFacts> {
         let flows: Vec<Option<Flow>> = paths.iter().map(flow).collect();
@@ -58,7 +58,7 @@ impl Networks {
     }
 }
 
-/// The connection of a path; of one that is down, that which it would make.
+/// Returns the connection of a path; for a path that is down, the one that it would use.
 fn flow(path: &PathReport) -> Option<Flow> {
     match path.addresses {
         Some((local, remote)) => Some(Flow { remote, local: Some(local) }),
@@ -79,7 +79,7 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
     }
 }
 
-/// Returns the network to each portal, for those that cannot be logged in to; a name without an address has none.
+/// Returns the network to each portal, for portals where the login failed; a name without an address has none.
 #[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
     let networks = Networks::of(portals);

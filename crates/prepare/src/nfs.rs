@@ -1,5 +1,5 @@
-//! A file on an NFS server that Assay reaches by its own client: `inspect` finds it over the wire, with the server's
-//! words where a local file has the kernel's; `target` makes, marks and fills it like a local one.
+//! A file on an NFS server that Assay accesses with its own client: `inspect` finds it over the wire, with the server's
+//! errors instead of the kernel's; `target` creates, marks and fills it like a local one.
 
 mod inspect;
 mod target;

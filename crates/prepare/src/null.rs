@@ -1,4 +1,4 @@
-//! `null:`, the target that measures the tester itself. There is nothing to look at, fill or close.
+//! `null:`, the target that measures the tester itself. It needs no inspection, fill or close.
 
 use assay_record::{Content, MemberFacts, MemberKind, TargetFacts};
 use assay_spec::Address;

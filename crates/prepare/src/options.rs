@@ -1,4 +1,4 @@
-//! What the command line says about targets.
+//! Command line options about targets.
 
 use assay_record::Warning;
 use assay_target::lun::Secret;
@@ -6,62 +6,62 @@ use assay_target::{Caching, Durability, IoEngine};
 
 use crate::error::PrepareError;
 
-/// How I/O is to be issued.
+/// Requested I/O engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoChoice {
-    /// io_uring, or psync with a warning where it is refused.
+    /// io_uring, or psync with a warning if it is refused.
     Auto,
-    /// io_uring or nothing.
+    /// io_uring, or an error.
     Uring,
     /// psync.
     Psync,
 }
 
-/// What happens when a device, or a file that Assay may not enlarge, holds less than the plan's size.
+/// Action if a device, or a file that Assay may not enlarge, is smaller than the plan's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooSmall {
-    /// It is refused: somebody asked for this size.
+    /// Refuse it, because the user requested this size.
     Refuse,
-    /// All of it is used: the size is the plan's default.
+    /// Use all of it, because the size is the plan's default.
     UseAll,
 }
 
 /// Whether targets are written before they are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FillChoice {
-    /// Devices and LUNs that may be written, and whatever a file lacks.
+    /// Write all devices and LUNs that may be written, and the missing parts of files.
     WhereNeeded,
-    /// Nothing: what was never written is measured as it is, and the result says so.
+    /// Write nothing: unwritten parts are measured as they are, and the result says so.
     Never,
 }
 
 /// Whether a device or LUN that is to be overwritten must be blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlankChoice {
-    /// Data that Assay did not write refuse it.
+    /// Data that Assay did not write is an objection.
     Required,
-    /// They may be lost: somebody typed `--not-blank`. What has a known signature is refused all the same.
+    /// Such data may be lost, because the user typed `--not-blank`. Known signatures are refused all the same.
     NotRequired,
 }
 
-/// What the command line says about targets.
+/// Command line options about targets.
 #[derive(Debug, Clone)]
 pub struct PrepareOptions {
-    /// How I/O is issued.
+    /// I/O engine.
     pub io: IoChoice,
-    /// Past the page cache or through it.
+    /// Whether I/O uses the page cache.
     pub caching: Caching,
-    /// When a write counts as done.
+    /// When a write counts as complete.
     pub durability: Durability,
-    /// What may be overwritten: identities of devices and LUNs, paths and addresses of files.
+    /// Targets that may be overwritten: identities of devices and LUNs, paths and addresses of files.
     pub overwrite: Vec<String>,
     /// Whether the devices and LUNs among these must be blank.
     pub blank: BlankChoice,
     /// Whether targets are written before they are measured.
     pub fill: FillChoice,
-    /// What a device or foreign file smaller than the plan's size means.
+    /// Action if a device or foreign file is smaller than the plan's size.
     pub too_small: TooSmall,
-    /// A CHAP secret that somebody typed, for LUNs with a user name and no other secret.
+    /// A CHAP secret typed by the user, for LUNs with a user name and no other secret.
     pub chap_secret: Option<Secret>,
 }
 

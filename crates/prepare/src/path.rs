@@ -1,8 +1,8 @@
-//! Names of files and of the directories they lie in.
+//! Names of files and of their directories.
 
 use std::path::{Path, PathBuf};
 
-/// The test file in a directory that is given as a target.
+/// Name of the test file if the target is a directory.
 pub(crate) const FILE_IN_DIRECTORY: &str = "assay.dat";
 
 /// Returns the path with links followed; a file that does not exist yet keeps its name in its real directory.
@@ -14,7 +14,7 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
     directory.join(path.file_name().unwrap_or_default())
 }
 
-/// Returns the directory that a file lies in.
+/// Returns the directory of a file.
 pub(crate) fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

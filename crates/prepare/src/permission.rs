@@ -1,8 +1,8 @@
-//! What may be written: reading is the default on anything that Assay did not create.
+//! Decides what may be written: anything that Assay did not create is read-only by default.
 //!
-//! A device or LUN is written only where nothing on it or above it objects, it is blank, and somebody typed its
-//! identity; one that is not blank only where somebody typed `--not-blank` too. A file of somebody else's is written
-//! only where somebody typed its path. Every such word must name exactly one target.
+//! A device or LUN is written only if nothing on it or above it objects, it is blank, and the user typed its identity;
+//! one that is not blank only if the user typed `--not-blank` too. A foreign file is written only if the user typed its
+//! path. Each such value must name exactly one target.
 
 use std::path::Path;
 
@@ -23,14 +23,14 @@ pub(crate) struct WriteRequest<'w> {
     pub(crate) test: &'w str,
     /// Reasons not to write, a sentence or clause each.
     pub(crate) objections: Vec<String>,
-    /// What makes it not blank.
+    /// Data because of which it is not blank.
     pub(crate) foreign: Option<ForeignData>,
     pub(crate) device: &'w DeviceFacts,
     pub(crate) capacity_bytes: u64,
 }
 
 impl WriteRequest<'_> {
-    /// Refuses unless nothing objects and `--overwrite` names it.
+    /// Fails if anything objects or `--overwrite` does not name it.
     pub(crate) fn check(&self, context: &InspectContext<'_>) -> Result<(), PrepareError> {
         if !self.objections.is_empty() {
             let holds = self.objections.iter().map(|objection| format!("\n  - {objection}")).collect();
@@ -60,7 +60,7 @@ impl WriteRequest<'_> {
         })
     }
 
-    /// Model, serial, WWID and size, those that are known.
+    /// Returns model, serial number, WWID and size, as far as known.
     fn description(&self) -> String {
         let DeviceFacts { model, serial, wwid, .. } = self.device;
         let model = Some(model.clone()).filter(|model| !model.is_empty());
@@ -70,7 +70,7 @@ impl WriteRequest<'_> {
     }
 }
 
-/// Why a file is somebody else's.
+/// Why a file is foreign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhyForeign {
     /// It carries no mark, or one that says that Assay did not create it.
@@ -80,7 +80,7 @@ pub(crate) enum WhyForeign {
 }
 
 impl WhyForeign {
-    /// By the mark of a file that is not Assay's own.
+    /// Returns the reason from the mark of a foreign file.
     pub(crate) fn of(mark: &Mark) -> Self {
         match mark {
             Mark::Void(why) => Self::Void(*why),
@@ -88,18 +88,19 @@ impl WhyForeign {
         }
     }
 
-    /// For a sentence: `FILE …`.
+    /// Returns the words for a sentence: `FILE …`.
     fn words(self) -> &'static str {
         match self {
             Self::NotMade => "was not created by Assay",
             Self::Void(VoidMark::Copied) => "is a copy of a file that Assay created",
             Self::Void(VoidMark::Changed) => "was created by Assay and has been modified since",
             Self::Void(VoidMark::OtherVersion) => "was marked by another version of Assay",
+            Self::Void(VoidMark::OtherUser) => "has a mark beside it that belongs to another user",
         }
     }
 }
 
-/// Refuses to write to a file that Assay did not make, or to read one that holds nothing.
+/// Fails for a write to a file that Assay did not create, or a read of an empty one.
 pub(crate) fn check_foreign_file(
     path: &Path,
     writer: Option<&str>,
@@ -118,7 +119,7 @@ pub(crate) fn check_foreign_file(
     }
 }
 
-/// Refuses to write to a file that carries Assay's mark and `holds` what Assay did not write.
+/// Fails for a write to a file with Assay's mark that `holds` data that Assay did not write.
 pub(crate) fn check_used_since(
     path: String,
     writer: Option<&str>,
@@ -134,14 +135,14 @@ pub(crate) fn check_used_since(
 pub(crate) struct Nameable<'n> {
     /// Path or address.
     pub(crate) address: String,
-    /// As a refusal lists it.
+    /// Its name in the list of a refusal.
     pub(crate) known_as: String,
-    /// Whether a name is its.
+    /// Returns true if a name refers to it.
     pub(crate) answers_to: Box<dyn Fn(&str) -> bool + 'n>,
 }
 
 impl<'n> Nameable<'n> {
-    /// A device or LUN, which only its serial or WWID names.
+    /// Returns a device or LUN, which is named only by serial number or WWID.
     pub(crate) fn by_identity(device: &'n DeviceFacts, address: &str) -> Self {
         let identity = assay_host::identities(device).into_iter().next();
         Self {
@@ -152,8 +153,8 @@ impl<'n> Nameable<'n> {
     }
 }
 
-/// Refuses an `--overwrite` that does not name exactly one target: a name mistyped is a decision not understood, and a
-/// serial or path that two targets have must not cost both their data.
+/// Fails for an `--overwrite` that does not name exactly one target: a mistyped name shows a misunderstanding, and a
+/// serial number or path shared by two targets must not cost the data of both.
 pub(crate) fn check_overwrite(given: &[String], targets: &[Nameable<'_>]) -> Result<(), PrepareError> {
     for name in given {
         let named: Vec<&Nameable<'_>> = targets.iter().filter(|target| (target.answers_to)(name)).collect();

@@ -1,11 +1,11 @@
-//! Where the used part of a target lies on its disk: what a file's extents and a partition's start say together.
+//! Position of the used part of a target on its disk, from a file's extents and a partition's start.
 
 use assay_record::{MemberFacts, MemberKind, Placement};
 use assay_target::file::Placed;
 
-/// Returns where a target lies on its disk. `placed` are the extents of a file; devices and LUNs are used from their
-/// start. `None` where a volume manager, a loop device or another machine (NFS) maps the blocks, so that their place
-/// is unknown.
+/// Returns the position of a target on its disk. `placed` are the extents of a file; devices and LUNs are used from
+/// their start. `None` if a volume manager, a loop device or another machine (NFS) maps the blocks, so that their
+/// position is unknown.
 pub(crate) fn placement(facts: &MemberFacts, placed: Option<Placed>) -> Option<Placement> {
     let whole = Placed { first_bytes: 0, end_bytes: facts.span_bytes, pieces: 1 };
     let (start_bytes, device_bytes, placed) = match facts.kind {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lun_is_used_from_its_start_and_a_file_on_an_unknown_device_lies_nowhere() {
+    fn a_lun_is_used_from_its_start_and_a_file_on_an_unknown_device_has_no_position() {
         let lun = MemberFacts {
             kind: MemberKind::Lun,
             capacity_bytes: 100,

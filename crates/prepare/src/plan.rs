@@ -1,4 +1,4 @@
-//! Whether a plan and the targets of the command line go together, before any of them is looked at.
+//! Checks that a plan and the targets of the command line match, before any target is inspected.
 
 use std::mem::discriminant;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use assay_spec::{Address, Plan, Test};
 use crate::error::PrepareError;
 use crate::path::real_path;
 
-/// Refuses a plan that names targets that were not given, or that cannot do what it asks of them.
+/// Fails if a plan names targets that were not given, or that do not support its requests.
 pub(crate) fn check(plan: &Plan, addresses: &[Address]) -> Result<(), PrepareError> {
     if addresses.is_empty() {
         return Err(PrepareError::NoTarget);
@@ -37,8 +37,8 @@ pub(crate) fn check(plan: &Plan, addresses: &[Address]) -> Result<(), PrepareErr
     Ok(())
 }
 
-/// Targets of one job must be of one kind, and a LUN or file on an NFS server must be alone: a thread drives them
-/// together.
+/// Checks that the targets of one job are of one kind, and that a LUN or file on an NFS server is alone, because one
+/// thread drives them together.
 fn check_kinds(test: &Test, job: &str, targets: &[&Address]) -> Result<(), PrepareError> {
     let (test, job) = (test.name.clone(), job.to_owned());
     let remote = targets.iter().find(|address| matches!(address, Address::Iscsi(_) | Address::Nfs(_)));
@@ -51,7 +51,7 @@ fn check_kinds(test: &Test, job: &str, targets: &[&Address]) -> Result<(), Prepa
     }
 }
 
-/// Whether what is written can be read again.
+/// Returns true if written data can be read back.
 fn keeps_data(address: &Address) -> bool {
     match address {
         Address::Path(_) | Address::Iscsi(_) | Address::Nfs(_) => true,
@@ -78,7 +78,7 @@ fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
     for address in addresses {
         let place = match address {
             Address::Path(path) => real_path(path),
-            // Whatever portals lead to it: a target's name is its own.
+            // A target's name identifies it, whatever portals lead to it.
             Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
             Address::Nfs(file) => PathBuf::from(format!("nfs://{}{}", file.host, file.path)),
             Address::Null { .. } | Address::Sim { .. } => continue,

@@ -1,4 +1,4 @@
-//! Refuses targets that share storage: one file by two names, a partition and its disk, a loop device and its file.
+//! Refuses targets that share storage: one file under two names, a partition and its disk, a loop device and its file.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use assay_spec::Address;
 use crate::error::{PrepareError, text};
 use crate::path::real_path;
 
-/// Refuses two paths that lead to the same bytes. What cannot be looked at is refused later, with its reason.
+/// Fails if two paths lead to the same bytes. A path that cannot be examined is refused later, with its reason.
 pub(crate) fn check(addresses: &[Address]) -> Result<(), PrepareError> {
     let mut earlier: Vec<(PathBuf, SharedStorage)> = Vec::new();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! `sim:ARRAY`, a simulated array, which whoever runs the plan opens. There is nothing to fill or close.
+//! `sim:ARRAY`, a simulated array, which the caller that runs the plan opens. It needs no fill or close.
 
 use assay_record::{Content, MemberFacts, MemberKind, TargetFacts};
 use assay_spec::units::GIB;
@@ -9,7 +9,7 @@ use crate::context::InspectContext;
 use crate::placement::placement;
 use crate::span;
 
-/// Part of a simulated array that is used where no plan says how much, bytes.
+/// Size of the used part of a simulated array if the plan gives none, bytes.
 const SPAN_BYTES: u64 = 4 * GIB;
 
 /// A LUN of a simulated array.
@@ -18,7 +18,7 @@ pub(crate) struct SimTarget {
     member: SimulatedMember,
 }
 
-/// `lun`: which of the command line's targets it is.
+/// Inspects a simulated LUN. `lun` is its index on the command line.
 pub(crate) fn inspect(context: &InspectContext<'_>, lun: u32, address: &Address, array: &str) -> SimTarget {
     let span_bytes = match context.plan.span {
         Span::Whole => SPAN_BYTES,

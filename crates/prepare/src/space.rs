@@ -1,35 +1,35 @@
-//! Whether the files of a run fit their file systems, all of them together.
+//! Checks that the files of a run fit their file systems, all of them together.
 
 use assay_record::FilesystemFacts;
 use assay_spec::units::{Bytes, GIB, MIB};
 
 use crate::error::PrepareError;
 
-/// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
+/// Largest reserve that stays free on a file system, bytes: a full one is slow, and harms its other users.
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
-/// From here on sizes are rounded to whole GiB: a tenth at most.
+/// Size from which sizes are rounded to whole GiB, at most by a tenth.
 const ROUND_TO_GIB: u64 = 10 * GIB;
 
-/// What files on one file system need.
+/// Space needed by the files on one file system.
 pub(crate) struct Need {
-    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
+    /// Identifies the file system: `st_dev` of a local one, server and `fsid` of one over NFS.
     pub(crate) place: String,
-    /// The files.
+    /// Names of the files.
     pub(crate) names: Vec<String>,
     pub(crate) filesystem: FilesystemFacts,
-    /// What they will hold, bytes.
+    /// Size of the files, bytes.
     pub(crate) span_bytes: u64,
-    /// What of that they hold already and need not find again, bytes.
+    /// Part of it that is already allocated, bytes.
     pub(crate) held_bytes: u64,
 }
 
-/// Whether every file that may grow finds room.
+/// Fails if a file that may grow does not fit.
 pub(crate) fn check(needs: Vec<Need>) -> Result<(), PrepareError> {
     together(needs).iter().try_for_each(check_one)
 }
 
-/// One need for each file system.
+/// Returns one need for each file system.
 fn together(needs: Vec<Need>) -> Vec<Need> {
     let mut sums: Vec<Need> = Vec::new();
     for need in needs {
@@ -66,7 +66,7 @@ fn check_one(need: &Need) -> Result<(), PrepareError> {
     })
 }
 
-/// Sizes of file systems are easier to read so, and their last digits change while somebody reads them.
+/// Rounds a size of a file system, which is easier to read, and whose last digits change constantly.
 fn round_down(bytes: u64) -> Bytes {
     let unit = if bytes >= ROUND_TO_GIB { GIB } else { MIB };
     Bytes(bytes / unit * unit)

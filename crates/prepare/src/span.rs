@@ -1,4 +1,4 @@
-//! How much of a target is used.
+//! Determines the used part of a target.
 
 use std::path::Path;
 
@@ -11,20 +11,27 @@ use crate::context::InspectContext;
 use crate::error::{PrepareError, text};
 use crate::options::TooSmall;
 
-/// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
+/// Granularity of file sizes, bytes: the last I/O of the span must fit the strictest block size.
 const SPAN_GRAIN: u64 = 4096;
 
-/// Whose a file is.
+/// Owner state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileState {
     /// It does not exist yet.
     New,
-    /// Assay made it, and nobody changed it since.
+    /// Assay created it, and it was not changed since.
     Ours(Marker),
-    /// Somebody else's, and only read.
+    /// A foreign file that is only read.
     Foreign,
-    /// Somebody else's, and allowed to be overwritten.
+    /// A foreign file that may be overwritten.
     Allowed,
+}
+
+/// Whether this run made a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Making {
+    New,
+    WasThere,
 }
 
 /// Returns the size that a plan asks for, whole pages, bytes.
@@ -32,7 +39,7 @@ pub(crate) fn asked_bytes(size: SizeSpec, host: &HostFacts) -> u64 {
     size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)
 }
 
-/// Returns the bytes that are used of a file that holds `holds_bytes`.
+/// Returns the number of bytes used of a file that holds `holds_bytes`.
 pub(crate) fn of_file(
     context: &InspectContext<'_>,
     path: &Path,
@@ -52,7 +59,7 @@ pub(crate) fn of_file(
             Err(PrepareError::ForeignTooSmall { path: text(path), holds: Bytes(holds), asked: Bytes(asked) })
         }
         (FileState::Foreign, Some(asked)) => Ok(asked.min(holds)),
-        // What a suite asks for by itself must not enlarge what is there.
+        // The default size of a suite must not enlarge an existing file.
         (FileState::Ours(_) | FileState::Allowed, Some(asked))
             if too_small == TooSmall::UseAll && holds >= SPAN_GRAIN =>
         {
@@ -65,7 +72,7 @@ pub(crate) fn of_file(
     }
 }
 
-/// Returns the bytes that are used of a device or LUN.
+/// Returns the number of bytes used of a device or LUN.
 pub(crate) fn of_device(
     context: &InspectContext<'_>,
     name: &str,

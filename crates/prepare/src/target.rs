@@ -1,4 +1,4 @@
-//! The kinds of targets: each has its own module, and this one chooses between them.
+//! The kinds of targets: each has its own module, and this one dispatches between them.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) enum Inspected {
 }
 
 impl Inspected {
-    /// Looks at one target, the `index`-th of the command line.
+    /// Inspects one target, the `index`-th of the command line.
     pub(crate) fn look(
         context: &InspectContext<'_>,
         index: u32,
@@ -49,7 +49,7 @@ impl Inspected {
         })
     }
 
-    /// How `--overwrite` names it; `None` for what holds nothing.
+    /// Returns how `--overwrite` names it; `None` for a target without data.
     pub(crate) fn nameable(&self) -> Option<Nameable<'_>> {
         match self {
             Self::Null(_) | Self::Sim(_) => None,
@@ -60,7 +60,7 @@ impl Inspected {
         }
     }
 
-    /// The file on an NFS server that it is.
+    /// Returns the file if it is on an NFS server.
     pub(crate) fn nfs(&self) -> Option<&InspectedNfs> {
         match self {
             Self::Nfs(target) => Some(target),
@@ -68,7 +68,7 @@ impl Inspected {
         }
     }
 
-    /// Bytes that will be used.
+    /// Returns the number of bytes that will be used.
     pub(crate) fn span_bytes(&self) -> u64 {
         match self {
             Self::Null(target) => target.facts.member.span_bytes,
@@ -80,7 +80,7 @@ impl Inspected {
         }
     }
 
-    /// What it needs of its file system; `None` where it takes no room there.
+    /// Returns the space that it needs in its file system; `None` if it needs none there.
     pub(crate) fn need(&self) -> Result<Option<Need>, PrepareError> {
         match self {
             Self::File(target) => target.need(),
@@ -89,7 +89,7 @@ impl Inspected {
         }
     }
 
-    /// What opening it changes on this host; `None` where that is nothing, or is not seen from here.
+    /// Returns the change that opening makes on this host; `None` if there is none, or it is not visible from here.
     pub(crate) fn touched(&self) -> Option<Touched> {
         match self {
             Self::File(target) => target.touched(),
@@ -97,7 +97,7 @@ impl Inspected {
         }
     }
 
-    /// Refuses a target that is not as it was looked at. Changes nothing.
+    /// Fails if a target has changed since its inspection. Changes nothing.
     pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         match self {
             Self::Null(_) | Self::Sim(_) => Ok(()),
@@ -183,7 +183,7 @@ impl Prepared {
         }
     }
 
-    /// Devices and LUNs carry no marks: their locks end with them.
+    /// Closes the target. Devices and LUNs carry no marks: their locks end with them.
     pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
         match self {
             Self::File(target) => target.close(closed),
@@ -195,7 +195,7 @@ impl Prepared {
         }
     }
 
-    /// Removes what was created and holds nothing.
+    /// Removes a file that was created and is empty.
     pub(crate) fn discard(self) {
         match self {
             Self::File(target) => target.discard(),

@@ -1,5 +1,4 @@
-//! How a member on another machine is reached: a LUN or a file, its paths, and what the TCP connection of each agreed
-//! on.
+//! How a remote member is accessed: a LUN or a file, its paths, and the TCP parameters of each connection.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +9,9 @@ use crate::path::NetPathFacts;
 pub struct LunFacts {
     /// Name of the target.
     pub target: String,
-    /// Number of the unit.
+    /// Logical unit number.
     pub lun: u16,
-    /// Our name.
+    /// Name of the initiator.
     pub initiator: String,
     /// From INQUIRY.
     pub vendor: String,
@@ -20,61 +19,61 @@ pub struct LunFacts {
     pub product: String,
     /// From INQUIRY.
     pub revision: String,
-    /// Unit serial number, where it has one.
+    /// Unit serial number, if any.
     pub serial: Option<String>,
-    /// World-wide name, where it has one.
+    /// World-wide name, if any.
     pub wwid: Option<String>,
-    /// Whether blocks get their place only when they are written.
+    /// True if blocks are allocated only when they are written.
     pub thin: bool,
-    /// Whether the write cache is on; `None` where the target does not say.
+    /// True if the write cache is enabled; `None` if the target does not report it.
     pub write_cache: Option<bool>,
-    /// Largest I/O the target takes, bytes.
+    /// Largest I/O that the target accepts, bytes.
     pub transfer_bytes_max: u64,
-    /// How I/O is spread over the paths.
+    /// Path policy.
     pub policy: String,
     /// Every path.
     pub paths: Vec<PathFacts>,
 }
 
-/// One path to a LUN, or the way to an NFS server, as it was when the run was prepared.
+/// A path to a LUN or to an NFS server, as found when the run was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PathFacts {
-    /// Portal as given; of an NFS server the address and port.
+    /// Portal as given; for an NFS server, its address and port.
     pub portal: String,
-    /// Whether it served I/O.
+    /// True if it was up.
     pub is_up: bool,
-    /// Our address, while connected.
+    /// Local address, while connected.
     pub local: Option<String>,
     /// The target's address, while connected.
     pub remote: Option<String>,
-    /// Access state (ALUA): `optimized`, `non-optimized`, …; empty for NFS, which knows none.
+    /// Access state (ALUA): `optimized`, `non-optimized`, …; empty for NFS, which has none.
     pub access: String,
-    /// What an iSCSI login agreed on, while connected.
+    /// Parameters negotiated at the iSCSI login, while connected.
     pub agreed: Option<Agreed>,
-    /// What the kernel says of the connection, where it does.
+    /// Facts about the connection, if the kernel reports them.
     pub tcp: Option<TcpPathFacts>,
-    /// Round trips of empty iSCSI commands (NOP), where some were timed.
+    /// Round-trip times of empty iSCSI commands (NOP), if any were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingFacts>,
-    /// The network on the way there; `None` where nobody looked.
+    /// The network on the way there; `None` if it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net: Option<Box<NetPathFacts>>,
 }
 
-/// Round trips without any load.
+/// Round-trip times without load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PingFacts {
-    /// How many were timed, at least 1.
+    /// Number of measurements, at least 1.
     pub count: u64,
-    /// The fastest, µs.
+    /// Minimum, µs.
     pub min_us: u64,
-    /// Half of them were faster, µs.
+    /// Median, µs.
     pub median_us: u64,
-    /// The slowest, µs.
+    /// Maximum, µs.
     pub max_us: u64,
 }
 
-/// What an iSCSI login agreed on (RFC 7143, section 13).
+/// Parameters negotiated at an iSCSI login (RFC 7143, section 13).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
 pub struct Agreed {
@@ -84,40 +83,40 @@ pub struct Agreed {
     pub header_digest: bool,
     /// CRC32C over data.
     pub data_digest: bool,
-    /// Write data waits for the target's word.
+    /// Write data waits for an R2T.
     pub initial_r2t: bool,
-    /// Write data may ride in the command.
+    /// The command PDU may carry write data.
     pub immediate_data: bool,
-    /// Largest data segment we may send, bytes.
+    /// Largest data segment that the initiator may send, bytes.
     pub max_send_segment_bytes: u32,
-    /// Largest data segment we take, bytes.
+    /// Largest data segment that the initiator accepts, bytes.
     pub max_recv_segment_bytes: u32,
     /// Largest solicited burst, bytes.
     pub max_burst_bytes: u32,
     /// Largest unsolicited burst, bytes.
     pub first_burst_bytes: u32,
-    /// R2Ts open per command.
+    /// Number of R2Ts open per command.
     pub max_outstanding_r2t: u32,
-    /// Commands the target lets us have in flight over this path.
+    /// Number of commands that the target allows in flight over this path.
     pub command_window: u32,
 }
 
-/// What the kernel says of a TCP connection.
+/// Facts that the kernel reports about a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TcpPathFacts {
-    /// Smoothed round trip, µs.
+    /// Smoothed round-trip time, µs.
     pub rtt_us: u32,
-    /// Segments sent again since the connection was made.
+    /// Number of segments retransmitted since the connection was established.
     pub retransmits: u32,
-    /// Largest segment we send, bytes.
+    /// Largest segment sent, bytes.
     pub send_mss_bytes: u32,
-    /// Largest segment we receive, bytes.
+    /// Largest segment received, bytes.
     pub receive_mss_bytes: u32,
     /// Path MTU, bytes.
     pub path_mtu_bytes: u32,
     /// Congestion window, segments.
     pub congestion_window_segments: u32,
-    /// Whether every segment carries a time stamp, which takes 12 bytes of it.
+    /// True if every segment carries a timestamp, which takes 12 bytes of it.
     #[serde(default)]
     pub timestamps: bool,
 }

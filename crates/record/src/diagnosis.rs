@@ -1,36 +1,36 @@
-//! A diagnosis as data: a run whose tests are experiments, each of which changes one thing of a load.
+//! A diagnosis as data: a run whose tests are experiments, each of which changes one property of a load.
 
 use serde::{Deserialize, Serialize};
 
-/// What makes a run a diagnosis.
+/// Facts about a run that is a diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosisFacts {
-    /// Name of the load that is diagnosed.
+    /// Name of the diagnosed load.
     pub load: String,
     /// Time allowed for the experiments, s.
     pub budget_s: f64,
-    /// Share of this host's CPU time that others used in the second before the first experiment. In \[0, 1\].
+    /// Share of this host's CPU time used by other processes in the second before the first experiment. In \[0, 1\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_busy: Option<f64>,
-    /// The experiment that each test of the plan is, in the order of the plan. Those that were not chosen have no step.
+    /// Experiment of each test of the plan, in the order of the plan. Tests that were not chosen have no step.
     pub experiments: Vec<Experiment>,
 }
 
-/// An experiment: the load with one thing changed.
+/// An experiment: the load with one property changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
     /// The load itself.
     Base,
-    /// Four times as many I/Os outstanding.
+    /// Four times the queue depth.
     MoreOutstanding,
-    /// One I/O outstanding.
+    /// Queue depth 1.
     OneOutstanding,
     /// I/Os eight times as large.
     LargerIo,
     /// I/Os an eighth as large.
     SmallerIo,
-    /// The same few MiB again and again.
+    /// The same few MiB repeatedly.
     HotSpan,
     /// A tenth of the span.
     TenthSpan,
@@ -42,25 +42,25 @@ pub enum Experiment {
     Sequential,
     /// Random instead of sequential offsets.
     Random,
-    /// Offsets off their alignment by sectors.
+    /// Offsets shifted from their alignment by sectors.
     Misaligned,
-    /// Offsets and sizes in multiples of 4 KiB, of a load that has others.
+    /// Offsets and sizes in multiples of 4 KiB, for a load that has others.
     Aligned,
-    /// Twice the workers, with the same number of I/Os outstanding in all.
+    /// Twice the workers, with the same total queue depth.
     MoreWorkers,
     /// One path of several.
     OnePath,
     /// More sessions or connections over the same links.
     MoreConnections,
-    /// Every I/O on the next path.
+    /// Each I/O on a different path.
     EvenPaths,
-    /// Writes that are not durable one by one, of a load whose writes are.
+    /// Writes that are not durable individually, for a load whose writes are.
     WithoutSync,
-    /// Data that repeat, of a load whose data do not.
+    /// Repeating data, for a load with unique data.
     RepeatingData,
-    /// Unique data, of a load whose data repeat.
+    /// Unique data, for a load with repeating data.
     UniqueData,
-    /// The load after a pause without any.
+    /// The load after an idle pause.
     AfterIdle,
     /// About half of the rate that the load reached.
     HalfRate,
@@ -93,7 +93,7 @@ impl Experiment {
         Self::HalfRate,
     ];
 
-    /// What it changes, in a few words; also the name of its test.
+    /// Returns the changed property in a few words, which is also the name of its test.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! What happened, in order. The progress line, the store and the report read the same stream of events; showing a
-//! stored run replays it.
+//! The events of a run in order. The progress line, the store and the report read the same stream; showing a stored run
+//! replays it.
 
 use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,11 @@ use crate::step_id::StepId;
 pub struct Event {
     /// Time since the start of the run, ns.
     pub at_ns: u64,
-    /// What happened.
+    /// The event.
     pub what: RunEvent,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event", content = "body")]
 pub enum RunEvent {
@@ -31,23 +31,23 @@ pub enum RunEvent {
     StepStarted(StepId),
     /// A step is left out, with the reason.
     StepSkipped {
-        /// Which one.
+        /// The step.
         step: StepId,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// A phase of a step begins.
     PhaseStarted {
-        /// Of which step.
+        /// The step.
         step: StepId,
-        /// Which phase.
+        /// The phase.
         phase: Phase,
     },
     /// A time slice of a job ended.
     Interval(Box<Interval>),
-    /// The host during about one second.
+    /// Sample of the host over about one second.
     Host(Box<HostSample>),
-    /// Something a reader of the results must know.
+    /// A warning for the reader of the results.
     Warning(Warning),
     /// A step ended.
     StepEnded(Box<StepEnd>),
@@ -55,68 +55,67 @@ pub enum RunEvent {
     Ended(Outcome),
 }
 
-/// Everything needed to repeat the run, and to judge its results.
+/// Everything needed to repeat the run and to judge its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
-    /// Its id.
+    /// Id of the run.
     pub run: String,
     /// Version of Assay that ran it.
     pub version: String,
     /// Start, ms since 1970 UTC.
     pub started_unix_ms: u64,
-    /// What to do, resolved.
+    /// The resolved plan.
     pub plan: Plan,
     /// The targets as they were at the start.
     pub targets: Vec<TargetFacts>,
-    /// The machine that ran it.
+    /// Facts about the machine that ran it.
     pub host: HostFacts,
-    /// The description of the array that the targets are on, as the text of an array file; `None` where nobody gave
-    /// one.
+    /// Description of the targets' array, as the text of an array file; `None` if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
     /// Memory between the tester and the disks, as stated on the command line.
     #[serde(default, skip_serializing_if = "StatedMemory::is_unknown")]
     pub stated: StatedMemory,
-    /// Where the results come from, if another tool measured them; `None` for a run of Assay.
+    /// Source of the results, if another tool measured them; `None` for a run of Assay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// What surrounds the run: its repetitions, its journal, the price of its targets, the tester's own limits.
+    /// Context of the run: its repetitions, its journal, the price of its targets, the tester's own limits.
     #[serde(default, skip_serializing_if = "RunSetting::is_empty")]
     pub setting: RunSetting,
-    /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
+    /// Facts about the diagnosis if the tests of the plan are its experiments; `None` for every other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<DiagnosisFacts>,
 }
 
-/// Memory that may answer in place of the disks, as somebody stated it. A run cannot see it.
+/// Memory that may serve I/O in place of the disks, as stated by the user. A run cannot detect it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StatedMemory {
-    /// Of the storage: server RAM, controller cache, bytes.
+    /// Memory of the storage: server RAM, controller cache, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_bytes: Option<u64>,
-    /// Of the host that the tester is a guest of, bytes.
+    /// Memory of the host that runs the tester's virtual machine, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bytes: Option<u64>,
 }
 
 impl StatedMemory {
-    /// Whether nobody stated anything.
+    /// Returns true if nothing was stated.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Where results come from that another tool measured.
+/// Source of results that another tool measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
-    /// The tool, with its version where the file names it: `fio-3.33`.
+    /// The tool, with its version if the file contains it: `fio-3.33`.
     pub tool: String,
     /// Name of the file.
     pub file: String,
-    /// What the file does not say.
+    /// Facts missing in the file.
     pub missing: Vec<String>,
-    /// True if its intervals are a series of the tool, not one sum over the window.
+    /// True if its intervals are a time series of the tool, not one sum over the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_series: bool,
 }
@@ -127,55 +126,55 @@ pub struct Imported {
 pub enum Phase {
     /// Filling files, opening targets, allocating buffers.
     Prepare,
-    /// Load that is not counted.
+    /// Load that does not count.
     Warmup,
-    /// Load that is counted.
+    /// Load that counts.
     Measure,
-    /// No new I/O; those in flight end.
+    /// No new I/O; I/Os in flight complete.
     Drain,
 }
 
-/// Something a reader of the results must know, with what to do about it.
+/// A warning for the reader of the results, with a next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable name: `unwritten`, `psync-fallback`, …
     pub rule: String,
     /// The observation, a full sentence.
     pub says: String,
-    /// What to do about it, a full sentence; may be empty.
+    /// Next step, a full sentence; may be empty.
     pub next: String,
 }
 
-/// How a step ended.
+/// End of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepEnd {
-    /// Which step.
+    /// The step.
     pub step: StepId,
-    /// Why it ended.
+    /// Reason of the end.
     pub reason: StepReason,
-    /// In the order of the plan's jobs.
+    /// Ends of the jobs, in the order of the plan.
     pub jobs: Vec<JobEnd>,
-    /// CPU over the measured window.
+    /// CPU use over the measured window.
     pub cpu: StepCpu,
-    /// The first failed I/Os (at most [`StepEnd::KEPT`]); how many there were is in the intervals.
+    /// The first failed I/Os (at most [`StepEnd::KEPT`]); the intervals contain their number.
     pub failures: Vec<Failure>,
     /// The first wrong blocks (at most [`StepEnd::KEPT`]).
     pub mismatches: Vec<Mismatch>,
-    /// How many wrong blocks were read in all.
+    /// Total number of wrong blocks read.
     pub mismatch_count: u64,
-    /// What went over each path, for targets that have paths.
+    /// Traffic of each path, for targets with paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathEnd>,
     /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
-    /// Flushes between writes, for jobs that make them.
+    /// Flushes between writes, for jobs that issue them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flushes: Vec<FlushEnd>,
-    /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
+    /// CPU of each worker, in the order of the jobs; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerPlacement>,
-    /// Times since the step before in which the tester did not run.
+    /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
 }
@@ -185,35 +184,36 @@ pub struct StepEnd {
 pub struct FlushEnd {
     /// Index of the job in the step.
     pub job: u32,
-    /// From issue to completion; no bytes. They are in no rate and no latency of reads and writes.
+    /// Latency from issue to completion, without bytes. Flushes are not included in any rate or latency of reads and
+    /// writes.
     pub stats: crate::OpStats,
 }
 
-/// On which CPU a worker ran, and why there.
+/// CPU of a worker, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPlacement {
     /// Index of the job in the step.
     pub job: u32,
     /// Number of the worker in its job, from 0.
     pub worker: u32,
-    /// The only CPU it could run on; `None` where the scheduler chose.
+    /// The only CPU that it could run on; `None` if the scheduler chose.
     pub cpu: Option<u32>,
-    /// Why there.
+    /// Reason.
     pub reason: PlacementReason,
-    /// The disk whose interrupts decided.
+    /// Disk whose interrupts determined the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 
-/// Why a worker ran where it did.
+/// Reason for the placement of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlacementReason {
-    /// The command line names the CPUs.
+    /// The command line specifies the CPUs.
     Asked,
     /// The device interrupts this CPU when an I/O that was issued on it completes.
     Interrupt,
-    /// A CPU of its own: the target has no interrupts, or other workers have the CPUs that it interrupts.
+    /// A separate CPU: the target has no interrupts, or other workers use the CPUs that it interrupts.
     OwnCpu,
     /// The scheduler places it: the interrupts are not known, or there are more workers than CPUs.
     Scheduler,
@@ -221,8 +221,8 @@ pub enum PlacementReason {
     Refused,
 }
 
-/// What went over one path in the measured window, all workers of a job together. Counted are I/Os that began and
-/// ended in the window or its drain.
+/// Traffic of one path in the measured window, all workers of a job together. Counts I/Os that started and completed in
+/// the window or its drain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathEnd {
     /// Index of the job in the step.
@@ -233,44 +233,44 @@ pub struct PathEnd {
     pub path: u8,
     /// Portal as given.
     pub portal: String,
-    /// Whether it served I/O at the end, for every worker.
+    /// True if it was up at the end, for every worker.
     pub is_up: bool,
-    /// Reads that ended well.
+    /// Number of successful reads.
     pub reads: u64,
-    /// Writes that ended well.
+    /// Number of successful writes.
     pub writes: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub write_bytes: u64,
-    /// Commands that were sent again.
+    /// Number of commands that were sent again.
     pub retries: u64,
-    /// Commands that failed.
+    /// Number of commands that failed.
     pub errors: u64,
-    /// Times the path went down.
+    /// Number of times that the path went down.
     pub failures: u64,
-    /// From handing a command to the socket to its status.
+    /// Time from writing a command to the socket to its status.
     pub latency: Latency,
-    /// Round trips of pings (NOP), all since the target was opened for this step.
+    /// Round-trip times of pings (NOP), all since the target was opened for this step.
     pub ping: Latency,
-    /// The TCP connection at the end, of the first worker.
+    /// Facts about the first worker's TCP connection at the end.
     pub tcp: Option<TcpPathFacts>,
 }
 
 impl PathEnd {
-    /// Returns the I/Os that went over the path.
+    /// Returns the number of I/Os over the path.
     #[must_use]
     pub fn ops(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// Returns the bytes that went over the path.
+    /// Returns the number of bytes over the path.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.read_bytes + self.write_bytes
     }
 
-    /// Adds what another worker of the same job sent over the same path.
+    /// Adds the traffic of another worker of the same job over the same path.
     pub fn merge(&mut self, other: &Self) {
         self.is_up &= other.is_up;
         self.reads += other.reads;
@@ -290,7 +290,7 @@ impl StepEnd {
     /// How many failures, and how many mismatches, are kept in full.
     pub const KEPT: usize = 16;
 
-    /// The end of a step without failures, paths, writes, placements and gaps.
+    /// Returns the end of a step without failures, paths, writes, placements and gaps.
     #[must_use]
     pub fn new(step: StepId, reason: StepReason, jobs: Vec<JobEnd>, cpu: StepCpu) -> Self {
         Self {
@@ -320,17 +320,17 @@ pub enum StepReason {
     Interrupted,
     /// More I/Os failed than the plan's error limit allows.
     ErrorLimit,
-    /// A target went away; the sentence says how.
+    /// A target was lost; the sentence gives the reason.
     TargetLost(String),
 }
 
-/// What a job did in a step.
+/// Result of a job in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct JobEnd {
     /// The measured window: from the common start to the last counted completion (Assay semantics) or to the end of
-    /// recording (Iometer semantics), ns. Rates are over this.
+    /// recording (Iometer semantics), ns. Rates refer to it.
     pub measured_ns: u64,
-    /// I/Os that were due in the window, where the load has a rate.
+    /// Number of I/Os that were due in the window, if the load has a rate.
     pub due: Option<u64>,
 }
 
@@ -339,13 +339,13 @@ pub struct JobEnd {
 pub struct StepCpu {
     /// Share of CPU time in use on the host, mean over its CPUs. In [0, 1].
     pub host_busy: f64,
-    /// The same of the busiest CPU. In [0, 1].
+    /// The same for the busiest CPU. In [0, 1].
     pub host_busy_max: f64,
-    /// Share of CPU time the hypervisor gave to others. In [0, 1].
+    /// Share of CPU time that the hypervisor gave to others. In [0, 1].
     pub steal: f64,
     /// CPU time of the tester, ns.
     pub tester_ns: u64,
-    /// Share of it that the kernel used on the tester's behalf, in [0, 1]; `None` where that is not known.
+    /// Share of it used by the kernel on the tester's behalf, in [0, 1]; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_system: Option<f64>,
 }
@@ -357,53 +357,53 @@ pub struct Failure {
     pub job: u32,
     /// Path of the member.
     pub member: String,
-    /// Whether it was a write.
+    /// True for a write.
     pub is_write: bool,
-    /// Where, bytes from the start of the member.
+    /// Offset from the start of the member, bytes.
     pub offset_bytes: u64,
-    /// How much was asked for, bytes.
+    /// Requested length, bytes.
     pub size_bytes: u32,
     /// The operating system's error number; 0 for a short transfer.
     pub errno: i32,
-    /// What happened, in words.
+    /// Description of the failure.
     pub says: String,
 }
 
-/// The identity a written block carries in its first bytes.
+/// The identity in the first bytes of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Where the block belongs, bytes from the start of the member.
+    /// Offset of the block from the start of the member, bytes.
     pub offset_bytes: u64,
-    /// Which run wrote it.
+    /// Number of the run that wrote it.
     pub run: u64,
-    /// Which write of that run, counted from 1; 0 is the preparation.
+    /// Number of the write in that run, from 1; 0 is the preparation.
     pub sequence: u64,
     /// CRC-32C of the block with this field zero.
     pub checksum: u32,
 }
 
-/// A block that does not hold what it must.
+/// A block with wrong content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Index of the job in the step.
     pub job: u32,
     /// Path of the member.
     pub member: String,
-    /// Where, bytes from the start of the member.
+    /// Offset from the start of the member, bytes.
     pub offset_bytes: u64,
-    /// What the block must carry; a checksum of 0 means that any valid one would do.
+    /// Expected stamp; a checksum of 0 means that any valid one is accepted.
     pub expected: Stamp,
-    /// What it carries; `None` where it carries no stamp at all.
+    /// Stamp found; `None` if the block carries none.
     pub found: Option<Stamp>,
-    /// What is wrong with it, in words.
+    /// Description of the error.
     pub says: String,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Every step was done.
+    /// Every step was executed.
     Done,
     /// It was stopped.
     Interrupted,

@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 /// A time in which no thread of the tester ran, or a moment at which the wall clock was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// What happened.
+    /// Kind of gap.
     pub kind: GapKind,
-    /// Length of the gap, or how far the wall clock was set, ns.
+    /// Length of the gap, or change of the wall clock, ns.
     pub length_ns: u64,
-    /// Start, ns since the run began. The clock of a run stands still while the machine is suspended.
+    /// Start, ns since the run began. The clock of a run does not advance while the machine is suspended.
     pub start_ns: u64,
     /// End, ns since the run began.
     pub end_ns: u64,
-    /// The part of the step that it fell into.
+    /// Part of the step in which it occurred.
     pub place: GapPlace,
-    /// Start, ns since the measured window began; negative before it. `None` where no window began.
+    /// Start, ns since the measured window began; negative before it. `None` if no window began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_window_ns: Option<i64>,
 }
 
-/// What a gap was.
+/// Kind of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapKind {
     /// The program was stopped and continued: SIGSTOP, Ctrl-Z.
     Stopped,
-    /// The machine was suspended: the clock that counts suspended time went ahead of the one that does not.
+    /// The machine was suspended: the clock that includes suspended time advanced further than the one that does not.
     Suspended,
-    /// The program was ready to run, and got no CPU.
+    /// The program was runnable but got no CPU.
     Starved,
     /// The program did not run, was not stopped by a signal, and did not wait for a CPU: the virtual machine was paused
     /// or migrated, or the control group was frozen.
@@ -40,24 +40,24 @@ pub enum GapKind {
 }
 
 impl GapKind {
-    /// Returns true if nothing ran; false for a clock that was set.
+    /// Returns true if nothing ran; false if the clock was set.
     #[must_use]
     pub fn is_standstill(self) -> bool {
         !matches!(self, Self::ClockForward | Self::ClockBack)
     }
 }
 
-/// The part of a step that a gap fell into; one that touches the measured window is in it.
+/// Part of a step in which a gap occurred; a gap that touches the measured window is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapPlace {
-    /// Before any load: targets were opened, or the step before was put away.
+    /// Before any load: while targets were opened, or the previous step was completed.
     Before,
-    /// In the warm-up alone.
+    /// Only in the warm-up.
     Warmup,
-    /// In the measured window, or over its start or end.
+    /// In the measured window, or across its start or end.
     Window,
-    /// While the last I/Os of the window were awaited.
+    /// During the drain.
     Drain,
 }
 
@@ -69,17 +69,17 @@ impl GapPlace {
     }
 }
 
-/// When a step loaded its targets, ns since the run began.
+/// Times at which a step loaded its targets, ns since the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepTimes {
-    /// Start of the load: of the warm-up, where there is one.
+    /// Start of the load, or of the warm-up if there is one.
     pub load_ns: Option<u64>,
     /// Start of the measured window and its end.
     pub window_ns: Option<(u64, u64)>,
 }
 
 impl Gap {
-    /// Returns the gap with the place that it has in a step.
+    /// Returns the gap with its place in a step.
     #[must_use]
     pub fn placed(self, times: StepTimes) -> Self {
         let since_window_ns =

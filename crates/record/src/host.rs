@@ -1,4 +1,4 @@
-//! Where it happened, as data: facts read once, samples taken each second. The room `host` fills these in.
+//! Facts about the host, read once, and samples taken each second, as data. The room `host` provides them.
 
 use assay_spec::Engine;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::path::{LinkSample, TcpSample};
 /// The machine that issued the I/O.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// Its name.
+    /// Host name.
     pub name: String,
     /// Operating system, from os-release: `Debian GNU/Linux 12 (bookworm)`.
     pub os: String,
@@ -17,30 +17,30 @@ pub struct HostFacts {
     pub kernel: String,
     /// CPU model as the kernel names it.
     pub cpu_model: String,
-    /// CPUs this process may run on. At least 1.
+    /// Number of CPUs that this process may run on. At least 1.
     pub cpus: u32,
-    /// CPUs of the machine that are online.
+    /// Number of CPUs of the machine that are online.
     pub cpus_online: u32,
-    /// CPU time this process may use per second, in CPUs, where a cgroup limits it.
+    /// CPU time that this process may use per second, in CPUs, if a cgroup limits it.
     pub cgroup_cpus: Option<f64>,
     /// Memory of the machine, bytes.
     pub memory_bytes: u64,
-    /// Memory this process may use, bytes, where a cgroup limits it.
+    /// Memory that this process may use, bytes, if a cgroup limits it.
     pub cgroup_memory_bytes: Option<u64>,
-    /// The kernel's clock source: `tsc` is exact and cheap, others make every time stamp dear.
+    /// The kernel's clock source: `tsc` is exact and cheap; others make every time stamp expensive.
     pub clocksource: String,
-    /// The hypervisor, where the machine is virtual.
+    /// The hypervisor, if the machine is virtual.
     pub hypervisor: Option<String>,
-    /// CPU frequency governor, where the kernel shows one.
+    /// CPU frequency governor, if the kernel shows one.
     pub governor: Option<String>,
 }
 
-/// A target as it was when the run began.
+/// A target as found at the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// As written on the command line.
     pub address: String,
-    /// What I/O really goes to.
+    /// The member that serves the I/O.
     pub member: MemberFacts,
 }
 
@@ -49,44 +49,44 @@ pub struct TargetFacts {
 pub struct MemberFacts {
     /// The file or device node; empty for the null target.
     pub path: String,
-    /// What it is.
+    /// Kind.
     pub kind: MemberKind,
-    /// How large it is, bytes.
+    /// Size, bytes.
     pub capacity_bytes: u64,
-    /// How much of it is used, from its start, bytes.
+    /// Size of the used part, from its start, bytes.
     pub span_bytes: u64,
     /// The smallest direct I/O and its alignment, bytes.
     pub block_bytes: u32,
-    /// How I/O is issued.
+    /// I/O engine.
     pub engine: Engine,
-    /// Whether I/O goes past the page cache.
+    /// True if I/O bypasses the page cache.
     pub direct: bool,
-    /// Whether each write waits until it is durable (O_DSYNC).
+    /// True if each write waits until it is durable (O_DSYNC).
     pub sync: bool,
-    /// Where the bytes in it come from.
+    /// Origin of its content.
     pub content: Content,
-    /// Bytes in the span that were never written (holes and unwritten extents) when the run began; `None` where
+    /// Number of bytes in the span that were never written (holes and unwritten extents) when the run began; `None` if
     /// the file system does not report them.
     pub unwritten_bytes: Option<u64>,
-    /// Extents of the file in the span, where the file system reports them.
+    /// Number of extents of the file in the span, if the file system reports them.
     pub extents: Option<u64>,
-    /// Where it lies on its device; `None` where that is unknown.
+    /// Position on its device; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-    /// The file system the file is on.
+    /// The file system of the file.
     pub filesystem: Option<FilesystemFacts>,
-    /// The block device under it (the first, where there are several).
+    /// The block device under it (the first of several).
     pub device: Option<DeviceFacts>,
-    /// The LUN it is, where it is reached over iSCSI.
+    /// Facts about the LUN, for a member over iSCSI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun: Option<Box<LunFacts>>,
-    /// The file on a server it is, where it is reached over NFS by ourselves.
+    /// Facts about the file on the server, for a member that Assay accesses over NFS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs: Option<Box<crate::NfsFacts>>,
 }
 
 impl MemberFacts {
-    /// The ways to it over a network; none of what is reached without one.
+    /// Returns the network paths to it; empty for a local member.
     #[must_use]
     pub fn paths(&self) -> &[PathFacts] {
         match (&self.lun, &self.nfs) {
@@ -97,20 +97,20 @@ impl MemberFacts {
     }
 }
 
-/// Where the used part of a member lies on the whole disk or LUN, partitions counted in.
+/// Position of the used part of a member on the whole disk or LUN, including partition offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// First byte, from the start of the disk.
     pub first_bytes: u64,
     /// First byte after the last.
     pub end_bytes: u64,
-    /// Stretches that do not follow each other. At least 1.
+    /// Number of pieces that are not adjacent. At least 1.
     pub pieces: u64,
     /// Size of the disk, bytes.
     pub device_bytes: u64,
 }
 
-/// What a member is.
+/// Kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberKind {
@@ -119,25 +119,25 @@ pub enum MemberKind {
     File,
     /// A block device.
     Device,
-    /// Nothing: I/O completes at once.
+    /// The null target: I/O completes at once.
     Null,
-    /// An array that does not exist, simulated in real time.
+    /// A simulated array, in real time.
     Simulated,
     /// A logical unit over iSCSI.
     Lun,
-    /// A file on an NFS server, reached by ourselves.
+    /// A file on an NFS server, accessed by Assay's own client.
     Nfs,
 }
 
-/// Where the bytes in a member come from.
+/// Origin of a member's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Written by Assay for this run.
     Prepared,
-    /// Written by Assay for an earlier run by the same recipe.
+    /// Written by Assay for an earlier run with the same kind of data.
     Reused,
-    /// Somebody else's: only read, unless `--overwrite` names it.
+    /// Foreign data: only read, unless `--overwrite` names it.
     #[default]
     Foreign,
     /// There is no content.
@@ -149,9 +149,9 @@ pub enum Content {
 pub struct FilesystemFacts {
     /// `ext4`, `xfs`, `nfs4`, …
     pub kind: String,
-    /// What is mounted: a device, a dataset, `server:/export`.
+    /// Mounted source: a device, a dataset, `server:/export`.
     pub source: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
     /// Mount options, as the kernel lists them.
     pub options: String,
@@ -166,15 +166,15 @@ pub struct FilesystemFacts {
 pub struct DeviceFacts {
     /// Kernel name: `sda`, `nvme0n1`.
     pub name: String,
-    /// Vendor and model; empty where it has none.
+    /// Vendor and model; empty if unknown.
     pub model: String,
-    /// Serial number, where it has one.
+    /// Serial number, if any.
     pub serial: Option<String>,
-    /// World-wide identifier (WWID, EUI, NAA), where it has one.
+    /// World-wide identifier (WWID, EUI, NAA), if any.
     pub wwid: Option<String>,
-    /// Whether it is said to rotate.
+    /// True if it is reported as rotating.
     pub rotational: bool,
-    /// I/O scheduler in use; empty where there is none.
+    /// I/O scheduler in use; empty if none.
     pub scheduler: String,
     /// `write back` or `write through`.
     pub write_cache: String,
@@ -184,13 +184,13 @@ pub struct DeviceFacts {
     pub logical_block_bytes: u32,
     /// Physical block, bytes.
     pub physical_block_bytes: u32,
-    /// Requests the device queue holds.
+    /// Number of requests that the device queue holds.
     pub queue_requests: u32,
     /// Kernel names of this device and every device below it, as they appear in /proc/diskstats.
     pub stack: Vec<String>,
 }
 
-/// What the host did in about one second.
+/// Sample of the host over about one second.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostSample {
     /// End of the sample, ns since the run began.
@@ -205,21 +205,21 @@ pub struct HostSample {
     pub cpu_steal: f64,
     /// CPU time of this process, ns (user and system, all threads).
     pub tester_cpu_ns: u64,
-    /// How late the tester's own timers fired, mean, ns. Virtual CPUs that idle are woken late.
+    /// Mean lateness of the tester's own timers, ns. Idle virtual CPUs are woken late.
     pub timer_late_mean_ns: u64,
-    /// The latest of them, ns.
+    /// Largest lateness, ns.
     pub timer_late_max_ns: u64,
-    /// What the block devices under the targets did, by anybody.
+    /// I/O of the block devices under the targets, by all processes.
     pub disks: Vec<DiskSample>,
-    /// What the TCP connections of this process to the targets did.
+    /// Samples of this process's TCP connections to the targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tcp: Vec<TcpSample>,
-    /// What the network interfaces under the targets counted, for the whole host.
+    /// Counters of the network interfaces under the targets, for the whole host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkSample>,
 }
 
-/// What a block device did during a sample, by anybody.
+/// I/O of a block device during a sample, by all processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiskSample {
     /// Kernel name.
@@ -234,8 +234,8 @@ pub struct DiskSample {
     pub write_bytes: u64,
     /// Time with at least one request in the queue, ms.
     pub busy_ms: u64,
-    /// Time of all requests in the queue added up, ms: over the length of the sample, the mean queue depth. `None` in
-    /// records of earlier versions.
+    /// Total time of all requests in the queue, ms; divided by the length of the sample it is the mean queue depth.
+    /// `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ms: Option<u64>,
 }

@@ -6,23 +6,23 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
-/// The longest latency with a bucket of its own, ns: 2^42, about 73 minutes. Longer ones count as this long in
-/// percentiles, while mean and maximum stay exact.
+/// Longest latency with its own bucket, ns: 2^42, about 73 minutes. Longer ones count as this long in percentiles,
+/// while mean and maximum stay exact.
 const HIGHEST_NS: u64 = 1 << 42;
-/// Significant decimal digits: buckets are at most 1/128 wide, so a percentile is within 0.4 % of the truth.
+/// Significant decimal digits: buckets are at most 1/128 wide, so a percentile is within 0.4 % of the true value.
 const DIGITS: u8 = 2;
 
-/// A distribution of times: percentiles from a histogram, count, mean, minimum and maximum exact.
+/// A distribution of times, with percentiles from a histogram and exact count, mean, minimum and maximum.
 ///
-/// Percentiles are never stored; whoever reads a distribution computes them. Distributions merge exactly over
-/// workers, hosts and time. One takes about 36 KiB.
+/// Percentiles are never stored; each reader of a distribution computes them. Distributions merge exactly over workers,
+/// hosts and time. One takes about 36 KiB.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latency {
     histogram: Histogram<u64>,
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
-    /// Times of which only count, sum and extremes are known, as in a table of another tool.
+    /// Number of times of which only count, sum and extremes are known, as in a table of another tool.
     unplaced: u64,
 }
 
@@ -35,11 +35,11 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// Memory of one, bytes, rounded up.
+    /// Memory of one distribution, bytes, rounded up.
     pub const BYTES: u64 = 40 << 10;
 
-    /// Times of another tool of which only their count, their mean and the extremes are known. It has no percentiles. A
-    /// mean of 0 and a maximum of 0 are unknown.
+    /// Returns times of another tool of which only count, mean and extremes are known. It has no percentiles. A mean of
+    /// 0 and a maximum of 0 are unknown.
     #[must_use]
     pub fn from_summary(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Latency {
         }
     }
 
-    /// Times as another tool's histogram has them: a value of each bucket with its count, and the exact mean and
+    /// Returns times from another tool's histogram: a value of each bucket with its count, and the exact mean and
     /// extremes.
     #[must_use]
     pub fn from_buckets(
@@ -76,8 +76,8 @@ impl Latency {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Counts `count` times of about `ns`, as another histogram's bucket holds them. Mean and extremes are as exact as
-    /// that bucket.
+    /// Counts `count` times of about `ns`, from another histogram's bucket. Mean and extremes are as exact as that
+    /// bucket.
     pub fn record_many(&mut self, ns: u64, count: u64) {
         if count == 0 {
             return;
@@ -88,7 +88,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Clears the distribution but keeps its memory.
     pub fn clear(&mut self) {
         if self.is_empty() {
             return;
@@ -109,51 +109,51 @@ impl Latency {
         (self.sum_ns, self.min_ns, self.max_ns, self.unplaced) = (0, u64::MAX, 0, 0);
     }
 
-    /// How many times were counted.
+    /// Returns the number of times counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len() + self.unplaced
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.histogram.is_empty() && self.unplaced == 0
     }
 
-    /// The sum of all times, ns.
+    /// Returns the sum of all times, ns.
     #[must_use]
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// The mean, ns, exact; `None` when nothing was counted.
+    /// Returns the mean, ns, exact; `None` when nothing was counted.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let is_known = !self.is_empty() && (self.unplaced == 0 || self.sum_ns > 0);
         is_known.then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
-    /// The shortest time, ns, exact.
+    /// Returns the shortest time, ns, exact.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
         (!self.is_empty() && self.min_ns != u64::MAX).then_some(self.min_ns)
     }
 
-    /// The longest time, ns, exact.
+    /// Returns the longest time, ns, exact.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         (!self.is_empty() && (self.unplaced == 0 || self.max_ns > 0)).then_some(self.max_ns)
     }
 
-    /// Whether percentiles are known: not where only count, sum and extremes of some times are.
+    /// Returns true if percentiles are known; false if only count, sum and extremes of some times are.
     #[must_use]
     pub fn has_distribution(&self) -> bool {
         self.unplaced == 0
     }
 
-    /// The time that a share `q` of all stay at or below, ns, within 0.4 %; `q` in [0, 1]. `None` where the
-    /// distribution is not known.
+    /// Returns the time that a share `q` of all times does not exceed, ns, within 0.4 %; `q` in [0, 1]. `None` if the
+    /// distribution is unknown.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
         if self.is_empty() || !self.has_distribution() {
@@ -165,13 +165,13 @@ impl Latency {
         Some((middle.clamp(self.min_ns, self.max_ns)) as f64)
     }
 
-    /// The share of times at or below `ns`, in [0, 1].
+    /// Returns the share of times at or below `ns`, in [0, 1].
     #[must_use]
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
         if self.is_empty() { 0.0 } else { self.histogram.quantile_below(ns.min(HIGHEST_NS)) }
     }
 
-    /// The histogram in HdrHistogram's V2 compressed form, base64, as its interval logs have it.
+    /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
     #[must_use]
     pub fn to_hdr(&self) -> String {
         let mut bytes = Vec::new();
@@ -181,14 +181,14 @@ impl Latency {
         BASE64.encode(bytes)
     }
 
-    /// The occupied buckets from short to long: (upper end in ns, count).
+    /// Returns the occupied buckets in ascending order: (upper end in ns, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
     }
 }
 
-/// On disk and on the wire: the exact sums, and the histogram in HdrHistogram's V2 compressed form, base64, as every
-/// HdrHistogram library reads it.
+/// The stored form: the exact sums, and the histogram in HdrHistogram's V2 compressed form, base64, which every
+/// HdrHistogram library can read.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     sum_ns: u64,
@@ -204,7 +204,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// `count` times of `mean_ns`, ns.
+/// Returns the sum of `count` times of `mean_ns`, ns.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for Latency {
             .map_err(|e| D::Error::custom(format!("{e:?}")))?;
         let Stored { sum_ns, min_ns, max_ns, unplaced, .. } = stored;
         let mut latency = Self { sum_ns, min_ns, max_ns, unplaced, ..Self::default() };
-        // Adding keeps our own bounds, whatever the bounds of what was stored.
+        // Adding keeps our own bounds, whatever the bounds of the stored histogram.
         latency.histogram.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
         Ok(latency)
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distribution_takes_as_much_memory_as_it_says() {
+    fn a_distribution_takes_the_stated_memory() {
         let bytes = Latency::default().histogram.distinct_values() as u64 * 8;
         assert!(bytes <= Latency::BYTES && bytes > Latency::BYTES / 2, "{bytes}");
     }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_has_no_percentiles() {
+    fn an_empty_distribution_has_no_percentiles() {
         let empty = Latency::default();
         assert_eq!((empty.mean_ns(), empty.min_ns(), empty.quantile_ns(0.5)), (None, None, None));
     }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_forgets_everything() {
+    fn clearing_removes_all_counts() {
         let mut latency = of(&[5, 6, 7]);
         latency.clear();
         assert_eq!(latency, Latency::default());

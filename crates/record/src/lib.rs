@@ -1,14 +1,15 @@
-//! What happened, as data.
+//! The events and results of runs, as data.
 //!
-//! An engine counts into [`OpStats`], cuts time into [`Interval`]s and reports everything as [`Event`]s; a stored run
-//! is its events. [`Latency`] holds whole distributions, from which readers compute percentiles. [`HostFacts`] and
-//! [`HostSample`] describe the machine it ran on.
+//! The engine counts into [`OpStats`], divides time into [`Interval`]s and reports everything as [`Event`]s; a stored
+//! run consists of its events. [`Latency`] holds complete distributions, from which readers compute percentiles.
+//! [`HostFacts`] and [`HostSample`] describe the machine that ran it.
 //!
-//! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and free of order.
+//! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and commutative.
 #![forbid(unsafe_code)]
 
 mod connection;
 mod diagnosis;
+mod digest;
 mod event;
 mod gap;
 mod host;
@@ -22,6 +23,7 @@ mod version;
 
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
+pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
     RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning, WorkerPlacement,

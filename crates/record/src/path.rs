@@ -1,31 +1,31 @@
-//! The network between this host and a portal, and what its TCP connections did each second. The room `host` fills
-//! these in.
+//! The network between this host and a portal, and samples of the TCP connections each second. The room `host` provides
+//! them.
 
 use serde::{Deserialize, Serialize};
 
-/// The network between this host and one address, as it was when it was looked at.
+/// The network between this host and one address, as found by the examination.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NetPathFacts {
-    /// How packets leave; `None` where the kernel has no way there.
+    /// Route of packets; `None` if the kernel has no route.
     pub route: Option<RouteFacts>,
-    /// What they leave through.
+    /// Outgoing interface.
     pub interface: Option<InterfaceFacts>,
-    /// Which frames arrive.
+    /// Largest frames that arrive.
     pub frames: FrameFacts,
 }
 
-/// How packets to an address leave.
+/// Route of packets to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RouteFacts {
     /// Interface.
     pub device: String,
-    /// Next hop; `None` where the address is on the link itself.
+    /// Next hop; `None` if the address is on the link itself.
     pub gateway: Option<String>,
-    /// Our address.
+    /// Source address.
     pub source: Option<String>,
     /// The subnet of that route, `10.0.1.0/24`; empty for the default route and for addresses of this host.
     pub subnet: String,
-    /// The routing table it stands in, where a rule chose another than the usual ones (`ip rule`).
+    /// Routing table of the route, if a rule (`ip rule`) chose another one than the usual tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<u32>,
 }
@@ -37,46 +37,46 @@ pub struct InterfaceFacts {
     pub name: String,
     /// `veth`, `bond`, `vlan`, `bridge`, … ; empty for hardware.
     pub kind: String,
-    /// Whether it is up, and something is plugged in at the other end.
+    /// State of the link.
     pub state: LinkState,
     /// Largest IP packet, bytes.
     pub mtu_bytes: u32,
-    /// What the driver calls its speed, Mbit/s. Meaningless for virtual interfaces.
+    /// Speed reported by the driver, Mbit/s. Meaningless for virtual interfaces.
     pub speed_mbit_s: Option<u32>,
-    /// `full` or `half`, where the driver says.
+    /// `full` or `half`, if the driver reports it.
     pub duplex: Option<String>,
-    /// What a shaper on it lets out.
+    /// Limit of a shaper on it.
     pub shaper: Option<ShaperFacts>,
-    /// Whether pause frames are sent and obeyed, where the driver says.
+    /// Pause frames sent and obeyed, if the driver reports them.
     pub pause: Option<PauseFacts>,
-    /// How many packets wait for the CPU, where the driver says.
+    /// Sizes of the rings, if the driver reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rings: Option<RingFacts>,
-    /// How long interrupts are held back, where the driver says.
+    /// Interrupt coalescing, if the driver reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing: Option<CoalescingFacts>,
-    /// Offloads that are on, as ethtool calls them; `None` where the driver does not say.
+    /// Active offloads, with ethtool's names; `None` if the driver does not report them.
     pub offloads: Option<Vec<String>>,
-    /// Counters since the interface was made.
+    /// Counters since the interface was created.
     pub counters: InterfaceCounters,
-    /// How a bond spreads packets over its members.
+    /// Distribution of packets over the members of a bond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bond: Option<BondFacts>,
-    /// What it stands on: the device under a VLAN, the members of a bond, the port of a bridge that leads there. Empty
-    /// for what stands on nothing.
+    /// Interfaces below it: the device under a VLAN, the members of a bond, the port of a bridge that leads there.
+    /// Empty if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lower: Vec<InterfaceFacts>,
 }
 
-/// Largest depth of interfaces on interfaces: a VLAN on a bridge on a VLAN on a bond is five.
+/// Largest depth of stacked interfaces: a VLAN on a bridge on a VLAN on a bond is five.
 const STACK_MAX: usize = 8;
 
 impl InterfaceFacts {
-    /// The `kind` of an interface that lies in another network namespace, where this process sees nothing of it.
+    /// The `kind` of an interface in another network namespace, of which this process sees nothing else.
     pub const ELSEWHERE: &'static str = "elsewhere";
 
-    /// Returns the physical links that carry its packets: itself where it has no lower interface. Of a bond, only
-    /// members that are up count; of an active-backup bond, only the active one.
+    /// Returns the physical links that carry its packets: the interface itself if it has no lower one. For a bond, only
+    /// members that are up; for an active-backup bond, only the active one.
     #[must_use]
     pub fn carriers(&self) -> Vec<&InterfaceFacts> {
         self.carriers_within(STACK_MAX)
@@ -95,7 +95,7 @@ impl InterfaceFacts {
         if found.is_empty() { vec![self] } else { found }
     }
 
-    /// The names of this interface and of all below it that this process sees, each once.
+    /// Returns the names of this interface and of all below it that this process sees, each once.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -109,7 +109,7 @@ impl InterfaceFacts {
         names
     }
 
-    /// What of the layer below carries packets now; everything where nothing does.
+    /// Returns the interfaces of the layer below that carry packets now, or all of them if none does.
     #[must_use]
     pub fn serving(&self) -> Vec<&InterfaceFacts> {
         let active = self.bond.as_ref().and_then(|bond| bond.active.as_deref());
@@ -121,27 +121,27 @@ impl InterfaceFacts {
     }
 }
 
-/// How a bond spreads packets.
+/// Distribution of packets over a bond.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BondFacts {
     /// `802.3ad`, `active-backup`, `balance-xor`, …
     pub mode: String,
-    /// What is hashed to choose a member: `layer2` (addresses of Ethernet), `layer3+4` (IP addresses and ports), …
+    /// Fields that are hashed to choose a member: `layer2` (Ethernet addresses), `layer3+4` (IP addresses and ports), …
     pub hash: String,
-    /// The one member in use, where the others are spares.
+    /// The active member, if the others are backups.
     pub active: Option<String>,
 }
 
-/// Whether an interface can carry anything.
+/// State of an interface's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkState {
     /// It carries packets.
     #[default]
     Up,
-    /// It is switched on, and nothing is at the other end.
+    /// It is administratively up, but has no carrier.
     NoCarrier,
-    /// It is switched off.
+    /// It is administratively down.
     Down,
 }
 
@@ -150,82 +150,82 @@ pub enum LinkState {
 pub struct ShaperFacts {
     /// Queueing discipline: `htb`.
     pub kind: String,
-    /// Bits per second, counted over IP packets and `counted_bytes`.
+    /// Rate, bits per second, over IP packets and `counted_bytes`.
     pub bit_s: u64,
-    /// Bytes of each frame that are counted beside the IP packet: 14 of the Ethernet header, where nothing else is set.
+    /// Number of bytes per frame that count in addition to the IP packet: 14 for the Ethernet header by default.
     pub counted_bytes: u32,
 }
 
 /// Ethernet flow control (IEEE 802.3x).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PauseFacts {
-    /// Pause frames that arrive are obeyed.
+    /// Received pause frames are obeyed.
     pub rx: bool,
     /// Pause frames are sent when buffers run full.
     pub tx: bool,
 }
 
-/// Rings between a card and its driver.
+/// Rings between a network card and its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RingFacts {
-    /// Packets that wait to be received, at most.
+    /// Size of the receive ring, packets.
     pub rx: u32,
-    /// What that could be set to.
+    /// Largest possible size.
     pub rx_max: u32,
-    /// Packets that wait to be sent, at most.
+    /// Size of the transmit ring, packets.
     pub tx: u32,
-    /// What that could be set to.
+    /// Largest possible size.
     pub tx_max: u32,
 }
 
-/// How a card gathers packets before it interrupts: less work for the CPU, and that much latency.
+/// Interrupt coalescing: less work for the CPU, at the cost of latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CoalescingFacts {
-    /// How long it waits after the first received packet, µs.
+    /// Delay after the first received packet, µs.
     pub rx_us: Option<u32>,
-    /// Packets after which it interrupts all the same.
+    /// Number of packets after which it interrupts regardless of the delay.
     pub rx_packets: Option<u32>,
-    /// Whether the driver adapts these to the load.
+    /// True if the driver adapts these values to the load.
     pub adaptive_rx: bool,
 }
 
-/// What an interface has counted.
+/// Counters of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InterfaceCounters {
-    /// Packets received.
+    /// Number of packets received.
     pub rx_packets: u64,
-    /// Packets sent.
+    /// Number of packets sent.
     pub tx_packets: u64,
-    /// Of what was to be received, broken.
+    /// Number of receive errors.
     pub rx_errors: u64,
-    /// Of what was to be sent, failed.
+    /// Number of transmit errors.
     pub tx_errors: u64,
-    /// Received and thrown away.
+    /// Number of received packets that were dropped.
     pub rx_dropped: u64,
-    /// To be sent and thrown away.
+    /// Number of packets dropped before transmission.
     pub tx_dropped: u64,
-    /// Bytes received, Ethernet header and all.
+    /// Number of bytes received, including the Ethernet header.
     #[serde(default)]
     pub rx_bytes: u64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     #[serde(default)]
     pub tx_bytes: u64,
-    /// Of the broken ones, those with a wrong checksum: cables, transceivers, ports.
+    /// Number of receive errors with a wrong checksum: cables, transceivers, ports.
     #[serde(default)]
     pub rx_crc_errors: u64,
-    /// Lost because the receive ring was full: the host was too slow to take them.
+    /// Number of packets lost because the receive ring was full: the host was too slow.
     #[serde(default)]
     pub rx_overruns: u64,
 }
 
 impl InterfaceCounters {
-    /// What was counted since `before`. A counter that went back, as of an interface made anew, counts as nothing.
+    /// Returns the difference from `before`. A decreased counter, as of a newly created interface, counts as zero.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
@@ -247,57 +247,57 @@ impl InterfaceCounters {
     }
 }
 
-/// What an interface under the targets did during about one second, for the whole host.
+/// Counters of an interface under the targets during about one second, for the whole host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkSample {
     /// Its name.
     pub interface: String,
-    /// What it counted in this second.
+    /// Counts in this second.
     pub counters: InterfaceCounters,
 }
 
-/// Which frames pass to the other side unbroken (do not fragment), and back.
+/// Frames that pass unfragmented to the other side and back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameFacts {
-    /// How that was found out, or why it was not.
+    /// Method of the test, or the reason why it was not possible.
     pub how: FrameProbe,
-    /// Sizes that were tried, IP packet in bytes, in ascending order.
+    /// Tested sizes, IP packet in bytes, in ascending order.
     pub tried: Vec<FrameTry>,
-    /// The largest that passed, IP packet in bytes.
+    /// Largest size that passed, IP packet in bytes.
     pub largest_bytes: Option<u32>,
     /// The fastest echo, µs.
     pub echo_us: Option<u32>,
-    /// The last router that said that a packet is too large.
+    /// Last router that reported a packet as too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<FrameRefusal>,
-    /// How far full frames come, where routers are on the way and not all sizes arrive: routers that answered, from
-    /// here on, up to the first that a full frame did not reach.
+    /// Reach of full frames, if routers are on the way and not all sizes arrive: routers that answered, starting here,
+    /// up to the first that a full frame did not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<FrameHop>,
 }
 
-/// A router's word that a packet is too large for its next link (ICMP "fragmentation needed", "packet too big").
+/// A router's report that a packet is too large for its next link (ICMP "fragmentation needed", "packet too big").
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameRefusal {
-    /// The router's address; empty where the kernel does not report it.
+    /// Address of the router; empty if the kernel does not report it.
     pub by: String,
-    /// What its next link takes, IP packet in bytes; 0 where it did not say.
+    /// MTU of its next link, IP packet in bytes; 0 if not reported.
     pub mtu_bytes: u32,
 }
 
-/// A router on the way, or the end of it.
+/// A router on the way, or the destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameHop {
     /// The first router is 1.
     pub number: u8,
-    /// The router's address; `None` at the end of the way.
+    /// Address of the router; `None` for the destination.
     pub address: Option<String>,
-    /// Whether full frames come so far.
+    /// Result for full frames up to here.
     pub full: FrameOutcome,
 }
 
 impl FrameFacts {
-    /// Whether frames that our own interface sends do not arrive.
+    /// Returns true if frames within our own interface's MTU do not arrive.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
         let is_gone =
@@ -306,56 +306,56 @@ impl FrameFacts {
     }
 }
 
-/// How it was found out which frames pass.
+/// Method of the frame test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameProbe {
     /// ICMP echoes that must not be fragmented.
     Echo,
-    /// The other side answers no echo of any size: only what TCP agreed on is known.
+    /// The other side answers no echo of any size: only the TCP parameters are known.
     Unanswered,
-    /// The system does not let this user send echoes: only what TCP agreed on is known.
+    /// The system does not permit this user to send echoes: only the TCP parameters are known.
     NotAllowed,
-    /// Echoes would take another way than the connection: rules choose ways by protocol or port.
+    /// Echoes would take another route than the connection: rules select routes by protocol or port.
     OtherWay,
-    /// There is no way there.
+    /// There is no route.
     #[default]
     NoRoute,
 }
 
-/// One size that was tried.
+/// A tested size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameTry {
     /// IP packet, bytes.
     pub bytes: u32,
-    /// How it ended.
+    /// Result.
     pub outcome: FrameOutcome,
 }
 
-/// The fate of a probe frame.
+/// Result of a probe frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameOutcome {
-    /// It arrived, and came back.
+    /// It arrived and was answered.
     Passes,
-    /// It is larger than our own interface sends.
+    /// It is larger than the MTU of the local interface.
     TooLargeHere,
-    /// A router on the way said that it is too large.
+    /// A router on the way reported that it is too large.
     RefusedOnTheWay,
-    /// Nothing came back.
+    /// No answer arrived.
     Lost,
 }
 
 /// The TCP connections of this process to one portal, during about one second.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TcpSample {
-    /// Address and port of the other side.
+    /// Remote address and port.
     pub remote: String,
-    /// Connections that were open at its end.
+    /// Number of connections open at its end.
     pub connections: u32,
-    /// Smoothed round trip, mean over the connections, µs.
+    /// Smoothed round-trip time, mean over the connections, µs.
     pub rtt_us: u32,
-    /// Segments sent again in this second. Those of a connection that broke in it are not known.
+    /// Number of segments retransmitted in this second. Those of a connection that ended in it are unknown.
     pub retransmits: u32,
     /// Smallest segment size for sending, bytes.
     pub send_mss_bytes: u32,

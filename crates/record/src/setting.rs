@@ -1,47 +1,47 @@
-//! What surrounds a run: repetitions, a journal, a price, the limits of the tester.
+//! Context of a run: repetitions, a journal, a price, the limits of the tester.
 
 use serde::{Deserialize, Serialize};
 
 use crate::step_id::StepId;
 
-/// Codes of currencies have three letters; words like `dollars` are longer.
+/// Largest length of a currency, characters: codes have three letters; words such as `dollars` are longer.
 const CURRENCY_CHARS_MAX: usize = 8;
 
-/// What surrounds a run; everything in it may be absent.
+/// Context of a run; any part may be absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunSetting {
-    /// Its place among repetitions.
+    /// Position among repetitions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<Repetition>,
-    /// The step of a journal that it measures.
+    /// Step of a journal that the run measures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<JournalStep>,
-    /// What the targets cost.
+    /// Price of the targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// What the tester reaches on a target that costs nothing, for each load of the plan.
+    /// Rate of the tester on a target that costs nothing, for each load of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_ceilings: Vec<NullCeiling>,
 }
 
 impl RunSetting {
-    /// Whether nothing is in it.
+    /// Returns true if every part is absent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The place of a run among repetitions.
+/// Position of a run among repetitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetition {
     /// Id of the first run of the group.
     pub group: String,
-    /// Which of the sides that take turns, from 0.
+    /// Index of the side in the alternating order, from 0.
     pub side: u32,
-    /// Which repetition of its side, from 1.
+    /// Number of the repetition on its side, from 1.
     pub number: u32,
-    /// Number of repetitions asked for.
+    /// Number of repetitions requested.
     pub of: u32,
 }
 
@@ -50,23 +50,23 @@ pub struct Repetition {
 pub struct JournalStep {
     /// Name of the journal.
     pub journal: String,
-    /// What was changed before the run, in the words of whoever changed it.
+    /// Change made before the run, as described by the user.
     pub change: String,
 }
 
 /// An amount of money.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Price {
-    /// How much. More than zero.
+    /// Amount, greater than zero.
     pub amount: f64,
-    /// In which currency, as typed: `EUR`.
+    /// Currency as typed: `EUR`.
     pub currency: String,
 }
 
 impl std::str::FromStr for Price {
     type Err = String;
 
-    /// Reads `5500EUR`, `5500 EUR` and `EUR 5500`.
+    /// Parses `5500EUR`, `5500 EUR` and `EUR 5500`.
     fn from_str(text: &str) -> Result<Self, String> {
         let says = || format!("`{text}` is not a price; write it as 5500EUR or 1299.90 USD");
         let text = text.trim();
@@ -92,11 +92,11 @@ impl std::fmt::Display for Price {
     }
 }
 
-/// What the tester reaches with the load of a step on a target that costs nothing.
+/// Rate of the tester with the load of a step on a target that costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NullCeiling {
-    /// Which step.
+    /// The step.
     pub step: StepId,
-    /// I/Os per second.
+    /// Number of I/Os per second.
     pub iops: f64,
 }

@@ -1,4 +1,4 @@
-//! What was counted: operations of one kind, and slices of them in time.
+//! Counts of operations of one kind, and of time slices.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,24 @@ use crate::latency::Latency;
 /// Completed operations of one kind.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OpStats {
-    /// Bytes moved by successful operations.
+    /// Number of bytes transferred by successful operations.
     pub bytes: u64,
-    /// Operations that failed; they are in no distribution and in no byte count.
+    /// Number of failed operations; they are in no distribution and in no byte count.
     pub errors: u64,
-    /// Completion minus issue, of successful operations; its count is the number of operations.
+    /// Time from issue to completion of successful operations; its count is the number of operations.
     pub service: Latency,
-    /// Completion minus intended start: under open loop only, where the two differ.
+    /// Time from intended start to completion; only in an open loop, where the two differ.
     pub response: Option<Latency>,
 }
 
 impl OpStats {
-    /// Room for operations of a job whose intended starts differ from the actual ones.
+    /// Returns empty statistics for a job whose intended starts differ from the actual ones.
     #[must_use]
     pub fn with_response() -> Self {
         Self { response: Some(Latency::default()), ..Self::default() }
     }
 
-    /// Successful operations.
+    /// Returns the number of successful operations.
     #[must_use]
     pub fn ops(&self) -> u64 {
         self.service.count()
@@ -40,7 +40,7 @@ impl OpStats {
         }
     }
 
-    /// Counts `count` successful operations that took equally long, and moved `bytes` in all: the same as counting
+    /// Counts `count` successful operations with equal latency that transferred `bytes` in total: the same as counting
     /// each, at the cost of one. Never allocates.
     #[inline]
     pub fn completed_alike(&mut self, count: u64, bytes: u64, service_ns: u64, response_ns: u64) {
@@ -51,13 +51,13 @@ impl OpStats {
         }
     }
 
-    /// The distribution a user waits by: response where it is known, else service.
+    /// Returns the latency that a user experiences: response time if known, else service time.
     #[must_use]
     pub fn waited(&self) -> &Latency {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.errors += other.errors;
@@ -67,7 +67,7 @@ impl OpStats {
         }
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Clears the counts but keeps their memory.
     pub fn clear(&mut self) {
         self.bytes = 0;
         self.errors = 0;
@@ -88,7 +88,7 @@ pub struct AccessStats {
 }
 
 impl AccessStats {
-    /// Reads and writes in one.
+    /// Returns reads and writes together.
     #[must_use]
     pub fn total(&self) -> OpStats {
         let mut total = self.read.clone();
@@ -96,14 +96,14 @@ impl AccessStats {
         total
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
     }
 }
 
-/// One time slice of one worker group; merging is associative and in any order.
+/// A time slice of a worker group; merging is associative and commutative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Index of the test in the plan.
@@ -116,16 +116,16 @@ pub struct Interval {
     pub start_ns: u64,
     /// End, ns since the common start of the measured window.
     pub end_ns: u64,
-    /// What completed, one for each access line of the job's mix.
+    /// Completed operations for each access line of the job's mix.
     pub by_access: Vec<AccessStats>,
-    /// Drains followed by a reopen.
+    /// Number of drains followed by a reopen.
     pub reconnects: u64,
-    /// How long the tester itself took for a turn of its loop: reaping, counting, preparing a batch of I/Os.
+    /// Time that the tester itself took per turn of its loop: reaping, counting, preparing a batch of I/Os.
     pub turns: TurnStats,
 }
 
 impl Interval {
-    /// All access lines in one.
+    /// Returns the sum of all access lines.
     #[must_use]
     pub fn sum(&self) -> AccessStats {
         let mut sum = AccessStats::default();
@@ -149,14 +149,14 @@ impl Interval {
     }
 }
 
-/// What the tester's own loop cost.
+/// Cost of the tester's own loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TurnStats {
-    /// Turns of the loop that handled at least one completion.
+    /// Number of turns of the loop that handled at least one completion.
     pub turns: u64,
-    /// Sum of their lengths, ns: from the clock read after reaping to the one before issuing.
+    /// Total length, ns: from the clock read after reaping to the one before issuing.
     pub sum_ns: u64,
-    /// The longest, ns.
+    /// Largest length, ns.
     pub max_ns: u64,
 }
 
@@ -169,13 +169,13 @@ impl TurnStats {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// The mean length, ns; 0 without turns.
+    /// Returns the mean length, ns; 0 without turns.
     #[must_use]
     pub fn mean_ns(self) -> f64 {
         if self.turns == 0 { 0.0 } else { self.sum_ns as f64 / self.turns as f64 }
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: Self) {
         self.turns += other.turns;
         self.sum_ns += other.sum_ns;

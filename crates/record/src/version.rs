@@ -1,18 +1,19 @@
 //! The version of an event's JSON form.
 //!
-//! Stores and exported runs are read for ever, so every event says which form it has. Fields may be added to a form,
-//! with a default for events that lack them; anything else is a new version, and a conversion from the one before it.
+//! Stores and exported runs must be readable for ever, so every event states the version of its form. Fields may be
+//! added to a form, with a default for events that lack them; anything else is a new version, with a conversion from
+//! the previous one.
 
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::event::{Event, RunEvent};
 
-/// The version of the form in which events are written. Version 1 is also that of events without a version, which
-/// were written before there was one.
+/// Version of the form in which events are written. Events without a version, written before versions existed, are
+/// version 1 too.
 pub const EVENT_VERSION: u32 = 1;
 
-/// The version that an event carries, known to be one that this program reads.
+/// A version that this program can read.
 struct KnownVersion;
 
 impl<'de> Deserialize<'de> for KnownVersion {
@@ -27,7 +28,7 @@ impl<'de> Deserialize<'de> for KnownVersion {
     }
 }
 
-/// The version comes first, so that a form that nobody here knows is named before it is misread.
+/// Writes the version first, so that an unknown form is recognised before it is misread.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut event = serializer.serialize_struct("Event", 3)?;

@@ -1,6 +1,6 @@
 //! What a run shows of caches, as text, JSON and a picture.
 
-use assay_analysis::{CacheProbe, FlushMeaning, RunSummary, cache_probe};
+use assay_analysis::{CacheProbe, FlushMeaning, RunSummary, WorkingSet, cache_probe};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
@@ -93,8 +93,19 @@ fn words(probe: &CacheProbe) -> Vec<String> {
     let mut words: Vec<String> = probe
         .caches
         .iter()
-        .map(|cache| {
+        .enumerate()
+        .map(|(index, cache)| {
             let (low, high) = cache.bytes_range;
+            if mixed_sets(probe, index) < 2 {
+                return format!(
+                    "Possibly a cache of {}: {}. Hits take about {}, misses about {}. Only one working set shows both; \
+                     a larger --size makes it certain.",
+                    bytes(cache.bytes),
+                    cache.place,
+                    time(cache.hit_us),
+                    time(cache.miss_us)
+                );
+            }
             format!(
                 "A cache of {} ({} to {} by working set): probably {}. Hits take about {}, misses about {}.",
                 bytes(cache.bytes),
@@ -133,6 +144,12 @@ fn words(probe: &CacheProbe) -> Vec<String> {
     }));
     words.extend(write_words(probe));
     words
+}
+
+/// How many working sets show hits and misses of a cache. One alone may have another reason, such as a busy host.
+fn mixed_sets(probe: &CacheProbe, cache: usize) -> usize {
+    let is_mixed = |set: &&WorkingSet| set.hits.get(cache).is_some_and(|hits| (0.05..=0.95).contains(hits));
+    probe.working_sets.iter().filter(is_mixed).count()
 }
 
 fn write_words(probe: &CacheProbe) -> Vec<String> {

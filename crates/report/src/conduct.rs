@@ -9,11 +9,18 @@ use crate::number::{separated, short};
 /// A rate above this share of the null ceiling is near it; the finding `near-null-ceiling` says the same.
 const NEAR: f64 = 0.7;
 
-/// Returns the line that tells whether the tester was the wall; empty where nothing is known, or no storage was
+/// Returns the line that tells whether the tester was the bottleneck; empty where nothing is known, or no storage was
 /// measured.
 #[must_use]
 pub(crate) fn tester_text(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
-    let Some(limits) = tester_limits(header, summary) else { return String::new() };
+    tester_line(header, summary)
+        .map_or_else(String::new, |line| format!("\n{}\n", wrap(&line, columns, "  ")))
+}
+
+/// The same as one line, unwrapped.
+#[must_use]
+pub(crate) fn tester_line(header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let limits = tester_limits(header, summary)?;
     let TesterUse {
         null_ceiling_ratio,
         null_ceiling_iops,
@@ -21,6 +28,7 @@ pub(crate) fn tester_text(header: &RunHeader, summary: &RunSummary, columns: usi
         steal_ratio,
         timer_late_us,
         other_io_ratio,
+        other_traffic_ratio,
         ..
     } = limits.most;
     let percent = |ratio: f64| {
@@ -39,10 +47,10 @@ pub(crate) fn tester_text(header: &RunHeader, summary: &RunSummary, columns: usi
     words.extend(steal_ratio.map(|steal| format!("steal {}", percent(steal))));
     words.extend(timer_late_us.map(|late| format!("timers {} µs late", short(late))));
     words.extend(other_io_ratio.map(|other| format!("other I/O on the same disks {}", percent(other))));
-    if words.is_empty() {
-        return String::new();
-    }
-    format!("\n{}\n", wrap(&format!("Tester: {}.", words.join("; ")), columns, "  "))
+    words.extend(
+        other_traffic_ratio.map(|other| format!("other traffic on the same links {}", percent(other))),
+    );
+    (!words.is_empty()).then(|| format!("Tester: {}.", words.join("; ")))
 }
 
 /// Returns a line for each step that was measured until it was steady.

@@ -149,7 +149,7 @@ pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(maximum) = curve.maximum {
         words.push(format!(
-            "Maximum: {} IOPS as a closed loop with {} I/Os in flight; no step has more in flight than that.",
+            "Maximum: {} IOPS as a closed loop with {} in flight; no step has more in flight than that.",
             whole(maximum.iops),
             maximum.outstanding
         ));

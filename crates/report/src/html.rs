@@ -5,9 +5,11 @@ mod compare;
 mod facts;
 mod first;
 pub(crate) mod methods;
+mod prediction;
 mod series;
 mod tables;
 mod timeline;
+mod trend;
 
 use assay_analysis::{Finding, RunStatus, RunSummary, Severity, StepSummary};
 use assay_record::RunHeader;
@@ -19,7 +21,9 @@ use crate::number;
 use crate::svg::escape;
 
 pub use compare::comparison;
+pub use prediction::prediction;
 pub use series::{journal, repeats};
+pub use trend::{ChangeFacts, Links, trend, trend_changes};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -31,8 +35,9 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page.push_str(&crate::diagnosis::html(header, summary));
     let disturbed = assay_analysis::disturbed_steps(findings);
     page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
+    page.push_str(&meta.baseline.map_or_else(String::new, crate::held::html));
     page.push_str("<h2>All tests</h2>\n");
-    page.push_str(&tables::summary(summary));
+    page.push_str(&tables::summary(header, summary));
     page.push_str(&findings_list(findings));
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
@@ -86,6 +91,11 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     text
 }
 
+/// Escaped, with no line break between a number and its percent sign.
+fn unbroken(says: &str) -> String {
+    escape(says).replace(" %", "\u{a0}%")
+}
+
 fn findings_list(findings: &[Finding]) -> String {
     let mut text = String::from("<h2 id=\"findings\">Findings</h2>\n");
     if findings.is_empty() {
@@ -107,7 +117,7 @@ fn finding_item(finding: &Finding) -> String {
         Severity::Info => ("info", "● Info"),
     };
     let mut text =
-        format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", escape(&finding.says));
+        format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", unbroken(&finding.says));
     if !finding.next.is_empty() {
         text.push_str(&format!("<br><strong>Next:</strong> {}", escape(&finding.next)));
     }

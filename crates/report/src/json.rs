@@ -48,6 +48,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
         "limits": limits(header, summary),
         "diagnosis": diagnose(header, summary),
+        "baseline": meta.baseline.map(crate::held::json),
     })
 }
 

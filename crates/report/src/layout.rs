@@ -6,9 +6,12 @@ pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
     let lead: String = text.chars().take_while(|c| *c == ' ').collect();
     let mut lines = Vec::new();
     let mut line = lead;
-    for word in text.split_whitespace() {
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
         let is_start = line.trim().is_empty();
-        if !is_start && width(&line) + 1 + width(word) > columns {
+        // A percent sign stays with its number.
+        let sign = words.peek().filter(|next| next.starts_with('%')).map_or(0, |next| 1 + width(next));
+        if !is_start && width(&line) + 1 + width(word) + sign > columns && !word.starts_with('%') {
             lines.push(std::mem::replace(&mut line, indent.to_owned()));
         } else if !is_start {
             line.push(' ');

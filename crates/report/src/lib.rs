@@ -15,6 +15,7 @@ pub mod diagnosis;
 pub mod escape;
 pub mod expected;
 mod forum;
+pub mod held;
 pub mod html;
 pub mod journal;
 pub mod json;
@@ -23,9 +24,11 @@ mod listing;
 pub mod network;
 mod number;
 mod options;
+mod painted;
 pub mod prediction;
 pub mod reading;
 pub mod repeats;
+mod rounds;
 pub mod scale;
 pub mod series;
 pub mod sizing;
@@ -34,7 +37,7 @@ pub mod table;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
-pub use number::day_unix_ms;
+pub use number::{day_unix_ms, separated, size};
 
 /// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,4 +50,6 @@ pub struct Meta<'m> {
     pub lost: Option<&'m str>,
     /// The judgement by the array of its targets.
     pub judgement: Option<&'m assay_analysis::Judgement>,
+    /// The run against the baseline of its plan and target; `None` where none is set.
+    pub baseline: Option<&'m held::Held>,
 }

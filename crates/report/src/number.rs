@@ -66,7 +66,7 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
-pub(crate) fn separated(number: &str) -> String {
+pub fn separated(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let whole = digits.split('.').next().unwrap_or_default();
     if whole.len() <= 3 || !whole.bytes().all(|b| b.is_ascii_digit()) {
@@ -88,7 +88,7 @@ pub(crate) fn long(value: f64) -> String {
 }
 
 /// A size as people say it: `7.8 GiB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     Bytes(bytes).rounded()
 }
 

@@ -10,6 +10,7 @@ mod heat;
 mod lanes;
 mod lines;
 mod rows;
+mod trend;
 mod whiskers;
 
 pub(crate) use axis::Axis;
@@ -18,6 +19,7 @@ pub(crate) use heat::{Heat, HeatColumn};
 pub(crate) use lanes::{Band, Counts, Lane, Lanes};
 pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use rows::{BarRow, Rows};
+pub(crate) use trend::{Point, Step, TrendChart};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.
@@ -84,7 +86,7 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
         svg.push_str(&format!(
             "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor}\" x2=\"{at:.1}\" y2=\"{}\"/>{}\n",
             floor + 4.0,
-            slant.label(at, floor + 17.0, label)
+            slant.label(at, floor + 17.0, label, WIDTH - 2.0)
         ));
     }
     svg.push_str(&format!(
@@ -132,9 +134,14 @@ impl Slant {
         }
     }
 
-    fn label(self, at: f64, y: f64, name: &str) -> String {
+    /// A name around `at` that does not reach beyond `end`.
+    fn label(self, at: f64, y: f64, name: &str, end: f64) -> String {
         match self {
-            Self::Upright => format!("<text class=\"m\" x=\"{at:.1}\" y=\"{y}\">{}</text>", escape(name)),
+            Self::Upright => {
+                let half = name.chars().count() as f64 * LETTER / 2.0;
+                let at = at.min(end - half);
+                format!("<text class=\"m\" x=\"{at:.1}\" y=\"{y}\">{}</text>", escape(name))
+            }
             Self::Slanted(_) => format!(
                 "<text class=\"e\" transform=\"translate({:.1} {:.1}) rotate(-35)\">{}</text>",
                 at + 4.0,

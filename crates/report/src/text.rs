@@ -10,7 +10,9 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::table::{Format, Table};
+use crate::painted::{of_table, paint};
+use crate::rounds;
+use crate::table::Format;
 
 pub use crate::forum::step_line;
 pub use crate::layout::wrap;
@@ -33,33 +35,32 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    match crystaldiskmark::block(&summary.steps) {
+    let block = crystaldiskmark::block(&summary.steps).or_else(|| rounds::block(header, summary, options));
+    match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
         Some(block) => text.push_str(&format!("{}\n{block}", table())),
         None => text.push_str(&table()),
     }
-    text.push_str(&network_text(header, summary, options));
-    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
-    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
+    // The answer comes first: right after the numbers, before how they were made and what puts them in doubt.
+    text.push_str(&judgement.map_or_else(String::new, |j| match options.detail {
+        Detail::Full => crate::expected::text(j, options.prose()),
+        Detail::Brief => crate::expected::brief(j, options.prose()),
+    }));
+    text.push_str(&limits_text(header, summary, judgement, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
     text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&network_text(header, summary, options));
+    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
-            text.push_str(&judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
-            text.push_str(&limits_text(header, summary, judgement, options));
             text.push_str(&queue_text(summary, options));
             text.push_str(&notes_text(header, summary, options));
         }
-        Detail::Brief => {
-            text.push_str(
-                &judgement.map_or_else(String::new, |j| crate::expected::brief(j, options.prose())),
-            );
-            text.push_str(&limits_text(header, summary, judgement, options));
-            text.push_str(&brief_findings(header, findings, options));
-        }
+        Detail::Brief => text.push_str(&brief_findings(header, findings, options)),
     }
     text
 }
@@ -85,19 +86,6 @@ fn limits_text(
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
-}
-
-fn of_table(table: &Table, options: TextOptions) -> String {
-    let table = table.text(options.width);
-    let mut text = match table.text.split_once('\n') {
-        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
-        None => table.text,
-    };
-    if !table.dropped.is_empty() {
-        let says = format!("A wider terminal also shows {}.", table.dropped.join(", "));
-        text.push_str(&format!("{}\n", wrap(&says, options.width, "")));
-    }
-    text
 }
 
 /// A run in a format: the page of [`table_with`] as text, else its heading and its table.
@@ -277,12 +265,4 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     }
     let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.prose(), "  "));
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
-}
-
-/// Words in a style where colours are wanted; [`escape::terminal`] writes it out.
-fn paint(text: &str, style: Style, color: Color) -> String {
-    match color {
-        Color::Never => text.to_owned(),
-        Color::Ansi => style.of(text),
-    }
 }

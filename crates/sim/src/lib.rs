@@ -1,15 +1,17 @@
-//! `sim:ARRAY`: an array that does not exist, as a target in real time.
+//! `sim:ARRAY`: a simulated array as a target in real time.
 //!
-//! The model's [`Simulation`] says when each I/O completes; a [`SimTarget`] hands it back when the wall clock gets
-//! there. All workers of a step share one simulated array ([`Shared`]), which begins idle and with empty caches,
-//! as a prediction of the step does. What the array itself saw is kept ([`Truth`]), for comparison with the
-//! measurement.
+//! The model's [`Simulation`] computes when each I/O completes; a [`SimTarget`] returns it when the wall clock reaches
+//! that time. All workers of a step share one simulated array ([`Shared`]), which starts idle and with empty caches,
+//! like the prediction of the step. [`Truth`] keeps the array's own counts for comparison with the measurement.
 //!
-//! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and
-//! an array of the sizes that are simulated completes thousands of I/Os per second, not millions.
+//! The same array stands behind files that real servers can serve ([`fuse`]): that is the lab.
+//!
+//! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and an
+//! array of the simulated sizes completes thousands of I/Os per second, not millions.
 
 #![forbid(unsafe_code)]
 
+pub mod fuse;
 mod truth;
 
 use std::collections::{HashMap, VecDeque};
@@ -29,13 +31,13 @@ use assay_target::{
 use truth::KEPT_MAX;
 pub use truth::{Truth, TruthStats};
 
-/// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
+/// Number of I/Os that a simulated array accepts at once, for all workers together; a full one returns the next.
 const IN_FLIGHT_MAX: usize = 8192;
-/// Sleeping is late by tens of microseconds, so the last stretch before a completion is spent looking at the clock.
+/// Time before a completion during which the clock is polled, because sleeping is late by tens of microseconds.
 const SPIN: Duration = Duration::from_micros(150);
-/// A worker looks this often for completions that another worker's call has brought.
+/// Interval at which a worker checks for completions produced by another worker's call.
 const GLANCE: Duration = Duration::from_millis(1);
-/// Seed of the simulations: the same plan meets the same array.
+/// Seed of the simulations: the same plan gets the same array.
 const SEED: u64 = 1;
 
 /// The simulated arrays of a run.
@@ -57,11 +59,11 @@ struct Shared {
 
 struct State {
     simulation: Simulation,
-    /// Whose each I/O in flight is.
+    /// Owner of each I/O in flight.
     flights: HashMap<u64, Flight>,
-    /// Completions that await their worker, by worker.
+    /// Completions that wait for their worker, by worker.
     landed: Vec<VecDeque<Completion>>,
-    /// When each I/O was issued and completed, ns since the epoch.
+    /// Times of issue and completion of each I/O, ns since the epoch.
     log: Vec<(u64, u64)>,
 }
 
@@ -70,19 +72,19 @@ struct Flight {
     completion: Completion,
 }
 
-/// Locks even after a worker panicked: what is left then is only counted, never relied on.
+/// Locks even after a worker panicked: the remaining state is then only counted, never relied on.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SimulatedArrays {
-    /// Holds the given arrays, each under the name that its address has.
+    /// Returns the given arrays, each under the name in its address.
     #[must_use]
     pub fn new(arrays: HashMap<String, Array>) -> Self {
         Self { arrays, ..Self::default() }
     }
 
-    /// Opens what a worker needs: simulated members here, all others as usual.
+    /// Opens a worker's target: simulated members here, all others as usual.
     pub fn open(&self, request: &OpenRequest<'_>) -> Result<RunTarget, OpenError> {
         let simulated: Option<Vec<&SimulatedMember>> = request.members.iter().map(simulated).collect();
         let Some(members) = simulated.filter(|members| !members.is_empty()) else {
@@ -92,7 +94,7 @@ impl SimulatedArrays {
         Ok(RunTarget::Simulated(SimTarget::new(arrays, &members, request)))
     }
 
-    /// The step's instance of an array: made by the first worker, gone with the last.
+    /// Returns the step's instance of an array: created by the first worker, dropped with the last.
     fn shared(&self, member: &SimulatedMember) -> Result<Arc<Shared>, OpenError> {
         let mut live = lock(&self.live);
         if let Some(shared) = live.get(&member.array).and_then(Weak::upgrade) {
@@ -118,7 +120,7 @@ impl SimulatedArrays {
         Ok(shared)
     }
 
-    /// What the arrays saw, in the order of the steps.
+    /// Returns the arrays' own records, in the order of the steps.
     pub fn truths(&self) -> Vec<Truth> {
         lock(&self.truths).clone()
     }
@@ -138,7 +140,7 @@ impl Shared {
 }
 
 impl State {
-    /// Moves the I/Os that have completed to their workers.
+    /// Passes completed I/Os to their workers.
     fn advance(&mut self, now_ns: u64) {
         while let Some(done) = self.simulation.next_completion_before(now_ns) {
             if self.log.len() < KEPT_MAX {
@@ -164,9 +166,9 @@ impl Drop for Shared {
 /// A worker's view of the simulated arrays of its job.
 pub struct SimTarget {
     geometry: Geometry,
-    /// For each member: its array, and which LUN of it.
+    /// For each member: its array and LUN.
     members: Vec<(Arc<Shared>, u32)>,
-    /// The different arrays, with this worker's place in each.
+    /// The distinct arrays, with this worker's index in each.
     arrays: Vec<(Arc<Shared>, usize)>,
 
     lost: Option<TargetLost>,
@@ -194,7 +196,7 @@ impl SimTarget {
         Self { geometry, members, arrays, lost: None }
     }
 
-    /// Takes what has landed for this worker; when nothing has, how long until something may.
+    /// Takes this worker's completions; if there are none, returns the time until there may be one.
     fn collect(&mut self, done: &mut Vec<Completion>) -> Option<Duration> {
         let mut soonest: Option<u64> = None;
         for (shared, worker) in &self.arrays {
@@ -225,7 +227,7 @@ impl Target for SimTarget {
             OpKind::Read => Kind::Read,
             OpKind::Write => Kind::Write,
             OpKind::Flush(_) | OpKind::Trim => {
-                // Caches of arrays keep their data without power, so there is nothing to wait for.
+                // Array caches keep their data without power, so a flush need not wait.
                 let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
                 lock(&shared.state).landed[*worker].push_back(completion);
                 return Ok(());
@@ -283,7 +285,7 @@ impl Target for SimTarget {
     }
 }
 
-/// What a run drives: a real target or a simulated one.
+/// A target of a run: real or simulated.
 #[expect(clippy::large_enum_variant, reason = "one per worker")]
 pub enum RunTarget {
     /// A file, device, LUN, NFS file or null.

@@ -1,6 +1,7 @@
 //! Counts what a plan unrolls to, and compares it with the limits before anything is unrolled.
 
-use crate::file::{PlanFile, Settings, SweepKey, TestFile};
+use crate::file::{PlanFile, Settings, SteadyFile, SweepKey, TestFile};
+use crate::goal::Goal;
 use crate::limits::{LINES_OF_PLAN_MAX, LOADS_MAX, STEPS_MAX};
 use crate::overrides::Overrides;
 use crate::reader::PlanError;
@@ -44,6 +45,13 @@ impl Extent {
         let swept = over.sweep.iter().chain(test.sweep.iter().filter(|(key, _)| !is_set(*key)));
         let layers = [Some(&over.settings), Some(&test.settings), Some(defaults)];
         let repeat = layers.into_iter().flatten().find_map(|layer| layer.repeat).unwrap_or(1) as usize;
+        let is_sweep = |layer: &&Settings| layer.steady.is_some();
+        let rounds = match layers.into_iter().flatten().find(is_sweep).and_then(|layer| layer.steady.as_ref())
+        {
+            Some(SteadyFile::Sweep(_)) => usize::try_from(Goal::ROUNDS_MAX).unwrap_or(usize::MAX),
+            _ => 1,
+        };
+        let repeat = repeat.max(rounds);
         let steps = swept.map(|(_, values)| values.len()).fold(repeat, usize::saturating_mul);
         let lines_of = |job: Option<&Settings>| {
             let layers = [Some(&over.settings), job, Some(&test.settings), Some(defaults)];

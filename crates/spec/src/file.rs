@@ -64,7 +64,6 @@ pub(crate) struct Settings {
     pub(crate) targets: Option<Vec<u32>>,
     /// Only the first this many of them; said by a sweep, never in a file.
     pub(crate) targets_count: Option<u32>,
-    pub(crate) span: Option<Bytes>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
     pub(crate) pace: Option<PacingFile>,
@@ -75,6 +74,8 @@ pub(crate) struct Settings {
     pub(crate) data: Option<Data>,
     pub(crate) sync: Option<bool>,
     pub(crate) window: Option<Window>,
+    /// The window is written as `span`, its old name.
+    pub(crate) is_span: bool,
     /// `Some(None)`: never, where a layer below flushes.
     pub(crate) flush: Option<Option<Flushes>>,
     pub(crate) start_delay: Option<Nanos>,
@@ -84,8 +85,7 @@ pub(crate) struct Settings {
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
     pub(crate) until: Option<Tolerance>,
-    /// Length of the rounds in which a steady state is looked for.
-    pub(crate) steady: Option<Nanos>,
+    pub(crate) steady: Option<SteadyFile>,
     pub(crate) at_most: Option<Nanos>,
     pub(crate) warmup: Option<Nanos>,
     pub(crate) error_limit: Option<u64>,
@@ -94,12 +94,23 @@ pub(crate) struct Settings {
     pub(crate) line: AccessFile,
 }
 
+/// `steady` as written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SteadyFile {
+    /// `"60s"`: the window goes on in rounds of this length.
+    Window(Nanos),
+    /// `{ size = "4KiB", read = 0 }`: the whole sweep goes on in rounds, until this load point of it is steady.
+    Sweep(Vec<(SweepKey, String)>),
+}
+
 /// `pace = "closed"`, `{ rate }` or `{ rate, arrivals }` as written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum PacingFile {
     Closed,
     Throttled(PerSecond),
     Open(PerSecond, Arrivals),
+    /// `rate = "max"`: an open loop at the highest rate of the closed one, of which `load` is a share.
+    OpenMax(Arrivals),
 }
 
 /// An access line as written.
@@ -119,6 +130,8 @@ pub(crate) struct AccessFile {
     pub(crate) change: Option<Change>,
 }
 
+/// What `window` was called when it could only begin at the start of a target.
+const OLD_WINDOW: &str = "span";
 /// The most repetitions of a test.
 const REPEAT_MAX: u64 = 1_000;
 
@@ -136,8 +149,8 @@ pub(crate) enum SweepKey {
     Rate,
     /// A share of the rate.
     Load,
-    /// How much of each target.
-    Span,
+    /// The part of each target.
+    Window,
 }
 
 impl SweepKey {
@@ -150,8 +163,14 @@ impl SweepKey {
         ("read", Self::Read),
         ("rate", Self::Rate),
         ("load", Self::Load),
-        ("span", Self::Span),
+        ("window", Self::Window),
     ];
+
+    /// Returns the key of that name; `span` is the old one of `window`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let name = if name == OLD_WINDOW { Self::Window.name() } else { name };
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
+    }
 
     pub(crate) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
@@ -265,7 +284,7 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     settings.bytes = table.parsed("bytes")?;
     settings.ops = table.integer("ops", 1..=u64::MAX)?;
     settings.until = table.parsed("until")?;
-    settings.steady = nonzero_time(table, "steady")?;
+    settings.steady = table.get("steady").map(|v| steady(&v)).transpose()?;
     settings.at_most = nonzero_time(table, "at_most")?;
     settings.warmup = table.parsed("warmup")?;
     settings.error_limit = table.integer("error_limit", 0..=u64::MAX)?;
@@ -275,10 +294,13 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
 }
 
 fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
+    let (old, new) = (table.get(OLD_WINDOW), table.get("window"));
+    if let (Some(old), Some(_)) = (&old, &new) {
+        return Err(old.complain("is the old name of `window`; give one of them"));
+    }
     Ok(Settings {
         access: table.get("access").map(|v| access(&v)).transpose()?,
         targets: table.get("targets").map(|v| targets(&v)).transpose()?,
-        span: span(table)?,
         workers: small(table, "workers", 1, WORKERS_MAX)?,
         outstanding: small(table, "outstanding", 1, OUTSTANDING_MAX)?,
         pace: table.get("pace").map(|v| pace(&v)).transpose()?,
@@ -287,19 +309,32 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         reconnect_every: small(table, "reconnect_every", 0, u64::from(u32::MAX))?,
         data: table.get("data").map(|v| data(&v)).transpose()?,
         sync: table.get("sync").map(|v| v.boolean()).transpose()?,
-        window: table.get("window").map(|v| window(&v)).transpose()?,
+        is_span: old.is_some(),
+        window: new.or(old).map(|v| window(&v)).transpose()?,
         flush: table.get("flush").map(|v| flush(&v)).transpose()?,
         start_delay: table.parsed("start_delay")?,
         ..Settings::default()
     })
 }
 
-fn span(table: &Table<'_>) -> Result<Option<Bytes>, PlanError> {
-    let Some(value) = table.get("span") else { return Ok(None) };
-    match value.parsed()? {
-        Bytes(0) => Err(value.complain("must be more than zero")),
-        span => Ok(Some(span)),
+/// `steady = "60s"`, or `{ size = "4KiB", read = 0 }`.
+fn steady(value: &Value<'_>) -> Result<SteadyFile, PlanError> {
+    if !value.is_table() {
+        return match value.parsed()? {
+            Nanos(0) => Err(value.complain("must be more than zero")),
+            round => Ok(SteadyFile::Window(round)),
+        };
     }
+    let table = value.table()?;
+    let mut point = Vec::new();
+    for (name, key) in SweepKey::ALL.into_iter().filter(|(_, key)| *key != SweepKey::Round) {
+        let Some(value) = table.get(name) else { continue };
+        point.push((key, value.scalar()?));
+    }
+    let complaint =
+        table.complain("must name a load point of the sweep, for example { size = \"4KiB\", read = 0 }");
+    table.finish()?;
+    if point.is_empty() { Err(complaint) } else { Ok(SteadyFile::Sweep(point)) }
 }
 
 /// A share of the rate: `"50%"`, or a number of percent.
@@ -394,12 +429,18 @@ fn pace(value: &Value<'_>) -> Result<PacingFile, PlanError> {
         return value.word(&[("closed", PacingFile::Closed)]);
     }
     let table = value.table()?;
-    let rate: Option<PerSecond> = table.parsed("rate")?;
+    let is_max = table.get("rate").is_some_and(|rate| rate.scalar().is_ok_and(|text| text.trim() == "max"));
+    let rate: Option<PerSecond> = if is_max { None } else { table.parsed("rate")? };
     let arrivals = table.get("arrivals").map(|v| v.word(&ARRIVALS)).transpose()?;
     let complaint =
         table.complain("needs a `rate`, for example { rate = \"500/s\", arrivals = \"poisson\" }");
+    let closed = table.complain(
+        "rate = \"max\" is the rate of the closed loop; an open loop at it, or at a `load` of it, needs `arrivals`",
+    );
     table.finish()?;
     match (rate, arrivals) {
+        (None, Some(arrivals)) if is_max => Ok(PacingFile::OpenMax(arrivals)),
+        (None, None) if is_max => Err(closed),
         (Some(rate), Some(arrivals)) => Ok(PacingFile::Open(rate, arrivals)),
         (Some(rate), None) => Ok(PacingFile::Throttled(rate)),
         (None, _) => Err(complaint),
@@ -417,21 +458,24 @@ fn data(value: &Value<'_>) -> Result<Data, PlanError> {
     Ok(Data::Reducible { compress, dedupe })
 }
 
-/// `window = { offset = "25%", size = "4GiB" }`.
+/// `window = "4GiB"`, from the start, or `{ offset = "25%", size = "4GiB" }`.
 fn window(value: &Value<'_>) -> Result<Window, PlanError> {
+    if !value.is_table() {
+        return Ok(Window { size: Some(extent(value)?), ..Window::WHOLE });
+    }
     let table = value.table()?;
     let offset = table.parsed("offset")?.unwrap_or(Window::WHOLE.offset);
-    let size: Option<Extent> = match table.get("size") {
-        None => None,
-        Some(size) => match size.parsed()? {
-            Extent::Bytes(Bytes(0)) | Extent::Percent(0.0) => {
-                return Err(size.complain("must be more than zero"));
-            }
-            size => Some(size),
-        },
-    };
+    let size = table.get("size").map(|size| extent(&size)).transpose()?;
     table.finish()?;
     Ok(Window { offset, size })
+}
+
+/// A size or a share of more than zero.
+fn extent(value: &Value<'_>) -> Result<Extent, PlanError> {
+    match value.parsed()? {
+        Extent::Bytes(Bytes(0)) | Extent::Percent(0.0) => Err(value.complain("must be more than zero")),
+        extent => Ok(extent),
+    }
 }
 
 /// `flush = { every = 32 }`, `{ every = 32, kind = "all" }` or `"never"`.
@@ -505,7 +549,8 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
     let table = value.table()?;
     let mut sweep = Vec::new();
     for (name, key) in SweepKey::ALL {
-        let Some(values) = table.get(name) else { continue };
+        let old = if key == SweepKey::Window { table.get(OLD_WINDOW) } else { None };
+        let Some(values) = table.get(name).or(old) else { continue };
         let mut texts = Vec::new();
         for element in values.array_up_to(STEPS_MAX, "values")? {
             let text = element.scalar()?;
@@ -534,15 +579,13 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
     let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| is_sweep(values)) else {
         return Ok(None);
     };
-    let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else {
-        return Ok(None);
-    };
+    let Some(key) = SweepKey::named(name.trim()) else { return Ok(None) };
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
     for value in &values {
-        sweep_value(*key, value, &mut Settings::default())
+        sweep_value(key, value, &mut Settings::default())
             .map_err(|error| PlanError { place: format!("--set {assignment}"), ..error })?;
     }
-    Ok(Some((*key, values)))
+    Ok(Some((key, values)))
 }
 
 /// Sets what is swept to one of its values.
@@ -609,7 +652,7 @@ impl Settings {
             SweepKey::Workers => self.workers.is_some(),
             SweepKey::Rate => self.rate.is_some() || self.pace.is_some(),
             SweepKey::Load => self.load.is_some(),
-            SweepKey::Span => self.span.is_some(),
+            SweepKey::Window => self.window.is_some(),
         }
     }
 
@@ -631,8 +674,9 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, span, workers, outstanding);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
+        below.is_span |= self.is_span;
         lay_over!(self, below: window, flush, start_delay, repeat);
         lay_over!(self, below: run, bytes, ops, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);

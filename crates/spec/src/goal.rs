@@ -25,6 +25,9 @@ pub enum Goal {
         /// Length of a round; a whole number of seconds.
         round: Nanos,
     },
+    /// The sweep that this load point belongs to is repeated until the load point is steady over five rounds by the
+    /// same criterion.
+    SteadySweep,
 }
 
 impl Goal {

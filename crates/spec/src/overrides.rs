@@ -24,8 +24,43 @@ pub struct Overrides {
     pub(crate) precondition: Option<Times>,
     /// `--quick`: shorten every step.
     pub quick: bool,
+    /// What is known of the highest rates that `rate = "max"` means.
+    pub maxima: Maxima,
     /// `--only`: names of the tests or steps to keep, or parts of them; empty keeps all.
     pub only: Vec<String>,
+}
+
+/// What is known of the highest rates that `rate = "max"` means.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Maxima {
+    /// Nothing: a plan that needs them is refused.
+    #[default]
+    Unknown,
+    /// They are to be found: such load points become closed loops.
+    Sought,
+    /// The rate of each load point that was sought, by the name of its test and its label.
+    Found(Vec<(String, String, PerSecond)>),
+}
+
+/// What is known of one of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Maximum {
+    Unknown,
+    Sought,
+    Found(PerSecond),
+}
+
+impl Maxima {
+    pub(crate) fn of(&self, test: &str, label: &str) -> Maximum {
+        match self {
+            Self::Unknown => Maximum::Unknown,
+            Self::Sought => Maximum::Sought,
+            Self::Found(all) => all
+                .iter()
+                .find(|(of, at, _)| of == test && at == label)
+                .map_or(Maximum::Unknown, |(_, _, rate)| Maximum::Found(*rate)),
+        }
+    }
 }
 
 impl Overrides {

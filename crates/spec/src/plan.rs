@@ -123,7 +123,7 @@ impl Step {
 /// One swept value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swept {
-    /// What is swept: size, span, outstanding, workers, read, rate, load or targets.
+    /// What is swept: size, window, outstanding, workers, read, rate, load or targets.
     pub key: String,
     /// The value, as text with its unit.
     pub value: String,
@@ -146,6 +146,18 @@ pub struct Stop {
     pub goal: Option<Goal>,
 }
 
+impl Stop {
+    /// How long a window lasts that ends by a number of bytes or I/Os, and whose plan states no time, at most.
+    pub const TIME_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+
+    /// Whether only a number of bytes or I/Os ends the window: nothing tells beforehand how long it lasts.
+    #[must_use]
+    pub fn is_by_count(&self) -> bool {
+        let has_count = self.bytes.is_some() || self.ops.is_some() || self.spans.is_some();
+        has_count && self.time >= Self::TIME_BOUND
+    }
+}
+
 /// A group of identical workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -153,7 +165,8 @@ pub struct Job {
     pub name: String,
     /// Which of the run's targets the job uses; empty means all of them.
     pub targets: Vec<u32>,
-    /// How much of each target the job uses, from its start, bytes; `None`: all that the run uses.
+    /// The window of the job where it begins at the start of its targets and is given in bytes; `None`: all that the
+    /// run uses, or the part that `window` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
     /// What an I/O looks like; never empty.
@@ -171,7 +184,7 @@ pub struct Job {
     /// Whether each write waits until it is durable, also without `--sync`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sync: bool,
-    /// Which part of that the job uses.
+    /// The window of the job where it begins elsewhere or is a share.
     #[serde(default, skip_serializing_if = "Window::is_whole")]
     pub window: Window,
     /// Flushes between writes; `None`: never.
@@ -233,8 +246,10 @@ impl Job {
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut text = String::new();
-        if !self.window.is_whole() {
-            text.push_str(&format!(", in {}", self.window));
+        match self.span {
+            Some(span) => text.push_str(&format!(", in the first {span}")),
+            None if self.window.is_whole() => {}
+            None => text.push_str(&format!(", in {}", self.window)),
         }
         match self.flush {
             None => {}

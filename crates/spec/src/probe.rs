@@ -16,6 +16,9 @@ pub struct ProbePlan {
     pub bytes: u64,
     /// How long each working set is read at random, and each kind of single write is measured.
     pub run: Nanos,
+    /// I/Os in flight while a working set is read at random. Through the page cache only 1 distinguishes hits from
+    /// misses: a hit that is issued beside a miss waits until that one has been handed to the disk.
+    pub outstanding: u32,
     /// How long writes are sent to fill a write cache; `None`: nothing is written.
     pub absorb: Option<Nanos>,
 }
@@ -36,9 +39,9 @@ impl ProbePlan {
                 text.push_str(&touch(&format!("second touch {set}"), set));
             }
             text.push_str(&format!(
-                "\n[[test]]\nname = \"re-read {set}\"\nspan = \"{set}\"\noutstanding = 4\nwarmup = \"500ms\"\n\
+                "\n[[test]]\nname = \"re-read {set}\"\nwindow = \"{set}\"\noutstanding = {}\nwarmup = \"500ms\"\n\
                  run = \"{}\"\naccess = [{{ size = \"4KiB\", read = 100, random = 100 }}]\n",
-                self.run
+                self.outstanding, self.run
             ));
         }
         if let Some(absorb) = self.absorb {
@@ -58,7 +61,7 @@ impl ProbePlan {
 /// A region read once from start to end.
 fn touch(name: &str, set: Bytes) -> String {
     format!(
-        "\n[[test]]\nname = \"{name}\"\nspan = \"{set}\"\nbytes = \"{set}\"\noutstanding = 8\n\
+        "\n[[test]]\nname = \"{name}\"\nwindow = \"{set}\"\nbytes = \"{set}\"\noutstanding = 8\n\
          access = [{{ size = \"1MiB\", read = 100 }}]\n"
     )
 }
@@ -82,7 +85,7 @@ mod tests {
 
     fn plan(bytes: u64, absorb: Option<Nanos>) -> crate::Plan {
         let size = "1GiB".parse().unwrap();
-        let text = ProbePlan { size, bytes, run: Nanos::from_secs(5), absorb }.text();
+        let text = ProbePlan { size, bytes, run: Nanos::from_secs(5), outstanding: 4, absorb }.text();
         PlanFile::parse("probe", &text).unwrap().resolve(&Overrides::default()).unwrap()
     }
 

@@ -4,10 +4,13 @@
 use std::collections::HashSet;
 
 use crate::extent;
-use crate::file::{AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, sweep_value};
+use crate::file::{
+    AccessFile, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value,
+};
 use crate::goal::{Goal, Times};
 use crate::limits::STEP_WORKERS_MAX;
-use crate::overrides::Overrides;
+use crate::overrides::{Maxima, Maximum, Overrides};
+use crate::place::{Extent, Window};
 use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
 use crate::units::{Bytes, Nanos, PerSecond};
@@ -15,7 +18,7 @@ use crate::units::{Bytes, Nanos, PerSecond};
 /// The measured window where a plan says nothing.
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 /// The longest measured window of a test that stops by bytes or operations.
-const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+const RUN_BOUND: Nanos = Stop::TIME_BOUND;
 /// A window that lasts until a figure is known well enough lasts at most so many times the planned one.
 const UNTIL_TIMES: u64 = 10;
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -59,7 +62,12 @@ impl PlanFile {
         }
         keep_only(&mut tests, &over.only)?;
         notes.extend(trim_notes(&tests));
-        if let Some(Times(times)) = over.precondition.or(self.precondition) {
+        if over.settings.is_span || self.all_settings().any(|settings| settings.is_span) {
+            notes.push("The plan says `span`, the old name of `window`: window = \"4GiB\".".to_owned());
+        }
+        // Writing everything twice is not quick; whoever asks for it on the command line gets it.
+        let of_plan = self.precondition.filter(|_| !over.quick);
+        if let Some(Times(times)) = over.precondition.or(of_plan) {
             tests.insert(0, precondition(times));
         }
         Ok(Plan {
@@ -74,6 +82,52 @@ impl PlanFile {
             changes: over.changes.clone(),
             tests,
         })
+    }
+
+    /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once
+    /// for all shares of its rate. `None` if the plan has none.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`]; and when such a test has several jobs.
+    pub fn search(&self, over: &Overrides) -> Result<Option<Plan>, PlanError> {
+        let is_max = |settings: &Settings| matches!(settings.pace, Some(PacingFile::OpenMax(_)));
+        let needs = |test: &TestFile| {
+            let own = if test.settings.pace.is_some() { &test.settings } else { &self.defaults };
+            is_max(own) || test.jobs.iter().any(|job| is_max(&job.settings))
+        };
+        let is_replaced = over.settings.pace.is_some() || over.settings.rate.is_some();
+        if is_replaced || !self.tests.iter().any(needs) {
+            return Ok(None);
+        }
+        if let Some(test) = self.tests.iter().find(|test| needs(test) && test.jobs.len() > 1) {
+            return Err(complain(&test.place, "pace: rate = \"max\" needs a test with one job"));
+        }
+        let mut plan = self.resolve(&Overrides { maxima: Maxima::Sought, ..over.clone() })?;
+        plan.tests.retain(|test| self.tests.iter().any(|file| file.name == test.name && needs(file)));
+        for test in &mut plan.tests {
+            test.steps.iter_mut().for_each(|step| step.swept.retain(|swept| swept.key != "load"));
+            let mut seen = HashSet::new();
+            test.steps.retain(|step| seen.insert(step.label()));
+        }
+        Ok((!plan.tests.is_empty()).then_some(plan))
+    }
+
+    /// Every layer of settings that the file has.
+    fn all_settings(&self) -> impl Iterator<Item = &Settings> {
+        let of_tests = self.tests.iter().flat_map(|test| {
+            std::iter::once(&test.settings).chain(test.jobs.iter().map(|job| &job.settings))
+        });
+        std::iter::once(&self.defaults).chain(of_tests)
+    }
+}
+
+/// The span and the window of a job: a window from the start, in bytes, is kept as the span.
+fn places(window: Window) -> (Option<Bytes>, Window) {
+    match window {
+        Window { offset: Extent::Bytes(Bytes(0)), size: Some(Extent::Bytes(bytes)) } => {
+            (Some(bytes), Window::WHOLE)
+        }
+        window => (None, window),
     }
 }
 
@@ -182,17 +236,59 @@ fn resolve_test(
         |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
     let mut sweep: Vec<_> =
         over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
+    let steady = over.settings.steady.as_ref().or(settings.steady.as_ref());
+    let tracked = match steady {
+        Some(SteadyFile::Sweep(point)) => Some(tracked(file, point, &sweep, over)?),
+        _ => None,
+    };
+    let most = if over.quick { Goal::ROUNDS as u64 } else { Goal::ROUNDS_MAX };
+    let until_steady = (SweepKey::Round, (1..=most).map(|round| round.to_string()).collect());
+    if tracked.is_some() && !sweep.iter().any(|(key, _)| *key == SweepKey::Round) {
+        sweep.insert(0, &until_steady);
+    }
     let repeat = over.settings.repeat.or(settings.repeat).unwrap_or(1);
     let rounds = (SweepKey::Round, (1..=repeat).map(|round| round.to_string()).collect());
     if repeat > 1 && !sweep.iter().any(|(key, _)| *key == SweepKey::Round) {
         // Repetitions of a load point follow one another.
         sweep.push(&rounds);
     }
+    let is_tracked = |swept: &[(SweepKey, String)]| {
+        tracked.as_ref().is_some_and(|point| point.iter().all(|part| swept.contains(part)))
+    };
     let steps = unroll(&sweep)
         .iter()
-        .map(|swept| resolve_step(file, &settings, swept, semantics, over))
+        .map(|swept| {
+            let mut step = resolve_step(file, &settings, swept, semantics, over)?;
+            if is_tracked(swept) {
+                step.stop.goal = Some(Goal::SteadySweep);
+            }
+            Ok(step)
+        })
         .collect::<Result<_, _>>()?;
     Ok(Test { name: file.name.clone(), notes: file.notes.clone(), role: Role::Measured, steps })
+}
+
+/// The load point of a sweep that tells when its rounds are over, without what `--set` fixes.
+fn tracked(
+    file: &TestFile,
+    point: &[(SweepKey, String)],
+    sweep: &[&(SweepKey, Vec<String>)],
+    over: &Overrides,
+) -> Result<Vec<(SweepKey, String)>, PlanError> {
+    let mut tracked = Vec::new();
+    for (key, value) in point.iter().filter(|(key, _)| !over.settings.fixes(*key)) {
+        let values = sweep.iter().find(|(swept, _)| swept == key).map_or(&[][..], |(_, values)| values);
+        if values.contains(value) {
+            tracked.push((*key, value.clone()));
+        } else {
+            let says = format!(
+                "steady: {}={value} is not a value of the sweep; name a load point that it has",
+                key.name()
+            );
+            return Err(complain(&file.place, &says));
+        }
+    }
+    Ok(tracked)
 }
 
 /// Every combination of the swept values, the first key varying slowest.
@@ -211,6 +307,12 @@ fn unroll(sweep: &[&(SweepKey, Vec<String>)]) -> Vec<Vec<(SweepKey, String)>> {
     steps
 }
 
+/// Returns the swept values of a step but its load, as its name has them.
+fn swept_without_load(swept: &[(SweepKey, String)]) -> String {
+    let others = swept.iter().filter(|(key, _)| *key != SweepKey::Load);
+    others.map(|(key, value)| format!("{}={value}", key.name())).collect::<Vec<_>>().join(" ")
+}
+
 fn resolve_step(
     file: &TestFile,
     settings: &Settings,
@@ -220,6 +322,7 @@ fn resolve_step(
 ) -> Result<Step, PlanError> {
     let whole = [JobFile { name: None, settings: Settings::default() }];
     let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
+    let maximum = over.maxima.of(&file.name, &swept_without_load(swept));
     let (mut jobs, mut timing) = (Vec::new(), settings.clone());
     over.settings.lay_over(&mut timing);
     for (index, job_file) in job_files.iter().enumerate() {
@@ -235,7 +338,7 @@ fn resolve_step(
         }
         let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
         let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
-        jobs.push(resolve_job(name, &place, &layered, semantics)?);
+        jobs.push(resolve_job(name, &place, &layered, semantics, maximum)?);
     }
     let workers = jobs.iter().map(|job| job.workers).fold(0, u32::saturating_add);
     if workers > STEP_WORKERS_MAX {
@@ -311,9 +414,15 @@ fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, Plan
     let run = settings.run.unwrap_or(if bounded { RUN_BOUND } else { RUN_DEFAULT });
     let time = if quick && run != RUN_BOUND { shortened(run) } else { run };
     let stop = Stop { time, bytes: settings.bytes, ops: settings.ops, ..Stop::default() };
-    match (settings.until, settings.steady) {
-        (Some(_), Some(_)) => Err(complain(place, "`until` and `steady` are two goals; give one")),
-        (Some(tolerance), None) => {
+    let round = match &settings.steady {
+        Some(SteadyFile::Window(round)) => Some(round),
+        Some(SteadyFile::Sweep(_)) | None => None,
+    };
+    match (settings.until, round) {
+        (Some(_), _) if settings.steady.is_some() => {
+            Err(complain(place, "`until` and `steady` are two goals; give one"))
+        }
+        (Some(tolerance), _) => {
             let at_most =
                 settings.at_most.unwrap_or(Nanos(time.0.saturating_mul(UNTIL_TIMES).min(RUN_BOUND.0)));
             // Three looks at the interval, each a tenth later than the one before.
@@ -324,7 +433,7 @@ fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, Plan
             Ok(Stop { time: at_most.max(least), goal: Some(Goal::Within(tolerance)), ..stop })
         }
         (None, Some(round)) => {
-            let round = if over.quick && over.settings.steady.is_none() { shortened(round) } else { round };
+            let round = if over.quick && over.settings.steady.is_none() { shortened(*round) } else { *round };
             let round = Nanos(round.0.div_ceil(SECOND.0) * SECOND.0);
             let rounds = settings.at_most.map_or(Goal::ROUNDS_MAX, |most| most.0 / round.0);
             if rounds < Goal::ROUNDS as u64 {
@@ -365,6 +474,7 @@ fn resolve_job(
     place: &str,
     settings: &Settings,
     semantics: Semantics,
+    maximum: Maximum,
 ) -> Result<Job, PlanError> {
     let Some(lines) = &settings.access else {
         return Err(complain(
@@ -378,8 +488,21 @@ fn resolve_job(
         | (PacingFile::Throttled(_), Some(rate))
         | (PacingFile::Throttled(rate), None) => Pacing::Throttled { rate },
         (PacingFile::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
+        (PacingFile::OpenMax(arrivals), over) => match (over, maximum) {
+            (Some(rate), _) | (None, Maximum::Found(rate)) => Pacing::Open { rate, arrivals },
+            (None, Maximum::Sought) => Pacing::Closed,
+            (None, Maximum::Unknown) => {
+                return Err(complain(
+                    place,
+                    "pace: rate = \"max\" is found by a run before; assay run does that for one plan at a time, \
+                     without --repeat, --each and --also",
+                ));
+            }
+        },
     };
-    let pacing = settings.load.map_or(Ok(full), |percent| partial(full, percent, place))?;
+    let is_sought = maximum == Maximum::Sought && matches!(settings.pace, Some(PacingFile::OpenMax(_)));
+    let load = settings.load.filter(|_| !is_sought);
+    let pacing = load.map_or(Ok(full), |percent| partial(full, percent, place))?;
     if semantics == Semantics::Iometer && pacing != Pacing::Closed {
         return Err(complain(
             place,
@@ -390,10 +513,11 @@ fn resolve_job(
         Semantics::Assay => Data::Unique,
         Semantics::Iometer => Data::IometerRepeating,
     };
+    let (span, window) = places(settings.window.unwrap_or_default());
     Ok(Job {
         name,
         targets: resolve_targets(settings),
-        span: settings.span,
+        span,
         mix: resolve_mix(place, lines, &settings.line, semantics)?,
         workers: settings.workers.unwrap_or(1),
         outstanding: settings.outstanding.unwrap_or(1),
@@ -401,7 +525,7 @@ fn resolve_job(
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
         sync: settings.sync.unwrap_or(false),
-        window: settings.window.unwrap_or_default(),
+        window,
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
     })

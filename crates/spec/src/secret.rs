@@ -10,7 +10,7 @@ const SCHEMES: [&str; 12] =
 /// Keys that hold no secret, whatever their names contain.
 const HARMLESS_KEYS: [&str; 1] = ["chap_file"];
 /// Parts of the names of keys that hold secrets.
-const SECRET_KEYS: [&str; 6] = ["secret", "pass", "pwd", "token", "chap", "credential"];
+const SECRET_KEYS: [&str; 7] = ["secret", "pass", "pwd", "token", "chap", "mutual", "credential"];
 /// What stands in place of a secret.
 const COVER: &str = "***";
 
@@ -168,6 +168,7 @@ mod tests {
             "iscsi://nas/iqn.x/1?sessions=2&chap_secret=hush",
             "iscsi://nas/iqn.x/1?password=a&hush",
             "iscsi://nas/iqn.x/1&secret=hush",
+            "iscsi://bob@nas/iqn.x/1?mutual=hush",
             "iscsi://nas/iqn.x/1?portal=bob:hush@nas2",
             "nfs://bob:hush@nas/vol",
             "NFS:bob:hush@nas/vol",

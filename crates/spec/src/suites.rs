@@ -10,7 +10,7 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 23] = [
+pub const SUITES: [Suite; 24] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
@@ -27,6 +27,7 @@ pub const SUITES: [Suite; 23] = [
     Suite { name: "atto", text: include_str!("../../../suites/atto.toml") },
     Suite { name: "as-ssd", text: include_str!("../../../suites/as-ssd.toml") },
     Suite { name: "iometer-classics", text: include_str!("../../../suites/iometer-classics.toml") },
+    Suite { name: "iometer-builtins", text: include_str!("../../../suites/iometer-builtins.toml") },
     Suite { name: "oltp-66-33", text: include_str!("../../../suites/oltp-66-33.toml") },
     Suite { name: "latency-qd1", text: include_str!("../../../suites/latency-qd1.toml") },
     Suite { name: "qd-sweep", text: include_str!("../../../suites/qd-sweep.toml") },

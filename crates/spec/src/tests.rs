@@ -263,7 +263,8 @@ fn a_rate_makes_an_open_loop_of_any_plan() {
         let plan = resolve(suite.text, &over).unwrap();
         assert_eq!(plan.semantics, Semantics::Assay);
         let open = Pacing::Open { rate: crate::units::PerSecond(5000.0), arrivals: Arrivals::Poisson };
-        assert!(plan.tests.iter().flat_map(|t| &t.steps).flat_map(|s| &s.jobs).all(|job| job.pacing == open));
+        let measured = plan.tests.iter().filter(|t| t.role == crate::Role::Measured);
+        assert!(measured.flat_map(|t| &t.steps).flat_map(|s| &s.jobs).all(|job| job.pacing == open));
     }
 }
 
@@ -309,8 +310,26 @@ fn places_flushes_and_trims_are_read_with_their_units() {
 
 #[test]
 fn a_job_may_use_a_part_of_the_span() {
-    let plan = resolve(&format!("{SMALL}span = \"4MiB\"\n"), &Overrides::default()).unwrap();
-    assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
+    let first = |text: &str| resolve(&format!("{SMALL}{text}\n"), &Overrides::default()).unwrap();
+    for window in ["\"4MiB\"", "{ size = \"4MiB\" }"] {
+        let plan = first(&format!("window = {window}"));
+        assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
+        assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    }
+    assert_eq!(first("window = \"25%\"").jobs().next().unwrap().window.of(1000), 0..250);
+    let swept = first("sweep = { window = [\"1MiB\", \"50%\"] }");
+    assert_eq!(
+        swept.tests[0].steps.iter().map(crate::Step::label).collect::<Vec<_>>(),
+        ["window=1MiB", "window=50%"]
+    );
+    // Its name in older plans.
+    let old = first("span = \"4MiB\"");
+    assert_eq!(old.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
+    assert!(old.notes[0].starts_with("The plan says `span`, the old name of `window`"), "{:?}", old.notes);
+    assert_eq!(first("sweep = { span = [\"1MiB\"] }").tests[0].steps[0].label(), "window=1MiB");
+    assert!(
+        refused(&format!("{SMALL}span = \"1MiB\"\nwindow = \"2MiB\"\n")).contains("the old name of `window`")
+    );
     assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
     assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must be more than zero"));
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
-use crate::file::{self, Access, FileId};
+use crate::file::{self, Access, FileId, Held, Whose};
 use crate::schema;
 
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
@@ -16,18 +16,50 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens and prepares a connection of its own. Returns it with the file that it has open.
 pub(crate) fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
-    let id = file::hold(path, Access::Write)?;
+    let Held { id, whose } = file::hold(path, Access::Write)?;
+    if whose == Whose::Unknown {
+        check_unknown(path)?;
+    }
     let open = |source| StoreError::opening(path, source);
-    let mut connection = Connection::open(path).map_err(open)?;
+    let mut connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(open)?;
+    check_same(path, id)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
     // A newer or foreign file is refused before anything in it is changed, the journal mode included.
     schema::migrate(&mut connection, path)?;
     use_wal(&connection).map_err(open)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
+    check_same(path, id)?;
+    Ok((connection, id))
+}
+
+/// Opens exactly the file that was checked. Names that mean something else to SQLite (`file:/dev/sdX` is a URI that it
+/// follows, `:memory:` is no file) are plain names as absolute paths.
+fn open_file(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Connection::open_with_flags(absolute, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+/// Refuses a path that leads to another file by now than the one that is held.
+fn check_same(path: &Path, id: FileId) -> Result<(), StoreError> {
     match FileId::at(path) {
-        Some(found) if found == id => Ok((connection, id)),
+        Some(found) if found == id => Ok(()),
         _ => Err(StoreError::Gone { path: path.to_owned(), why: "was replaced by another file" }),
+    }
+}
+
+/// Refuses another program's database that carries no id, without changing anything: SQLite itself moves the log of a
+/// database into it, or takes back a transaction that was cut off, as soon as it reads the first table.
+fn check_unknown(path: &Path) -> Result<(), StoreError> {
+    let foreign = || StoreError::Foreign { path: path.to_owned() };
+    let has = |end: &str| std::fs::metadata(file::beside(path, end)).is_ok_and(|beside| beside.len() > 0);
+    if has("-wal") || has("-journal") {
+        return Err(foreign());
+    }
+    let connection = open_uri(path, "immutable=1").map_err(|source| StoreError::opening(path, source))?;
+    match schema::is_empty(&connection).map_err(|source| StoreError::opening(path, source))? {
+        true => Ok(()),
+        false => Err(foreign()),
     }
 }
 
@@ -35,13 +67,16 @@ pub(crate) fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
 pub(crate) fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {
     file::hold(path, Access::Read)?;
     let open = |source| StoreError::opening(path, source);
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(format!("file:{}?{mode}", uri_path(path)), flags).map_err(open)?;
+    let connection = open_uri(path, mode).map_err(open)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
     schema::check(&connection, path)?;
     Ok(connection)
+}
+
+fn open_uri(path: &Path, mode: &str) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("file:{}?{mode}", uri_path(path)), flags)
 }
 
 /// Returns a path as it stands in a URI.
@@ -95,4 +130,10 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Begins a transaction that has the right to write from the start. A statement that fires a trigger on the text of the
+/// search reads before it writes; where another process writes in between, it fails at once instead of waiting.
+pub(crate) fn write_transaction(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }

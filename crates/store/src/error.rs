@@ -6,6 +6,7 @@ use rusqlite::ErrorCode;
 use thiserror::Error;
 
 use crate::find::FindError;
+use crate::process::StopError;
 
 /// Why a run could not be stored or read.
 #[derive(Debug, Error)]
@@ -196,6 +197,14 @@ pub enum StoreError {
     Running {
         /// Which run.
         run: String,
+    },
+    /// The run cannot be asked to stop.
+    #[error("cannot stop run {run}: {source}")]
+    Stop {
+        /// Which run.
+        run: String,
+        /// Why.
+        source: StopError,
     },
     /// The run cannot be marked as going on.
     #[error("cannot lock {path}, by which runs in progress are distinguished from killed ones")]

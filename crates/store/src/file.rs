@@ -6,21 +6,21 @@
 //! next process that closed the store would take itself for the last one, and remove the log that a run appends to.
 
 use std::fs::{File, Metadata};
-use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use nix::fcntl::AT_FDCWD;
 use nix::libc;
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
 use crate::error::StoreError;
-use crate::live::live_path;
 use crate::schema::APPLICATION_ID;
 
 /// How every SQLite database begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Bytes of SQLite's header, and where in it the id of the program is, big-endian.
-const HEADER_BYTES: u64 = 100;
+const HEADER_BYTES: usize = 100;
 const APPLICATION_ID_AT: usize = 68;
 /// Rights of the group and of others: a store has addresses and names that are nobody else's concern.
 const OTHERS: u32 = 0o077;
@@ -56,12 +56,39 @@ pub(crate) enum Access {
     Read,
 }
 
-/// Opens the file at `path` for good, and checks that it is a database of Assay or empty.
-pub(crate) fn hold(path: &Path, access: Access) -> Result<FileId, StoreError> {
-    let refuse = |why: &str| StoreError::NotAllowed { path: path.to_owned(), why: why.to_owned() };
+/// A file that may be a store, held open.
+pub(crate) struct Held {
+    pub(crate) id: FileId,
+    pub(crate) whose: Whose,
+}
+
+/// Whose file it is, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// It is empty, or a store of Assay.
+    Ours,
+    /// A database without the id of a program.
+    Unknown,
+}
+
+/// Opens the file at `path` for good, and checks that it is a database of Assay or empty, or one that nobody claims.
+pub(crate) fn hold(path: &Path, access: Access) -> Result<Held, StoreError> {
+    check_beside(path)?;
+    let id = open_for_good(path, access)?;
+    let held = held();
+    let (_, file) =
+        held.iter().find(|(known, _)| *known == id).expect("it was put there, and nothing is removed");
+    whose(path, file).map(|whose| Held { id, whose })
+}
+
+fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
+    let not_a_file = || StoreError::NotAllowed {
+        path: path.to_owned(),
+        why: "it is not a regular file, and nothing was written to it".to_owned(),
+    };
     if let Ok(metadata) = std::fs::metadata(path) {
         if !metadata.is_file() {
-            return Err(refuse("it is not a regular file, and nothing was written to it"));
+            return Err(not_a_file());
         }
         let id = FileId::of(&metadata);
         if held().iter().any(|(known, _)| *known == id) {
@@ -73,16 +100,29 @@ pub(crate) fn hold(path: &Path, access: Access) -> Result<FileId, StoreError> {
     if access == Access::Write {
         options.write(true).create(true).truncate(false).mode(OWNER_ONLY);
     }
-    let file = options.open(path).map_err(|source| StoreError::File { path: path.to_owned(), source })?;
-    let metadata = file.metadata().map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+    let failed = |source| StoreError::File { path: path.to_owned(), source };
+    let file = options.open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
     // What the name stood for may have changed since the first look.
     if !metadata.is_file() {
-        return Err(refuse("it is not a regular file, and nothing was written to it"));
+        return Err(not_a_file());
     }
-    let checked = check_header(path, &file);
     let id = FileId::of(&metadata);
     held().push((id, file));
-    checked.map(|()| id)
+    Ok(id)
+}
+
+/// Refuses a store with a pipe, a link, a device or a folder under one of the names that SQLite and Assay keep beside
+/// it: no store has such, and opening a pipe waits for ever.
+fn check_beside(path: &Path) -> Result<(), StoreError> {
+    for end in ["-wal", "-shm", "-journal", "-live"] {
+        let file = beside(path, end);
+        if std::fs::symlink_metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
+            let why = format!("{} beside it is not a regular file; move that away", file.display());
+            return Err(StoreError::NotAllowed { path: path.to_owned(), why });
+        }
+    }
+    Ok(())
 }
 
 fn held() -> std::sync::MutexGuard<'static, Vec<(FileId, File)>> {
@@ -90,13 +130,19 @@ fn held() -> std::sync::MutexGuard<'static, Vec<(FileId, File)>> {
     HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn check_header(path: &Path, file: &File) -> Result<(), StoreError> {
-    let mut head = Vec::new();
-    file.take(HEADER_BYTES)
-        .read_to_end(&mut head)
-        .map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+fn whose(path: &Path, file: &File) -> Result<Whose, StoreError> {
+    let mut head = [0; HEADER_BYTES];
+    let mut filled = 0;
+    while filled < HEADER_BYTES {
+        let read = file.read_at(&mut head[filled..], filled as u64);
+        match read.map_err(|source| StoreError::File { path: path.to_owned(), source })? {
+            0 => break,
+            bytes => filled += bytes,
+        }
+    }
+    let head = &head[..filled];
     if head.is_empty() {
-        return Ok(());
+        return Ok(Whose::Ours);
     }
     if !head.starts_with(MAGIC) {
         let why = "it is not a database, and nothing was written to it".to_owned();
@@ -105,30 +151,34 @@ fn check_header(path: &Path, file: &File) -> Result<(), StoreError> {
     let id = head
         .get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4)
         .map(|id| id.iter().fold(0, |id, byte| id << 8 | i64::from(*byte)));
-    // A database without an id may be empty; the schema tells.
     match id {
-        Some(0 | APPLICATION_ID) | None => Ok(()),
+        Some(APPLICATION_ID) => Ok(Whose::Ours),
+        // A database without an id may be empty; the schema tells.
+        Some(0) | None => Ok(Whose::Unknown),
         Some(_) => Err(StoreError::Foreign { path: path.to_owned() }),
     }
 }
 
 /// Takes the rights of the group and of others from a store and the files beside it. Returns the rights that the store
 /// had, if there was something to take.
+///
+/// The store's own name may be a link, as it was given; a link under one of the names beside it is somebody's trap.
 pub(crate) fn tighten(path: &Path) -> Option<u32> {
-    let files = [path.to_owned(), beside(path, "-wal"), beside(path, "-shm"), live_path(path)];
+    let files = [beside(path, ""), beside(path, "-wal"), beside(path, "-shm"), beside(path, "-live")];
     let had = files.map(|file| tighten_one(&file));
     had.into_iter().flatten().next()
 }
 
 fn tighten_one(path: &Path) -> Option<u32> {
-    let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let metadata = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let mode = metadata.mode() & 0o7777;
     if mode & OTHERS == 0 {
         return None;
     }
-    let tight = std::fs::Permissions::from_mode(mode & !OTHERS);
-    // Another user's store stays as that user wants it.
-    std::fs::set_permissions(path, tight).ok().map(|()| mode)
+    let tight = Mode::from_bits_truncate(mode & !OTHERS);
+    // By name, because closing a descriptor would drop SQLite's locks. Another user's store stays as that user wants
+    // it.
+    fchmodat(AT_FDCWD, path, tight, FchmodatFlags::NoFollowSymlink).ok().map(|()| mode)
 }
 
 /// Returns the path of a file beside the store, as SQLite names it: links of the store's own name are followed.

@@ -102,6 +102,7 @@ mod tests {
             started_unix_ms: 0,
             targets: vec![],
             lost: None,
+            host: None,
         };
         vec![
             run("261122-aaaa", Some("after")),

@@ -15,24 +15,38 @@
 //! or replaced takes events without a word, and they are gone with the process. Once an event could not be stored, none
 //! after it is: what is stored of a run has no gap.
 //!
+//! # Lists
+//! Beside its events a run has a digest ([`assay_record::RunDigest`]), which is written at the ends of steps and of the
+//! run, so that a list of thousands of runs ([`Store::list`]) reads no event. A digest can always be made again:
+//! [`Store::without_digest`] names the runs that need one.
+//!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]
 
 mod beside;
 mod connect;
+mod digest;
 mod error;
 mod file;
 mod find;
+mod follow;
 mod id;
+mod key;
+mod list;
 mod live;
+mod process;
 mod row;
 mod schema;
 mod store;
 mod writer;
 
+pub use beside::{Baseline, BaselineOf, Checked};
 pub use error::StoreError;
 pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
+pub use key::target_key;
+pub use list::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
+pub use process::{Process, StopError};
 pub use row::RunRow;
 pub use store::{Store, default_path};
 pub use writer::RunWriter;

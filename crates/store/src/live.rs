@@ -3,7 +3,6 @@
 //! All runs of a store lock one file beside it, `NAME-live`, each the byte at its row's number; nothing is ever written
 //! to it. The locks belong to the open file, not to the process, so that a process sees its own runs too.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,11 +12,11 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-/// The file beside the store at `path`.
+use crate::file::beside;
+
+/// The file beside the store at `path`: one and the same by every name of the store.
 pub(crate) fn live_path(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push("-live");
-    name.into()
+    beside(path, "-live")
 }
 
 /// Marks a run as going on, for as long as this lives.
@@ -36,6 +35,7 @@ impl LiveLock {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(live_path(path))?;
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte(run_id, libc::F_WRLCK))) {
             Ok(_) | Err(Errno::ENOLCK | Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ENOSYS) => {}
@@ -47,7 +47,9 @@ impl LiveLock {
 
 /// Whether each of these runs is going on. What cannot be found out counts as not.
 pub(crate) fn are_live(path: &Path, run_ids: &[i64]) -> Vec<bool> {
-    let Ok(file) = File::options().read(true).open(live_path(path)) else {
+    // A pipe there would be waited for.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let Ok(file) = File::options().read(true).custom_flags(flags).open(live_path(path)) else {
         return vec![false; run_ids.len()];
     };
     let is_live = |run_id: &i64| {

@@ -3,7 +3,7 @@
 use assay_record::Outcome;
 
 /// What [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "run, name, outcome, label, note, started_unix_ms, targets, lost";
+pub(crate) const COLUMNS: &str = "run, name, outcome, label, note, started_unix_ms, targets, lost, host";
 
 /// A stored run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct RunRow {
     pub targets: Vec<String>,
     /// Why the store could not keep its events from some moment on; `None`: it kept all.
     pub lost: Option<String>,
+    /// Name of the machine that issued the I/O.
+    pub host: Option<String>,
 }
 
 /// Reads the columns of [`COLUMNS`].
@@ -43,6 +45,7 @@ pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
         started_unix_ms: u64::try_from(started).unwrap_or(0),
         targets: json(6, &targets)?,
         lost: row.get(7)?,
+        host: row.get(8)?,
     })
 }
 

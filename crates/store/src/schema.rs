@@ -11,7 +11,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -53,6 +53,69 @@ const MIGRATIONS: [&str; 4] = [
     CREATE TABLE journal (
         name TEXT PRIMARY KEY,
         body TEXT NOT NULL                        -- JSON: targets, plan, memory of the storage
+    ) STRICT;
+",
+    "
+    ALTER TABLE run ADD COLUMN host TEXT;         -- name of the machine that issued the I/O
+    ALTER TABLE run ADD COLUMN process TEXT;      -- JSON of the process that writes it
+    ALTER TABLE run ADD COLUMN words TEXT;        -- of its digest, for the search
+    CREATE INDEX run_unended ON run (id) WHERE outcome IS NULL;
+    CREATE INDEX run_label ON run (label) WHERE label IS NOT NULL;
+    UPDATE run SET host = (
+        SELECT CASE WHEN json_valid(body) THEN body ->> '$.what.body.host.name' END
+        FROM event WHERE run_id = run.id AND sequence = 0
+    );
+    CREATE TABLE run_target (
+        address TEXT NOT NULL,                    -- as in target
+        run_id  INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+        PRIMARY KEY (address, run_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX run_target_run ON run_target (run_id);
+    CREATE TABLE digest (
+        run_id   INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+        version  INTEGER NOT NULL,                -- of its form
+        is_whole INTEGER NOT NULL,                -- 1: made from all events of the run
+        critical INTEGER NOT NULL,                -- findings of that severity
+        warnings INTEGER NOT NULL,
+        body     TEXT NOT NULL,                   -- JSON of assay_record::RunDigest
+        crc32c   INTEGER NOT NULL                 -- of the body
+    ) STRICT;
+    CREATE TABLE run_finding (
+        rule   TEXT NOT NULL,
+        run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+        PRIMARY KEY (rule, run_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX run_finding_run ON run_finding (run_id);
+    CREATE VIRTUAL TABLE run_text USING fts5 (text, tokenize = 'trigram');
+    CREATE VIEW run_searched AS SELECT id, concat_ws(char(10), run, name, label, note, host, targets, words) AS text
+        FROM run;
+    INSERT INTO run_text (rowid, text) SELECT id, text FROM run_searched;
+    INSERT OR IGNORE INTO run_target (address, run_id)
+        SELECT value, run.id FROM run, json_each(CASE WHEN json_valid(targets) THEN targets ELSE '[]' END)
+        WHERE type = 'text';
+    CREATE TRIGGER run_text_insert AFTER INSERT ON run BEGIN
+        INSERT INTO run_text (rowid, text) SELECT id, text FROM run_searched WHERE id = new.id;
+    END;
+    CREATE TRIGGER run_text_update AFTER UPDATE OF label, note, host, words ON run BEGIN
+        UPDATE run_text SET text = (SELECT text FROM run_searched WHERE id = new.id) WHERE rowid = new.id;
+    END;
+    CREATE TRIGGER run_text_delete AFTER DELETE ON run BEGIN
+        DELETE FROM run_text WHERE rowid = old.id;
+    END;
+    CREATE TABLE baseline (
+        address     TEXT NOT NULL,                -- of a target
+        plan        TEXT NOT NULL,
+        run         TEXT REFERENCES run (run) ON DELETE CASCADE,  -- its id, or
+        label       TEXT,                         -- of its repetitions
+        set_unix_ms INTEGER NOT NULL,
+        PRIMARY KEY (address, plan),
+        CHECK ((run IS NULL) <> (label IS NULL))
+    ) STRICT;
+    CREATE INDEX baseline_run ON baseline (run);
+    CREATE TABLE checked (
+        address         TEXT PRIMARY KEY,         -- of a target
+        checked_unix_ms INTEGER NOT NULL,
+        body            TEXT NOT NULL             -- JSON of the last check
     ) STRICT;
 ",
 ];
@@ -109,7 +172,8 @@ fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
         .map(|id| id == APPLICATION_ID)
 }
 
-fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+/// Whether a database has no table.
+pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
         .map(|tables| tables == 0)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_record::{Event, RunEvent, RunHeader};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::connect::{connect, connect_to_read, not_allowed};
+use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
 use crate::row::{self, COLUMNS, RunRow};
@@ -154,7 +154,13 @@ impl Store {
 
     /// Returns the row of the run with exactly that id.
     pub fn row(&self, run: &str) -> Result<RunRow, StoreError> {
-        self.runs()?.into_iter().find(|row| row.run == run).ok_or_else(|| self.unknown(run))
+        let read = |source| self.read_error(source);
+        let text = format!("SELECT {COLUMNS}, id FROM run WHERE run = ?1");
+        let mut query = self.connection.prepare_cached(&text).map_err(read)?;
+        let found = query.query_row([run], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).optional();
+        let (mut row, id) = found.map_err(read)?.ok_or_else(|| self.unknown(run))?;
+        row.is_running = row.status.is_none() && live::are_live(&self.path, &[id]) == [true];
+        Ok(row)
     }
 
     /// Returns every event of the run with exactly that id, in order. The first is [`RunEvent::Started`]; the last is
@@ -262,14 +268,14 @@ impl Store {
 
     fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
         let write = |source| StoreError::writing(&self.path, source);
-        match self.connection.execute(sql, parameters).map_err(write)? {
-            0 => Err(self.unknown(run)),
-            _ => Ok(()),
-        }
+        let transaction = write_transaction(&self.connection).map_err(write)?;
+        let rows = transaction.execute(sql, parameters).map_err(write)?;
+        transaction.commit().map_err(write)?;
+        if rows == 0 { Err(self.unknown(run)) } else { Ok(()) }
     }
 
     /// Returns the number of the run's row, and whether the run came to its end.
-    fn id_and_end(&self, run: &str) -> Result<Option<(i64, bool)>, StoreError> {
+    pub(crate) fn id_and_end(&self, run: &str) -> Result<Option<(i64, bool)>, StoreError> {
         let found = self.connection.query_row(
             "SELECT id, outcome IS NOT NULL FROM run WHERE run = ?1",
             [run],
@@ -279,7 +285,7 @@ impl Store {
     }
 
     /// Reads the columns sequence, body and crc32c.
-    fn decode(&self, run: &str, row: &rusqlite::Row<'_>) -> Result<Event, StoreError> {
+    pub(crate) fn decode(&self, run: &str, row: &rusqlite::Row<'_>) -> Result<Event, StoreError> {
         let read = |source| self.read_error(source);
         let sequence = row.get(0).map_err(read)?;
         let body: String = row.get(1).map_err(read)?;
@@ -295,7 +301,7 @@ impl Store {
         })
     }
 
-    fn damaged(&self, run: &str, why: &str) -> StoreError {
+    pub(crate) fn damaged(&self, run: &str, why: &str) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), run: run.to_owned(), why: why.to_owned() }
     }
 
@@ -303,7 +309,7 @@ impl Store {
         StoreError::reading(&self.path, source)
     }
 
-    fn unknown(&self, run: &str) -> StoreError {
+    pub(crate) fn unknown(&self, run: &str) -> StoreError {
         let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
         StoreError::Find { path: self.path.clone(), source }
     }

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use assay_record::{Event, RunEvent, RunHeader};
+use assay_record::{Event, RunDigest, RunEvent, RunHeader};
 use rusqlite::{Connection, ErrorCode, params};
 
-use crate::connect::connect_to_read;
+use crate::connect::{connect_to_read, write_transaction};
+use crate::digest::{Coverage, put_digest};
 use crate::error::StoreError;
 use crate::file::OpenFiles;
+use crate::key::key_of_run;
 use crate::live::{LiveLock, live_path};
+use crate::process::Process;
 
 /// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
 /// intervals. Sooner would put flushes into measured windows.
@@ -36,6 +39,8 @@ pub struct RunWriter {
 
     connection: Connection,
     sequence: i64,
+    /// Whether its last event is stored.
+    has_ended: bool,
     /// Set by the first event that could not be stored; nothing is stored after it.
     lost: Option<Lost>,
     /// Says that the run is going on.
@@ -59,10 +64,13 @@ impl RunWriter {
         let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
         let body = serde_json::to_string(&first).map_err(encode)?;
         let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
-        let transaction = connection.unchecked_transaction().map_err(write)?;
+        let process = Process::this().map(|process| serde_json::to_string(&process)).transpose();
+        let process = process.map_err(encode)?;
+        let transaction = write_transaction(&connection).map_err(write)?;
         let inserted = transaction.execute(
-            "INSERT INTO run (run, name, label, note, started_unix_ms, targets) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![header.run, header.plan.name, label, note, started, targets],
+            "INSERT INTO run (run, name, label, note, started_unix_ms, targets, host, process)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![header.run, header.plan.name, label, note, started, targets, header.host.name, process],
         );
         if let Err(source) = inserted {
             return Err(match source.sqlite_error_code() {
@@ -74,12 +82,26 @@ impl RunWriter {
         }
         let run_id = transaction.last_insert_rowid();
         insert(&transaction, run_id, 0, &body).map_err(write)?;
+        for target in &header.targets {
+            let insert = "INSERT OR IGNORE INTO run_target (address, run_id) VALUES (?1, ?2)";
+            transaction.execute(insert, params![key_of_run(target), run_id]).map_err(write)?;
+        }
         // Before anybody can see the run: it must never look like one that was killed.
         let live = LiveLock::take(&path, run_id)
             .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
         transaction.commit().map_err(write)?;
         let run = header.run.clone();
-        Ok(Self { path, run, run_id, files, connection, sequence: 1, lost: None, _live: live })
+        Ok(Self {
+            path,
+            run,
+            run_id,
+            files,
+            connection,
+            sequence: 1,
+            has_ended: false,
+            lost: None,
+            _live: live,
+        })
     }
 
     /// The id of the run.
@@ -113,10 +135,25 @@ impl RunWriter {
             self.mark();
             return Err(error);
         }
+        self.has_ended |= matches!(event.what, RunEvent::Ended(_));
         if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
             self.flush();
         }
         Ok(())
+    }
+
+    /// Keeps the digest of the events so far, for lists. Called at the ends of steps and of the run, when no load is
+    /// measured. A digest that cannot be kept is no loss: whoever lists runs makes it again.
+    ///
+    /// # Errors
+    /// Where the digest cannot be stored.
+    pub fn keep_digest(&self, digest: &RunDigest) -> Result<(), StoreError> {
+        let write = |source| StoreError::writing(&self.path, source);
+        let coverage = if self.has_ended { Coverage::Whole } else { Coverage::SoFar };
+        let transaction = write_transaction(&self.connection).map_err(write)?;
+        put_digest(&transaction, self.run_id, digest, coverage)
+            .and_then(|()| transaction.commit())
+            .map_err(write)
     }
 
     /// Gives every event that was stored, as a line of JSON without its end, to `take`. A store that was deleted can

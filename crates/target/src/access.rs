@@ -1,4 +1,4 @@
-//! How files and devices are used: what is allowed, through which cache, when a write counts, by which calls.
+//! Use of files and devices: permitted operations, caching, durability, I/O engine.
 
 use assay_spec::Engine;
 
@@ -11,21 +11,21 @@ pub enum AccessMode {
     ReadWrite,
 }
 
-/// Past the page cache or through it.
+/// Whether I/O uses the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caching {
-    /// O_DIRECT: what the storage does.
+    /// O_DIRECT: the performance of the storage.
     Direct,
-    /// Through the page cache: what an application sees.
+    /// Through the page cache: the performance that an application sees.
     Cached,
 }
 
-/// When a write counts as done.
+/// When a write counts as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// When the device says so; its own cache may still hold it.
+    /// When the device acknowledges it; its own cache may still hold it.
     Device,
-    /// O_DSYNC: when it survives a power loss.
+    /// O_DSYNC: when it survives a power failure.
     Sync,
 }
 
@@ -34,7 +34,7 @@ pub enum Durability {
 pub enum IoEngine {
     /// io_uring.
     Uring,
-    /// Blocking calls by the thread that drives the target, one at a time: for files in memory.
+    /// Blocking calls by the worker thread, one at a time: for files in memory.
     Inline,
     /// pread and pwrite on helper threads.
     Psync,

@@ -5,24 +5,24 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Alignment of every buffer, bytes: what the strictest direct I/O asks for, and whole pages to register.
+/// Alignment of every buffer, bytes: required by the strictest direct I/O, and whole pages for registration.
 pub const ALIGNMENT: usize = 4096;
 
-/// Size of a huge page on the architectures Assay runs on, bytes.
+/// Size of a huge page on the supported architectures, bytes.
 const HUGE_PAGE: usize = 2 << 20;
-/// Smaller sets of buffers are few pieces anyway.
+/// Size from which a set of buffers uses huge pages, bytes; smaller sets consist of few pages anyway.
 const HUGE_FROM_BYTES: usize = 64 << 10;
 
 /// A page-aligned buffer that belongs to one slot of a worker.
 ///
-/// It moves into an [`Op`](crate::Op) and comes back with the [`Completion`](crate::Completion); whoever holds it
-/// may read and write it, and nobody else can.
+/// It moves into an [`Op`](crate::Op) and returns with the [`Completion`](crate::Completion); only its owner can read
+/// and write it.
 #[derive(Debug)]
 pub struct IoBuf {
     start: NonNull<u8>,
     capacity_bytes: u32,
     slot: u32,
-    /// Keeps the memory that `start` points into.
+    /// Keeps alive the memory that `start` points into.
     _region: Arc<Region>,
 }
 
@@ -30,15 +30,15 @@ pub struct IoBuf {
 unsafe impl Send for IoBuf {}
 
 impl IoBuf {
-    /// A zeroed buffer for `slot` of at least one byte; its capacity is as asked for.
+    /// Returns a zeroed buffer for `slot` of at least one byte, with the requested capacity.
     #[must_use]
     pub fn new(slot: u32, capacity_bytes: u32) -> Self {
         Self::many(1, capacity_bytes).pop().map(|buf| Self { slot, ..buf }).expect("one was asked for")
     }
 
-    /// Zeroed buffers for slots 0 to `count` - 1, side by side in memory of their own.
+    /// Returns zeroed buffers for slots 0 to `count` - 1, adjacent in their own memory.
     ///
-    /// Buffers of more than a page, 64 KiB of them or more, lie in huge pages where the kernel has some: an I/O of 128
+    /// Buffers larger than a page, with a total of 64 KiB or more, use huge pages if the kernel has some: an I/O of 128
     /// KiB is then one piece of physical memory instead of 32, each a descriptor for the device. On a virtual disk that
     /// alone made 128 KiB reads 2.5 times as fast.
     #[must_use]
@@ -53,13 +53,13 @@ impl IoBuf {
         (0..count).map(buffer).collect()
     }
 
-    /// The memory that `count` buffers of `capacity_bytes` made together take, bytes.
+    /// Returns the memory of `count` buffers of `capacity_bytes` allocated together, bytes.
     #[must_use]
     pub fn footprint_bytes(count: u32, capacity_bytes: u32) -> u64 {
         layout(count, capacity_bytes).size() as u64
     }
 
-    /// The slot it was made for; also its index among the registered buffers.
+    /// Returns its slot, which is also its index among the registered buffers.
     #[must_use]
     pub fn slot(&self) -> u32 {
         self.slot
@@ -69,7 +69,7 @@ impl IoBuf {
         self.start.as_ptr()
     }
 
-    /// For registering with a ring.
+    /// Returns the buffer in the form for registration with a ring.
     pub(crate) fn iovec(&self) -> libc::iovec {
         libc::iovec { iov_base: self.start.as_ptr().cast(), iov_len: self.capacity_bytes as usize }
     }
@@ -104,7 +104,7 @@ impl AsMut<[u8]> for IoBuf {
     }
 }
 
-/// Memory that buffers lie in; freed with the last of them.
+/// Memory of buffers; freed with the last of them.
 #[derive(Debug)]
 struct Region {
     start: NonNull<u8>,
@@ -116,12 +116,13 @@ unsafe impl Send for Region {}
 // SAFETY: nothing can be done with a shared region.
 unsafe impl Sync for Region {}
 
-/// From one buffer to the next, bytes.
+/// Returns the distance between adjacent buffers, bytes.
 fn stride(capacity_bytes: u32) -> usize {
     (capacity_bytes as usize).max(1).next_multiple_of(ALIGNMENT)
 }
 
-/// Whole huge pages where they are of use: a worker with few small buffers must not take 2 MiB for them.
+/// Returns the layout, in whole huge pages only if they are of use: a worker with few small buffers must not take 2 MiB
+/// for them.
 fn layout(count: u32, capacity_bytes: u32) -> Layout {
     let stride = stride(capacity_bytes);
     let size_bytes = (stride * count as usize).max(1);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_made_together_are_apart_and_outlive_each_other() {
+    fn buffers_allocated_together_do_not_overlap_and_outlive_each_other() {
         let mut bufs = IoBuf::many(5, 5000);
         for buf in &mut bufs {
             let mark = u8::try_from(buf.slot() + 1).unwrap();

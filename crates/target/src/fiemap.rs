@@ -1,4 +1,4 @@
-//! Which parts of a file were ever written, as its file system knows it (`FS_IOC_FIEMAP`).
+//! Written and unwritten parts of a file according to its file system (`FS_IOC_FIEMAP`).
 
 use std::fs::File;
 use std::io;
@@ -9,11 +9,11 @@ use std::os::fd::AsRawFd;
 const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
-/// Flags of extents whose place on the device is not known, or not where their bytes are: unknown, delayed, encoded,
+/// Flags of extents whose position on the device is unknown, or is not that of their data: unknown, delayed, encoded,
 /// unaligned, inline, tail.
 const EXTENT_ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Extents asked for in one call; 256 x 56 bytes = 14 KiB.
+/// Number of extents requested in one call; 256 x 56 bytes = 14 KiB.
 const BATCH: usize = 256;
 
 /// `struct fiemap` of linux/fiemap.h with room for its extents.
@@ -43,31 +43,32 @@ struct Extent {
 const _: () = assert!(size_of::<Extent>() == 56);
 const _: () = assert!(size_of::<Request>() == 32 + BATCH * 56);
 
-/// What a file is made of, up to some length.
+/// The extents of a file, up to a given length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extents {
-    /// Pieces on the device that hold data.
+    /// Number of extents that hold data.
     pub count: u64,
-    /// Bytes that were never written: holes, and space that is allocated but reads as zeros without touching the
-    /// device.
+    /// Number of bytes that were never written: holes, and space that is allocated but reads as zeros without access to
+    /// the device.
     pub unwritten_bytes: u64,
-    /// Where they lie on the device; `None` where that is not known of every one.
+    /// Their position on the device; `None` unless it is known for every extent.
     pub placed: Option<Placed>,
 }
 
-/// Where the extents of a file lie, bytes from the start of the device that its file system is on.
+/// Position of a file's extents, bytes from the start of the device of its file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// The first byte.
     pub first_bytes: u64,
     /// The first byte after the last.
     pub end_bytes: u64,
-    /// Stretches that do not follow each other on the device. At least 1.
+    /// Number of pieces that are not adjacent on the device. At least 1.
     pub pieces: u64,
 }
 
 impl Placed {
-    /// With the next extent of the file, which lies at `at`; `before` is where the one before it ended.
+    /// Returns the position including the next extent of the file, which starts at `at`; `before` is the end of the
+    /// previous one.
     fn with(known: Option<Self>, before: u64, at: u64, length: u64) -> Self {
         let end_bytes = at.saturating_add(length);
         match known {
@@ -81,7 +82,7 @@ impl Placed {
     }
 }
 
-/// The extents of the first `span` bytes; an error of kind `Unsupported` where the file system does not report them.
+/// Returns the extents of the first `span` bytes. Fails with `Unsupported` if the file system does not report them.
 pub(crate) fn extents(file: &File, span: u64) -> io::Result<Extents> {
     let mut request = Box::new(Request {
         start: 0,
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extents_that_follow_each_other_are_one_piece() {
+    fn adjacent_extents_are_one_piece() {
         let add = |known, (before, at)| Some(Placed::with(known, before, at, 10));
         let placed = [(0, 100), (100 + 10, 110), (120, 50), (60, 60)].into_iter().fold(None, add);
         assert_eq!(placed, Some(Placed { first_bytes: 50, end_bytes: 120, pieces: 2 }));

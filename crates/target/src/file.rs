@@ -1,7 +1,6 @@
-//! What is done with a file before and after I/O: finding out what a path is, creating, allocating, locking, finding
-//! holes, removing.
+//! Operations on a file before and after I/O: examining a path, creating, allocating, locking, finding holes, removing.
 //!
-//! A file that Assay made carries a [`Marker`]. A file without one, or changed by somebody since, is foreign.
+//! A file created by Assay carries a [`Marker`]. A file without one, or changed by another program since, is foreign.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
@@ -13,13 +12,13 @@ use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
 use crate::mark::remove_beside;
-pub use crate::mark::{FileLook, Mark, Marker, VoidMark};
+pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark};
 use crate::{AccessMode, IoBuf, fiemap};
 
-/// What a path is.
+/// Kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathKind {
-    /// Nothing is there.
+    /// The path does not exist.
     Missing,
     /// A regular file.
     File,
@@ -27,11 +26,11 @@ pub enum PathKind {
     Directory,
     /// A block device.
     BlockDevice,
-    /// Something that cannot be a target; the words say what.
+    /// Something that cannot be a target, in words.
     Other(&'static str),
 }
 
-/// Returns what `path` is, links followed.
+/// Returns the kind of `path`, following links.
 pub fn kind_of(path: &Path) -> io::Result<PathKind> {
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
@@ -59,7 +58,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create_new(true).open(path)
 }
 
-/// Makes a file `bytes` long with the space reserved, where the file system can reserve.
+/// Sets the length of a file to `bytes` and reserves the space if the file system can.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),
@@ -70,7 +69,7 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Returns the extents of the first `span_bytes` of a file; `None` where the file system does not report them.
+/// Returns the extents of the first `span_bytes` of a file; `None` if the file system does not report them.
 pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     match fiemap::extents(file, span_bytes) {
         Ok(extents) => Ok(Some(extents)),
@@ -79,7 +78,7 @@ pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     }
 }
 
-/// Finds the same by seeking for holes, which tmpfs and NFS report although they have no extent map.
+/// Returns the extents by seeking for holes, which tmpfs and NFS report although they have no extent map.
 fn holes(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     use rustix::fs::SeekFrom as Seek;
     let (mut found, mut written, mut at) = (Extents::default(), 0, 0);
@@ -102,8 +101,8 @@ fn holes(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     Ok(Some(found))
 }
 
-/// The smallest direct read the file or device accepts, bytes: found by trying, because file systems differ from
-/// what their device says. 4096 where nothing smaller works; `None` where direct I/O is refused altogether.
+/// Returns the smallest direct read that the file or device accepts, bytes, found by trying, because file systems
+/// differ from what their device reports. 4096 if nothing smaller works; `None` if direct I/O is refused altogether.
 pub fn smallest_direct_io(path: &Path) -> io::Result<Option<u32>> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -113,7 +112,7 @@ pub fn smallest_direct_io(path: &Path) -> io::Result<Option<u32>> {
     };
     for size in [512, 1024, 2048] {
         let mut buf = IoBuf::new(0, size);
-        // The second block: the first is aligned to everything.
+        // Reads the second block, because the first is aligned to everything.
         match file.read_at(&mut buf, u64::from(size)) {
             Ok(_) => return Ok(Some(size)),
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
@@ -123,21 +122,21 @@ pub fn smallest_direct_io(path: &Path) -> io::Result<Option<u32>> {
     Ok(Some(4096))
 }
 
-/// Whether others may use the file at the same time.
+/// Mode of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Other readers may.
+    /// Other readers may use the file.
     Shared,
-    /// Nobody else may.
+    /// No other run may use the file.
     Exclusive,
 }
 
-/// How long a lock is tried for. A process that starts another one shares its locks with the child until the child's
-/// own program begins, which on a busy machine takes a while: a lock that was given up a moment ago still seems held.
+/// Time for which a lock is tried. A process shares its locks with a child until the child executes its own program,
+/// which takes a while on a busy machine: a lock that was just released may still seem to be held.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// Takes an advisory lock; `false` when another Assay holds the file. It lasts until `file` is closed.
+/// Takes an advisory lock; returns `false` if another Assay holds the file. It lasts until `file` is closed.
 pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
     let operation = match lock {
         Lock::Shared => FlockOperation::NonBlockingLockShared,
@@ -149,7 +148,7 @@ pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
             Ok(()) => return Ok(true),
             Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
-            // Some network file systems have no locks; then nobody can be protected.
+            // Some network file systems have no locks; the file cannot be protected then.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => {
                 return Ok(true);
             }
@@ -158,30 +157,30 @@ pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
     }
 }
 
-/// Frees a member's pages from the page cache, so that a cached run does not begin with what preparation left.
+/// Drops a member's pages from the page cache, so that a cached run does not start with pages left by the preparation.
 pub fn drop_cached_pages(file: &File) -> io::Result<()> {
     file.sync_data()?;
     Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
 
-/// A file by what the file system calls it, not by its name.
+/// Identity of a file in the file system, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
     /// `st_dev`.
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
-    /// `st_rdev`: which device a node stands for; 0 for regular files.
+    /// `st_rdev`: the device of a device node; 0 for regular files.
     pub node_of: u64,
 }
 
 impl FileIdentity {
-    /// Of an open file.
+    /// Returns the identity of an open file.
     pub fn of(file: &File) -> io::Result<Self> {
         file.metadata().map(|metadata| Self::of_metadata(&metadata))
     }
 
-    /// Of what has that name, which is not followed where it is a link.
+    /// Returns the identity of the file with that name; a link is not followed.
     pub fn of_name(path: &Path) -> io::Result<Self> {
         fs::symlink_metadata(path).map(|metadata| Self::of_metadata(&metadata))
     }
@@ -191,7 +190,7 @@ impl FileIdentity {
     }
 }
 
-/// Opens a file or device whose path has no links at its end; one that stands there is not followed.
+/// Opens a file or device whose path does not end in a link; a link there is not followed.
 pub fn open(real: &Path, access: AccessMode) -> io::Result<File> {
     let access = match access {
         AccessMode::ReadOnly => OFlags::RDONLY,
@@ -204,17 +203,17 @@ pub fn open(real: &Path, access: AccessMode) -> io::Result<File> {
 /// Outcome of the removal of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone, and its mark with it.
+    /// The file and its mark were removed.
     Removed,
-    /// Assay did not create it, or somebody changed it since.
+    /// Assay did not create the file, or another program changed it since.
     NotOurs,
     /// Its name now refers to another file, or to none; nothing was removed.
     Elsewhere,
-    /// Another run on this machine uses it; nothing was removed.
+    /// Another run on this machine is using it; nothing was removed.
     InUse,
 }
 
-/// Removes the file `known` with its marker where Assay created it and it still has that name.
+/// Removes the file `known` with its marker if Assay created it and it still has that name.
 pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
     let file = match open(path, AccessMode::ReadOnly) {
         Ok(file) => file,
@@ -227,6 +226,8 @@ pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
         return Ok(Removal::Elsewhere);
     }
     match Marker::read(path, &file)? {
+        // Between the end of this run and now another one may have begun.
+        Some(marker) if marker.created && !lock(&file, Lock::Exclusive)? => Ok(Removal::InUse),
         Some(marker) if marker.created => {
             fs::remove_file(path)?;
             remove_beside(path)?;
@@ -236,7 +237,7 @@ pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
     }
 }
 
-/// Takes back a file that was created a moment ago, whether or not it could be marked.
+/// Removes a file that was just created, whether or not it could be marked.
 pub fn discard(path: &Path, created: &File) -> io::Result<()> {
     if FileIdentity::of_name(path)? != FileIdentity::of(created)? {
         return Ok(());
@@ -258,14 +259,14 @@ mod tests {
         (path, file)
     }
 
-    /// A child that has not begun its own program yet holds the locks of its parent: a run that came right after
+    /// A child that has not executed its own program yet holds the locks of its parent: a run that started right after
     /// another one was refused.
     #[test]
-    fn a_lock_that_is_given_up_a_moment_later_is_waited_for() {
+    fn a_lock_is_retried_until_it_is_released_a_moment_later() {
         let directory = tempfile::tempdir().unwrap();
         let (path, file) = made(directory.path());
         assert!(lock(&file, Lock::Exclusive).unwrap());
-        // As a child has it: another descriptor of the same lock.
+        // As in a child: another descriptor of the same lock.
         let (inherited, other) = (file.try_clone().unwrap(), open(&path, AccessMode::ReadWrite).unwrap());
         drop(file);
         let child = std::thread::spawn(move || {
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn holes_and_unwritten_space_are_found() {
-        // The build directory lies on a disk; the temporary folder may be a tmpfs. Both must work.
+        // The build directory is on a disk; the temporary directory may be a tmpfs. Both must work.
         for directory in [tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir_in("/dev/shm")]
         {
             let directory = directory.unwrap();
@@ -291,7 +292,7 @@ mod tests {
             assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(768 << 10));
             file.write_all(&vec![7; 768 << 10]).unwrap();
             assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(0));
-            // Only a file system on a device knows places, and there a MiB is at least as long as it is.
+            // Only a file system on a device knows positions, and a range of at least 1 MiB.
             let placed = extents(&file, 1 << 20).unwrap().and_then(|e| e.placed);
             assert!(placed.is_none_or(|p| p.end_bytes - p.first_bytes >= 1 << 20 && p.pieces >= 1));
         }
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_file_that_is_known_is_removed_and_only_where_assay_made_it() {
+    fn only_the_known_file_is_removed_and_only_if_assay_created_it() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
         let known = FileIdentity::of(&file).unwrap();
@@ -326,6 +327,10 @@ mod tests {
         std::os::unix::fs::symlink(&aside, &path).unwrap();
         assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "a link");
         fs::rename(&aside, &path).unwrap();
+        let other_run = open(&path, AccessMode::ReadOnly).unwrap();
+        assert!(lock(&other_run, Lock::Shared).unwrap());
+        assert_eq!(remove(&path, known).unwrap(), Removal::InUse, "another run has begun on it");
+        drop(other_run);
         assert_eq!(remove(&path, known).unwrap(), Removal::Removed);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

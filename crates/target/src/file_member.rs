@@ -1,4 +1,4 @@
-//! A file or block device of a run, and what must be true of it when it is opened.
+//! A file or block device of a run, and the conditions checked when it is opened.
 
 use std::fs::File;
 use std::io;
@@ -12,16 +12,16 @@ use crate::file::{FileIdentity, Marker};
 use crate::fingerprint::{END_BYTES, HeadCheck, NOT_OWN, drop_pages, is_own};
 use crate::open_error::OpenError;
 
-/// A file or block device, and how it is to be opened.
+/// A file or block device, and how to open it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMember {
     /// The file or device node, as it was given.
     pub path: PathBuf,
-    /// Which file it must be, however the path is understood later; `None`: whichever it is.
+    /// The file that it must be, whatever the path leads to later; `None` for any.
     pub binding: Option<Binding>,
     /// Whether writes are allowed.
     pub access: AccessMode,
-    /// Past the page cache or through it.
+    /// Whether I/O uses the page cache.
     pub caching: Caching,
     /// Whether each write waits until it is durable.
     pub durability: Durability,
@@ -31,16 +31,16 @@ pub struct FileMember {
     pub block_bytes: u32,
 }
 
-/// Which file or device a path led to when it was looked at.
+/// The file or device that a path led to when it was inspected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     /// The path with all links resolved.
     pub real: PathBuf,
-    /// What was there.
+    /// Identity of the file or device found there.
     pub identity: FileIdentity,
-    /// Number of this run in the mark of the file; `None` for what carries no mark.
+    /// Id of this run in the mark of the file; `None` for a target without a mark.
     pub run: Option<String>,
-    /// What a device must hold.
+    /// Required content at the start of a device.
     pub head: HeadCheck,
 }
 
@@ -79,8 +79,8 @@ impl FileMember {
         }
     }
 
-    /// Opens the file for the first time on a worker: a file that is written must carry the mark of this run, and a
-    /// device that this run filled must hold its data.
+    /// Opens the file for the first time in a worker: a file that is written must carry the mark of this run, and a
+    /// device filled by this run must hold its data.
     pub(crate) fn open_first(&self) -> Result<File, OpenError> {
         let file = self.open()?;
         let Some(binding) = &self.binding else { return Ok(file) };
@@ -98,7 +98,7 @@ impl FileMember {
         Ok(file)
     }
 
-    /// Reads by a descriptor of its own, as that of the worker may take aligned buffers only.
+    /// Reads through a separate descriptor, as the worker's may accept aligned buffers only.
     fn has_own_head(&self, real: &Path) -> io::Result<bool> {
         let head_bytes = usize::try_from(END_BYTES.min(self.span_bytes)).expect("an end is short");
         let mut head = vec![0; head_bytes];
@@ -114,7 +114,7 @@ impl FileMember {
 pub(crate) mod tests {
     use super::*;
 
-    /// A file of `size` bytes that is gone when the first value is dropped.
+    /// Returns a file of `size` bytes that is removed when the first value is dropped.
     pub(crate) fn temporary_member(size: u64) -> (tempfile::NamedTempFile, FileMember) {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(size).unwrap();
@@ -131,7 +131,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_file_that_took_the_place_of_another_is_not_opened() {
+    fn a_replacement_of_the_file_is_not_opened() {
         let (keep, mut member) = temporary_member(4096);
         let identity = FileIdentity::of(keep.as_file()).unwrap();
         member.binding =
@@ -148,7 +148,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_file_that_carries_another_mark_than_that_of_the_run_is_not_opened() {
+    fn a_file_with_the_mark_of_another_run_is_not_opened() {
         let (keep, mut member) = temporary_member(4096);
         let mut marker = Marker::new(true);
         marker.begin_run(60);
@@ -165,7 +165,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn the_error_names_a_missing_file() {
         let (_keep, mut member) = temporary_member(0);
         member.path = "/nonexistent/t.dat".into();
         let message = member.open().unwrap_err().to_string();

@@ -1,7 +1,7 @@
-//! Recognises between the look at a target and the first write to it whether it is still what was looked at.
+//! Detects changes of a target between its inspection and the first write to it.
 //!
 //! Names prove nothing: another file, disk or LUN may have taken one meanwhile. A [`Fingerprint`] is taken when a
-//! target is looked at and again before it is written.
+//! target is inspected, and again before it is written.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -14,12 +14,12 @@ use rustix::fs::Advice;
 use crate::mark::FileLook;
 use crate::own_data::{Author, SECTOR_BYTES, author};
 
-/// Bytes at either end of a target that are compared: whatever formats a disk writes there.
+/// Number of bytes compared at each end of a target: the places where disk formats write.
 pub const END_BYTES: u64 = 128 << 10;
-/// What changed, where the start of a target holds something else than this run wrote.
+/// The change if the start of a target holds data that this run did not write.
 pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write";
 
-/// How a target looks, as far as anybody who uses it changes that.
+/// Properties of a target that change when it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Length or capacity, bytes.
@@ -31,7 +31,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a regular file or block device that is open.
+    /// Returns the fingerprint of an open regular file or block device.
     pub fn of(file: &File) -> io::Result<Self> {
         let is_device = file.metadata()?.file_type().is_block_device();
         let mut at = file;
@@ -47,7 +47,7 @@ impl Fingerprint {
         Ok(Self { length_bytes, modified_ns, ends })
     }
 
-    /// Returns what is different now, for a sentence; `None` where nothing is.
+    /// Returns the difference in words; `None` if there is none.
     #[must_use]
     pub fn difference(&self, now: &Self) -> Option<&'static str> {
         if self.length_bytes != now.length_bytes {
@@ -62,22 +62,22 @@ impl Fingerprint {
     }
 }
 
-/// Drops clean pages from the page cache: they may be older than what went past it, and must not make a run through it
-/// look faster. This is advice; what refuses it is read all the same.
+/// Drops clean pages from the page cache: they may be older than data written directly, and must not make a run through
+/// the cache look faster. This is only advice; a file system that ignores it is read all the same.
 pub(crate) fn drop_pages(file: &File, offset_bytes: u64, bytes: usize) {
     let _ = rustix::fs::fadvise(file, offset_bytes, NonZeroU64::new(bytes as u64), Advice::DontNeed);
 }
 
-/// What the start of a device or LUN must hold whenever a worker opens it.
+/// Required content at the start of a device or LUN when a worker opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadCheck {
-    /// Anything: it is only read, or was not filled, or is written with data that cannot be recognised.
+    /// Any: the target is only read, was not filled, or is written with data that cannot be recognised.
     Nothing,
-    /// What Assay writes: this run has filled it.
+    /// Data written by Assay: this run has filled the target.
     OwnData,
 }
 
-/// Returns true if the start of a target holds nothing but what Assay writes.
+/// Returns true if the start of a target holds only data written by Assay.
 pub(crate) fn is_own(head: &[u8]) -> bool {
     head.chunks(SECTOR_BYTES).all(|sector| author(sector) != Author::Foreign)
 }
@@ -94,7 +94,7 @@ pub(crate) fn ends_of<E>(
     Ok(digest.finish())
 }
 
-/// Both ends, as offset and length in bytes; one where they meet.
+/// Returns both ends, as offset and length in bytes; one if they meet.
 fn ends(length_bytes: u64) -> Vec<(u64, usize)> {
     let end = |bytes: u64| usize::try_from(bytes).expect("at most two ends");
     if length_bytes <= 2 * END_BYTES {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_shows_another_length_time_head_or_tail() {
+    fn a_fingerprint_detects_a_changed_length_time_head_or_tail() {
         for length_bytes in [0, 4096, 2 * END_BYTES, 1 << 20] {
             let file = tempfile::tempfile().unwrap();
             file.set_len(length_bytes).unwrap();

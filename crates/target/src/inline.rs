@@ -1,10 +1,10 @@
-//! Files in memory (tmpfs, ramfs): I/O done at once by the thread that asks for it.
+//! Files in memory (tmpfs, ramfs): I/O executed at once by the calling thread.
 //!
-//! Such files never wait for a device, and cannot promise it: io_uring hands each of their operations to a kernel
-//! thread, and two context switches then cost more than the I/O. Here an operation is carried out by the poll that
-//! follows its submission, as io_uring itself does for files that can promise not to wait. Each poll carries out one
-//! operation and no more, so whoever drives the target knows when each of them began and ended. The operations that
-//! wait for their turn are in no device: one I/O is in flight at a time.
+//! Such files never wait for a device but cannot guarantee it, so io_uring passes each of their operations to a kernel
+//! thread, and two context switches cost more than the I/O. Here an operation is executed by the poll after its
+//! submission, as io_uring does for files that guarantee not to wait. Each poll executes exactly one operation, so the
+//! caller knows when each of them started and completed. Operations that wait for their turn are in no device: one I/O
+//! is in flight at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,8 +20,8 @@ use crate::{Completion, Geometry, IoFailure, Op, Target, TargetLost, Wait};
 /// `f_type` of tmpfs and ramfs, as in statfs(2).
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58F6];
 
-/// Returns true if `path` is a regular file in memory. A device node is none, though /dev is a tmpfs by its type: what
-/// counts is the device, wherever its node lies.
+/// Returns true if `path` is a regular file in memory. A device node is not, although /dev is a tmpfs by its type: the
+/// device counts, wherever its node is.
 #[must_use]
 pub fn is_in_memory(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|of| of.is_file())
@@ -101,10 +101,10 @@ mod tests {
     use crate::file_member::tests::temporary_member;
     use crate::{IoBuf, OpKind};
 
-    /// A block device named in /dev was once taken for memory, because devtmpfs has the type of a tmpfs; it was then
-    /// measured one I/O at a time, whatever the plan asked for.
+    /// A block device named in /dev was taken for memory, because devtmpfs has the type of a tmpfs; it was measured one
+    /// I/O at a time, whatever the plan requested.
     #[test]
-    fn only_a_regular_file_lies_in_memory() {
+    fn only_a_regular_file_can_be_in_memory() {
         let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
         assert!(is_in_memory(file.path()));
         for other in ["/dev/shm", "/proc/version", "/nonexistent"] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_in_order() {
+    fn written_data_is_read_back_in_order() {
         let (_keep, member) = temporary_member(1 << 20);
         let mut target = InlineTarget::open(&[member], 2).unwrap();
         let op = |tag, kind, buf| Op { tag, member: 0, kind, size_bytes: 4096, offset_bytes: 8192, buf };

@@ -1,5 +1,5 @@
-//! Files that a user names as input: plans, arrays, results, secrets. What is no regular file is not opened, and no
-//! more is read than such a file may have, whatever its size says.
+//! Input files named by a user: plans, arrays, results, secrets. Only regular files are opened, and no more is read
+//! than such a file may have, whatever its size field says.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -12,55 +12,55 @@ use thiserror::Error;
 /// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// What it is called in messages, with its article: `a plan`.
+    /// Its name in messages, with the article: `a plan`.
     pub name: &'static str,
     /// The largest file, bytes.
     pub bytes_max: u64,
 }
 
-/// Why an input cannot be used. Each message is complete; a cause stands in [`std::error::Error::source`].
+/// Why an input cannot be used. Each message is complete; [`std::error::Error::source`] returns the cause.
 #[derive(Debug, Error)]
 pub enum InputError {
     /// It cannot be opened or read.
     #[error("cannot read {}", path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A device, a pipe, a directory.
+    /// It is a device, a pipe or a directory.
     #[error("{} is {found}, but {wanted} must be a regular file", path.display())]
     NoFile {
-        /// What was named.
+        /// Path given by the user.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Its kind, with the article.
         found: &'static str,
-        /// What was to be read.
+        /// Kind of input that was expected.
         wanted: &'static str,
     },
-    /// It is larger than any such file.
+    /// It is larger than such a file may be.
     #[error("{} has {}; {wanted} may have at most {}", path.display(), size_said(*bytes, *bytes_max), most(*bytes_max))]
     TooLarge {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Its size, bytes.
         bytes: u64,
         /// The largest size, bytes.
         bytes_max: u64,
-        /// What was to be read.
+        /// Kind of input that was expected.
         wanted: &'static str,
     },
     /// It is not UTF-8.
     #[error("{} is not a text file in UTF-8", path.display())]
     NoText {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl InputError {
-    /// Returns true if there is no such file.
+    /// Returns true if the file does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
@@ -71,7 +71,7 @@ fn most(bytes_max: u64) -> String {
     Bytes(bytes_max).rounded()
 }
 
-/// Returns a size; a file that grew while it was read, or does not know its size, has more than the limit.
+/// Returns the size in words; a file that grew while it was read, or has no size field, has more than the limit.
 fn size_said(bytes: u64, bytes_max: u64) -> String {
     if bytes > bytes_max {
         Bytes(bytes).rounded()
@@ -80,12 +80,13 @@ fn size_said(bytes: u64, bytes_max: u64) -> String {
     }
 }
 
-/// Opens an input to be read in parts. It is a regular file, and not larger than its kind may be.
+/// Opens an input that is read in parts. It must be a regular file, not larger than its kind may be.
 pub fn open(path: &Path, kind: Input) -> Result<File, InputError> {
     let failed = |source| InputError::Io { path: path.to_owned(), source };
-    // Looked at first: opening alone can block (a FIFO), or do something (a tape, a watchdog).
+    // Checked before the file is opened, because opening alone can block (a FIFO), or have an effect (a tape, a
+    // watchdog).
     check(path, &std::fs::metadata(path).map_err(failed)?, kind)?;
-    // And again, as another file may have taken the name.
+    // Checked again, as another file may have taken the name.
     let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
     let flags = i32::try_from(flags).expect("flags of open are few");
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_not_opened() {
+    fn only_regular_files_are_opened() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_such_a_file_may_have() {
+    fn no_more_is_read_than_the_limit_of_the_kind() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "x".repeat(1024)).unwrap();
         assert_eq!(read_text(file.path(), KIND).unwrap().len(), 1024);
@@ -162,13 +163,13 @@ mod tests {
             refused(file.path()),
             format!("{} has 1 TiB; a plan may have at most 1 KiB", file.path().display())
         );
-        // The kernel's own files say that they have no bytes.
+        // The kernel's own files report a size of 0.
         let says = "has more than 1 KiB; a plan may have at most 1 KiB";
         assert!(refused(Path::new("/proc/self/smaps")).ends_with(says));
     }
 
     #[test]
-    fn an_absent_file_and_one_that_is_no_text_are_told_apart() {
+    fn a_missing_file_and_a_file_without_text_have_different_errors() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [0xff, 0xfe]).unwrap();
         assert!(refused(file.path()).ends_with("is not a text file in UTF-8"));

@@ -1,9 +1,9 @@
 //! The mark by which Assay recognises a file that it created.
 //!
-//! A [`Marker`] says what the file was filled with and how it looked when Assay last marked it. It belongs to one file,
-//! known by its inode and its birth time, so the mark of a copy proves nothing. A closed mark is void once the file has
-//! another length or time. An open one, which a killed run leaves behind, is void once the file has another length, or
-//! was changed later than that run can have lasted. How the marks of local files are stored is in [`store`].
+//! A [`Marker`] records what the file was filled with and its properties when Assay last marked it. It belongs to one
+//! file, identified by its inode and birth time, so the mark of a copy proves nothing. A closed mark is void once the
+//! length or time of the file differs. An open mark, which a killed run leaves behind, is void once the length differs,
+//! or the file was changed later than that run can have lasted. [`store`] stores the marks of local files.
 
 mod store;
 
@@ -15,14 +15,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use store::StoredText;
 pub(crate) use store::{beside_name, beside_text, is_marker, marker_beside, remove_beside};
 
-/// What a file created by Assay carries: an extended attribute, or a file beside it where there are none.
+/// The mark of a file created by Assay: an extended attribute, or a file beside it if the file system has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// Version of this record.
     pub version: u32,
-    /// Random number that identifies the file, whichever way it is reached. Empty in marks of older versions.
+    /// Random number that identifies the file, whatever path leads to it. Empty in marks of older versions.
     #[serde(default)]
     pub id: String,
     /// Random number of the run that wrote the mark.
@@ -31,23 +32,23 @@ pub struct Marker {
     /// Inode of the file; its number on an NFS server.
     #[serde(default)]
     pub inode: u64,
-    /// Birth time of the file, ns since 1970; `None` where the file system does not report it.
+    /// Birth time of the file, ns since 1970; `None` if the file system does not report it.
     #[serde(default)]
     pub born_ns: Option<i128>,
     /// True if Assay created the file (and may remove it), or was only allowed to overwrite it.
     pub created: bool,
-    /// Bytes from the start that hold data.
+    /// Number of bytes with data, from the start.
     pub filled_bytes: u64,
-    /// Kinds of data that were written into it since it was filled, sorted; the fill is one of them.
+    /// Kinds of data that were written to it since it was filled, sorted; the fill is one of them.
     pub kinds: Vec<String>,
     /// Length when the marker was written, bytes.
     pub length_bytes: u64,
-    /// Set while a run may write: the modification time is then that of its last write, which nobody has noted.
+    /// Set while a run may write: the modification time is then that of its last write, which is not recorded.
     pub is_open: bool,
     /// When the marker was written, ns since 1970 by the later of the clocks of this host and of the file system.
     #[serde(default)]
     pub written_ns: i128,
-    /// How long after this record was written the run that opened the file may still write to it, s.
+    /// Time after `written_ns` during which the run that opened the file may still write to it, s.
     #[serde(default)]
     pub open_for_s: u64,
     /// Modification time of the file when the marker was written, ns since 1970.
@@ -55,17 +56,17 @@ pub struct Marker {
 }
 
 const MARKER_VERSION: u32 = 3;
-/// More than any marker takes.
+/// Largest size of a marker, bytes; no real one comes near it.
 pub(crate) const MARKER_BYTES_MAX: usize = 4096;
-/// Birth times within this are one: some file systems keep whole seconds, and more of them only in memory.
+/// Largest difference of equal birth times, ns: some file systems store whole seconds, and fractions only in memory.
 const BORN_WITHIN_NS: i128 = 2_000_000_000;
 
-/// How a file looks, as far as a mark depends on it.
+/// Properties of a file on which a mark depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLook {
     /// `st_ino`, or the file's number on its server.
     pub inode: u64,
-    /// Birth time, ns since 1970; `None` where it is not reported.
+    /// Birth time, ns since 1970; `None` if it is not reported.
     pub born_ns: Option<i128>,
     /// Length, bytes.
     pub length_bytes: u64,
@@ -74,7 +75,7 @@ pub struct FileLook {
 }
 
 impl FileLook {
-    /// Returns how an open file looks now.
+    /// Returns the present properties of an open file.
     pub fn of(file: &File) -> io::Result<Self> {
         Ok(Self::of_metadata(&file.metadata()?))
     }
@@ -96,14 +97,36 @@ fn since_1970_ns(time: SystemTime) -> i128 {
     }
 }
 
+/// The mark of a local file as it stands there, whatever it proves, to be put back.
+#[derive(Debug)]
+pub struct MarkBefore {
+    text: Option<Vec<u8>>,
+}
+
+impl MarkBefore {
+    /// Notes the mark of a file.
+    pub fn note(path: &Path, file: &File) -> io::Result<Self> {
+        let stored = store::read(path, file, FileLook::of(file)?.inode)?;
+        Ok(Self { text: stored.map(|stored| stored.text) })
+    }
+
+    /// Gives the file the mark that it had, or none.
+    pub fn put_back(&self, path: &Path, file: &File) -> io::Result<()> {
+        match &self.text {
+            Some(text) => store::write(path, file, FileLook::of(file)?.inode, text).map(drop),
+            None => store::remove(path, file),
+        }
+    }
+}
+
 /// What the mark of a file proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
-    /// There is none.
+    /// The file has no mark.
     None,
-    /// It describes the file.
+    /// The mark describes the file.
     Valid(Marker),
-    /// It does not.
+    /// The mark does not describe the file.
     Void(VoidMark),
 }
 
@@ -116,10 +139,13 @@ pub enum VoidMark {
     Copied,
     /// The file was changed after the run that wrote the mark.
     Changed,
+    /// Neither the file's owner nor this user wrote it: whoever may create files beside another one's could claim that
+    /// for Assay.
+    OtherUser,
 }
 
 impl Mark {
-    /// Returns the marker where it describes its file.
+    /// Returns the marker if it describes its file.
     #[must_use]
     pub fn valid(self) -> Option<Marker> {
         match self {
@@ -128,8 +154,8 @@ impl Mark {
         }
     }
 
-    /// What `text` proves of a file that looks so. `written_ns`: when the mark was written, where something else than
-    /// the mark itself says it.
+    /// Checks the mark `text` against the properties of a file. `written_ns`: time at which the mark was written, if
+    /// known from another source than the mark.
     pub(crate) fn of_text(text: &[u8], look: &FileLook, written_ns: Option<i128>) -> Self {
         match serde_json::from_slice::<Marker>(text) {
             Ok(marker) => match marker.void_for(look, written_ns) {
@@ -140,18 +166,34 @@ impl Mark {
         }
     }
 
-    /// Returns what the mark of a local file proves. `path` has no links at its end.
+    /// Checks the mark of a local file. `path` must not end in a link.
     pub fn of(path: &Path, file: &File) -> io::Result<Self> {
-        let look = FileLook::of(file)?;
+        let metadata = file.metadata()?;
+        let look = FileLook::of_metadata(&metadata);
+        let trusted = [metadata.uid(), rustix::process::geteuid().as_raw()];
         Ok(match store::read(path, file, look.inode)? {
-            Some(text) => Self::of_text(&text, &look, None),
+            Some(StoredText { text, writer: None }) => Self::of_text(&text, &look, None),
+            Some(StoredText { text, writer: Some(writer) }) => {
+                Self::of_text(&text, &look, None).written_by(writer, trusted)
+            }
             None => Self::None,
         })
+    }
+
+    /// The same of a mark in a file of its own, which belongs to user `writer`: one that claims a file for Assay counts
+    /// only if root or one of the `trusted` users wrote it.
+    pub(crate) fn written_by(self, writer: u32, trusted: [u32; 2]) -> Self {
+        match self {
+            Self::Valid(marker) if marker.created && writer != 0 && !trusted.contains(&writer) => {
+                Self::Void(VoidMark::OtherUser)
+            }
+            mark => mark,
+        }
     }
 }
 
 impl Marker {
-    /// A marker for a file that holds nothing yet.
+    /// Returns a marker for an empty file.
     #[must_use]
     pub fn new(created: bool) -> Self {
         Self {
@@ -171,12 +213,12 @@ impl Marker {
         }
     }
 
-    /// The marker of a local file, if it has one that still describes it.
+    /// Returns the marker of a local file, if it has one that still describes it.
     pub fn read(path: &Path, file: &File) -> io::Result<Option<Self>> {
         Ok(Mark::of(path, file)?.valid())
     }
 
-    /// Why it does not describe a file that looks so; `None` where it does.
+    /// Returns why it does not describe a file with these properties; `None` if it does.
     fn void_for(&self, look: &FileLook, written_ns: Option<i128>) -> Option<VoidMark> {
         let is_born_then = match (self.born_ns, look.born_ns) {
             (Some(noted), Some(born)) => (noted - born).abs() <= BORN_WITHIN_NS,
@@ -202,21 +244,21 @@ impl Marker {
         }
     }
 
-    /// The number of a marker, whether that still describes its file or not.
+    /// Returns the id of a marker, valid or not.
     pub(crate) fn id_of_text(text: &[u8]) -> Option<String> {
         let id = serde_json::from_slice::<Self>(text).ok()?.id;
-        // It comes from a server and becomes part of a lock's name here: nothing but what `random_id` makes.
+        // The id comes from a server and becomes part of a lock's name here: accept only what `random_id` generates.
         is_id(&id).then_some(id)
     }
 
-    /// Returns the number of the run that marked a local file last; empty where the file carries no mark.
+    /// Returns the id of the run that last marked a local file; empty if the file has no mark.
     pub(crate) fn run_of(path: &Path, file: &File) -> io::Result<String> {
-        let text = store::read(path, file, FileLook::of(file)?.inode)?;
-        let marker = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let stored = store::read(path, file, FileLook::of(file)?.inode)?;
+        let marker = stored.and_then(|stored| serde_json::from_slice::<Self>(&stored.text).ok());
         Ok(marker.map(|marker| marker.run).unwrap_or_default())
     }
 
-    /// Notes that a run begins which may write to the file for this long, s, and gives the run a number of its own.
+    /// Records the start of a run that may write to the file for this long, s, and gives the run its own id.
     pub fn begin_run(&mut self, open_for_s: u64) {
         if !is_id(&self.id) {
             self.id = random_id();
@@ -225,7 +267,7 @@ impl Marker {
         self.open_for_s = open_for_s;
     }
 
-    /// Notes how the file looks, and gives the text of the marker.
+    /// Records the properties of the file, and returns the text of the marker.
     pub(crate) fn seal(&mut self, look: &FileLook, is_open: bool) -> io::Result<Vec<u8>> {
         (self.is_open, self.inode, self.born_ns) = (is_open, look.inode, look.born_ns);
         (self.length_bytes, self.modified_ns) = (look.length_bytes, look.modified_ns);
@@ -238,7 +280,7 @@ impl Marker {
         self.written_ns = 0;
         let look = FileLook::of(file)?;
         let marked_ns = store::write(path, file, look.inode, &self.seal(&look, is_open)?)?;
-        // The times of the file are those of its file system, whose clock may be ahead of this host's.
+        // The times of the file are from the clock of its file system, which may be ahead of this host's.
         if is_open && marked_ns > self.written_ns {
             self.written_ns = marked_ns;
             store::write(path, file, look.inode, &self.seal(&look, is_open)?)?;
@@ -247,17 +289,17 @@ impl Marker {
     }
 }
 
-/// Returns true if it is a number that [`random_id`] could have made. Marks of earlier versions have none.
+/// Returns true if [`random_id`] could have generated it. Marks of earlier versions have none.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// 128 random bits as text.
+/// Returns 128 random bits as text.
 pub(crate) fn random_id() -> String {
     let mut bytes = [0; 16];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
         Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
-        // Where there is no randomness yet, the time and the process distinguish files.
+        // Without random bytes, time and process distinguish files.
         _ => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             format!("{:024x}{:08x}", now.as_nanos(), std::process::id())
@@ -281,13 +323,13 @@ mod tests {
         (path, file)
     }
 
-    /// The file's time is `after_s` later than now.
+    /// Sets the file's time to `after_s` later than now.
     fn touch(file: &File, after_s: u64) {
         file.set_modified(SystemTime::now() + Duration::from_secs(after_s)).unwrap();
     }
 
     #[test]
-    fn a_marked_file_counts_as_made_by_assay_until_somebody_changes_it() {
+    fn a_marked_file_counts_as_created_by_assay_until_it_is_changed() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
         assert_eq!(Mark::of(&path, &file).unwrap(), Mark::None);
@@ -301,10 +343,10 @@ mod tests {
         assert_eq!(Marker::read(&path, &file).unwrap(), None);
     }
 
-    /// The mark of a killed run stayed open for ever: whatever was put into the file later, with its length unchanged,
-    /// was overwritten by the next run.
+    /// The mark of a killed run stayed open for ever: the next run overwrote whatever was put into the file later, if
+    /// its length was unchanged.
     #[test]
-    fn an_open_mark_holds_for_as_long_as_its_run_can_have_lasted() {
+    fn an_open_mark_is_valid_for_as_long_as_its_run_can_have_lasted() {
         let directory = tempfile::tempdir().unwrap();
         let (path, file) = made(directory.path());
         file.set_len(4096).unwrap();
@@ -324,7 +366,7 @@ mod tests {
         assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed), "older than the mark");
     }
 
-    /// `cp -a`, `rsync -X` and restored backups carry the mark and the times along.
+    /// `cp -a`, `rsync -X` and restored backups copy the mark and the times.
     #[test]
     fn the_mark_of_a_copy_proves_nothing() {
         let directory = tempfile::tempdir().unwrap();
@@ -353,6 +395,27 @@ mod tests {
         let text = Marker::new(true).seal(&noted, false).unwrap();
         let judged = Mark::of_text(&text, &reborn, None);
         assert_eq!(judged, Mark::Void(VoidMark::Copied), "a new file that got the number of the old one");
+    }
+
+    /// Whoever may create files beside somebody else's put a mark there that claimed that file for Assay: root's next
+    /// run wrote over it.
+    #[test]
+    fn a_mark_that_another_user_put_beside_a_file_proves_nothing() {
+        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0 };
+        let (owner, this_user, other) = (1000, 1001, 1002);
+        let mark = |created: bool| {
+            let mut marker = Marker::new(created);
+            let text = marker.seal(&look, false).unwrap();
+            (Mark::of_text(&text, &look, None), marker)
+        };
+        for writer in [0, owner, this_user] {
+            let (judged, marker) = mark(true);
+            assert_eq!(judged.written_by(writer, [owner, this_user]), Mark::Valid(marker));
+        }
+        let judged = mark(true).0.written_by(other, [owner, this_user]);
+        assert_eq!(judged, Mark::Void(VoidMark::OtherUser));
+        let (judged, marker) = mark(false);
+        assert_eq!(judged.written_by(other, [owner, this_user]), Mark::Valid(marker), "it claims nothing");
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! What one target of a run is, ready to be opened by the workers that drive it.
+//! One target of a run, ready to be opened by its workers.
 
 use crate::lun::LunMember;
 use crate::nfs::{self, NfsMember};
 use crate::{Durability, FileMember, IoEngine, PsyncTarget};
 
-/// Block size of targets that have none of their own, bytes: the smallest sector there is.
+/// Block size of targets without their own, bytes: the smallest sector.
 const SECTOR_BYTES: u32 = 512;
 
 /// A LUN of a simulated array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedMember {
-    /// As it stands in the address: an array that ships, or the path of an array file.
+    /// As given in the address: an array that ships, or the path of an array file.
     pub array: String,
-    /// Which LUN: its place on the command line.
+    /// Number of the LUN: its position on the command line.
     pub lun: u32,
-    /// Bytes that are used.
+    /// Number of bytes used.
     pub span_bytes: u64,
 }
 
@@ -75,7 +75,7 @@ impl Member {
         self
     }
 
-    /// Returns what offsets and sizes must be multiples of, bytes.
+    /// Returns the unit of offsets and sizes, bytes.
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
         match self {
@@ -86,7 +86,7 @@ impl Member {
         }
     }
 
-    /// Returns the size of the largest I/O, where there is such a limit, bytes.
+    /// Returns the size of the largest I/O, bytes, if there is a limit.
     #[must_use]
     pub fn transfer_bytes_max(&self) -> Option<u64> {
         match self {
@@ -95,7 +95,7 @@ impl Member {
         }
     }
 
-    /// Returns why it cannot be flushed between writes; `None` where it can.
+    /// Returns why it cannot be flushed between writes; `None` if it can.
     #[must_use]
     pub fn flush_refusal(&self) -> Option<&'static str> {
         match self {
@@ -106,7 +106,7 @@ impl Member {
         }
     }
 
-    /// Returns why its blocks cannot be trimmed; `None` where they can, or only the kernel knows.
+    /// Returns why its blocks cannot be trimmed; `None` if they can, or only the kernel knows.
     #[must_use]
     pub fn trim_refusal(&self) -> Option<&'static str> {
         match self {

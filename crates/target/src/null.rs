@@ -1,10 +1,10 @@
-//! The null target: I/O that completes at the next poll and goes nowhere. What remains is the tester's own cost.
+//! The null target: I/O that completes at the next poll without any transfer. What remains is the tester's own cost.
 
 use std::collections::VecDeque;
 
 use crate::{BATCH_MAX, Completion, Geometry, Op, Target, TargetLost, Wait};
 
-/// Completes every operation at once, in order, moving nothing.
+/// A target that completes every operation at once, in order, without any transfer.
 #[derive(Debug)]
 pub struct NullTarget {
     geometry: Geometry,
@@ -13,7 +13,7 @@ pub struct NullTarget {
 }
 
 impl NullTarget {
-    /// A null target with members of the given capacities.
+    /// Returns a null target with members of the given capacities.
     #[must_use]
     pub fn new(members: Vec<u64>, depth: u32) -> Self {
         let geometry = Geometry { members, block_bytes: 512, depth, engine: assay_spec::Engine::Null };

@@ -1,4 +1,4 @@
-//! From members to the target that drives them.
+//! Opens the target that drives given members.
 
 use std::io;
 
@@ -15,16 +15,16 @@ use crate::remote::{Moment, RemoteReport};
 use crate::uring::UringTarget;
 use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
 
-/// What [`open`] needs.
+/// Arguments of [`open`].
 #[derive(Debug)]
 pub struct OpenRequest<'r> {
-    /// What the target drives: all of one kind, and of LUNs and files on NFS servers only one.
+    /// Members of the target: all of one kind, and only one LUN or file on an NFS server.
     pub members: &'r [Member],
-    /// The most operations in flight.
+    /// Largest number of operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
     pub engine: IoEngine,
-    /// The buffers that operations will use, to be registered.
+    /// Buffers of the operations, to be registered.
     pub buffers: &'r [IoBuf],
 }
 
@@ -63,7 +63,7 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     }
 }
 
-/// The files and devices that are driven together; anything else among them is refused.
+/// Returns the files and devices that are driven together; fails for any other member.
 fn files(members: &[Member]) -> Result<Vec<FileMember>, OpenError> {
     let file = |member: &Member| match member {
         Member::File(file) => Ok(file.clone()),
@@ -75,8 +75,8 @@ fn files(members: &[Member]) -> Result<Vec<FileMember>, OpenError> {
     members.iter().map(file).collect()
 }
 
-/// Returns true if this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and kernels
-/// before 5.11 cannot wait for a limited time.
+/// Returns the error if this process may not use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and
+/// kernels before 5.11 cannot wait for a limited time.
 pub fn uring_refused() -> Option<io::Error> {
     match io_uring::IoUring::new(2) {
         Ok(ring) if ring.params().is_feature_ext_arg() => None,
@@ -88,7 +88,7 @@ pub fn uring_refused() -> Option<io::Error> {
     }
 }
 
-/// One of the targets there are.
+/// A target of any kind.
 #[expect(
     clippy::large_enum_variant,
     reason = "one per worker, and a pointer more would be followed for every I/O"
@@ -100,7 +100,7 @@ pub enum AnyTarget {
     Uring(UringTarget),
     /// pread and pwrite on helper threads.
     Psync(PsyncTarget),
-    /// pread and pwrite at once.
+    /// pread and pwrite in the worker's thread.
     Inline(InlineTarget),
     /// A logical unit over iSCSI.
     Lun(Box<LunTarget>),
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use crate::file_member::tests::temporary_member;
 
-    /// A reopen once opened the new file before it closed the old one, so the last close that a storage sees when
-    /// Iometer reconnects never came.
+    /// A reopen opened the new file before it closed the old one, so the storage never saw the last close when Iometer
+    /// reconnects.
     #[test]
     fn a_member_is_closed_before_it_is_opened_again() {
         use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why a target could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// The file system has no direct I/O.
+    /// The file system does not support direct I/O.
     #[error(
         "{0}: this file system does not support direct I/O; choose a target on another file system, or use --cached \
          to measure through the page cache"
@@ -16,17 +16,17 @@ pub enum OpenError {
     /// The member cannot be opened.
     #[error("cannot open {path}: {source}")]
     Open {
-        /// Which one.
+        /// Path of the member.
         path: String,
-        /// The system's words.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Another file has taken the place of the one that was prepared.
+    /// Another file replaced the prepared one.
     #[error(
         "{0} was replaced by another file after it was prepared; nothing was written to it; start the run again"
     )]
     Replaced(String),
-    /// Somebody else changed a target, or another one took its place, before this run wrote to it.
+    /// A target was changed or replaced before this run wrote to it.
     #[error(
         "{target} changed after Assay inspected it ({what}), so it was not written; find out what else uses it, and \
          start the run again"
@@ -37,15 +37,15 @@ pub enum OpenError {
         /// What changed.
         what: String,
     },
-    /// The ring could not be made.
+    /// The ring could not be created.
     #[error("cannot set up io_uring: {0}; use --io psync")]
     Ring(#[source] io::Error),
-    /// This caller brings no simulation.
+    /// The caller provides no simulation.
     #[error("cannot open sim:{array}: {why}")]
     Simulated {
         /// The array.
         array: String,
-        /// What is in the way.
+        /// Reason.
         why: String,
     },
     /// A LUN cannot be reached or used.
@@ -53,7 +53,7 @@ pub enum OpenError {
     Lun {
         /// Its address.
         lun: String,
-        /// Why not.
+        /// Reason.
         why: String,
     },
     /// A file on an NFS server was replaced.
@@ -70,25 +70,25 @@ pub enum OpenError {
     Nfs {
         /// Its address.
         file: String,
-        /// Why not, and what would help.
+        /// Reason and remedy.
         why: String,
     },
-    /// An NFS server did not answer within the time there was.
+    /// An NFS server did not answer in time.
     #[error("{file}: {why}")]
     NfsSilent {
         /// Its address.
         file: String,
-        /// What it did not answer.
+        /// The unanswered call.
         why: String,
     },
-    /// More in flight than the initiator takes.
+    /// The depth exceeds the limit of the initiator.
     #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
     LunDepth {
         /// Its address.
         lun: String,
-        /// As asked for.
+        /// Requested depth.
         depth: u32,
-        /// What is possible.
+        /// Largest depth.
         most: u32,
     },
     /// Several LUNs in one job.

@@ -1,28 +1,28 @@
-//! How Assay recognises what it wrote itself, on a device that has no place for a mark.
+//! Recognition of data written by Assay on a device that has no place for a mark.
 //!
-//! All random data come in lines of 64 bytes, and the last eight bytes of a line are a checksum of the others, its
+//! All random data consists of lines of 64 bytes, and the last eight bytes of a line are a checksum of the others, its
 //! *seal*:
 //!
 //! ```text
 //! byte 0    8    16   24   32   40   48   56           64
 //!      w0   w1   w2   w3   w4   w5   w6   w0 ^ f(w1 ^ w2, w3 ^ w4, w5 ^ w6)
 //! ```
-//! A seal compresses no better than random bytes and repeats no more often. It survives the mask that the engine lays
-//! over unique data (one number, XORed to every word: each XOR above has two of them) and any shift (Iometer's
-//! full-random data begin at any multiple of four bytes). A line that Assay did not write has a valid seal once in
-//! 2^64 times.
+//! A seal compresses no better than random bytes and repeats no more often. It survives the mask that the engine
+//! applies to unique data (one number, XORed with every word: each XOR above contains two of them) and any shift
+//! (Iometer's full-random data starts at any multiple of four bytes). A line that Assay did not write has a valid seal
+//! once in 2^64 cases.
 
 use crate::stamp::{UNIT_BYTES, read_stamp};
 
-/// What is judged at a time, bytes: no device writes less.
+/// Unit of recognition, bytes: no device writes less.
 pub const SECTOR_BYTES: usize = UNIT_BYTES;
-/// Bytes of one sealed line.
+/// Length of a sealed line, bytes.
 const LINE_BYTES: usize = 64;
 
-/// Odd numbers of SplitMix64, which mix all bits upwards.
+/// Multipliers of SplitMix64, which mix all bits upwards.
 const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9_7F4A_7C15];
 
-/// Returns what the last word of a line must be.
+/// Returns the required last word of a line.
 #[inline]
 pub(crate) fn seal(line: &[u64; 8]) -> u64 {
     let [a, b, c] = [line[1] ^ line[2], line[3] ^ line[4], line[5] ^ line[6]];
@@ -31,10 +31,10 @@ pub(crate) fn seal(line: &[u64; 8]) -> u64 {
     line[0] ^ mixed ^ (mixed >> 32)
 }
 
-/// What the bytes of a sector show about who wrote them.
+/// Origin of a sector according to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// One byte, repeated: never written, erased, or Iometer's repeating data. Nothing is lost with it.
+    /// One byte, repeated: never written, erased, or Iometer's repeating data. Nothing is lost by overwriting it.
     Nobody,
     /// It carries a seal or a stamp of Assay.
     Assay,
@@ -42,17 +42,17 @@ pub enum Author {
     Foreign,
 }
 
-/// Returns who wrote a sector, by its bytes alone.
+/// Returns the origin of a sector, determined by its bytes alone.
 #[must_use]
 pub fn author(sector: &[u8]) -> Author {
-    // A comparison with itself, one byte later: a single pass of the machine's own routine.
+    // A comparison of the sector with itself, shifted by one byte, is one fast pass of memcmp.
     if sector.is_empty() || sector[1..] == sector[..sector.len() - 1] {
         return Author::Nobody;
     }
     if has_sealed_line(sector) || has_valid_stamp(sector) { Author::Assay } else { Author::Foreign }
 }
 
-/// Looks at every alignment of a line; that of fresh and unique data comes first.
+/// Checks every alignment of a line; that of fresh and unique data comes first.
 fn has_sealed_line(sector: &[u8]) -> bool {
     (0..LINE_BYTES).any(|shift| sector[shift.min(sector.len())..].chunks_exact(LINE_BYTES).any(is_sealed))
 }
@@ -65,7 +65,7 @@ fn is_sealed(line: &[u8]) -> bool {
     words[7] == seal(&words)
 }
 
-/// The place in a stamp does not count: a write that was misplaced is Assay's all the same.
+/// Returns true if the sector carries a valid stamp. Its offset is ignored: a misplaced write is still Assay's data.
 fn has_valid_stamp(sector: &[u8]) -> bool {
     let Ok(mut unit) = <[u8; UNIT_BYTES]>::try_from(sector) else { return false };
     read_stamp(&mut unit).is_some_and(|stamp| stamp.checksum == stamp.checksum_right)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_is_recognised_under_every_mask_and_at_every_shift() {
+    fn a_fill_is_recognised_under_every_mask_and_shift() {
         let data = filled(64 << 10);
         assert!(authors(&data).iter().all(|by| *by == Author::Assay));
         let mask = 0x0123_4567_89AB_CDEF_u64.to_le_bytes();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn stamped_and_compressible_data_are_recognised() {
+    fn stamped_and_compressible_data_is_recognised() {
         let mut unit = vec![0; UNIT_BYTES];
         write_stamp(&mut unit, &Header { offset_bytes: 512, run: 1, sequence: 2 });
         assert_eq!(author(&unit), Author::Assay);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_data_are_foreign_and_a_repeated_byte_is_nobodys() {
+    fn foreign_data_is_foreign_and_a_repeated_byte_has_no_author() {
         let mut at = 5;
         let random: Vec<u8> = (0..1 << 17).flat_map(|_| split_mix(&mut at).to_le_bytes()).collect();
         assert!(authors(&random).iter().all(|by| *by == Author::Foreign));

@@ -1,7 +1,7 @@
-//! Files and block devices through plain positioned reads and writes: the fallback where io_uring is refused.
+//! Files and block devices through plain positioned reads and writes: the fallback if io_uring is refused.
 //!
-//! One call blocks one thread, so a depth of N takes N helper threads; that keeps "outstanding" true, which tools
-//! that fall back silently to one I/O at a time do not.
+//! One call blocks one thread, so a depth of N needs N helper threads. This keeps the queue depth as requested, unlike
+//! tools that silently fall back to one I/O at a time.
 
 use std::fs::File;
 use std::io;
@@ -19,28 +19,28 @@ use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
-/// A helper needs next to no stack.
+/// Stack size of a helper, bytes; it needs very little.
 const HELPER_STACK_BYTES: usize = 128 << 10;
 
 /// Files and block devices, driven by helper threads that block in `pread` and `pwrite`.
 pub struct PsyncTarget {
     geometry: Geometry,
     members: Vec<FileMember>,
-    /// `None` only while a member is reopened, or could not be.
+    /// `None` only while a member is being reopened, or if that failed.
     files: Arc<Vec<RwLock<Option<File>>>>,
     helpers: Vec<JoinHandle<()>>,
 
-    /// `None` only while dropping: closing it ends the helpers.
+    /// `None` only during drop: closing it ends the helpers.
     work: Option<Sender<Op>>,
-    /// The helpers' end of it, to take back what none has begun.
+    /// The helpers' end of the queue, to remove operations that no helper has started.
     todo: Receiver<Op>,
     finished: Receiver<Completion>,
     in_flight_count: u32,
 }
 
 impl PsyncTarget {
-    /// The most helper threads of one worker: what is submitted beyond them would wait here and not in the storage, so
-    /// a request for more in flight must be refused.
+    /// Largest number of helper threads of one worker: further operations would wait here and not in the storage, so a
+    /// larger depth must be refused.
     pub const DEPTH_MAX: u32 = 256;
 
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
@@ -140,20 +140,20 @@ impl Target for PsyncTarget {
 impl Drop for PsyncTarget {
     fn drop(&mut self) {
         self.work = None;
-        // What no helper has begun never begins.
+        // Operations that no helper has started are dropped.
         while self.todo.try_recv().is_ok() {
             self.in_flight_count -= 1;
         }
         let deadline = Instant::now() + DROP_LIMIT;
         while self.in_flight_count > 0 {
             if self.finished.recv_deadline(deadline).is_err() {
-                // A helper that the kernel does not let go owns its buffer, and nobody waits for it.
+                // A helper that is stuck in the kernel owns its buffer, and nobody waits for it.
                 return;
             }
             self.in_flight_count -= 1;
         }
         for helper in self.helpers.drain(..) {
-            // A helper that panicked has lost its operation already; there is nothing left to wait for.
+            // A helper that panicked has already lost its operation; there is nothing left to wait for.
             let _ = helper.join();
         }
     }
@@ -174,13 +174,13 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option
     }
 }
 
-/// Takes blocks away from a file, or has a device unmap them.
+/// Deallocates blocks of a file, or unmaps blocks of a device.
 fn punch(file: &File, offset_bytes: u64, size_bytes: u32) -> io::Result<()> {
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, mode, offset_bytes, u64::from(size_bytes))?)
 }
 
-/// One call, as the asynchronous engine would do it: a short transfer is reported as such, not continued.
+/// Executes one call like the asynchronous engine: a short transfer is reported, not continued.
 pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
     let bytes = &mut op.buf[..op.size_bytes as usize];
     loop {
@@ -206,7 +206,7 @@ mod tests {
     use crate::file_member::tests::temporary_member;
 
     #[test]
-    fn what_is_written_is_read_back_at_depth() {
+    fn written_data_is_read_back_at_depth() {
         let (_keep, member) = temporary_member(1 << 20);
         let mut target = PsyncTarget::open(&[member], 4).unwrap();
         let mut done = Vec::new();

@@ -1,4 +1,4 @@
-//! What targets over a network share: paths, and completions on their way from the client to the engine.
+//! Types shared by targets over a network: paths, and completions between the client and the engine.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -13,30 +13,31 @@ use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, TargetLost,
 pub use assay_iscsi::{PathStats, TcpFacts};
 pub use assay_nfs::WriteStats;
 
-/// When a target on another machine is asked for its report.
+/// Moment at which a remote target is asked for its report.
 #[derive(Clone, Copy)]
 pub enum Moment<'m> {
-    /// The measured window is about to begin: the target reports and does nothing.
+    /// The measured window is about to begin: the target only reports.
     Begin,
-    /// It is over: writes that the server may still hold in memory are made durable first.
+    /// The measured window is over: the target first makes writes in the server's memory durable.
     End {
-        /// Called now and then while the COMMIT takes; true: what is not durable yet is reported as such.
+        /// Called at intervals during the COMMIT; if it returns true, writes that are not durable yet are reported as
+        /// such.
         give_up: &'m dyn Fn() -> bool,
     },
 }
 
-/// What a target on another machine knows beyond the I/Os themselves.
+/// Facts that a remote target knows beyond the I/Os themselves.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteReport {
-    /// Every path to the storage, and what went over it since the target was opened.
+    /// Every path to the storage, and its traffic since the target was opened.
     pub paths: Vec<PathReport>,
-    /// What happened to the paths since the last report.
+    /// Events of the paths since the last report.
     pub events: Vec<PathEvent>,
-    /// Durability of the writes since the target was opened; `None` where every write was as durable as asked when it
+    /// Durability of the writes since the target was opened; `None` if every write was as durable as requested when it
     /// completed.
     pub writes: Option<WriteReport>,
-    /// What the other side said of the first I/Os that failed since the target was opened, in the order in which they
-    /// completed. An error number of the operating system says less.
+    /// Messages of the other side about the first failed I/Os since the target was opened, in order of completion. They
+    /// say more than an errno value.
     pub failures: Vec<String>,
 }
 
@@ -45,22 +46,22 @@ pub struct RemoteReport {
 pub struct WriteReport {
     /// Counts since the target was opened.
     pub stats: WriteStats,
-    /// Why the last COMMIT did not make everything durable, where it did not.
+    /// Reason why the last COMMIT did not make everything durable, if so.
     pub failure: Option<String>,
 }
 
-/// One path of a target as it is now: a session to a LUN, a connection to an NFS server.
+/// Present state of a path of a target: a session to a LUN, a connection to an NFS server.
 #[derive(Debug, Clone)]
 pub struct PathReport {
     /// Number of the path, from 0.
     pub path: u8,
-    /// Where it leads, as configured.
+    /// Portal or server, as configured.
     pub portal: String,
-    /// True if it serves I/O.
+    /// True if the path is up.
     pub is_up: bool,
-    /// Access state of a path to a LUN; NFS knows no better and worse ones.
+    /// Access state of a path to a LUN; NFS has no access states.
     pub access: Option<AccessState>,
-    /// Number of I/Os in flight on this path or bound to it.
+    /// Number of I/Os in flight on or assigned to this path.
     pub outstanding: u32,
     /// Parameters that an iSCSI login negotiated, while connected.
     pub agreed: Option<Negotiated>,
@@ -68,7 +69,7 @@ pub struct PathReport {
     pub command_window: Option<u32>,
     /// Local and remote address, while connected.
     pub addresses: Option<(SocketAddr, SocketAddr)>,
-    /// TCP facts, while connected and where the kernel reports them.
+    /// TCP facts, while connected and if the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,
@@ -91,30 +92,31 @@ impl From<assay_iscsi::PathStatus> for PathReport {
     }
 }
 
-/// Something that happened to the paths.
+/// An event of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathEvent {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Whether it is the good news that a path serves I/O.
+    /// Whether the path came up.
     pub change: PathChange,
-    /// What, a clause: `path 1 (10.0.1.1) is up`.
+    /// Description, a clause: `path 1 (10.0.1.1) is up`.
     pub says: String,
 }
 
-/// Whether an event of a path is good news.
+/// Change of a path's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathChange {
-    /// The path serves I/O.
+    /// The path came up.
     Up,
     /// Anything else.
     Other,
 }
 
-/// Failed I/Os whose words are kept.
+/// Number of failed I/Os whose messages are kept.
 const WORDS_MAX: usize = 32;
 
-/// I/Os that ended, until the engine takes them, and the first failures in words, which an error number does not hold.
+/// Completed I/Os until the engine takes them, and the messages of the first failures, which an errno value does not
+/// contain.
 #[derive(Debug)]
 pub(crate) struct CompletionQueue {
     ready: VecDeque<Completion>,
@@ -127,8 +129,8 @@ impl CompletionQueue {
         Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, failures: Vec::new() }
     }
 
-    /// Fails a write to a target that was opened for reading: whatever went wrong above, nothing is written that was
-    /// not allowed.
+    /// Fails a write to a target that was opened for reading: whatever went wrong in the caller, nothing is written
+    /// without permission.
     #[inline]
     pub(crate) fn fence(&mut self, access: AccessMode, op: Op) -> Option<Op> {
         if op.kind.changes() && access == AccessMode::ReadOnly {
@@ -140,16 +142,16 @@ impl CompletionQueue {
         Some(op)
     }
 
-    /// Fails an operation that the target cannot do. Plans that ask for one are refused before the run.
+    /// Fails an operation that the target does not support. Plans that contain one are refused before the run.
     pub(crate) fn unsupported(&mut self, why: &'static str, tag: u32, buf: IoBuf) {
         self.failed(&why);
         self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EOPNOTSUPP }), buf });
     }
 
-    /// Returns how long the client may wait for a completion.
+    /// Returns the longest wait of the client for a completion.
     pub(crate) fn patience(&self, wait: Wait) -> Option<Duration> {
         match wait {
-            // What was submitted since must leave although nobody waits for it.
+            // Operations submitted meanwhile must be sent although nobody waits for them.
             _ if !self.ready.is_empty() => Some(Duration::ZERO),
             Wait::No => Some(Duration::ZERO),
             Wait::One => None,
@@ -157,13 +159,13 @@ impl CompletionQueue {
         }
     }
 
-    /// Takes what the client gave back.
+    /// Takes a completion from the client.
     pub(crate) fn settle(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
         let tag = u32::try_from(tag).expect("it was made from a 32-bit tag");
         self.ready.push_back(Completion { tag, outcome, buf });
     }
 
-    /// Keeps the words of a failure. To be called for each, in the order of their completions.
+    /// Keeps the message of a failure. Called for each, in order of completion.
     pub(crate) fn failed(&mut self, error: &dyn Display) {
         if self.failures.is_empty() {
             let says = format!("the first I/O failed: {error}");
@@ -174,12 +176,12 @@ impl CompletionQueue {
         }
     }
 
-    /// The words of the first failures.
+    /// Returns the messages of the first failures.
     pub(crate) fn failures(&self) -> Vec<String> {
         self.failures.clone()
     }
 
-    /// Hands a batch to the engine. Completions come before the report of a loss, or they would be counted nowhere.
+    /// Passes a batch to the engine. Completions come before the report of a loss, or they would not be counted.
     pub(crate) fn hand_out<E: Display>(
         &mut self,
         polled: Result<(), E>,
@@ -193,7 +195,7 @@ impl CompletionQueue {
         }
     }
 
-    /// The first failure, once.
+    /// Returns the first failure, once.
     pub(crate) fn first_failure(&mut self) -> Option<PathEvent> {
         self.first_failure.take()
     }

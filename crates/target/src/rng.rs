@@ -1,8 +1,8 @@
-//! Seeds and random bytes, the same on every machine, so that a run can be repeated.
+//! Seeds and random bytes, the same on every machine, so that a run can be reproduced.
 
 use crate::own_data::seal;
 
-/// SplitMix64 by Steele, Lea and Flood: turns any counter into well-mixed numbers.
+/// Returns the next number of SplitMix64 by Steele, Lea and Flood, which turns any counter into well-mixed numbers.
 pub fn split_mix(at: &mut u64) -> u64 {
     *at = at.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *at;
@@ -11,7 +11,7 @@ pub fn split_mix(at: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a seed of its own for each part of a run, from the run's seed and the place of the part.
+/// Returns a separate seed for each part of a run, from the run's seed and the part's indices.
 #[must_use]
 pub fn derive(seed: u64, parts: &[u64]) -> u64 {
     let mut at = seed;
@@ -21,8 +21,8 @@ pub fn derive(seed: u64, parts: &[u64]) -> u64 {
     split_mix(&mut at)
 }
 
-/// Random bytes in bulk: eight xoroshiro128+ streams side by side, which compilers turn into vector code. The last of
-/// eight numbers is a checksum of the others, by which Assay recognises its [own data](crate::own_data).
+/// Random bytes in bulk: eight parallel xoroshiro128+ streams, which compilers turn into vector code. The last of eight
+/// numbers is a checksum of the others, by which Assay recognises its [own data](crate::own_data).
 #[derive(Debug, Clone)]
 pub struct BulkRng {
     a: [u64; 8],

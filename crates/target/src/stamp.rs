@@ -1,4 +1,4 @@
-//! The stamp that verify mode puts into each block it writes.
+//! The stamp in each block written in verify mode.
 //!
 //! ```text
 //! byte 0        8        16       24          32         36                 512
@@ -8,48 +8,48 @@
 
 use std::ops::Range;
 
-/// Bytes of one stamped unit.
+/// Length of a stamped unit, bytes.
 pub const UNIT_BYTES: usize = 512;
-/// Memory that whoever checks stamps needs for each unit, bytes: the sequence of its last write.
+/// Memory for checking one unit, bytes: the sequence of its last write.
 pub const SEQUENCE_BYTES: usize = 4;
 const MAGIC: [u8; 8] = *b"ASSAY\0\0\x01";
 const CHECKSUM: Range<usize> = 32..36;
 
-/// What a stamp says of its unit.
+/// Content of a stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Where the unit belongs, bytes from the start of the member.
+    /// Offset of the unit from the start of the member, bytes.
     pub offset_bytes: u64,
-    /// Which run wrote it.
+    /// Number of the run that wrote it.
     pub run: u64,
-    /// Which write of that run, counted from 1; 0 is preparation.
+    /// Number of the write in that run, from 1; 0 is preparation.
     pub sequence: u64,
 }
 
-/// A stamp as it was read.
+/// A stamp read from a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadStamp {
-    /// What it says.
+    /// Its content.
     pub header: Header,
-    /// The checksum that it carries.
+    /// Stored checksum.
     pub checksum: u32,
-    /// The checksum that its unit has.
+    /// Checksum computed from the unit.
     pub checksum_right: u32,
 }
 
-/// Returns the memory that checking so large a span needs, bytes.
+/// Returns the memory needed to check a span, bytes.
 #[must_use]
 pub fn memory_for_span(span_bytes: u64) -> u64 {
     span_bytes / UNIT_BYTES as u64 * SEQUENCE_BYTES as u64
 }
 
-/// Returns the span that can be checked with so much memory, bytes.
+/// Returns the span that can be checked with this memory, bytes.
 #[must_use]
 pub fn span_for_memory(memory_bytes: u64) -> u64 {
     memory_bytes / SEQUENCE_BYTES as u64 * UNIT_BYTES as u64
 }
 
-/// Writes a stamp over the first bytes of a unit whose other bytes are final.
+/// Writes a stamp over the first bytes of a unit, whose other bytes must be final.
 pub fn write_stamp(unit: &mut [u8], header: &Header) {
     unit[..8].copy_from_slice(&MAGIC);
     unit[8..16].copy_from_slice(&header.offset_bytes.to_le_bytes());
@@ -60,7 +60,7 @@ pub fn write_stamp(unit: &mut [u8], header: &Header) {
     unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Returns true if a unit was ever stamped.
+/// Returns true if a unit carries a stamp.
 #[must_use]
 pub fn has_stamp(unit: &[u8]) -> bool {
     unit[..8] == MAGIC

@@ -1,22 +1,22 @@
-//! How long a stop waits for storage that does not answer.
+//! Limits of the wait for unresponsive storage after a stop.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// So long I/O in flight is waited for after somebody asked to stop; what has not ended then is abandoned.
+/// Time that I/O in flight is awaited after a stop was requested; I/O that has not completed by then is abandoned.
 pub const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-/// So long a target that is dropped waits for what is in flight. Whoever drops it with I/O in flight has waited before.
+/// Time that a dropped target waits for I/O in flight. A caller that drops it with I/O in flight has waited before.
 pub(crate) const DROP_LIMIT: Duration = Duration::from_secs(1);
 
-/// Waiting that ends [`STOP_LIMIT`] after a stop was first seen.
+/// A wait that ends [`STOP_LIMIT`] after a stop was first observed.
 #[derive(Debug, Default)]
 pub struct StopPatience {
     seen_at: Cell<Option<Instant>>,
 }
 
 impl StopPatience {
-    /// Returns true once a stop lasts longer than the limit. To be asked at least every few seconds.
+    /// Returns true once a stop lasts longer than the limit. Must be called at least every few seconds.
     pub fn is_over(&self, is_stopping: bool) -> bool {
         if !is_stopping {
             return false;

@@ -1,5 +1,5 @@
-//! Files and block devices through io_uring: one ring per worker, registered files and buffers, two operations for
-//! each system call, of which the last waits for the next completions.
+//! Files and block devices through io_uring: one ring per worker, registered files and buffers, and two operations per
+//! system call, the last of which also waits for the next completions.
 
 use std::fs::File;
 use std::io;
@@ -15,28 +15,28 @@ use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
-/// `io_uring_enter` flag: reap completions, running what the kernel has deferred to this thread.
+/// `io_uring_enter` flag: reap completions, and run work that the kernel deferred to this thread.
 const ENTER_GETEVENTS: u32 = 1;
 
-/// Operations started by one system call. From three on the kernel holds them back until it has them all (it plugs the
-/// block layer), merges neighbours and hands the device a burst: other requests than the plan asks for, and the
-/// queue runs dry in between. On a virtual disk that cost 13 % of the IOPS and 20 % of p50 at 4 KiB and depth 32.
+/// Number of operations started by one system call. From three on the kernel delays them until it has all (it plugs the
+/// block layer), merges adjacent ones and sends a burst to the device: other requests than the plan specifies, and the
+/// queue runs empty in between. On a virtual disk that cost 13 % of the IOPS and 20 % of p50 at 4 KiB and depth 32.
 const AT_ONCE: u32 = 2;
 
 /// Files and block devices, driven through one ring.
 ///
-/// The field order matters for Drop: the ring goes before the files and buffers it refers to, and `drop` waits
-/// before any of that.
+/// The field order matters for Drop: the ring is dropped before the files and buffers that it refers to, and `drop`
+/// waits before any of that.
 pub struct UringTarget {
     ring: IoUring,
     /// `None` only where a member could not be opened again.
     files: Vec<Option<File>>,
     geometry: Geometry,
     members: Vec<FileMember>,
-    /// True if the workers' buffers are registered, which saves pinning their pages for every operation.
+    /// True if the workers' buffers are registered, which avoids pinning their pages for every operation.
     has_fixed_buffers: bool,
 
-    /// By tag; what the kernel holds. A buffer in here must not be freed.
+    /// Operations in the kernel, by tag. A buffer in here must not be freed.
     in_flight: Vec<Option<Op>>,
     in_flight_count: u32,
     lost: Option<TargetLost>,
@@ -74,7 +74,7 @@ impl UringTarget {
         })
     }
 
-    /// Returns true if buffers are registered with the kernel; where the limit on locked memory is low they are not.
+    /// Returns true if buffers are registered with the kernel; they are not if the limit on locked memory is low.
     #[must_use]
     pub fn has_fixed_buffers(&self) -> bool {
         self.has_fixed_buffers
@@ -109,11 +109,11 @@ impl UringTarget {
         entry.user_data(u64::from(op.tag))
     }
 
-    /// Starts what was submitted and waits as asked.
+    /// Starts submitted operations and waits as requested.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         match self.start_all_but_the_last().and_then(|()| self.start_and_wait(wait)) {
-            // A signal, an expired wait, or completions to be reaped before more can start: all are for the caller's
-            // next turn.
+            // A signal, an expired wait, or completions to be reaped before more can start: the caller's next turn
+            // handles all of them.
             Err(e)
                 if matches!(
                     e.raw_os_error(),
@@ -126,7 +126,7 @@ impl UringTarget {
         }
     }
 
-    /// Leaves at most `AT_ONCE` operations to be started.
+    /// Starts operations until at most `AT_ONCE` are left.
     fn start_all_but_the_last(&mut self) -> io::Result<()> {
         while self.waiting_to_start() > AT_ONCE {
             // SAFETY: no argument is passed; the kernel takes entries that `submit` has filled.
@@ -142,10 +142,10 @@ impl UringTarget {
         u32::try_from(self.ring.submission().len()).expect("a ring holds at most 32,768 entries")
     }
 
-    /// One system call.
+    /// Starts the remaining operations and waits, with one system call.
     fn start_and_wait(&mut self, wait: Wait) -> io::Result<()> {
         let to_submit = self.waiting_to_start();
-        // Completions left over from the last batch make waiting needless.
+        // Completions left from the last batch make the wait unnecessary.
         let is_ready = !self.ring.completion().is_empty();
         let result = match wait {
             _ if is_ready && to_submit == 0 => return Ok(()),
@@ -162,7 +162,8 @@ impl UringTarget {
         result.map(|_| ())
     }
 
-    /// The ring holds the file too: both let go of it before it is opened again, or its last close would never come.
+    /// Closes and reopens a member. The ring holds the file too: both must release it before it is opened again, or its
+    /// last close would never happen.
     fn close_and_open(&mut self, member: u32) -> Result<File, String> {
         const NO_FILE: i32 = -1;
         let index = member as usize;
@@ -183,7 +184,7 @@ impl UringTarget {
             self.in_flight_count -= 1;
             let result = entry.result();
             let moved = u32::try_from(result).map_err(|_| IoFailure { errno: -result });
-            // The kernel answers 0 where no data move.
+            // The kernel returns 0 if no data is transferred.
             let outcome = if op.kind == OpKind::Trim { moved.map(|_| op.size_bytes) } else { moved };
             done.push(Completion { tag: op.tag, outcome, buf: op.buf });
         }
@@ -251,7 +252,7 @@ impl Drop for UringTarget {
         while self.in_flight_count > 0 {
             let wait = Wait::AtMost(Duration::from_millis(50));
             if self.lost.is_some() || Instant::now() >= deadline || self.enter(wait).is_err() {
-                // The kernel may still write to these buffers, and there is no way to learn when it ends: never free
+                // The kernel may still write to these buffers, and there is no way to learn when that ends: never free
                 // them.
                 self.in_flight.drain(..).flatten().for_each(std::mem::forget);
                 return;
@@ -262,7 +263,7 @@ impl Drop for UringTarget {
     }
 }
 
-/// A ring with the cheapest set-up the kernel offers. Kernels refuse flags they do not know, so the best is tried
+/// Returns a ring with the cheapest configuration of the kernel. Kernels refuse unknown flags, so the best is tried
 /// first.
 fn cheapest_ring(depth: u32) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
@@ -271,7 +272,7 @@ fn cheapest_ring(depth: u32) -> io::Result<IoUring> {
         builder.dontfork().setup_cqsize(entries * 2);
         builder
     };
-    // 6.1: completions are handled in this thread when it asks for them, never by interrupting it. 6.6: no index array.
+    // 6.1: this thread handles completions when it asks for them, without being interrupted. 6.6: no index array.
     let newest = builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
@@ -290,7 +291,7 @@ mod tests {
     use crate::file_member::tests::temporary_member;
 
     #[test]
-    fn what_is_written_is_read_back_and_every_buffer_returns() {
+    fn written_data_is_read_back_and_every_buffer_is_returned() {
         let (_keep, member) = temporary_member(1 << 20);
         let buffers: Vec<IoBuf> = (0..8).map(|slot| IoBuf::new(slot, 4096)).collect();
         let mut target = UringTarget::open(&[member], 8, &buffers).unwrap();
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_tag_hands_the_operation_back() {
+    fn a_busy_tag_returns_the_operation() {
         let (_keep, member) = temporary_member(1 << 20);
         let mut target = UringTarget::open(&[member], 1, &[]).unwrap();
         let op = |buf| Op { tag: 0, member: 0, kind: OpKind::Read, size_bytes: 512, offset_bytes: 0, buf };
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_while_returns_when_nothing_is_in_flight() {
+    fn a_timed_wait_returns_when_nothing_is_in_flight() {
         let (_keep, member) = temporary_member(1 << 20);
         let mut target = UringTarget::open(&[member], 1, &[]).unwrap();
         let mut done = Vec::new();

@@ -1,5 +1,5 @@
-//! The loop of a client that is driven by its caller's thread alone: send, wait, receive, and once in a while look at
-//! timers. The protocol is behind [`Client`]; what the caller sees of it is in [`Completions`].
+//! The event loop of a client that its caller's thread drives: send, wait, receive, and check timers now and then. The
+//! protocol is behind [`Client`]; [`Completions`] is the part of it that the caller sees.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -7,44 +7,44 @@ use std::time::{Duration, Instant};
 
 use crate::{Blocking, READ_LIMIT};
 
-/// How often timers are looked at. All limits are far longer.
+/// Interval between two checks of the timers. Every time limit is far longer.
 pub const TICK: Duration = Duration::from_millis(50);
 
-/// Completions that wait for the caller, and the number of commands that it has handed in.
+/// Completions that the caller has not taken yet, and the number of its outstanding commands.
 #[derive(Debug)]
 pub struct Completions<T> {
     ready: VecDeque<T>,
-    /// Commands handed in and not given back.
+    /// Number of commands submitted and not yet returned to the caller.
     outstanding: u32,
     next_tick_at: Instant,
 }
 
 impl<T> Completions<T> {
-    /// Room for the completions of up to `depth` commands.
+    /// Returns a queue for the completions of up to `depth` commands.
     #[must_use]
     pub fn new(depth: usize, now: Instant) -> Self {
         Self { ready: VecDeque::with_capacity(depth), outstanding: 0, next_tick_at: now }
     }
 
-    /// Returns the number of commands handed in and not given back.
+    /// Returns the number of commands submitted and not yet returned to the caller.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }
 
-    /// Returns true if a completion waits for the caller.
+    /// Returns true if a completion is ready for the caller.
     #[must_use]
     pub fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Counts a command that was taken.
+    /// Counts a submitted command.
     #[inline]
     pub fn taken(&mut self) {
         self.outstanding += 1;
     }
 
-    /// Keeps a completion for the caller.
+    /// Queues a completion for the caller.
     #[inline]
     pub fn ended(&mut self, completion: T) {
         self.ready.push_back(completion);
@@ -58,40 +58,40 @@ impl<T> Completions<T> {
 
 /// A client of a storage protocol over one or several connections.
 pub trait Client {
-    /// How a command ends.
+    /// The result of a command, with its buffer.
     type Completion;
-    /// Why no command can be carried out any more.
+    /// The reason why no further command can be executed.
     type Lost: Clone;
 
-    /// Returns what the caller sees.
+    /// Returns the completions of this client.
     fn completions(&mut self) -> &mut Completions<Self::Completion>;
     /// Returns the reason once the storage is lost.
     fn lost(&self) -> Option<&Self::Lost>;
-    /// Returns true if what is awaited has come: nothing more is waited for in this turn.
+    /// Returns true if this turn need not wait any longer.
     fn has_ended(&self) -> bool;
-    /// Acts on time that has passed. Called every [`TICK`].
+    /// Handles timers. Called every [`TICK`].
     fn tick(&mut self, now: Instant);
-    /// Hands everything to the sockets that they take. Called with every turn.
+    /// Writes as much pending data to the sockets as they accept. Called in every turn.
     fn send(&mut self, now: Instant);
     /// Returns the number of connections, open or not.
     fn connections(&self) -> usize;
-    /// Returns the stream to wait for, and whether it is to be waited for writing.
+    /// Returns the stream to poll for reading, and whether to poll it for writing as well.
     fn interest(&self, connection: usize) -> Option<(&TcpStream, bool)>;
-    /// Returns true if a connection only has to receive: it is established, and no other state waits on its socket.
+    /// Returns true if the connection is established, so that its socket is only read.
     fn is_established(&self, connection: usize) -> bool;
-    /// Takes what a connection has, and reacts.
+    /// Reads and handles the data that has arrived on a connection.
     fn receive(&mut self, connection: usize, blocking: Blocking, now: Instant);
-    /// Reacts to what `receive` has left for later. Called after a round over all connections.
+    /// Handles the work that `receive` postponed. Called after all connections were read.
     fn received(&mut self, _now: Instant) {}
 }
 
-/// Sends what can be sent, waits up to `limit` for something to come, takes it, and reacts.
+/// Sends pending data, waits up to `limit` for incoming data, and handles it.
 #[inline]
 pub fn turn<C: Client>(client: &mut C, limit: Duration) {
     let now = Instant::now();
     let next_tick_at = client.completions().next_tick_at;
     if now >= next_tick_at {
-        // A caller that did not poll for long finds everything overdue; first take what has come meanwhile.
+        // After a long time without a poll, every timer is overdue: read what has arrived before judging by time.
         if now.duration_since(next_tick_at) > TICK * 4 {
             let established = (0..client.connections()).filter(|at| client.is_established(*at));
             let mask = established.fold(0, |mask, at| mask | 1 << at);
@@ -114,15 +114,15 @@ pub fn turn<C: Client>(client: &mut C, limit: Duration) {
     }
 }
 
-/// True if nothing can happen but that the only connection receives: then it may sleep in the read itself, which saves
-/// the call that would wait for readiness.
+/// Returns true if the only possible event is data on the only connection. The read itself may then block, which saves
+/// the system call that polls for readiness.
 fn is_alone_and_quiet<C: Client>(client: &C) -> bool {
     client.connections() == 1
         && client.is_established(0)
         && client.interest(0).is_some_and(|(_, writes)| !writes)
 }
 
-/// Takes what the connections of a mask have: bit n stands for connection n.
+/// Receives from the connections in `mask`: bit n is connection n.
 pub fn receive_all<C: Client>(client: &mut C, mask: u64, now: Instant) {
     for at in 0..client.connections() {
         if mask & 1 << at != 0 {
@@ -132,8 +132,8 @@ pub fn receive_all<C: Client>(client: &mut C, mask: u64, now: Instant) {
     client.received(now);
 }
 
-/// Drives a client until a command ends, or for `timeout` (`None`: as long as commands are outstanding). An error once
-/// the storage is lost and every command was given back.
+/// Drives a client until a command completes or `timeout` passes (`None`: while commands are outstanding). Returns an
+/// error once the storage is lost and every command has been returned.
 #[inline]
 pub fn poll<C: Client>(
     client: &mut C,

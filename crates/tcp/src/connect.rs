@@ -1,4 +1,4 @@
-//! Opening connections without blocking, from a privileged port where that is asked for.
+//! Opening connections without blocking, from a privileged port if the caller asks for one.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -10,14 +10,14 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::READ_LIMIT;
 
-/// Ports that only root may use, from where bindresvport(3) begins.
+/// Privileged ports, starting where bindresvport(3) starts.
 const PRIVILEGED: std::ops::Range<u16> = 600..1024;
-/// Addresses of one name that are tried; more are no server's.
+/// Number of addresses of one host name that are tried.
 pub const ADDRESSES_MAX: usize = 16;
-/// How long an address has to itself before the next is tried beside it (RFC 8305, section 8).
+/// Delay before the next address is tried in parallel (RFC 8305, section 8).
 pub const HEAD_START: Duration = Duration::from_millis(250);
 
-/// A connection that is being opened.
+/// A TCP connection that is being opened.
 #[derive(Debug)]
 pub struct Connecting {
     stream: TcpStream,
@@ -25,15 +25,16 @@ pub struct Connecting {
 }
 
 impl Connecting {
-    /// Starts to connect, from any port.
+    /// Starts connecting from any local port.
     pub fn begin(address: SocketAddr) -> io::Result<Self> {
         Self::from_port(address, None)
     }
 
-    /// Starts to connect, from `port` if that is given and free, else from any privileged port, else from any:
-    /// servers take root's word only from there.
+    /// Starts connecting from `port` if it is given and free, else from any privileged port, else from any port. NFS
+    /// servers may trust a client's credentials only if it connects from a privileged port.
     ///
-    /// A server that keeps answers to recognise repeated calls identifies a client by its port, among others.
+    /// Reusing the port matters because a server's duplicate request cache identifies a client by its port, among other
+    /// things.
     pub fn begin_privileged(address: SocketAddr, port: Option<u16>) -> io::Result<Self> {
         if let Some(port) = port {
             match Self::from_port(address, Some(port)) {
@@ -58,7 +59,7 @@ impl Connecting {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket: OwnedFd =
             rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        // Commands are small and must leave at once; Nagle's algorithm would hold them back.
+        // Commands are small and must be sent at once; Nagle's algorithm would delay them.
         sockopt::set_tcp_nodelay(&socket, true)?;
         if let Some(port) = port {
             sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -74,26 +75,26 @@ impl Connecting {
         }
     }
 
-    /// The socket, to be waited for until it is writable.
+    /// Returns the socket, which becomes writable when the connection is established or has failed.
     #[must_use]
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// The privileged port it comes from, if any.
+    /// Returns the privileged local port, if one was used.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// To be called when the socket has become writable.
+    /// Completes the connection. Called when the socket has become writable.
     pub fn finish(self) -> io::Result<TcpStream> {
         sockopt::socket_error(&self.stream)??;
-        // Linux reports a connection to oneself (same port on both ends) as success.
+        // Linux reports a self-connection (same port on both ends) as success.
         if self.stream.peer_addr()? == self.stream.local_addr()? {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
-        // Whether a call may sleep is said with each call; one that may sleeps at most this long, so that timers run.
+        // Each call states whether it may block; a blocking one is limited to this long, so that timers run.
         self.stream.set_nonblocking(false)?;
         self.stream.set_read_timeout(Some(READ_LIMIT))?;
         Ok(self.stream)
@@ -106,17 +107,17 @@ fn is_taken(error: &io::Error) -> bool {
 
 fn random_port() -> u16 {
     let mut bytes = [0; 2];
-    // Where there is no randomness yet, starting at the lowest port only costs a few more tries.
+    // Without random bytes the search starts at the lowest port, which costs a few more attempts.
     let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK);
     let span = PRIVILEGED.end - PRIVILEGED.start;
     PRIVILEGED.start + u16::from_ne_bytes(bytes) % span
 }
 
-/// Connects to the first of several addresses of one host that takes the connection, from a privileged port where the
-/// process may, within `patience`. Where none does: what each said, in the order of the addresses.
+/// Connects to the first of several addresses of a host that accepts the connection, within `patience`, from a
+/// privileged port if the process may use one. If none accepts, returns the error of each address in order.
 ///
-/// An address that says nothing holds up the next for [`HEAD_START`] only: of a name with an IPv6 and an IPv4 address
-/// often one leads nowhere.
+/// An address that does not answer delays the next one by [`HEAD_START`] only: for a name with an IPv6 and an IPv4
+/// address, often one of them is unreachable.
 pub fn connect_first(
     addresses: &[SocketAddr],
     patience: Duration,
@@ -153,7 +154,7 @@ pub fn connect_first(
     Err(addresses.iter().copied().zip(said).collect())
 }
 
-/// One of several addresses.
+/// A connection attempt to one of several addresses.
 enum Try {
     Pending(Connecting),
     Failed(io::Error),
@@ -175,8 +176,8 @@ impl Try {
     }
 }
 
-/// Every address of a host, at most [`ADDRESSES_MAX`]: a name, an IPv4 address, an IPv6 address with or without
-/// brackets.
+/// Returns all addresses of a host, at most [`ADDRESSES_MAX`]. The host is a name, an IPv4 address, or an IPv6 address
+/// with or without brackets.
 pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let mut found: Vec<SocketAddr> = Vec::new();
@@ -191,7 +192,7 @@ pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(found)
 }
 
-/// The system calls an address whose interface there is not a name that it does not know.
+/// The system reports an address with an unknown zone (interface) as an unknown name; this error names the zone.
 fn of_zone(host: &str, error: io::Error) -> io::Error {
     let Some((address, zone)) = host.split_once('%') else { return error };
     let why = match address.parse::<Ipv6Addr>() {
@@ -201,7 +202,7 @@ fn of_zone(host: &str, error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, why)
 }
 
-/// The first address of a host.
+/// Returns the first address of a host.
 pub fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
     resolve_all(host, port).map(|found| found[0])
 }
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_address_that_takes_a_connection_has_it_and_else_each_has_its_word() {
+    fn the_first_address_that_accepts_is_used_and_otherwise_each_error_is_reported() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (there, patience) = (listener.local_addr().unwrap(), Duration::from_secs(5));
         let closed: SocketAddr = ([127, 0, 0, 1], 1).into();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn root_comes_from_a_privileged_port_and_comes_again_from_the_same() {
+    fn root_connects_from_a_privileged_port_and_reuses_it() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let first = Connecting::begin_privileged(address, None).unwrap();

@@ -1,19 +1,19 @@
-//! What happened to paths, each with its time.
+//! Events of paths, each with its time.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Events kept until they are taken; older ones are dropped and counted.
+/// Number of events kept until they are taken; older ones are dropped and counted.
 const EVENTS_MAX: usize = 4096;
 
-/// Something that happened, of a protocol's own kinds.
+/// An event, with a kind defined by the protocol.
 #[derive(Debug, Clone)]
 pub struct Event<K> {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Path it happened to, counted from 0; `None`: all of them.
+    /// Path, counted from 0; `None` for all paths.
     pub path: Option<u8>,
-    /// What.
+    /// Kind of event.
     pub kind: K,
 }
 
@@ -31,7 +31,7 @@ impl<K> Default for EventLog<K> {
 }
 
 impl<K> EventLog<K> {
-    /// Appends an event; the oldest is dropped where nobody takes them.
+    /// Appends an event, and drops the oldest if the log is full.
     pub fn push(&mut self, at: Instant, path: Option<u8>, kind: K) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
@@ -40,8 +40,8 @@ impl<K> EventLog<K> {
         self.events.push_back(Event { at, path, kind });
     }
 
-    /// All events since the call before. If some were dropped, the first is the one that `dropped` makes of their
-    /// number.
+    /// Returns all events since the last call. If some were dropped, the first event is the one that `dropped` makes
+    /// from their number.
     pub fn take(&mut self, dropped: impl FnOnce(u64) -> K) -> Vec<Event<K>> {
         let mut events: Vec<Event<K>> = self.events.drain(..).collect();
         if let (Some(first), count @ 1..) = (events.first(), std::mem::take(&mut self.dropped)) {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_is_bounded_and_says_what_it_dropped() {
+    fn the_log_is_bounded_and_reports_dropped_events() {
         let mut log = EventLog::default();
         for _ in 0..EVENTS_MAX + 5 {
             log.push(Instant::now(), None, Kind::Something);

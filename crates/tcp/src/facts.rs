@@ -1,7 +1,7 @@
-//! What the kernel knows about a TCP connection, read over netlink (`NETLINK_SOCK_DIAG`).
+//! Facts that the kernel reports about a TCP connection, read over netlink (`NETLINK_SOCK_DIAG`).
 //!
-//! `getsockopt(TCP_INFO)` has no safe interface in the crates we use; `INET_DIAG` delivers the same structure for
-//! one connection, named by its addresses, as plain bytes.
+//! `getsockopt(TCP_INFO)` has no safe interface in the crates that Assay uses. `INET_DIAG` returns the same structure
+//! as plain bytes for one connection, identified by its addresses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -17,11 +17,11 @@ pub struct TcpFacts {
     pub rtt_us: u32,
     /// Mean deviation of the round trip time, µs.
     pub rtt_deviation_us: u32,
-    /// Segments sent again since the connection was opened.
+    /// Number of segments retransmitted since the connection was opened.
     pub retransmits_total: u32,
-    /// Segments sent and not acknowledged.
+    /// Number of segments sent and not acknowledged.
     pub unacknowledged_segments: u32,
-    /// Largest segment we send, bytes.
+    /// Largest segment sent, bytes.
     pub send_mss_bytes: u32,
     /// Largest segment received, bytes.
     pub receive_mss_bytes: u32,
@@ -31,11 +31,11 @@ pub struct TcpFacts {
     pub congestion_window_segments: u32,
     /// Slow start threshold, segments.
     pub slow_start_threshold_segments: u32,
-    /// Whether every segment carries a time stamp (RFC 7323), 12 bytes.
+    /// True if every segment carries a timestamp (RFC 7323), 12 bytes.
     pub timestamps: bool,
 }
 
-/// A netlink socket to ask the kernel through. It sees the network namespace it was opened in.
+/// A netlink socket that queries the kernel. It sees the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct TcpFactsReader {
     socket: OwnedFd,
@@ -51,7 +51,7 @@ const IPPROTO_TCP: u8 = 6;
 const TCPI_OPT_TIMESTAMPS: u8 = 1;
 const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
-/// `struct inet_diag_msg`, after which the attributes begin.
+/// Length of `struct inet_diag_msg`, which the attributes follow.
 const MESSAGE_BYTES: usize = 72;
 
 impl TcpFactsReader {
@@ -63,18 +63,18 @@ impl TcpFactsReader {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Facts about `stream`. Takes some microseconds: to be called once a second, not per I/O.
+    /// Returns facts about `stream`. It takes some microseconds, so call it once a second, not per I/O.
     pub fn read(&mut self, stream: &TcpStream) -> io::Result<TcpFacts> {
         self.between(stream.local_addr()?, stream.peer_addr()?)
     }
 
-    /// Facts about the connection of this host from `local` to `remote`, whichever process has it.
+    /// Returns facts about the connection of this host from `local` to `remote`, whichever process owns it.
     pub fn between(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<TcpFacts> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = request(local, remote, self.sequence);
         rustix::net::sendto(&self.socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         let mut answer = [0u8; 8192];
-        // The kernel answers before sendto returns; a few rounds drop answers to earlier, interrupted questions.
+        // The kernel answers before sendto returns; the loop skips answers to earlier, interrupted requests.
         for _ in 0..4 {
             let (bytes, _) = rustix::net::recv(&self.socket, &mut answer[..], RecvFlags::empty())?;
             let answer = &answer[..bytes];
@@ -86,7 +86,8 @@ impl TcpFactsReader {
     }
 }
 
-/// `struct nlmsghdr` and `struct inet_diag_req_v2`; integers in host order, addresses and ports in network order.
+/// Encodes `struct nlmsghdr` and `struct inet_diag_req_v2`: integers in host byte order, addresses and ports in network
+/// byte order.
 fn request(local: SocketAddr, peer: SocketAddr, sequence: u32) -> [u8; REQUEST_BYTES] {
     let mut bytes = [0; REQUEST_BYTES];
     bytes[..4].copy_from_slice(&crate::u32_of(REQUEST_BYTES).to_ne_bytes());
@@ -101,7 +102,7 @@ fn request(local: SocketAddr, peer: SocketAddr, sequence: u32) -> [u8; REQUEST_B
     bytes[24..26].copy_from_slice(&local.port().to_be_bytes());
     bytes[26..28].copy_from_slice(&peer.port().to_be_bytes());
     if let SocketAddr::V6(v6) = peer {
-        // A socket to a link-local address is bound to its zone, and found by it only.
+        // A socket to a link-local address is bound to its zone, and is found only with it.
         bytes[60..64].copy_from_slice(&v6.scope_id().to_ne_bytes());
     }
     put_address(&mut bytes[28..44], local.ip());
@@ -145,8 +146,8 @@ fn parse_answer(answer: &[u8]) -> io::Result<TcpFacts> {
 }
 
 impl TcpFacts {
-    /// Reads `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of them `tcpi_rto`. `None` for
-    /// a structure that ends before the words that every kernel since 2.6.13 has.
+    /// Parses `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of which is `tcpi_rto`.
+    /// Returns `None` if the structure lacks words that every kernel since 2.6.13 provides.
     #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {
         let word = |index: usize| u32_at(info, 8 + index * 4);
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_tells_about_a_loopback_connection() {
+    fn the_kernel_reports_facts_about_a_loopback_connection() {
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let bound = std::net::TcpListener::bind(address);
             let Some(listener) = assay_testkit::need::or_skip(address, bound) else { continue };

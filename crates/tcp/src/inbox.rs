@@ -1,26 +1,26 @@
-//! Receiving: headers through a modest buffer, payload straight into its place.
+//! Receiving: headers through a small buffer, payload directly into its destination.
 
 use std::io::{self, IoSliceMut};
 use std::net::TcpStream;
 
 use rustix::net::{RecvAncillaryBuffer, RecvFlags};
 
-/// Receive buffer: at 4 KiB per answer it takes some 30 in one call.
+/// Size of the receive buffer, bytes: about 30 answers of 4 KiB per call.
 const BUFFER_BYTES: usize = 128 * 1024;
-/// From this many missing bytes on, payload is read directly into its place. Below, copying it out of the buffer costs
-/// less than the system call that would be saved by reading on.
+/// Payload of which at least this many bytes are missing is read directly into its destination. For less, copying it
+/// out of the buffer costs less than a further system call.
 pub const DIRECT_BYTES_MIN: u32 = 8 * 1024;
-/// What is read beyond the payload into the buffer: the next header and a little more, which is copied.
+/// Number of bytes read beyond the payload into the buffer: the next header and a little more, which is copied.
 const AHEAD_BYTES: usize = 512;
-/// Reads in a row, so that one busy connection does not starve the others.
+/// Number of consecutive reads of one connection, so that a busy one does not starve the others.
 const READS_MAX: usize = 8;
 
-/// Whether a read may sleep.
+/// Whether a read may block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocking {
-    /// It takes what is there.
+    /// The read returns what is available.
     Never,
-    /// It sleeps until something comes, at most [`crate::READ_LIMIT`].
+    /// The read blocks until data arrives, at most for [`crate::READ_LIMIT`].
     Sleep,
 }
 
@@ -33,39 +33,39 @@ impl Blocking {
     }
 }
 
-/// What one read did.
+/// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Read {
-    /// Bytes came.
+    /// Data arrived.
     Bytes {
-        /// How many, into the place and into the buffer.
+        /// Number of bytes, in the destination and in the buffer.
         count: usize,
-        /// How many of these went straight into the place.
+        /// Number of these bytes that went directly into the destination.
         placed: u32,
-        /// The socket is empty: asking again would only cost a call.
+        /// The socket is empty; reading again would only cost a call.
         is_last: bool,
     },
-    /// Nothing is there.
+    /// No data is available.
     Nothing,
-    /// A signal came between.
+    /// A signal interrupted the read.
     Interrupted,
-    /// The other end has closed the connection.
+    /// The peer has closed the connection.
     Closed,
 }
 
-/// The outcome of one turn of [`receive`].
+/// Result of one turn of [`receive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on with what comes next.
+    /// Continue with the next data.
     Continue,
-    /// Leave the rest where it is: the rules change, as after a login.
+    /// Leave the rest in the buffer: its format changes, as after a login.
     Stop,
 }
 
-/// Takes what a socket has: `turn` reads once and takes apart all that came, until the socket is empty or it says stop.
-/// The number of bytes; `None` where the other end has closed the connection.
+/// Receives from a socket until it is empty or `turn` returns [`Flow::Stop`]; `turn` reads once and parses all that
+/// arrived. Returns the number of bytes, or `None` if the peer has closed the connection.
 ///
-/// With [`Blocking::Sleep`] the first read sleeps until something comes.
+/// With [`Blocking::Sleep`] the first read blocks until data arrives.
 pub fn receive<E>(
     mut blocking: Blocking,
     mut turn: impl FnMut(Blocking) -> Result<(Read, Flow), E>,
@@ -88,7 +88,7 @@ pub fn receive<E>(
     Ok(Some(bytes))
 }
 
-/// Bytes that were received and not parsed yet.
+/// Bytes that were received and not yet parsed.
 #[derive(Debug)]
 pub struct Inbox {
     buffer: Box<[u8]>,
@@ -103,20 +103,20 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// What was received and not consumed.
+    /// Returns the bytes that were received and not consumed.
     #[must_use]
     pub fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Forgets the first `bytes` of what is available.
+    /// Discards the first `bytes` of the available bytes.
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start, "only what is there can be consumed");
         self.start += bytes;
     }
 
-    /// Reads into the buffer. `expect_large`: the next payload will be read into its place, so that reading far ahead
-    /// would only be copied.
+    /// Reads into the buffer. `expect_large`: the next payload will be read directly into its destination, so that data
+    /// read far ahead would only be copied.
     pub fn fill(&mut self, stream: &TcpStream, blocking: Blocking, expect_large: bool) -> io::Result<Read> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -135,7 +135,7 @@ impl Inbox {
         Ok(read)
     }
 
-    /// Reads into `place`, and a little of what follows into the buffer, which must be empty.
+    /// Reads into `place`, and a little of the following data into the buffer, which must be empty.
     pub fn fill_place(
         &mut self,
         stream: &TcpStream,
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_end_with_an_empty_socket_a_stop_a_closed_end_and_before_others_starve() {
+    fn a_receive_ends_at_an_empty_socket_a_stop_a_close_or_the_read_limit() {
         let bytes = |is_last| Read::Bytes { count: 3, placed: 0, is_last };
         let take = |reads: &[(Read, Flow)]| {
             let mut blocking_seen = Vec::new();
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_in_order_through_the_buffer_and_into_places() {
+    fn bytes_arrive_in_order_in_the_buffer_and_in_their_destinations() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let mut inbox = Inbox::default();
         assert_eq!(inbox.fill(&stream, Blocking::Never, false).unwrap(), Read::Nothing);
-        // Header, payload, header: the first through the buffer, the second into its place, the third ahead of time.
+        // Header, payload, header: the first through the buffer, the second into its destination, the third read ahead.
         let payload: Vec<u8> = (0..40_000u32).map(|n| n.to_le_bytes()[1]).collect();
         peer.write_all(b"head").unwrap();
         let read = inbox.fill(&stream, Blocking::Sleep, true).unwrap();

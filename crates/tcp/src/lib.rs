@@ -1,10 +1,10 @@
-//! What the clients of storage protocols over TCP share: `assay-iscsi` and `assay-nfs`.
+//! Code shared by the clients of storage protocols over TCP: `assay-iscsi` and `assay-nfs`.
 //!
-//! Connections are opened without blocking ([`Connecting`]), waited for together ([`wait`]), sent to ([`send`]) and
-//! received from ([`Inbox`]: headers through a modest buffer, payload straight into its place). What went over a path
-//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path. Both
-//! clients are a [`Client`], which [`turn`] and [`poll`] drive; a [`StallWatch`] says when the storage stops answering.
-//! Nothing here knows a protocol.
+//! Connections are opened without blocking ([`Connecting`]), polled together ([`wait`]), written ([`send`]) and read
+//! ([`Inbox`]: headers through a small buffer, payload directly into its destination). [`PathStats`] counts what a path
+//! transfers, [`TcpFacts`] are the kernel's facts about a connection, and an [`EventLog`] keeps the events of paths.
+//! Both clients implement [`Client`], which [`turn`] and [`poll`] drive; a [`StallWatch`] reports when the storage
+//! stops answering. Nothing here depends on a protocol.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -31,13 +31,14 @@ pub use ready::{PATHS_MAX, wait};
 pub use stall::{STALL, StallNews, StallWatch, is_lost};
 pub use stats::{PathStats, nanos};
 
-/// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since
-/// they said so): who has less time than this waits for readiness first, which costs a call for each turn.
+/// How long a blocking read may block. This is well below the longest wait of callers (50 ms, less the time since they
+/// asked): a caller with less time than this polls for readiness first, which costs a call in each turn.
 pub const READ_LIMIT: Duration = Duration::from_millis(20);
-/// Slices of one [`send`]; beyond this the call's own cost no longer shows.
+/// Number of slices in one [`send`]; with more, the cost of the call itself is no longer noticeable.
 pub const SLICES_MAX: usize = 64;
 
-/// Sends what the socket takes with one call, without waiting: the bytes taken, `None` where it takes nothing now.
+/// Sends as much as the socket accepts in one call, without waiting. Returns the number of bytes accepted, or `None` if
+/// the socket accepts nothing now.
 pub fn send(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     match rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags) {
@@ -47,15 +48,15 @@ pub fn send(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<Option<usi
     }
 }
 
-/// Ends a connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends a reset.
-/// A write that still sat in the socket must not reach the other end after it was sent again elsewhere.
+/// Resets a connection, so that none of its data can arrive later: the kernel discards unsent data and sends a reset. A
+/// write that is still in the socket buffer must not reach the peer after it was sent again over another connection.
 pub fn abandon(stream: TcpStream) {
-    // If the option cannot be set the socket is broken already, and closing it is all that is left.
+    // If the option cannot be set, the socket is broken already and closing it is all that remains.
     let _ = rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
     drop(stream);
 }
 
-/// Fills `bytes` with random bytes of the kernel; an error where it has none.
+/// Fills `bytes` with random bytes from the kernel. Fails if the kernel has none.
 pub fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -64,10 +65,10 @@ pub fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Lengths inside one message or one read fit into 32 bits.
+/// Returns the length of a message or read as a `u32`.
 ///
 /// # Panics
-/// On 4 GiB or more, which no protocol here announces.
+/// If `length` is 4 GiB or more, which no protocol here allows.
 #[must_use]
 pub fn u32_of(length: usize) -> u32 {
     u32::try_from(length).expect("bounded by the length of a message")

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-/// Connections that can be waited for together: the answer has a bit for each.
+/// Number of connections that can be polled together: the result has one bit for each.
 pub const PATHS_MAX: usize = 64;
 
-/// Waits up to `limit` until one of the connections can be read, or written where that is wanted; bit n of the answer
-/// stands for connection n. `interest` gives the stream of connection n of `count`, and whether it is to be waited for
-/// writing; those with nothing to wait for give `None`.
+/// Waits up to `limit` until at least one connection is readable, or writable if that was requested. Bit n of the
+/// result is connection n. `interest` returns the stream of connection n and whether to poll it for writing, or `None`
+/// if the connection need not be polled.
 #[must_use]
 pub fn wait<'s>(
     count: usize,
     interest: impl Fn(usize) -> Option<(&'s TcpStream, bool)>,
     limit: Duration,
 ) -> u64 {
-    // The array is on the stack, and filling it costs; few connections are the rule.
+    // The array is on the stack and filling it costs time; most runs have few connections.
     match count {
         0..=4 => wait_for::<4>(count, interest, limit),
         5..=16 => wait_for::<16>(count, interest, limit),
@@ -47,7 +47,7 @@ fn wait_for<'s, const N: usize>(
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: limit.subsec_nanos().into(),
     };
-    // An interrupted or refused poll is an empty one; the next turn asks again.
+    // An interrupted or failed poll counts as empty; the next turn polls again.
     if rustix::event::poll(&mut fds[..used], Some(&limit)).unwrap_or(0) == 0 {
         return 0;
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bits_name_the_connections_that_are_ready_however_many_there_are() {
+    fn each_ready_connection_sets_its_bit_whatever_their_number() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let open = || {
             let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

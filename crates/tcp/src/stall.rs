@@ -1,37 +1,37 @@
-//! Notices when the storage stops answering, long before any limit ends an I/O.
+//! Detects that the storage has stopped answering, long before a time limit ends an I/O.
 
 use std::time::{Duration, Instant};
 
-/// From how old an I/O on the storage counts as stalled.
+/// Age from which an outstanding I/O counts as stalled.
 pub const STALL: Duration = Duration::from_secs(2);
 
-/// A stall that began or ended.
+/// The beginning or the end of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallNews {
-    /// I/Os wait, the oldest of them since so long.
+    /// At least one I/O is stalled.
     Began {
         /// Age of the oldest I/O.
         waited: Duration,
-        /// Number of I/Os that have not ended.
+        /// Number of outstanding I/Os.
         ios: u32,
     },
-    /// The last stalled I/O has ended.
+    /// The last stalled I/O has completed.
     Ended {
-        /// Age of the oldest I/O when it was last seen.
+        /// Age of the oldest I/O when it was last observed.
         waited: Duration,
     },
 }
 
-/// The age of the oldest I/O over time, as states and no clock: the caller says what time it is.
+/// Tracks the age of the oldest I/O. It has no clock: the caller passes the time.
 #[derive(Debug, Default)]
 pub struct StallWatch {
-    /// Age of the oldest I/O at the last look, while it is stalled.
+    /// Age of the oldest I/O at the last check, while it is stalled.
     waited: Option<Duration>,
 }
 
 impl StallWatch {
-    /// Looks at the I/Os that have not ended, each given by its time of submission. Returns a stall that began or ended
-    /// since the last look; each is reported once.
+    /// Checks the outstanding I/Os, each given by its time of submission. Returns a stall that began or ended since the
+    /// last check; each is reported once.
     pub fn look(&mut self, submitted_at: impl Iterator<Item = Instant>, now: Instant) -> Option<StallNews> {
         let (mut oldest, mut ios) = (now, 0_u32);
         for at in submitted_at {
@@ -47,9 +47,9 @@ impl StallWatch {
     }
 }
 
-/// Returns true once storage that has been away for `away` is lost: after the limit, or shortly before it where the
-/// time of an I/O is over. That I/O alone would be followed by others for the moments that are left, and their number
-/// would be a matter of luck; so all end together.
+/// Returns true once storage that has been unavailable for `away` counts as lost: after the limit, or shortly before it
+/// if an I/O is overdue. Without this rule that I/O would fail alone and others would follow in the remaining moments,
+/// so that the number of failed I/Os would depend on chance; with it all fail together.
 #[must_use]
 pub fn is_lost(away: Duration, limit: Duration, has_overdue: impl FnOnce() -> bool) -> bool {
     away >= limit || (away * 4 >= limit * 3 && has_overdue())
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn storage_is_lost_after_the_limit_or_with_an_io_whose_time_ends_just_before() {
+    fn storage_is_lost_after_the_limit_or_when_an_io_is_overdue_just_before_it() {
         let (limit, ms) = (Duration::from_secs(1), Duration::from_millis);
         for (away_ms, has_overdue, expected) in
             [(1000, false, true), (999, false, false), (750, true, true), (749, true, false)]
@@ -73,7 +73,7 @@ mod tests {
     fn a_stall_is_reported_when_it_begins_and_when_it_ends() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let mut watch = StallWatch::default();
-        // I/Os submitted this many seconds after the start, seen after this many.
+        // I/Os submitted at these seconds, observed at this second.
         let mut look = |submitted: &[u32], seen: u32| {
             watch.look(submitted.iter().map(|s| start + *s * second), start + seen * second)
         };

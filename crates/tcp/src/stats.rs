@@ -4,32 +4,32 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// What one path has done since it was made.
+/// Counters of one path since it was created.
 #[derive(Debug, Clone)]
 pub struct PathStats {
-    /// Reads that ended well. An I/O that is split into several calls counts once.
+    /// Number of successful reads. An I/O that is split into several calls counts once.
     pub reads: u64,
-    /// Writes that ended well.
+    /// Number of successful writes.
     pub writes: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub write_bytes: u64,
-    /// Commands that had to be sent again, for whatever reason.
+    /// Number of commands that were sent again, for any reason.
     pub retries: u64,
-    /// Commands that failed.
+    /// Number of commands that failed.
     pub errors: u64,
-    /// Times the path went down.
+    /// Number of times that the path went down.
     pub failures: u64,
-    /// From handing a command to the socket to its answer, ns, in [1 µs, 1 h]. Commands that ended well only.
+    /// Time from writing a command to the socket to its answer, ns, in [1 µs, 1 h]. Successful commands only.
     pub latency_ns: Histogram<u64>,
-    /// Round trip of pings (iSCSI NOP, NFS NULL), ns.
+    /// Round-trip time of pings (iSCSI NOP, NFS NULL), ns.
     pub ping_ns: Histogram<u64>,
 }
 
 impl Default for PathStats {
     fn default() -> Self {
-        // Two digits: 1 % wide buckets, about 60 KiB per histogram.
+        // Two significant digits: buckets 1 % wide, about 60 KiB per histogram.
         let histogram =
             || Histogram::new_with_bounds(1_000, 3_600_000_000_000, 2).expect("the bounds are constant");
         Self {
@@ -46,7 +46,7 @@ impl Default for PathStats {
     }
 }
 
-/// Nanoseconds, up to 584 years.
+/// Returns the duration in nanoseconds, up to 584 years.
 #[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

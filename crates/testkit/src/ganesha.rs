@@ -1,4 +1,4 @@
-//! An nfs-ganesha of its own for a test: unprivileged ports on loopback, files in memory, gone at the end.
+//! An nfs-ganesha for one test: unprivileged ports on loopback, files in memory, removed at the end.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{free_port, need};
 
-/// Servers started by this process so far.
+/// Number of servers started by this process.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A running server with the exports of `scripts/lab-nfs.sh`.
@@ -19,7 +19,7 @@ pub struct Ganesha {
     pub mount_port: u16,
 }
 
-/// Starts a server on loopback; skips the test where there can be none.
+/// Starts a server on loopback; skips the test if that is not possible.
 #[track_caller]
 #[must_use]
 pub fn start() -> Option<Ganesha> {
@@ -29,8 +29,8 @@ pub fn start() -> Option<Ganesha> {
     need::or_skip("nfs-ganesha does not start", Ganesha::start(&[]))
 }
 
-/// Starts a server in the namespace `lab`-server, on the well-known ports and with a port mapper; skips the test where
-/// there can be none.
+/// Starts a server in the namespace `lab`-server, on the well-known ports and with a port mapper; skips the test if
+/// that is not possible.
 #[track_caller]
 #[must_use]
 pub fn start_in(lab: &str) -> Option<Ganesha> {
@@ -41,18 +41,17 @@ pub fn start_in(lab: &str) -> Option<Ganesha> {
     need::or_skip("nfs-ganesha does not start", server.begin(&[]))
 }
 
-/// Returns whether this user may start one, and can; skips the test otherwise.
+/// Returns true if this user may start a server, and can; skips the test otherwise.
 #[track_caller]
 fn is_possible() -> bool {
     need::root() && need::programs(&["ganesha.nfsd", "rpcbind"])
 }
 
 impl Ganesha {
-    /// Starts a server on loopback, by a command that takes another one as its arguments (`taskset -c 1`) where one is
-    /// given.
+    /// Starts a server on loopback. `launcher` is a command that executes the server, such as `taskset -c 1`, or empty.
     ///
     /// # Errors
-    /// Where nfs-ganesha is not installed or does not start; says why.
+    /// If nfs-ganesha is not installed or does not start.
     pub fn start(launcher: &[&str]) -> Result<Self, String> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let lab = format!("assay-test-nfs-{}-{number}", std::process::id());
@@ -79,13 +78,13 @@ impl Ganesha {
             .map_err(|error| format!("{}: {error}", words[0]))
     }
 
-    /// Returns the path of a file of an export on the server's side.
+    /// Returns the server-side path of a file in an export.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/dev/shm/{}/nfs", self.lab)).join(name)
     }
 
-    /// Ends the server as a crash would.
+    /// Kills the server, like a crash.
     ///
     /// # Panics
     /// If the script cannot be started.

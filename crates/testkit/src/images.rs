@@ -1,7 +1,7 @@
-//! What foreign disks look like: small sparse images of file systems, volume managers, RAIDs, partition tables, disk
-//! images and plain data, made by the real programs where Debian has them, and by their documented format elsewhere.
+//! Images of foreign disks: small sparse images of file systems, volume managers, RAIDs, partition tables, disk images
+//! and plain data, created by the real programs if Debian has them, otherwise from their documented format.
 //!
-//! All have the same length and are kept as the blocks that are not zero, so that one is put on any target in
+//! All have the same length and are stored as their non-zero blocks, so that an image can be written to any target in
 //! milliseconds ([`Image::put`]) and compared with it afterwards ([`Image::is_on`]).
 
 use std::fs::File;
@@ -14,36 +14,36 @@ use crate::need;
 
 mod formats;
 
-/// Length of every image, bytes: the smallest that all of mkfs accept (XFS wants 300 MiB).
+/// Length of every image, bytes: the smallest that every mkfs accepts (XFS needs 300 MiB).
 pub const IMAGE_BYTES: u64 = 320 << 20;
-/// A block that is kept or left out, bytes.
+/// Size of a stored block, bytes.
 const BLOCK_BYTES: usize = 4096;
 
-/// A disk that holds something.
+/// A disk with content.
 #[derive(Debug)]
 pub struct Image {
-    /// What it holds.
+    /// Name of the content.
     pub name: String,
-    /// Offset and content of each block that is not zero.
+    /// Offset and data of each non-zero block.
     blocks: Vec<(u64, Vec<u8>)>,
 }
 
-/// How an image is made.
+/// How an image is created.
 pub(crate) enum Recipe {
-    /// By a program; a line of shell that finds the image's path, of the right length, in `$I`.
+    /// By a program: a shell command with the path of an image of the right length in `$I`.
     Program(&'static str),
-    /// By its format: places, negative ones from the end, and the bytes there.
+    /// From its format: offsets, negative ones from the end, and the bytes there.
     Bytes(Vec<(i64, Vec<u8>)>),
 }
 
-/// Programs that the recipes run; skips the test where one of them is not installed.
+/// Returns true if all programs of the recipes are installed; skips the test otherwise.
 #[track_caller]
 #[must_use]
 pub fn programs() -> bool {
     need::programs(&formats::PROGRAMS)
 }
 
-/// Makes every image.
+/// Creates every image.
 ///
 /// # Panics
 /// If a program fails.
@@ -52,7 +52,7 @@ pub fn all() -> Vec<Image> {
     let mut images = Vec::new();
     for (name, recipe, wipes) in formats::all() {
         let image = make(name, &recipe);
-        // What is left when somebody clears the start, as installers and `dd` do.
+        // The remains after the start was cleared, as by installers and `dd`.
         if wipes > 0 {
             images.push(image.without_first(wipes));
         }
@@ -84,13 +84,13 @@ fn make(name: &str, recipe: &Recipe) -> Image {
             assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         }
     }
-    // Some programs make a file of their own and move it there.
+    // Some programs create their own file and move it there.
     let blocks = blocks(&File::open(&path).unwrap()).unwrap();
     assert!(!blocks.is_empty(), "{name} holds nothing");
     Image { name: name.to_owned(), blocks }
 }
 
-/// Returns the blocks of a file that are not zero. Holes are not read.
+/// Returns the non-zero blocks of a file. Holes are not read.
 fn blocks(file: &File) -> io::Result<Vec<(u64, Vec<u8>)>> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -108,7 +108,7 @@ fn blocks(file: &File) -> io::Result<Vec<(u64, Vec<u8>)>> {
     Ok(all)
 }
 
-/// Returns where data begin at or after `at`, and where they end, in whole blocks.
+/// Returns the start and end of the next data at or after `at`, in whole blocks.
 fn next_data(file: &File, at: u64, length: u64) -> io::Result<Option<(u64, u64)>> {
     use rustix::fs::{SeekFrom, seek};
     let block = BLOCK_BYTES as u64;
@@ -134,20 +134,20 @@ impl Image {
         Self { name: format!("{}, start cleared", self.name), blocks }
     }
 
-    /// Puts it into a file, and nothing else: the file is emptied first and has the image's length afterwards.
+    /// Writes the image to a file, which is emptied first and has the image's length afterwards.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written or read.
     pub fn put(&self, path: &Path) -> io::Result<()> {
         let file = File::options().write(true).create(true).truncate(true).open(path)?;
         file.set_len(IMAGE_BYTES)?;
         self.blocks.iter().try_for_each(|(at, block)| file.write_all_at(block, *at))
     }
 
-    /// Returns true if a file still holds exactly that.
+    /// Returns true if a file contains exactly this image.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be written or read.
     pub fn is_on(&self, path: &Path) -> io::Result<bool> {
         let file = File::open(path)?;
         Ok(file.metadata()?.len() == IMAGE_BYTES && blocks(&file)? == self.blocks)

@@ -1,4 +1,4 @@
-//! An istgt of its own for a test, whose discovery asks for a secret; gone at the end.
+//! An istgt for one test, whose discovery requires a secret; removed at the end.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use crate::{free_port, need};
 
-/// The name of its target.
+/// Name of its target.
 pub const NAME: &str = "iqn.2026-11.example.assay:closed";
 
-/// A running istgt with one target that everyone may log in to.
+/// A running istgt with one target that accepts every initiator.
 #[derive(Debug)]
 pub struct Istgt {
     child: Child,
-    /// Where it listens: `127.0.0.1:PORT`.
+    /// Portal: `127.0.0.1:PORT`.
     pub portal: String,
     _dir: tempfile::TempDir,
 }
 
-/// Starts the target; skips the test where there can be none.
+/// Starts the target; skips the test if that is not possible.
 #[track_caller]
 #[must_use]
 pub fn start() -> Option<Istgt> {
@@ -39,7 +39,7 @@ fn try_start() -> Result<Istgt, String> {
     File::create(dir.path().join("disk")).unwrap().set_len(16 << 20).unwrap();
     let auth = dir.path().join("auth");
     std::fs::write(&auth, "[AuthGroup1]\n  Auth \"bob\" \"hush-hush-hush-42\"\n").unwrap();
-    // It refuses a file of secrets that others may read.
+    // It refuses a secret file that others can read.
     std::fs::set_permissions(&auth, std::fs::Permissions::from_mode(0o600)).unwrap();
     let (portal, control) = (format!("127.0.0.1:{}", free_port()), free_port());
     let settings = format!(

@@ -1,4 +1,4 @@
-//! A lab of its own for each test, built and removed by scripts/lab.sh. Tests take turns, as they share the CPUs.
+//! A lab for each test, created and removed by scripts/lab.sh. Tests take turns, as they share the CPUs.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,14 +9,14 @@ use crate::story::Story;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Four links, tgt, and istgt where it is installed. Removed when dropped.
+/// Four links, tgt, and istgt if it is installed. Removed on drop.
 #[derive(Debug)]
 pub struct Lab {
     name: String,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Builds the lab; skips the test where there can be none.
+/// Creates the lab; skips the test if that is not possible.
 ///
 /// # Panics
 /// If the script cannot be started.
@@ -43,7 +43,7 @@ fn remove_left_over() {
         let name = namespace.file_name().to_string_lossy().into_owned();
         let Some(lab) = name.strip_suffix("-client") else { continue };
         let Some(pid) = lab.strip_prefix("assay-test-") else { continue };
-        // Others are called alike, with more than a number.
+        // Other labs have similar names, with more than a number.
         if pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists() {
             script(lab, &["down"]);
         }
@@ -51,7 +51,7 @@ fn remove_left_over() {
 }
 
 fn script(name: &str, args: &[&str]) -> Output {
-    // Services that the script leaves running hold its standard output: they must not hold this test's.
+    // Services that the script leaves running inherit its standard output, which must not be this test's.
     let log = tempfile::tempfile().unwrap();
     let status = Command::new("sh")
         .arg(crate::script("lab.sh"))
@@ -68,7 +68,7 @@ fn script(name: &str, args: &[&str]) -> Output {
 }
 
 impl Lab {
-    /// Has scripts/lab.sh do something: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
+    /// Runs a verb of scripts/lab.sh: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
     ///
     /// # Panics
     /// If the script fails.

@@ -1,10 +1,10 @@
-//! What the tests of several rooms share. A development dependency only: no room uses it in what it ships.
+//! Code shared by the tests of several rooms. A development dependency only: no shipped code uses it.
 //!
-//! A test that needs something of its machine asks for it through [`need`]: where it is missing, the test is a *skip*,
-//! which is counted and printed by `make test`, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`],
-//! [`ganesha`]), [loop devices](loop_device), [network namespaces](namespace) and the [lab](lab) ask that way
-//! themselves and clean up when they are dropped, also when a test fails. A [`story::Story`] is the program in a folder
-//! with a store of its own; [`synthetic`] makes the events of a run without running one.
+//! A test requests its requirements through [`need`]: if one is missing, the test is a *skip*, which `make test` counts
+//! and prints, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`], [`ganesha`]), [loop devices](loop_device),
+//! [network namespaces](namespace) and the [lab](lab) do that themselves and clean up on drop, even if a test fails. A
+//! [`story::Story`] is the program in a directory with its own store; [`synthetic`] generates the events of a run
+//! without running one.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
@@ -25,7 +25,7 @@ pub mod tgt;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-/// Returns a TCP port on loopback that nobody listens on at the moment.
+/// Returns an unused TCP port on loopback.
 ///
 /// # Panics
 /// If loopback has no free port.

@@ -1,4 +1,4 @@
-//! Loop devices that clean up after themselves, also when a test fails.
+//! Loop devices that clean up after themselves, even if a test fails.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use crate::need;
 
-/// Attempts to undo a command, and the pause between two: the kernel lets go of a ring's files a moment after their
-/// process has ended; until then a file system is busy.
+/// Number of attempts to undo a command, with a pause between two: the kernel releases a ring's files a moment after
+/// their process has ended; until then a file system is busy.
 const UNDO_ATTEMPTS: u32 = 20;
 const UNDO_PAUSE: Duration = Duration::from_millis(100);
 
-/// A loop device over a sparse file of its own, or over a file that exists.
+/// A loop device over its own sparse file, or over an existing file.
 #[derive(Debug)]
 pub struct LoopDevice {
     /// `/dev/loopN`.
     pub path: PathBuf,
-    /// Undone in reverse order before the device is detached.
+    /// Commands run in reverse order before the device is detached.
     undo: Vec<Vec<String>>,
-    /// Holds the file, and what else the test puts there.
+    /// Contains the file, and whatever else the test puts there.
     pub folder: tempfile::TempDir,
 }
 
@@ -28,14 +28,14 @@ pub struct LoopDevice {
 pub const CAPACITY_BYTES: u64 = 64 << 20;
 
 impl LoopDevice {
-    /// Attaches a device of 64 MiB of zeros; skips the test where there can be none.
+    /// Attaches a device of 64 MiB of zeros; skips the test if that is not possible.
     #[track_caller]
     #[must_use]
     pub fn new() -> Option<Self> {
         Self::over_empty(CAPACITY_BYTES)
     }
 
-    /// Attaches a device of that many bytes of zeros; skips the test where there can be none.
+    /// Attaches a device of that many bytes of zeros; skips the test if that is not possible.
     ///
     /// # Panics
     /// If the file cannot be made.
@@ -48,7 +48,7 @@ impl LoopDevice {
         Self::over(folder, &file, &[])
     }
 
-    /// Attaches a device over a file that exists, with more options of losetup; skips the test where there can be none.
+    /// Attaches a device over an existing file, with further losetup options; skips the test if that is not possible.
     ///
     /// # Panics
     /// If losetup prints no path.
@@ -76,7 +76,7 @@ impl LoopDevice {
         self.path.file_name().unwrap().to_str().unwrap().to_owned()
     }
 
-    /// Writes to the device, past any file system on it.
+    /// Writes to the device, bypassing any file system on it.
     ///
     /// # Panics
     /// If that fails.
@@ -87,8 +87,8 @@ impl LoopDevice {
         device.sync_all().unwrap();
     }
 
-    /// Runs a command that must succeed; `undo` is run before the device is detached. Returns `false`, and skips the
-    /// test, where the program is not installed.
+    /// Runs a command that must succeed; `undo` is run before the device is detached. Returns `false` and skips the
+    /// test if the program is not installed.
     ///
     /// # Panics
     /// If the command fails.
@@ -104,8 +104,8 @@ impl LoopDevice {
         true
     }
 
-    /// Makes an ext4 on it, and mounts that in `folder` until the device is dropped; skips the test where that cannot
-    /// be done.
+    /// Creates an ext4 on it and mounts it on `folder` until the device is dropped; skips the test if that is not
+    /// possible.
     ///
     /// # Panics
     /// If a command fails.

@@ -1,4 +1,4 @@
-//! Network namespaces of a test's own: links are made with `ip`, and looked at from inside.
+//! Network namespaces for one test: links are created with `ip` and examined from inside.
 
 use std::fs::File;
 use std::process::Command;
@@ -7,14 +7,14 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::need;
 
-/// Namespaces that are removed when dropped.
+/// Namespaces that are removed on drop.
 #[derive(Debug)]
 pub struct Namespaces {
     prefix: String,
     names: Vec<&'static str>,
 }
 
-/// Runs a command line; returns what it printed where it failed.
+/// Runs a command line; returns its output if it failed.
 fn run(line: &str) -> Result<(), String> {
     let mut words = line.split_whitespace();
     let output = Command::new(words.next().unwrap()).args(words).output();
@@ -26,7 +26,7 @@ fn run(line: &str) -> Result<(), String> {
 }
 
 impl Namespaces {
-    /// Makes the namespaces, each with its loopback up; skips the test where there can be none.
+    /// Creates the namespaces, each with its loopback up; skips the test if that is not possible.
     #[track_caller]
     #[must_use]
     pub fn new(of: &str, names: &[&'static str]) -> Option<Self> {
@@ -47,7 +47,7 @@ impl Namespaces {
     /// Runs `ip` in a namespace: `name: link add …`; `@other` in it stands for another one's name.
     ///
     /// # Errors
-    /// Where `ip` fails; says why.
+    /// If `ip` fails.
     ///
     /// # Panics
     /// If the line names no namespace.
@@ -84,7 +84,7 @@ impl Namespaces {
         let file = File::open(format!("/run/netns/{}-{name}", self.prefix)).unwrap();
         std::thread::scope(|scope| {
             let inside = scope.spawn(|| {
-                // Only this thread, which ends here, is moved.
+                // Only this thread is moved, and it ends here.
                 setns(file, CloneFlags::CLONE_NEWNET).unwrap();
                 look()
             });

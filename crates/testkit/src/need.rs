@@ -1,28 +1,29 @@
-//! What a test needs of its machine: root, a program, a feature of the kernel, time.
+//! Requirements of a test: root, a program, a feature of the kernel, time.
 //!
-//! A test without what it needs cannot run. It says so here and returns: outside CI that is a skip, which is printed,
-//! written to the file named by `ASSAY_SKIPPED` (`make test` sets it, and prints what it holds at the end) and
-//! otherwise passes. With `CI=true` it is a failure that names what is missing, so that no green build hides it.
+//! A test cannot run without its requirements. It reports that here and returns: outside CI that is a skip, which is
+//! printed, written to the file named by `ASSAY_SKIPPED` (`make test` sets it, and prints its content at the end) and
+//! otherwise passes. With `CI=true` it is a failure that names the missing requirement, so that no green build hides
+//! it.
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Set to `true` or `1` where a skip is a failure.
+/// Variable set to `true` or `1` if a skip is a failure.
 const CI: &str = "CI";
-/// The file that gets a line for each skip.
+/// Variable with the file that gets a line for each skip.
 const SKIPPED: &str = "ASSAY_SKIPPED";
-/// Kinds of network devices and other features that the kernel of a CI machine lacks, where that is known: nothing
-/// installs them. Only what is listed may be missing there.
+/// Variable that lists features, such as kinds of network devices, that the kernel of a CI machine is known to lack and
+/// that cannot be installed. Only these may be missing there.
 const KERNEL_LACKS: &str = "ASSAY_KERNEL_LACKS";
-/// Set where the slow tests are wanted as well.
+/// Variable set if the slow tests are wanted as well.
 const SLOW_TESTS: &str = "SLOW_TESTS";
 
-/// Where programs of the system lie that the search path of an ordinary user lacks.
+/// Directories of system programs that are not in an ordinary user's search path.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Says that the calling test cannot run here, because of `missing`. The test returns afterwards.
+/// Reports that the calling test cannot run here because of `missing`. The test returns afterwards.
 ///
 /// # Panics
 /// With `CI=true`.
@@ -35,7 +36,8 @@ pub fn skip(missing: impl Display) {
     note(test, &missing);
 }
 
-/// Says that a part of the calling test cannot run here, because the kernel has no `feature`; `why` is what it said.
+/// Reports that a part of the calling test cannot run here because the kernel has no `feature`; `why` is the kernel's
+/// error.
 ///
 /// # Panics
 /// With `CI=true`, unless `ASSAY_KERNEL_LACKS` lists the feature.
@@ -66,20 +68,20 @@ fn note(test: &str, missing: &impl Display) {
         program.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     // `it-0123456789abcdef`: the hash means nothing to a reader.
     let program = program.as_deref().and_then(|stem| stem.rsplit_once('-')).map_or("", |(name, _)| name);
-    // One write, so that lines of tests that run at the same time do not mix.
+    // One write, so that lines of parallel tests do not mix.
     let line = format!("{program}::{test}\t{missing}\n").replace("\n\n", "\n");
     let file = std::fs::File::options().create(true).append(true).open(&path);
     file.and_then(|mut file| file.write_all(line.as_bytes()))
         .unwrap_or_else(|error| panic!("cannot note a skip in {}: {error}", path.display()));
 }
 
-/// Returns the value, or skips the test because there is no `what`.
+/// Returns the value, or skips the test because `what` is missing.
 #[track_caller]
 pub fn or_skip<T, E: Display>(what: &str, result: Result<T, E>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(why) => {
-            // Programs end their messages with a line end, and some take several lines.
+            // Messages of programs end with a line break, and some have several lines.
             let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
             skip(format!("{what}: {why}"));
             None
@@ -87,7 +89,7 @@ pub fn or_skip<T, E: Display>(what: &str, result: Result<T, E>) -> Option<T> {
     }
 }
 
-/// Returns whether the test runs as root; skips it otherwise.
+/// Returns true if the test runs as root; skips it otherwise.
 #[track_caller]
 #[must_use]
 pub fn root() -> bool {
@@ -98,7 +100,7 @@ pub fn root() -> bool {
     is_root
 }
 
-/// Returns whether slow tests are wanted; skips the test otherwise.
+/// Returns true if slow tests are wanted; skips the test otherwise.
 #[track_caller]
 #[must_use]
 pub fn slow() -> bool {
@@ -109,7 +111,7 @@ pub fn slow() -> bool {
     is_wanted
 }
 
-/// Returns whether these programs are installed; skips the test otherwise.
+/// Returns true if these programs are installed; skips the test otherwise.
 #[track_caller]
 #[must_use]
 pub fn programs(names: &[&str]) -> bool {
@@ -130,15 +132,15 @@ fn is_installed(name: &str) -> bool {
 mod tests {
     use std::process::Command;
 
-    /// What the test below does in the processes that it starts.
+    /// Executed by the test below in the processes that it starts.
     #[test]
-    #[ignore = "run by a_skip_is_noted_outside_ci_and_fails_in_it"]
+    #[ignore = "run by a_skip_is_recorded_outside_ci_and_fails_in_it"]
     fn one_that_needs_what_nobody_has() {
         let _ = super::programs(&["no-such-program", "sh"]);
     }
 
     #[test]
-    fn a_skip_is_noted_outside_ci_and_fails_in_it() {
+    fn a_skip_is_recorded_outside_ci_and_fails_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let noted = folder.path().join("skipped");
         let run = |ci: &str| {

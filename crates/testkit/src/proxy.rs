@@ -1,4 +1,4 @@
-//! A TCP proxy in front of a server: passes bytes on, and can cut, refuse, swallow or damage them.
+//! A TCP proxy in front of a server: forwards bytes, and can cut, refuse, drop or corrupt them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,10 +11,10 @@ const CUT: u8 = 1;
 const SILENT: u8 = 2;
 const DAMAGE_ONCE: u8 = 3;
 
-/// A proxy in front of one portal. Ends when it is dropped.
+/// A proxy in front of one portal. Stops on drop.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where it listens: `ADDRESS:PORT`.
+    /// Portal: `ADDRESS:PORT`.
     pub portal: String,
     mode: Arc<AtomicU8>,
     stop: Arc<AtomicBool>,
@@ -22,7 +22,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one that passes everything on to `host:port`.
+    /// Starts a proxy that forwards everything to `host:port`.
     ///
     /// # Panics
     /// If it cannot listen.
@@ -31,7 +31,7 @@ impl Proxy {
         Self::at("127.0.0.1:0", to)
     }
 
-    /// Starts one that listens at `portal`, where port 0 is any free one.
+    /// Starts a proxy that listens at `portal`; port 0 means any free one.
     ///
     /// # Panics
     /// If it cannot listen.
@@ -51,17 +51,17 @@ impl Proxy {
         self.mode.store(CUT, Ordering::SeqCst);
     }
 
-    /// Lets connections stand but passes nothing on.
+    /// Keeps connections open but forwards nothing.
     pub fn silence(&self) {
         self.mode.store(SILENT, Ordering::SeqCst);
     }
 
-    /// Flips one bit in the next bytes the target sends, once.
+    /// Flips one bit in the next bytes from the target, once.
     pub fn damage_once(&self) {
         self.mode.store(DAMAGE_ONCE, Ordering::SeqCst);
     }
 
-    /// Works again. Bytes swallowed while silent are lost, so old connections are broken first.
+    /// Resumes forwarding. Bytes dropped while silent are lost, so old connections are closed first.
     pub fn restore(&self) {
         self.cut();
         std::thread::sleep(Duration::from_millis(50));

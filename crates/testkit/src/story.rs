@@ -1,4 +1,4 @@
-//! A folder, a store and the program: what every story begins with.
+//! A directory, a store and the program: the basis of every story.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -8,19 +8,19 @@ use serde_json::Value;
 
 pub use crate::need::{root as is_root, slow as is_slow_wanted};
 
-/// Exit code: done, nothing to complain about.
+/// Exit code: completed without errors.
 pub const DONE: i32 = 0;
-/// Exit code: begun, and something failed.
+/// Exit code: started, and something failed.
 pub const ERRORS: i32 = 1;
-/// Exit code: refused, nothing touched.
+/// Exit code: refused, nothing changed.
 pub const BAD_INPUT: i32 = 2;
-/// Exit code: ended by a signal that asks to stop.
+/// Exit code: ended by a signal that requests a stop.
 pub const INTERRUPTED: i32 = 130;
 
-/// Longest wait for a run in the background. Nothing in a story takes so long.
+/// Longest wait for a run in the background. Nothing in a story takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Settings of a user that must not reach the program.
+/// Environment variables of the user that must not reach the program.
 const NOT_INHERITED: [&str; 5] = [
     "XDG_DATA_HOME",
     "ASSAY_CHAP_FILE",
@@ -29,16 +29,16 @@ const NOT_INHERITED: [&str; 5] = [
     "ASSAY_CHAP_MUTUAL_SECRET",
 ];
 
-/// A folder of its own, with a store of its own.
+/// A directory with its own store.
 #[derive(Debug)]
 pub struct Story {
     folder: tempfile::TempDir,
     program: String,
-    /// The network namespace the program runs in, where that is not the test's own.
+    /// The network namespace of the program, if it differs from the test's own.
     namespace: Option<String>,
 }
 
-/// What the program printed, and how it ended.
+/// Output and exit code of the program.
 #[derive(Debug)]
 pub struct ProgramOutput {
     /// Exit code; `None` after a signal.
@@ -49,7 +49,7 @@ pub struct ProgramOutput {
     pub err: String,
 }
 
-/// Returns the path of the program that these tests are for.
+/// Returns the path of the tested program.
 fn program() -> String {
     std::env::var("CARGO_BIN_EXE_assay").expect("cargo names the program to the tests of its package")
 }
@@ -61,7 +61,7 @@ impl Default for Story {
 }
 
 impl Story {
-    /// Makes the folder.
+    /// Creates the directory.
     ///
     /// # Panics
     /// If that fails.
@@ -70,28 +70,28 @@ impl Story {
         Self::of(program(), tempfile::tempdir().unwrap())
     }
 
-    /// Makes a story of another program than cargo's, in a folder that was made for it.
+    /// Creates a story of another program than cargo's, in an existing directory.
     #[must_use]
     pub fn of(program: String, folder: tempfile::TempDir) -> Self {
         Self { folder, program, namespace: None }
     }
 
-    /// Makes a story whose program runs in that network namespace.
+    /// Creates a story whose program runs in that network namespace.
     #[must_use]
     pub fn in_namespace(namespace: String) -> Self {
         Self { namespace: Some(namespace), ..Self::new() }
     }
 
-    /// Returns the path of a file in the folder.
+    /// Returns the path of a file in the directory.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Returns the names of the files in the folder, the store apart, sorted.
+    /// Returns the names of the files in the directory except the store, sorted.
     ///
     /// # Panics
-    /// If the folder cannot be read.
+    /// If the directory cannot be read.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.folder.path()).unwrap();
@@ -102,7 +102,7 @@ impl Story {
         names
     }
 
-    /// Writes a file in the folder, and returns its path.
+    /// Writes a file in the directory, and returns its path.
     ///
     /// # Panics
     /// If that fails.
@@ -112,7 +112,7 @@ impl Story {
         path.to_str().unwrap().to_owned()
     }
 
-    /// Reads a file in the folder.
+    /// Reads a file in the directory.
     ///
     /// # Panics
     /// If that fails.
@@ -121,7 +121,7 @@ impl Story {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Returns the program as a command, in the story's folder and with its store.
+    /// Returns the program as a command, in the story's directory and with its store.
     ///
     /// # Panics
     /// If cargo has not built the program.
@@ -161,7 +161,7 @@ impl Story {
         Running::of(self.command(args))
     }
 
-    /// Waits until the last run in the store is as `is_so` wants it.
+    /// Waits until `is_so` accepts the last run in the store.
     ///
     /// # Panics
     /// If that takes too long.
@@ -178,7 +178,7 @@ impl Story {
     }
 }
 
-/// A program in the background, killed when the story ends first.
+/// A program in the background; killed if the story ends first.
 #[derive(Debug)]
 pub struct Running(Option<Child>);
 
@@ -195,7 +195,7 @@ impl Running {
     /// Returns its process.
     ///
     /// # Panics
-    /// Never: it is there until it is ended.
+    /// Never: it exists until it has ended.
     pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }
@@ -230,7 +230,7 @@ impl Drop for Running {
 /// Returns the output of a program that has ended.
 ///
 /// # Panics
-/// If that is no text.
+/// If the output is not text.
 #[must_use]
 pub fn printed(output: std::process::Output) -> ProgramOutput {
     ProgramOutput {
@@ -251,7 +251,7 @@ impl ProgramOutput {
         self
     }
 
-    /// Asserts that the input was refused, with these words.
+    /// Asserts that the input was refused with these words.
     ///
     /// # Panics
     /// If it was not.
@@ -270,7 +270,7 @@ impl ProgramOutput {
     /// If one is missing.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
-        // Notes are wrapped to the terminal; that must not hide words.
+        // Notes are wrapped to the terminal width, which must not hide words.
         let wrapped = [&self.out, &self.err].map(|t| t.split_whitespace().collect::<Vec<_>>().join(" "));
         for words in words {
             assert!(
@@ -286,7 +286,7 @@ impl ProgramOutput {
     /// Returns standard output as JSON.
     ///
     /// # Panics
-    /// If it is none.
+    /// If it is not JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {

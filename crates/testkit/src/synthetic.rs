@@ -1,5 +1,5 @@
-//! Events as an engine would report them, from a simulated target: a queue before a few servers whose service times
-//! are drawn from a seeded generator. The same plan gives the same events, to the byte.
+//! Events as the engine would report them, from a simulated target: a queue in front of a few servers whose service
+//! times are drawn from a seeded generator. The same plan gives the same events, byte for byte.
 #![expect(
     clippy::missing_panics_doc,
     clippy::cast_possible_truncation,
@@ -22,34 +22,34 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A simulated target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// I/Os it works on at once.
+    /// Number of I/Os served at once.
     pub servers: usize,
-    /// Mean time for one I/O beside its bytes, ns; drawn from an exponential distribution.
+    /// Mean time per I/O apart from its bytes, ns; drawn from an exponential distribution.
     pub service_ns: f64,
     /// Bytes per second of one server.
     pub bytes_per_s: f64,
 }
 
 impl Default for Target {
-    /// About a SATA SSD.
+    /// Returns approximately a SATA SSD.
     fn default() -> Self {
         Self { servers: 4, service_ns: 150_000.0, bytes_per_s: 130e6 }
     }
 }
 
-/// A plan from its text.
+/// Returns a plan from its text.
 pub fn plan(text: &str) -> Plan {
     PlanFile::parse("synthetic", text).unwrap().resolve(&Overrides::default()).unwrap()
 }
 
-/// A suite that ships, its steps shortened to `seconds`.
+/// Returns a suite that ships, its steps shortened to `seconds`.
 pub fn suite(name: &str, seconds: u32) -> Plan {
     let mut over = Overrides::default();
     over.set(&format!("run={seconds}s")).unwrap();
     PlanFile::parse(name, assay_spec::suites::suite(name).unwrap().text).unwrap().resolve(&over).unwrap()
 }
 
-/// One file of 4 GiB on a SATA SSD.
+/// Returns the header of a run on one file of 4 GiB on a SATA SSD.
 pub fn header(plan: Plan) -> RunHeader {
     RunHeader {
         run: "261121-k7f2".into(),
@@ -76,7 +76,7 @@ pub fn header(plan: Plan) -> RunHeader {
     }
 }
 
-/// A file on a SATA SSD.
+/// Returns a file on a SATA SSD.
 pub fn target(path: &str) -> TargetFacts {
     TargetFacts {
         address: path.into(),
@@ -117,7 +117,7 @@ pub fn target(path: &str) -> TargetFacts {
     }
 }
 
-/// Everything that happens in a run of the header's plan.
+/// Returns all events of a run of the header's plan.
 pub fn events(header: &RunHeader, target: Target) -> Vec<Event> {
     let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
     let mut now_ns = SECOND_NS / 10;
@@ -216,7 +216,7 @@ impl Simulated {
     }
 }
 
-/// A queue in front of `target.servers`, kept full, or fed at the job's rate.
+/// Simulates a queue in front of `target.servers` that is kept full, or fed at the job's rate.
 fn simulate(header: &RunHeader, job: &Job, length_ns: u64, target: Target, seed: u64) -> Simulated {
     let iometer = header.plan.semantics == Semantics::Iometer;
     let is_open = matches!(job.pacing, Pacing::Open { .. });
@@ -232,7 +232,7 @@ fn simulate(header: &RunHeader, job: &Job, length_ns: u64, target: Target, seed:
     let (mut now_ns, mut issued, mut due, mut last_ns) = (0, 0, 0_u64, 0);
     let access = &job.mix[0];
     loop {
-        // Issue while there is room, the connection has I/Os left, and the next is due.
+        // Issue while there is room, the connection has I/Os left, and the next one is due.
         while now_ns < length_ns && (flights.len() as u64) < depth && issued < cycle {
             let at_ns = gap_ns.map_or(now_ns, |gap| due * gap);
             if at_ns >= length_ns || (at_ns > now_ns && !flights.is_empty()) {
@@ -275,7 +275,7 @@ fn stats(is_open: bool) -> OpStats {
     if is_open { OpStats::with_response() } else { OpStats::default() }
 }
 
-/// xorshift64*: enough for a queue, and the same everywhere.
+/// xorshift64*: sufficient for a queue, and the same everywhere.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! A tgt of its own for a test: unprivileged ports, files in memory, gone at the end.
+//! A tgt for one test: unprivileged ports, files in memory, removed at the end.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -15,22 +15,22 @@ use crate::{free_port, need};
 /// Capacity of LUN 1, bytes; LUN 2 has a quarter.
 pub const LUN_BYTES: u64 = 64 << 20;
 
-/// Targets started by this process so far.
+/// Number of targets started by this process.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A running tgtd with one target, which has the LUNs 1 and 2.
 #[derive(Debug)]
 pub struct Tgt {
     child: Child,
-    /// Separates the tgtds of one machine; no TCP port.
+    /// Distinguishes the tgtds of one machine; not a TCP port.
     control_port: u32,
-    /// Where it listens: `127.0.0.1:PORT`.
+    /// Portals: `127.0.0.1:PORT`.
     pub portals: Vec<String>,
     settings: Vec<String>,
     folder: TempDir,
 }
 
-/// Starts a target with that number of portals; skips the test where there can be none.
+/// Starts a target with that number of portals; skips the test if that is not possible.
 #[track_caller]
 #[must_use]
 pub fn start(portal_count: usize) -> Option<Tgt> {
@@ -41,11 +41,11 @@ pub fn start(portal_count: usize) -> Option<Tgt> {
 }
 
 impl Tgt {
-    /// Starts a target whose LUN 1 has that capacity, by a command that takes another one as its arguments
-    /// (`taskset -c 1`) where one is given.
+    /// Starts a target whose LUN 1 has that capacity. `launcher` is a command that executes the server, such as
+    /// `taskset -c 1`, or empty.
     ///
     /// # Errors
-    /// Where tgt is not installed or does not start; says why.
+    /// If tgt is not installed or does not start.
     pub fn start(portal_count: usize, lun_bytes: u64, launcher: &[&str]) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("assay-tgt-").tempdir_in("/dev/shm");
         let folder = folder.map_err(|error| format!("no folder in /dev/shm: {error}"))?;
@@ -85,10 +85,10 @@ impl Tgt {
         self.set("--op bind --mode target --tid 1 -I ALL")
     }
 
-    /// Changes a setting by the words of tgtadm; a restart sets it again.
+    /// Changes a setting with arguments of tgtadm; a restart sets it again.
     ///
     /// # Errors
-    /// Where tgtadm refuses it.
+    /// If tgtadm refuses it.
     pub fn set(&mut self, words: &str) -> Result<(), String> {
         self.admin(words)?;
         self.settings.push(words.to_owned());
@@ -115,7 +115,7 @@ impl Tgt {
         Err(format!("tgtadm {words}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Returns the name of the target: its own, as locks on LUNs go by it.
+    /// Returns the name of the target, which is unique because locks on LUNs use it.
     #[must_use]
     pub fn name(&self) -> String {
         format!("iqn.2026-11.example.assay-{}:disk", self.control_port)
@@ -138,7 +138,7 @@ impl Tgt {
         self.folder.path().join("lun1")
     }
 
-    /// Ends the target as a crash would.
+    /// Kills the target, like a crash.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,7 +1,7 @@
 //! Paired, interleaved comparisons with fio: Assay, fio, Assay, fio, … on the same file, and the ratio of each pair.
 //!
-//! A figure of one machine at one hour means little; the ratio of two neighbours in time means something. So medians
-//! and ratios are printed, and no test depends on them.
+//! A figure from one machine at one hour means little; the ratio of two consecutive runs is meaningful. So medians and
+//! ratios are printed, and no test depends on them.
 
 mod case;
 mod kinds;
@@ -20,22 +20,22 @@ use serde_json::{Value, json};
 use case::{Case, cases};
 use table::Row;
 
-/// What was typed.
+/// Options as typed.
 pub(crate) struct Options {
     pub(crate) only: Vec<String>,
     pub(crate) rounds: u32,
     /// Measured time of each single run, s.
     pub(crate) seconds: u32,
     pub(crate) size_mib: u64,
-    /// Where the test file on a disk goes.
+    /// Directory of the test file on a disk.
     pub(crate) disk: PathBuf,
-    /// An fio with the engine libiscsi; without one nothing is compared on LUNs.
+    /// An fio with the engine libiscsi; without it LUNs are not compared.
     pub(crate) fio_iscsi: Option<PathBuf>,
-    /// An fio with the engine nfs; without one nothing is compared over NFS.
+    /// An fio with the engine nfs; without it NFS is not compared.
     pub(crate) fio_nfs: Option<PathBuf>,
 }
 
-/// Where things are.
+/// Directories of the benchmark.
 pub(crate) struct BenchFolders {
     pub(crate) assay: PathBuf,
     pub(crate) scratch: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) fn bench(args: &[String]) -> anyhow::Result<()> {
         match case.run(&place, &options) {
             Ok(more) => rows.extend(more),
             Err(error) => {
-                // What the cases before it found took minutes.
+                // The earlier cases took minutes.
                 println!("{}", table::text(&rows));
                 return Err(error.context(case.name().to_owned()));
             }
@@ -91,7 +91,7 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
         match flag.as_str() {
             "--case" => options.only.push(value.clone()),
             "--rounds" => options.rounds = number()?,
-            // Below 2 s nothing is left in which the load is certainly on.
+            // Below 2 s no time remains in which the load is certainly on.
             "--seconds" => options.seconds = number()?.max(2),
             "--size-mib" => options.size_mib = number()?.into(),
             "--disk" => options.disk = value.into(),
@@ -103,7 +103,7 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-/// Waits until nobody else measures or builds, where `BENCH_LOCK` names the file by which that is agreed.
+/// Waits until nobody else measures or builds, if `BENCH_LOCK` names the lock file.
 fn alone() -> anyhow::Result<Option<File>> {
     let Some(path) = std::env::var_os("BENCH_LOCK") else { return Ok(None) };
     let file = File::options().create(true).append(true).open(&path);
@@ -127,7 +127,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("assay"))
 }
 
-/// What a reader needs to judge the figures.
+/// Returns the facts that a reader needs to judge the figures.
 fn facts() -> anyhow::Result<Vec<(&'static str, String)>> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let cpuinfo = read("/proc/cpuinfo");

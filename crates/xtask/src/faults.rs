@@ -1,7 +1,7 @@
-//! The fault matrix, run for as long as wanted, and many kills: `make soak`.
+//! The fault matrix, repeated for a given time, and many kills: `make soak`.
 //!
-//! One round plays every cell of `testkit::faults` once, each with another moment within its phase, and prints what was
-//! kept as a table. Further rounds print only what was not kept.
+//! One round executes every cell of `testkit::faults` once, each at another moment within its phase, and prints the
+//! results as a table. Further rounds print only failures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use assay_testkit::faults::{self, Cell, Ending, FAULTS, Fault, KINDS, Kind, PHASES};
 
-/// Moments within a phase, ms.
+/// Range of moments within a phase, ms.
 const JITTER_MS: u64 = 400;
 
-/// What was typed.
+/// Options as typed.
 struct Options {
-    /// Parts of names of cells; empty: all.
+    /// Parts of names of cells; empty for all.
     names: Vec<String>,
-    /// The matrix is repeated until this time is over; once at least.
+    /// Time for which the matrix is repeated, at least once.
     time: Duration,
-    /// Runs that are killed, one after the other.
+    /// Number of runs that are killed, one after the other.
     kills: u32,
 }
 
@@ -78,7 +78,7 @@ fn options(args: &[String]) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-/// The program of a user, built for speed; `ASSAY` names another one.
+/// Builds the program in release mode; `ASSAY` names another one.
 fn build() -> anyhow::Result<PathBuf> {
     if let Some(program) = std::env::var_os("ASSAY") {
         return Ok(program.into());
@@ -94,7 +94,7 @@ fn build() -> anyhow::Result<PathBuf> {
 fn play(cells: &[Cell], program: &str, round: u64) -> BTreeMap<String, Ending> {
     let mut ended = BTreeMap::new();
     for (number, cell) in (0_u64..).zip(cells).filter(|(_, cell)| cell.why_not().is_none()) {
-        // Another moment in each round, the same ones in each soak.
+        // Another moment in each round, but the same ones in each soak.
         let jitter = (number * 37 + round * 101 + 11) % JITTER_MS;
         let Some(ending) = faults::run(*cell, program, Duration::from_millis(jitter)) else {
             eprintln!("{}: skipped", cell.name());
@@ -112,7 +112,7 @@ fn play(cells: &[Cell], program: &str, round: u64) -> BTreeMap<String, Ending> {
     ended
 }
 
-/// Runs on a file that are killed at any moment; returns how many did not keep what they must.
+/// Kills runs on a file at arbitrary moments; returns the number of failures.
 fn kills(count: u32, program: &str) -> usize {
     let mut broken = 0;
     for number in 0..count {
@@ -135,8 +135,8 @@ fn kills(count: u32, program: &str) -> usize {
     broken
 }
 
-/// The matrix in Markdown: a line for each fault and kind, a column for each phase. A cell that was kept has the exit
-/// code of the run and of the one afterwards.
+/// Returns the matrix in Markdown: a line for each fault and kind, a column for each phase. A cell without failures
+/// contains the exit codes of the run and of the later one.
 fn table(ended: &BTreeMap<String, Ending>) -> String {
     let heads: Vec<String> = PHASES.iter().map(|phase| format!("{phase:?}").to_lowercase()).collect();
     let mut text =
@@ -146,7 +146,7 @@ fn table(ended: &BTreeMap<String, Ending>) -> String {
             let row: Vec<String> =
                 PHASES.iter().map(|phase| entry(Cell { fault, phase: *phase, kind }, ended)).collect();
             let name = format!("{fault:?}, {kind:?}").to_lowercase();
-            // A line that says the same six times says it once.
+            // A line with six equal cells is printed once.
             let cells = match row.iter().all(|cell| *cell == row[0]) && row[0].starts_with("n/a") {
                 true => format!("{}{}", row[0], " |".repeat(PHASES.len() - 1)),
                 false => row.join(" | "),

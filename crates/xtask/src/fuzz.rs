@@ -1,8 +1,8 @@
-//! Every fuzz target for some seconds, one after the other: `make fuzz`.
+//! Runs every fuzz target for some seconds, one after the other: `make fuzz`.
 //!
-//! The build has a folder of its own, `target/fuzz`, because its flags count coverage. What a target finds stays in
-//! `target/fuzz/corpus`, so that the next round goes on from there; what breaks one is kept in
-//! `target/fuzz/found`, and belongs into `crates/fuzz/seeds` with its remedy.
+//! The build has its own directory, `target/fuzz`, because its flags count coverage. The corpus stays in
+//! `target/fuzz/corpus`, so that the next round continues from there; inputs that fail are kept in `target/fuzz/found`,
+//! and belong in `crates/fuzz/seeds` with the fix.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// What makes libFuzzer see which branches an input takes; all of it is stable.
+/// Flags that let libFuzzer see the branches that an input takes; all of them are stable.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
-/// An input that takes longer is a finding, s.
+/// Time from which a slow input is a finding, s.
 const INPUT_S_MAX: u32 = 20;
-/// A target that needs more memory is a finding, MiB.
+/// Memory from which a target is a finding, MiB.
 const MEMORY_MIB_MAX: u32 = 1024;
 
-/// What was typed.
+/// Options as typed.
 struct Options {
     names: Vec<String>,
     seconds: u32,
@@ -30,14 +30,14 @@ struct Options {
 struct Target {
     name: String,
     bytes_max: String,
-    /// Folders of the repository with inputs to begin with.
+    /// Directories of the repository with initial inputs.
     seeds: Vec<String>,
 }
 
-/// What a target's round came to.
+/// Result of a target's round.
 struct Outcome {
     executions: u64,
-    /// Edges of the control flow that the corpus takes.
+    /// Number of control-flow edges that the corpus covers.
     edges: u64,
     inputs: u64,
     found: Vec<PathBuf>,
@@ -102,7 +102,7 @@ fn build(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(root.join("target/fuzz").join(TRIPLE).join("fuzz/assay-fuzz"))
 }
 
-/// The targets: name, longest input, folders with seeds.
+/// Returns the targets: name, longest input, folders with seeds.
 fn list(program: &Path) -> anyhow::Result<Vec<Target>> {
     let output = Command::new(program)
         .env("ASSAY_FUZZ", "list")
@@ -110,7 +110,7 @@ fn list(program: &Path) -> anyhow::Result<Vec<Target>> {
         .with_context(|| format!("cannot start {}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let target = |line: &str| {
-        // A target without folders ends with a blank; taken as a folder, it was the whole repository.
+        // A target without directories ends with a blank; taken as a directory, it was the whole repository.
         let mut words = line.split_whitespace().map(str::to_owned);
         Some(Target { name: words.next()?, bytes_max: words.next()?, seeds: words.collect() })
     };
@@ -148,7 +148,7 @@ fn round(
     if !output.status.success() && found.is_empty() {
         bail!("{} ended without an input that breaks it:\n{said}", target.name);
     }
-    // Of the last line of progress: `#8782 DONE cov: 6093 ft: 9524 corp: 723/1972Kb …`.
+    // Parses the last progress line: `#8782 DONE cov: 6093 ft: 9524 corp: 723/1972Kb …`.
     let after = |word: &str| {
         let last = said.lines().rev().find(|line| line.contains(word)).unwrap_or_default();
         let rest = last.split(word).nth(1).unwrap_or_default().trim_start();

@@ -1,23 +1,23 @@
-//! What recording one time costs: hdrhistogram against a plain log-linear array, in turns.
+//! Cost of recording one time: hdrhistogram against a plain log-linear array, alternating.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
 
-/// Times recorded in a row; they fit a first-level cache, so that only recording is measured.
+/// Number of times recorded in a row; they fit a first-level cache, so that only recording is measured.
 const TIMES: usize = 2048;
-/// Passes over them per round: a round takes about 50 ms.
+/// Number of passes over them per round: a round takes about 50 ms.
 const PASSES: usize = 20_000;
-/// The median of this many rounds is printed.
+/// Number of rounds, of which the median is printed.
 const ROUNDS: usize = 15;
-/// The longest latency with a bucket of its own, ns; as in the record room.
+/// Longest latency with its own bucket, ns; as in the record room.
 const HIGHEST_NS: u64 = 1 << 42;
 
 /// Buckets per power of two of the plain array, as a power of two: 1/128 wide, as two decimal digits need.
 const SUB_BITS: u32 = 7;
 
-/// The least a histogram can be: one shift, one add, no bounds but the array's.
+/// The simplest possible histogram: one shift, one add, no bounds but the array's.
 struct Plain {
     counts: Vec<u64>,
 }
@@ -66,7 +66,7 @@ fn cost(times: &[u64], mut record: impl FnMut(u64)) -> f64 {
     started.elapsed().as_secs_f64() * 1e9 / (TIMES * PASSES) as f64
 }
 
-/// Times as storage gives them: log-uniform from 20 us to about 5 ms, by a fixed sequence.
+/// Returns times like those of storage: log-uniform from 20 us to about 5 ms, from a fixed sequence.
 fn times() -> Vec<u64> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = || {

@@ -1,8 +1,8 @@
-//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` plays the fault matrix, `fuzz`
-//! runs the fuzz targets, `histogram` weighs histograms.
+//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` runs the fault matrix, `fuzz`
+//! runs the fuzz targets, `histogram` compares histograms.
 //!
-//! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are
-//! only the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
+//! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
+//! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 

@@ -256,7 +256,7 @@ impl Row {
         Some(Self {
             test: step.test.clone(),
             step: step.step.clone(),
-            facets: load_facets(plan),
+            facets: known(header, load_facets(plan)),
             is_paced: !matches!(step.load, Load::Closed | Load::Mixed),
             iops: step.total.iops,
             mib_per_s: step.total.mib_per_s,
@@ -348,6 +348,14 @@ fn content(content: Content) -> &'static str {
     }
 }
 
+/// What is known of the load: another tool's results say nothing of the rest, which has defaults in their plan.
+fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
+    const UNSAID: [&str; 4] = ["pace", "reconnect every", "write data", "verify"];
+    let is_unsaid = |facet: &Facet| UNSAID.iter().any(|name| facet.name.ends_with(name));
+    let is_imported = header.imported.is_some();
+    facets.into_iter().filter(|facet| !(is_imported && is_unsaid(facet))).collect()
+}
+
 /// Returns the load of a step.
 #[must_use]
 pub fn load_facets(step: &Step) -> Vec<Facet> {
@@ -375,7 +383,7 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
     facets.push(Facet::new("verify", yes_no(step.verify), Breaks));
     facets.push(Facet::new(BESIDE, yes_no(several), Breaks));
     let length = match step.stop.goal {
-        None => step.stop.time.to_string(),
+        None | Some(Goal::SteadySweep) => step.stop.time.to_string(),
         Some(Goal::Within(tolerance)) => format!("until {tolerance}, at most {}", step.stop.time),
         Some(Goal::Steady { round }) => format!("rounds of {round} until steady"),
     };

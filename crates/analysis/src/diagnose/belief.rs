@@ -1,9 +1,8 @@
 //! Odds: likelihoods of what was measured, hypothesis by hypothesis, and what an experiment is expected to tell.
 //!
 //! A hypothesis in one of its forms gives a log-normal density to each quantity, as wide as its range and the error of
-//! the measurement together. 3 % of the probability goes to the usual range instead: no table of ranges is
-//! complete, and one odd number must not decide. Quantities of one load depend on each other; the exponent
-//! [`CAUTION`] takes that into account, fitted to the tuning half of the planted set-ups.
+//! the measurement together. A little of the probability goes to the usual range instead: no table of ranges is
+//! complete, and one odd number must not decide.
 
 use serde::Serialize;
 
@@ -11,10 +10,6 @@ use super::hypotheses::ALL;
 use super::{Cause, Hypothesis, Observation, Quantity, Setting};
 use assay_record::Experiment;
 
-/// Share of the probability that a hypothesis leaves to numbers outside its ranges.
-const OUTSIDE: f64 = 0.03;
-/// Exponent on every likelihood.
-const CAUTION: f64 = 0.85;
 /// Points of the grid on which expected information is computed, and its ends as logarithms.
 const GRID: u32 = 81;
 const GRID_ENDS: (f64, f64) = (-6.0, 5.5);
@@ -53,7 +48,7 @@ impl<'s> Belief<'s> {
                 let expected = hypothesis.expected(form, observation.quantity, self.setting);
                 let density =
                     density(observation.quantity, expected, observation.value.ln(), observation.error);
-                *log += CAUTION * density.ln();
+                *log += density.ln();
             }
         }
     }
@@ -130,7 +125,10 @@ pub(crate) fn density(quantity: Quantity, expected: Option<super::Range>, log: f
     // A floor for what nobody expects.
     let floor = 1e-4;
     match expected {
-        Some(range) => (1.0 - OUTSIDE) * normal(range) + OUTSIDE * usual + floor,
+        Some(range) => {
+            let outside = quantity.outside();
+            (1.0 - outside) * normal(range) + outside * usual + floor
+        }
         None => usual + floor,
     }
 }

@@ -36,6 +36,8 @@ pub enum Cause {
     Link,
     /// A path policy that does not spread I/O.
     PathPolicy,
+    /// One of several paths is slower than the others.
+    SlowPath,
     /// Frames that are lost, or too large for the path.
     NetworkFault,
     /// Software of the target, for each I/O.
@@ -82,6 +84,7 @@ impl Cause {
             Self::Interface => "interface",
             Self::Link => "link",
             Self::PathPolicy => "path-policy",
+            Self::SlowPath => "slow-path",
             Self::NetworkFault => "network-fault",
             Self::TargetPerIo => "target-per-io",
             Self::TargetPerByte => "target-per-byte",

@@ -20,6 +20,7 @@ mod reducible_data;
 mod rotating_random;
 mod rotating_sequential;
 mod slc_exhausted;
+mod slow_path;
 mod target_per_byte;
 mod target_per_io;
 mod target_serial;
@@ -31,7 +32,7 @@ mod write_cache_full;
 use super::Hypothesis;
 
 /// Every hypothesis.
-pub(crate) const ALL: [&Hypothesis; 27] = [
+pub(crate) const ALL: [&Hypothesis; 28] = [
     &tester_cpu::HYPOTHESIS,
     &host_cpu::HYPOTHESIS,
     &few_outstanding::HYPOTHESIS,
@@ -47,6 +48,7 @@ pub(crate) const ALL: [&Hypothesis; 27] = [
     &interface::HYPOTHESIS,
     &link::HYPOTHESIS,
     &path_policy::HYPOTHESIS,
+    &slow_path::HYPOTHESIS,
     &network_fault::HYPOTHESIS,
     &target_per_io::HYPOTHESIS,
     &target_per_byte::HYPOTHESIS,

@@ -170,6 +170,7 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         others_busy(header, step).map(|busy| (Quantity::OthersBusy, busy)),
         trend(step).map(|trend| (Quantity::Trend, trend)),
         path_share(step).map(|share| (Quantity::PathShare, share)),
+        path_delays(step).map(|ratio| (Quantity::PathDelays, ratio)),
         device_bytes(header, step).map(|share| (Quantity::DeviceBytes, share)),
     ]
     .into_iter()
@@ -225,6 +226,13 @@ fn path_share(step: &StepSummary) -> Option<f64> {
     let ios: Vec<f64> = step.paths.iter().map(|path| (path.reads + path.writes) as f64).collect();
     let mean = ios.iter().sum::<f64>() / ios.len().max(1) as f64;
     (ios.len() > 1 && mean > 0.0).then(|| ios.iter().copied().fold(0.0, f64::max) / mean)
+}
+
+/// Median round trip of the portal with the longest over that of the one with the shortest.
+fn path_delays(step: &StepSummary) -> Option<f64> {
+    let delays = || step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).map(|us| f64::from(us.max(1)));
+    let (longest, shortest) = (delays().fold(0.0, f64::max), delays().fold(f64::MAX, f64::min));
+    (step.tcp.len() > 1 && longest > 0.0).then(|| longest / shortest)
 }
 
 /// Bytes that the device moved for everybody over those of the tester.

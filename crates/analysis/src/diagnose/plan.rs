@@ -26,6 +26,8 @@ const INFORMATION_SETTLED: f64 = 0.03;
 const ERROR_EXPECTED: f64 = 0.05;
 /// Time between experiments beside their load, s.
 const AROUND_S: f64 = 0.3;
+/// Longer warm-up of the first measurement, s.
+const FIRST_WARM_UP_S: f64 = 1.5;
 
 /// The few bytes that are used again and again.
 const HOT: u64 = 4 << 20;
@@ -107,7 +109,9 @@ pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
     let mut tests: Vec<ExperimentTest> = (1..=BASES)
         .map(|number| {
             let name = if number == 1 { String::new() } else { format!(", again ({number})") };
-            one(Experiment::Base, &name, vec![base.clone()])
+            // The first seconds fill caches, start the target's threads and bring CPUs up to speed.
+            let first = if number == 1 { FIRST_WARM_UP_S } else { 0.0 };
+            one(Experiment::Base, &name, vec![Step { warmup: seconds(warmup + first), ..base.clone() }])
         })
         .collect();
     for experiment in Experiment::ALL.into_iter().filter(|e| *e != Experiment::Base) {

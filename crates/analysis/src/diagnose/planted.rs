@@ -16,7 +16,7 @@ mod random;
 use random::Random;
 
 /// Every cause that can be planted.
-pub(crate) const CAUSES: [Cause; 27] = [
+pub(crate) const CAUSES: [Cause; 28] = [
     Cause::TesterCpu,
     Cause::HostCpu,
     Cause::FewOutstanding,
@@ -32,6 +32,7 @@ pub(crate) const CAUSES: [Cause; 27] = [
     Cause::Interface,
     Cause::Link,
     Cause::PathPolicy,
+    Cause::SlowPath,
     Cause::NetworkFault,
     Cause::TargetPerIo,
     Cause::TargetPerByte,
@@ -206,6 +207,7 @@ fn of_base(case: &PlantedCase, got: &Seen, random: &mut Random) -> Vec<(Quantity
     }
     if s.paths > 1 {
         facts.push((Quantity::PathShare, got.path_share));
+        facts.push((Quantity::PathDelays, near(got.path_delays, random)));
     }
     if s.is_remote() {
         facts.push((Quantity::LinkShare, near(got.link_share * causes::payload(), random)));

@@ -51,6 +51,8 @@ pub struct Setting {
     pub is_paced: bool,
     /// Bytes that are used.
     pub span_bytes: f64,
+    /// Whether a control group limits the tester's CPU time.
+    pub has_cpu_quota: bool,
 }
 
 impl Setting {
@@ -91,6 +93,10 @@ impl Setting {
                 .unwrap_or(0),
             is_paced: jobs.iter().any(|job| job.pacing != Pacing::Closed),
             span_bytes: members.iter().map(|m| m.span_bytes as f64).sum(),
+            has_cpu_quota: header
+                .host
+                .cgroup_cpus
+                .is_some_and(|cpus| cpus < f64::from(header.host.cpus_online)),
         })
     }
 

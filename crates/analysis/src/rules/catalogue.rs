@@ -2,8 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, flush, gaps, goal, host, identity, link, load, memory, network, nfs, pairs, queue, run,
-    serial, settings, shape, target,
+    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
+    queue, run, serial, settings, shape, target,
 };
 use crate::case::Case;
 
@@ -112,7 +112,7 @@ pub(crate) const RULES: [Rule; 61] = [
     Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),
     Rule::new("steal", Step(host::steal)).with(Disturbs),
     Rule::new("late-timers", Step(host::late_timers)).with(Disturbs),
-    Rule::new("foreign-io", Step(host::foreign_io)).with(Disturbs),
+    Rule::new("foreign-io", Step(neighbour::foreign_io)).with(Disturbs),
     Rule::new("retransmits", Step(network::retransmits)).with(Disturbs),
     Rule::new("link-errors", Step(network::link_errors)).with(Disturbs),
     Rule::new("flush-latency", Step(flush::flush_latency)),

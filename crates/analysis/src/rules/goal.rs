@@ -5,7 +5,7 @@ use assay_spec::{Goal, Tolerance};
 use super::shape::{Pattern, pattern};
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
-use crate::goal::SteadyState;
+use crate::goal::{SteadyState, memory_s, needed_s};
 use crate::precision::precision;
 
 /// A window that ended so much before its limit was ended by its goal, s.
@@ -67,6 +67,15 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
             "The rate has two modes: its mean depends on how often each comes up.".to_owned()
         }
         None => {
+            let whole = case.step.series.iter().filter(|point| point.t_s.fract() < 1e-6).cloned();
+            let memory = memory_s(tolerance.figure, &whole.collect::<Vec<_>>()).unwrap_or(1.0);
+            if reached <= tolerance.share && needed_s(memory) > limit_s {
+                return format!(
+                    "The noise wanders: a second depends on the {memory:.0} s before it. Such an interval is believed \
+                     after 50 times as long, {:.0} s.",
+                    needed_s(memory)
+                );
+            }
             let times = (reached / tolerance.share).powi(2).max(1.1);
             format!(
                 "No drift and no levels show: it is noise, which about {:.0} s would average out.",
@@ -78,7 +87,12 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
 
 /// Twenty-five rounds brought no steady state.
 pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
-    let Some(Goal::Steady { round }) = case.plan.stop.goal else { return None };
+    let round = match case.plan.stop.goal? {
+        Goal::Steady { round } => round,
+        // Rounds of a whole sweep are judged where they ended.
+        Goal::SteadySweep if case.step.steady.is_some() => case.plan.stop.time,
+        Goal::SteadySweep | Goal::Within(_) => return None,
+    };
     if !case.step.complete {
         return None;
     }
@@ -111,8 +125,16 @@ pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("range", state.range * 100.0, "%"),
             Evidence::new("slope", state.slope * 100.0, "%"),
         ],
-        next: "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for other \
-               loads on it.",
+        next: match case.plan.stop.goal {
+            Some(Goal::SteadySweep) => {
+                "Precondition the target (--precondition 2x), take longer load points (--set run=2min), and look for \
+                 other loads on it."
+            }
+            _ => {
+                "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for \
+                 other loads on it."
+            }
+        },
         weight: state.range.max(state.slope),
     })
 }

@@ -1,10 +1,5 @@
 //! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
-use std::collections::BTreeSet;
-
-use assay_record::{MemberFacts, MemberKind};
-use assay_spec::units::MIB;
-
 use super::{Fired, StepCase};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
@@ -26,10 +21,6 @@ const OTHERS_MAX: f64 = 0.3;
 const CPU_PER_WORKER: f64 = 0.9;
 /// A rate above this share of the null ceiling is near it.
 const CEILING_SHARE_MAX: f64 = 0.7;
-/// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
-const FOREIGN_SHARE: f64 = 0.10;
-const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
-
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
     let steal = case.step.cpu.used?.steal;
@@ -165,61 +156,6 @@ pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// Another program used the disks.
-pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
-    let ForeignIo { devices, moved, own, seconds, foreign } = foreign(case)?;
-    if seconds <= 0.0 || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
-        return None;
-    }
-    let rate = |bytes: f64| bytes / seconds / MIB as f64;
-    Some(Fired {
-        severity: Severity::Warning,
-        says: format!(
-            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: another program used it during the test.",
-            devices.iter().copied().collect::<Vec<_>>().join(", "),
-            rate(moved),
-            rate(own)
-        ),
-        evidence: vec![
-            Evidence::new("device", rate(moved), "MiB/s"),
-            Evidence::new("tester", rate(own), "MiB/s"),
-        ],
-        next: "Find and stop the other program (iotop, pidstat -d), then run again.",
-        weight: foreign / own.max(1.0),
-    })
-}
-
-/// What the disks of a step moved, and how much of it was not the tester's.
-pub(crate) struct ForeignIo<'r> {
-    devices: BTreeSet<&'r str>,
-    moved: f64,
-    own: f64,
-    seconds: f64,
-    /// Bytes; below zero where the tester's count runs ahead.
-    foreign: f64,
-}
-
-impl ForeignIo<'_> {
-    /// Share of what the disks moved; in [0, 1].
-    pub(crate) fn share(&self) -> f64 {
-        if self.moved > 0.0 { (self.foreign / self.moved).max(0.0) } else { 0.0 }
-    }
-}
-
-/// Returns it; `None` unless all of the step is direct I/O to known devices.
-pub(crate) fn foreign(case: StepCase<'_>) -> Option<ForeignIo<'_>> {
-    let devices = devices(case)?;
-    let host = &case.step.host;
-    let (own, seconds) = (host.tester_bytes?, host.seconds);
-    let mut moved = 0.0;
-    for device in &devices {
-        moved += host.disks.iter().find(|d| d.device == *device)?.bytes as f64;
-    }
-    // The kernel counts the parts of a large I/O as they end, the tester counts it whole at its end.
-    let foreign = moved - own - in_flight_bytes(case);
-    Some(ForeignIo { devices, moved, own, seconds, foreign })
-}
-
 /// The load came near to what the tester reaches where the target costs nothing.
 pub(super) fn near_null_ceiling(case: StepCase<'_>) -> Option<Fired> {
     let share = null_share(case)?;
@@ -259,21 +195,4 @@ pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
     // A step that was killed is judged over what its samples cover.
     let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     (seconds > 0.0 && workers > 0).then(|| used.tester_ns as f64 / 1e9 / seconds / f64::from(workers))
-}
-
-/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
-fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
-    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
-    let mut devices = BTreeSet::new();
-    for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
-        if !device(member) {
-            return None;
-        }
-        devices.insert(member.device.as_ref()?.name.as_str());
-    }
-    (!devices.is_empty()).then_some(devices)
-}
-
-fn in_flight_bytes(case: StepCase<'_>) -> f64 {
-    case.jobs().map(|(plan, job)| job.outstanding_asked as f64 * plan.size_max().0 as f64).sum()
 }

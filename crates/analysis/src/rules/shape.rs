@@ -2,10 +2,11 @@
 
 use assay_spec::units::{GIB, MIB};
 
+use super::neighbour::{changes_of_others, others_at};
 use super::{Fired, StepCase, foreign};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
-use crate::shape::{Change, Modes, Shape, modes, shape};
+use crate::shape::{Change, Modes, Shape, modes, shape_with};
 use crate::summary::Load;
 
 /// Levels that scatter less than this share are held by a limiter rather than by a device.
@@ -42,7 +43,9 @@ fn track(case: StepCase<'_>) -> Option<Track> {
 
 fn tracked(case: StepCase<'_>) -> Option<(Track, Shape)> {
     let track = track(case)?;
-    let shape = shape(&track.values)?;
+    // What others do to the same disks is evidence that the values do not have to give.
+    let hints: Vec<usize> = changes_of_others(case).iter().map(|change| change.at).collect();
+    let shape = shape_with(&track.values, &hints)?;
     Some((track, shape))
 }
 
@@ -200,6 +203,14 @@ fn level_after<'v>(changes: &[Change], change: &Change, values: &'v [f64]) -> &'
 /// What may lie behind a change, as far as its direction, the kind of I/O and the new level tell.
 fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> (String, &'static str) {
     let is_slower = (change.after < change.before) != track.is_latency;
+    if let Some(others) =
+        others_at(case, change.at).filter(|others| is_slower == (others.after > others.before))
+    {
+        return (
+            others_words(&others),
+            "Find and stop the other program (iotop, pidstat -d), then run again.",
+        );
+    }
     let writes = case.step.write.bytes as f64;
     if !is_slower {
         return (
@@ -244,6 +255,17 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     (
         " A competing load, throttling or a path that was lost does this.".into(),
         "See the report for other I/O on the same disks and for path events at that time; repeat the run.",
+    )
+}
+
+/// That other programs began or ended at the same moment.
+fn others_words(others: &Change) -> String {
+    let (before, after) = (figure(others.before.max(0.0)), figure(others.after.max(0.0)));
+    let effect =
+        if others.after > others.before { "slowed this load down" } else { "had slowed this load down" };
+    format!(
+        " At second {} the I/O of other programs on the same disks went from {before} to {after} MiB/s: it {effect}.",
+        others.at
     )
 }
 

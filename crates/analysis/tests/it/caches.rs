@@ -13,6 +13,7 @@ fn header() -> RunHeader {
         size: "4GiB".parse().unwrap(),
         bytes: 4 << 30,
         run: Nanos(300_000_000),
+        outstanding: 4,
         absorb: Some(Nanos::from_secs(20)),
     };
     synthetic::header(synthetic::plan(&probe.text()))

@@ -1,6 +1,6 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
-use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, findings};
+use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
     Agreed, Content, Failure, LunFacts, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader, Stamp, StepCpu,
     StepReason, Warning, WriteEnd,
@@ -343,6 +343,59 @@ fn a_rate_that_leaves_its_level_is_a_finding_with_the_second_and_both_levels() {
     assert!((ramp.evidence[1].value - 12_000.0).abs() < 200.0, "{:?}", ramp.evidence);
     let teeth = (0..6).flat_map(|_| around(12_000.0, 9).chain(around(2000.0, 4)));
     assert!(over_time("saw-tooth", teeth).unwrap().says.contains("every 13 s on average"));
+}
+
+/// A window whose second half another program disturbs: the disk carries `others` more, and the rate falls by 15 %.
+fn disturbed(others: f64, fall: f64) -> (RunHeader, RunSummary) {
+    let (mut header, mut summary) = clean();
+    header.targets[0].member.direct = true;
+    let step = &mut summary.steps[0];
+    let plain = step.series[0].clone();
+    let is_late = |s: u32| s > 30;
+    let rates = around(12_000.0, 60).zip(1_u32..).map(|(rate, s)| {
+        // Noise of its own, too large for so small a step to stand out by itself.
+        let noise = 1.0 + 0.1 * f64::from([3, -2, 0, -3, 2, 0, 1, -1][(s as usize / 2) % 8]);
+        (s, rate * noise * if is_late(s) { 1.0 - fall } else { 1.0 })
+    });
+    let rates: Vec<(u32, f64)> = rates.collect();
+    let mib = |iops: f64| iops / 128.0;
+    let point = |(s, iops): &(u32, f64)| Point {
+        t_s: f64::from(*s),
+        iops: *iops,
+        mib_per_s: mib(*iops),
+        ..plain.clone()
+    };
+    step.series = rates.iter().map(point).collect();
+    let sample = |(s, iops): &(u32, f64)| TimelineSample {
+        t_s: f64::from(*s),
+        disks: vec![("sdb1".into(), mib(*iops) + if is_late(*s) { others } else { 0.0 })],
+        ..TimelineSample::default()
+    };
+    step.timeline.samples = rates.iter().map(sample).collect();
+    (header, summary)
+}
+
+#[test]
+fn a_small_fall_at_the_second_in_which_another_program_began_is_found_and_explained() {
+    let (header, summary) = disturbed(0.0, 0.25);
+    assert!(found("level-change", &header, &summary).is_none(), "the noise hides it");
+    let (header, summary) = disturbed(60.0, 0.25);
+    let finding = found("level-change", &header, &summary).unwrap();
+    assert!(finding.says.contains(" at second 30. "), "{}", finding.says);
+    assert!(finding.says.contains("At second 30 the I/O of other programs"), "{}", finding.says);
+    let (header, summary) = disturbed(60.0, 0.0);
+    assert!(found("level-change", &header, &summary).is_none(), "nothing changed for the load");
+}
+
+#[test]
+fn foreign_io_is_named_with_the_second_in_which_it_began() {
+    let (header, mut summary) = disturbed(60.0, 0.0);
+    let host = &mut summary.steps[0].host;
+    let own = 94.0 * f64::from(1 << 20) * 60.0;
+    (host.seconds, host.tester_bytes) = (60.0, Some(own));
+    host.disks = vec![DiskUse { device: "sdb1".into(), bytes: (own * 1.3) as u64, queue_mean: None }];
+    let finding = found("foreign-io", &header, &summary).unwrap();
+    assert!(finding.says.ends_with("used it during the test, from second 30 on."), "{}", finding.says);
 }
 
 #[test]

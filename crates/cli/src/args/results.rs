@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_analysis::Severity;
 use assay_analysis::compare::Gate;
 use clap::{Args, ValueEnum};
 
@@ -74,6 +75,8 @@ const RUNS_EXAMPLES: &str = "\
 Examples:
   Runs on one NAS since yesterday:
     assay runs --target nas --since 1d
+  The run with that note, or whatever else you remember of it:
+    assay runs --find 'new firmware'
   Runs of a plan that did not end well:
     assay runs --plan vmware --status failed
   The list for a spreadsheet:
@@ -91,6 +94,15 @@ pub(crate) struct RunsArgs {
     /// List only runs with this in their label.
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+    /// List only runs of a host with this in its name.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) host: Option<String>,
+    /// List only runs with all of these words in their id, plan, label, note, host, targets, tests or findings.
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) find: Option<String>,
+    /// List only runs with a finding of this severity or a graver one.
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub(crate) findings: Option<Findings>,
     /// List only runs with this status.
     #[arg(long, value_enum, value_name = "STATUS")]
     pub(crate) status: Option<Status>,
@@ -119,6 +131,27 @@ pub(crate) enum Status {
     Running,
     /// It was killed.
     Partial,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Findings {
+    /// Any finding.
+    Info,
+    /// The numbers may not mean what they seem to.
+    Warning,
+    /// The numbers, or the storage, must not be relied on.
+    Critical,
+}
+
+impl Findings {
+    pub(crate) fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warning => Severity::Warning,
+            Self::Critical => Severity::Critical,
+        }
+    }
 }
 
 /// A moment, as typed.

@@ -37,7 +37,14 @@ fn what_opening_left_behind_is_no_refusal() {
     std::fs::create_dir(&fixed).unwrap();
     let (one, other) = (format!("{grows}/one.dat"), format!("{fixed}/other.dat"));
     let args = ["run", "vmware", &one, &other, "--size", "1MiB", "--set", "run=100ms"];
+    // A run that was refused removed a file of an earlier run, because that had never been filled.
+    let kept = format!("{grows}/kept.dat");
+    let again = ["run", "vmware", &kept, &other, "--size", "1MiB", "--set", "run=100ms"];
+    device.story.assay(&[&again[..3], &again[4..], &["--no-fill"]].concat()).ends(DONE);
+    let content = std::fs::read(&kept).unwrap();
     run(&["chattr", "+i", &fixed]);
+    device.story.assay(&again).ends(BAD_INPUT).says(&["other.dat"]);
+    assert!(std::fs::read(&kept).is_ok_and(|now| now == content), "a refusal leaves what was there");
     device.story.assay(&args).ends(BAD_INPUT).says(&["other.dat"]);
     assert!(!std::path::Path::new(&one).exists(), "it was taken back");
     // Files can be created there, and not removed.

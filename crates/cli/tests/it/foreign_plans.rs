@@ -163,3 +163,49 @@ fn crystaldiskmark_prints_its_block_with_the_median() {
     let once = story.assay(&once).ends(DONE);
     assert!(!once.out.contains("best of") && once.out.contains("SEQ    1MiB (Q=  8, T= 1):"), "{}", once.out);
 }
+
+#[test]
+fn a_curve_of_vdbench_searches_first_and_offers_shares() {
+    let story = Story::new();
+    story.write(
+        "c.vdb",
+        "sd=s,lun=x,size=1g\nwd=w,sd=s,xfersize=4k\nrd=r,wd=w,iorate=curve,curve=(50,100),elapsed=1\n",
+    );
+    let run = story.assay(&["run", "c.vdb", "null:", "--set", "run=200ms", "--json"]).ends(DONE);
+    assert!(
+        run.err.contains("searching for the highest rate") && run.err.contains("Maximum found in run"),
+        "{}",
+        run.err
+    );
+    let document = run.json();
+    let steps: Vec<&str> =
+        document["tests"].as_array().unwrap().iter().map(|row| row["step"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["load=50", "load=100"]);
+    assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json().as_array().unwrap().len(), 2);
+    // The search by itself has no rates that repetitions could share.
+    let repeated = story.assay(&["run", "c.vdb", "null:", "--repeat", "2"]).ends(BAD_INPUT);
+    assert!(repeated.err.contains("is found by a run before"), "{}", repeated.err);
+}
+
+#[test]
+fn a_sweep_goes_on_in_rounds_until_a_load_point_is_steady() {
+    let story = Story::new();
+    story.write(
+        "r.toml",
+        "[[test]]\nname = \"IOPS\"\nops = 100\naccess = [{ size = \"4KiB\", random = 100 }]\n\
+         pace = { rate = \"10000/s\", arrivals = \"constant\" }\n\
+         sweep = { read = [100, 0], size = [\"8KiB\", \"4KiB\"] }\nsteady = { size = \"4KiB\", read = 0 }\n",
+    );
+    let run = story.assay(&["run", "r.toml", "null:", "--json"]).ends(DONE).json();
+    let rows = run["tests"].as_array().unwrap().len();
+    // Whole rounds of four load points, five of them or more.
+    assert!(rows.is_multiple_of(4) && (20..=100).contains(&rows), "{rows}");
+    let shown = story.assay(&["show", "last"]).ends(DONE).out;
+    assert!(shown.contains("IOPS: IOPS, mean of rounds") && shown.contains("size=4KiB"), "{shown}");
+    assert!(shown.contains("Steady state of IOPS round="), "{shown}");
+    let point = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nsweep = { size = [\"4KiB\"] }\n\
+        steady = { size = \"8KiB\" }\n";
+    story.write("p.toml", point);
+    let refused = story.assay(&["run", "p.toml", "null:"]).ends(BAD_INPUT);
+    assert!(refused.err.contains("steady: size=8KiB is not a value of the sweep"), "{}", refused.err);
+}

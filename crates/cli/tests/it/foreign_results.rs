@@ -34,6 +34,12 @@ fn results_of_other_tools_are_shown_and_compared_like_runs() {
     );
     let compared = story.assay(&["compare", "article", "fio", "own"]).ends(DONE);
     assert!(compared.out.contains("Random-8k-70%Read"), "{}", compared.out);
+    // What a file does not say is no difference.
+    assert!(
+        !compared.out.contains("write data") && !compared.out.contains("reconnect every"),
+        "{}",
+        compared.out
+    );
     story.assay(&["report", "article", "-o", "r.html"]).ends(DONE);
     let runs = story.assay(&["runs"]).ends(DONE);
     assert!(runs.out.contains("article") && runs.out.contains("fio"), "{}", runs.out);

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod bad_plans;
+mod baseline;
 mod bounds;
 mod choices;
 mod compare;
@@ -31,8 +32,10 @@ mod lies;
 mod load;
 mod loop_device;
 mod lost_store;
+mod metrics;
 mod outputs;
 mod probe_cache;
+mod real_tools;
 mod releases;
 mod secrets;
 mod side_by_side;

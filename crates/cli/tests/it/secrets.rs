@@ -30,7 +30,7 @@ fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
     let story = Story::new();
     story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
     for form in FORMS {
-        let overwrite = format!("--overwrite={form}");
+        let (overwrite, key) = (format!("--overwrite={form}"), format!("run={form}"));
         for args in [
             &["run", "vmware", form][..],
             &["run", form],
@@ -51,6 +51,8 @@ fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
             &["target", "set", form, "--array", "ssd-sata"],
             &["calibrate", form, "--array", "ssd-sata", "-o", "c.toml"],
             &["completions", form],
+            &["run", "vmware", "null:", "--set", &key],
+            &["runs", "--store", form],
         ] {
             let printed = story.assay(args).ends(BAD_INPUT);
             assert!(
@@ -67,6 +69,18 @@ fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
         let Ok(stored) = std::fs::read(story.path(&format!("store.sqlite{end}"))) else { continue };
         assert!(!stored.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "the store has it");
     }
+}
+
+/// Of the store in the environment: those of other programs are often named so.
+#[test]
+fn a_secret_in_the_environment_is_not_repeated() {
+    let story = Story::new();
+    for form in FORMS.into_iter().chain(["postgres://bob:S3CR3T@db/runs"]) {
+        let output = story.command(&["runs"]).env("ASSAY_STORE", form).output().unwrap();
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(printed.contains("looks like an address") && !printed.contains(SECRET), "{form}: {printed}");
+    }
+    assert_eq!(story.files(), Vec::<String>::new());
 }
 
 #[test]

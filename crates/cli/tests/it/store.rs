@@ -52,6 +52,11 @@ fn a_store_that_cannot_be_used_is_reported_before_anything_is_measured() {
     check("/proc/store.sqlite", &["--store"]);
     check("/", &["--store"]);
     check("text", &["--store"]);
+    // SQLite would follow the first to the device, whatever file was checked.
+    check("file:/dev/null", &["looks like an address", "write ./file:/dev/null"]);
+    check("postgres://db/runs", &["looks like an address"]);
+    check(":memory:", &["looks like an address"]);
+    assert!(!story.path("file:").exists() && !story.path("postgres:").exists());
 }
 
 #[test]

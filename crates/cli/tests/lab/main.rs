@@ -3,6 +3,7 @@
 //! missing.
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
+mod array;
 mod check;
 mod network;
 mod runs;

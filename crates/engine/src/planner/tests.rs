@@ -1,4 +1,4 @@
-//! Offsets and mixes as the two semantics promise them.
+//! Offsets and mixes as specified by the two semantics.
 
 use assay_spec::units::Bytes;
 use assay_spec::{Distribution, Extent, Window};
@@ -52,7 +52,7 @@ fn sequential_streams_of_two_workers_never_meet() {
 }
 
 #[test]
-fn random_covers_the_span_evenly_to_its_very_end() {
+fn random_positions_cover_the_span_evenly_to_its_end() {
     let job = job(vec![access(4096, 100.0, 100.0)]);
     let mut planner = planner(&job, Semantics::Assay, 10 * 4096, 0, 1);
     let mut hits = [0_u32; 10];
@@ -63,7 +63,7 @@ fn random_covers_the_span_evenly_to_its_very_end() {
 }
 
 #[test]
-fn random_io_leaves_the_sequential_stream_alone() {
+fn random_io_does_not_move_the_sequential_stream() {
     let job = job(vec![access(4096, 100.0, 60.0)]);
     let mut planner = planner(&job, Semantics::Assay, 1 << 30, 0, 1);
     let found = offsets(&mut planner, 10_000);
@@ -121,7 +121,7 @@ fn a_burst_keeps_its_line_and_weights_share_the_bursts() {
 }
 
 #[test]
-fn a_reply_goes_the_other_way() {
+fn a_reply_is_the_opposite_operation() {
     let mut request = access(4096, 100.0, 0.0);
     request.reply = Bytes(512);
     let job = job(vec![request]);
@@ -131,7 +131,7 @@ fn a_reply_goes_the_other_way() {
     assert_eq!((reply.kind, reply.size_bytes, reply.offset_bytes), (OpKind::Write, 512, 4096));
 }
 
-/// Over NFS and through the page cache every byte can be addressed, and random I/O once went to any of them.
+/// Over NFS and through the page cache every byte can be addressed, and random I/O once used byte offsets.
 #[test]
 fn iometer_aligns_to_the_sector_where_the_target_has_no_blocks() {
     let mut line = access(4096, 100.0, 100.0);
@@ -159,7 +159,7 @@ fn iometer_aligns_to_the_sector_where_the_target_has_no_blocks() {
 }
 
 #[test]
-fn an_iometer_reply_is_kept_from_the_end_by_the_size_of_a_request() {
+fn the_size_of_a_request_keeps_an_iometer_reply_from_the_end() {
     let mut request = access(8192, 100.0, 0.0);
     (request.reply, request.align) = (Bytes(512), Bytes(512));
     let job = job(vec![request]);
@@ -184,7 +184,7 @@ fn an_iometer_reply_is_placed_by_the_line_of_the_burst_under_way() {
     for _ in 0..200 {
         let draw = draws(&mut planner, 1)[0];
         last_end = last_end.max(draw.offset_bytes + u64::from(draw.size_bytes));
-        // The reply to an I/O of the first line, while a burst of whichever line was drawn last is under way.
+        // The reply to an I/O of the first line during a burst of whichever line was drawn last.
         let reply = planner.reply(0, OpKind::Read, 0).unwrap();
         let align = if draw.access == 0 { 64 << 10 } else { 512 };
         assert_eq!(
@@ -196,9 +196,9 @@ fn an_iometer_reply_is_placed_by_the_line_of_the_burst_under_way() {
     assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
-/// What the low bits of Iometer's generator do to a stream that is not random (docs/method.md).
+/// Effect of the weak low bits of Iometer's generator on a stream that is not random (docs/method.md).
 #[test]
-fn iometers_generator_is_kept_with_its_weak_low_bits() {
+fn iometers_generator_is_reproduced_with_its_weak_low_bits() {
     let percent_of_writes = |read, seed| {
         let job = job(vec![access(4096, read, 0.0)]);
         let setup = PlannerSetup {

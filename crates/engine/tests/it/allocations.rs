@@ -9,7 +9,7 @@ use assay_target::{Completion, Geometry, NullTarget, Op, OpenRequest, Target, Ta
 use crate::bench::run_on;
 use crate::counting;
 
-/// Notes how many allocations its thread had made at the first I/O and at the last.
+/// Records the number of allocations of its thread at the first and at the last I/O.
 struct Watching {
     inner: NullTarget,
     first: Option<u64>,
@@ -65,7 +65,7 @@ fn allocations(text: &str) -> Vec<u64> {
 
 #[test]
 fn nothing_is_allocated_between_measure_and_drain() {
-    // Each longer than an interval, so that intervals are cut and sent as well.
+    // Each is longer than an interval, so that intervals are cut and sent as well.
     let closed = "[[test]]\nname = \"t\"\nrun = \"1200ms\"\noutstanding = 64\nworkers = 2\n\
                   access = [{ size = \"4KiB\", read = 70, random = 60 }]\n";
     assert_eq!(allocations(closed), [0, 0]);

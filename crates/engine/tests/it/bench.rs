@@ -1,4 +1,5 @@
-//! A target that obeys the trait, watches how it is used, and misbehaves on request; and a way to run plans on it.
+//! A target that follows the trait's contract, observes its use, and fails on request; and a helper that runs plans on
+//! it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,36 +15,36 @@ use assay_target::{
     TargetLost, Wait,
 };
 
-/// What a target saw, over all workers.
+/// Observations of a target, over all workers.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub submitted: AtomicU64,
     pub failed: AtomicU64,
     pub reopened: AtomicU64,
-    /// How many operations had been submitted at each reopening.
+    /// Number of operations submitted before each reopening.
     pub reopened_after: Mutex<Vec<u64>>,
-    /// The most operations in flight on one worker.
+    /// Largest number of operations in flight on one worker.
     pub depth_max: AtomicU64,
-    /// Operations in flight on a member when it was reopened; must stay 0.
+    /// Number of operations in flight on a member when it was reopened; must stay 0.
     pub in_flight_at_reopen: AtomicU64,
-    /// (offset, size, is a write) of each operation, where asked for.
+    /// (offset, size, is a write) of each operation, if requested.
     pub log: Option<Mutex<Vec<(u64, u32, bool)>>>,
 }
 
-/// How a target misbehaves.
+/// Faults of a target.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
-    /// Every this many operations one fails.
+    /// One of this many operations fails.
     pub fail_every: Option<u64>,
-    /// After this many operations the target is gone.
+    /// Number of operations after which the target is lost.
     pub lost_after: Option<u64>,
-    /// After this many operations none is answered any more.
+    /// Number of operations after which none is answered any more.
     pub hangs_after: Option<u64>,
-    /// Nothing completes sooner than this.
+    /// Minimum service time.
     pub slow: Option<Duration>,
 }
 
-/// Completes what is in flight in an order of its own, last in first out.
+/// A target that completes I/Os in last-in, first-out order.
 pub struct WatchedTarget {
     inner: NullTarget,
     seen: Arc<Seen>,
@@ -82,7 +83,7 @@ impl Target for WatchedTarget {
         let is_failing = self.faults.fail_every.is_some_and(|every| number.is_multiple_of(every));
         let outcome = if is_failing { Err(IoFailure { errno: 5 }) } else { Ok(op.size_bytes) };
         self.seen.failed.fetch_add(u64::from(is_failing), Ordering::Relaxed);
-        // The member travels in the tag's upper half, for `poll` to count down.
+        // The upper half of the tag contains the member, for `poll` to count down.
         self.held.push(Completion { tag: op.tag | op.member << 24, outcome, buf: op.buf });
         Ok(())
     }
@@ -160,7 +161,7 @@ pub fn run_on<T: Target>(
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
 }
 
-/// What a run on watched targets came to.
+/// Result of a run on watched targets.
 pub struct Reported {
     pub outcome: Outcome,
     pub seen: Arc<Seen>,
@@ -168,7 +169,7 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// Everything counted in all intervals of a job.
+    /// Returns the sum of all intervals of a job.
     pub fn counted(&self, job: u32) -> AccessStats {
         let mut sum = AccessStats::default();
         for event in &self.events {

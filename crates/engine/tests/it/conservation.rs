@@ -50,8 +50,7 @@ fn warm_up_is_drained_and_not_counted() {
     assert_eq!(phases[..3], [Phase::Prepare, Phase::Warmup, Phase::Measure]);
 }
 
-/// The I/Os of the warm-up that were in flight made a window of their own where they took longer than a second: a row
-/// of a run that was stopped before it measured.
+/// I/Os of the warm-up that took longer than a second formed a window: a run stopped before it measured had a row.
 #[test]
 fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
     let check = |semantics: &str| {
@@ -98,7 +97,7 @@ fn a_failed_operation_is_a_measurement_until_the_limit() {
 }
 
 #[test]
-fn a_lost_target_ends_the_run_and_keeps_what_was_measured() {
+fn a_lost_target_ends_the_run_and_keeps_the_results_so_far() {
     let faults = Faults { lost_after: Some(1_000), ..Faults::default() };
     for semantics in ["assay", "iometer"] {
         let text =
@@ -138,7 +137,7 @@ fn reconnecting_drains_first_and_rewinds() {
     let reopened = reported.seen.reopened.load(Ordering::Relaxed);
     assert!(reopened == submitted / 500 || reopened + 1 == submitted / 500, "{submitted} {reopened}");
     let log = reported.seen.log.as_ref().unwrap().lock().unwrap();
-    // 15.6 MiB are touched again and again; after a reopen Iometer starts one request late.
+    // 15.6 MiB are accessed repeatedly; after a reopen Iometer starts one request late.
     assert!(log.iter().all(|(offset, ..)| *offset <= 500 * 32768));
     assert_eq!((log[0].0, log[500].0, log[1000].0), (0, 32768, 32768));
 }
@@ -153,7 +152,7 @@ fn a_reply_follows_each_request_in_the_other_direction() {
     assert_eq!(counted.write.bytes, 2_000 * 512);
 }
 
-/// Limits once counted requests only: a plan with replies did twice the I/Os that it asked for.
+/// Limits once counted requests only: a plan with replies did twice the requested I/Os.
 #[test]
 fn limits_on_operations_and_bytes_count_replies() {
     for (semantics, workers) in [("assay", 1), ("assay", 3), ("iometer", 1), ("iometer", 2)] {
@@ -170,7 +169,7 @@ fn limits_on_operations_and_bytes_count_replies() {
 }
 
 #[test]
-fn jobs_side_by_side_are_counted_apart_on_their_own_targets() {
+fn concurrent_jobs_are_counted_separately_on_their_targets() {
     let text = "[[test]]\nname = \"t\"\nrun = \"300ms\"\n\
         [[test.job]]\ntargets = [0]\noutstanding = 4\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\n\
         [[test.job]]\ntargets = [1, 2]\noutstanding = 2\naccess = [{ size = \"64KiB\", read = 0 }]\n";
@@ -183,7 +182,7 @@ fn jobs_side_by_side_are_counted_apart_on_their_own_targets() {
 }
 
 #[test]
-fn an_open_loop_is_due_at_its_rate_and_waits_from_the_due_time() {
+fn an_open_loop_issues_at_its_rate_and_measures_from_the_due_time() {
     let reported = watch(
         &test("run = \"1s\"\noutstanding = 4\npace = { rate = \"5000/s\", arrivals = \"constant\" }"),
         1,
@@ -207,7 +206,7 @@ fn a_burst_with_a_delay_paces_the_whole_worker() {
     assert!(ops <= 255 && ops > 0 && ops.is_multiple_of(5), "{ops}");
 }
 
-/// Stopped after a while by somebody, in the middle of a long step.
+/// Runs a plan and stops it in the middle of a long step.
 fn stopped(text: &str) -> Reported {
     let stop = StopSignal::default();
     let stopper = {
@@ -228,21 +227,21 @@ fn stopped(text: &str) -> Reported {
 }
 
 #[test]
-fn a_stop_keeps_what_was_measured() {
+fn a_stop_keeps_the_results_so_far() {
     let reported = stopped(&test("run = \"1h\"\noutstanding = 8"));
     assert_eq!(reported.counted(0).total().ops(), reported.seen.submitted.load(Ordering::Relaxed));
 }
 
-/// What ended after the stop was counted although the window had been closed before: too many I/Os for its length.
+/// I/Os completed after the stop were counted although the window had been closed before: too many I/Os for its length.
 #[test]
-fn under_iometers_rules_nothing_counts_that_ends_after_a_stop() {
+fn under_iometers_rules_completions_after_a_stop_do_not_count() {
     let reported = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
     assert_eq!(reported.counted(0).total().ops() + 8, reported.seen.submitted.load(Ordering::Relaxed));
 }
 
-/// A drain waited for ever, and one Ctrl-C had no effect.
+/// A drain waited for ever, and a single Ctrl-C had no effect.
 #[test]
-fn storage_that_does_not_answer_is_reported_at_once_and_does_not_hold_up_a_stop() {
+fn unresponsive_storage_is_reported_at_once_and_does_not_delay_a_stop() {
     let stop = StopSignal::default();
     let stopper = {
         let stop = stop.clone();
@@ -291,8 +290,8 @@ fn a_connection_with_replies_is_reopened_with_nothing_in_flight() {
     }
 }
 
-/// Iometer starts no I/O on a target that is closing, replies included: those of a connection's last requests are sent
-/// over the next one. Transactions of Assay's own semantics stay whole.
+/// Iometer starts no I/O on a closing target, replies included: the replies to a connection's last requests are sent
+/// over the next one. Under Assay semantics transactions stay complete.
 #[test]
 fn iometer_sends_the_last_reply_of_a_connection_after_it_was_reopened() {
     let reopened_after = |semantics: &str| {
@@ -308,7 +307,7 @@ fn iometer_sends_the_last_reply_of_a_connection_after_it_was_reopened() {
 }
 
 #[test]
-fn results_that_cannot_be_kept_end_the_run() {
+fn results_that_cannot_be_stored_end_the_run() {
     let opener = |r: &OpenRequest<'_>| NullTarget::new(r.spans(), r.depth);
     let mut reported = 0;
     let result = run_on(&test("run = \"1h\""), 1, &opener, &StopSignal::default(), &mut |_| {

@@ -1,4 +1,4 @@
-//! The engine through its border: plan text in, events out, on targets made for the purpose.
+//! The engine through its public interface: plan text in, events out, on targets made for the purpose.
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
 mod allocations;

@@ -1,4 +1,4 @@
-//! A fault in one worker must not keep the others, or whoever waits for them, for ever.
+//! A panic in one worker must not block the others or the caller.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,7 +18,7 @@ run = \"1h\"
 ";
 
 #[test]
-fn a_worker_that_panics_ends_the_run_and_keeps_nobody_waiting() {
+fn a_panicking_worker_ends_the_run_and_blocks_nobody() {
     let (panicking, opened) = (AtomicU64::new(0), AtomicU64::new(0));
     for panics_at in [PanicsAt::Open, PanicsAt::Poll] {
         let opener = |request: &OpenRequest<'_>| {

@@ -1,4 +1,4 @@
-//! Every kept input of every fuzz target, the ones that once broke something among them.
+//! Replays every kept input of every fuzz target, including those that once failed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every file below a folder; none where there is no folder.
+/// Collects every file below a directory; none if the directory does not exist.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.expect("the folder is readable").path()) {
@@ -29,7 +29,7 @@ fn inputs(target: &Target) -> Vec<PathBuf> {
 }
 
 #[test]
-fn kept_inputs_break_nothing() {
+fn every_kept_input_passes() {
     for target in TARGETS {
         for path in inputs(target) {
             println!("{}: {}", target.name, path.display());
@@ -39,9 +39,9 @@ fn kept_inputs_break_nothing() {
     }
 }
 
-/// Seeds of targets that are gone would be dead weight.
+/// Seeds of removed targets would be unused.
 #[test]
-fn every_folder_of_seeds_has_a_target() {
+fn every_seed_directory_has_a_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
     for entry in std::fs::read_dir(folder).expect("there are seeds") {
         let name = entry.expect("the folder is readable").file_name();

@@ -1,4 +1,4 @@
-//! What an interface's driver says, over ethtool's netlink: speed, duplex, pause frames, rings, interrupts, offloads.
+//! Facts from an interface's driver over ethtool's netlink: speed, duplex, pause frames, rings, interrupts, offloads.
 
 use std::io;
 use std::path::Path;
@@ -36,10 +36,10 @@ const PAUSE_TX: u16 = 4;
 const FEATURES_ACTIVE: u16 = 4;
 const BITSET_BITS: u16 = 3;
 const BIT_NAME: u16 = 2;
-/// Set where an attribute holds others; no part of its number.
+/// Set if an attribute contains others; not part of its number.
 const NESTED: u16 = 0x8000;
 
-/// Features that decide what a byte costs, of the sixty that drivers list.
+/// Features that determine the cost of a byte, of the sixty that drivers list.
 const TELLING: [&str; 8] = [
     "tx-tcp-segmentation",
     "tx-generic-segmentation",
@@ -51,7 +51,7 @@ const TELLING: [&str; 8] = [
     "tx-scatter-gather",
 ];
 
-/// Adds what the driver says; what it does not say stays empty.
+/// Adds the driver's facts; those that it does not report stay empty.
 pub(super) fn add_to(facts: &mut InterfaceFacts) {
     let Ok((mut kernel, family)) = family() else { return from_sysfs(facts) };
     let name = facts.name.clone();
@@ -76,25 +76,25 @@ pub(super) fn add_to(facts: &mut InterfaceFacts) {
     facts.offloads = ask(ETHTOOL_MSG_FEATURES_GET).map(|reported| offloads(&reported));
 }
 
-/// For kernels without ethtool's netlink. Not the first choice: /sys may be mounted for another network namespace.
+/// For kernels without ethtool's netlink. Not the first choice: /sys may be mounted from another network namespace.
 fn from_sysfs(facts: &mut InterfaceFacts) {
     let attribute = |name: &str| {
         let text = std::fs::read_to_string(Path::new("/sys/class/net").join(&facts.name).join(name)).ok()?;
         Some(text.trim().to_owned())
     };
-    // -1: unknown, as with a cable that is pulled.
+    // -1: unknown, as with an unplugged cable.
     let speed = attribute("speed").and_then(|speed| speed.parse::<i64>().ok());
     let duplex = attribute("duplex").filter(|duplex| duplex == "full" || duplex == "half");
     facts.speed_mbit_s = speed.and_then(|speed| u32::try_from(speed).ok()).filter(|speed| is_known(*speed));
     facts.duplex = duplex;
 }
 
-/// All ones: unknown, as with a cable that is pulled.
+/// Returns false for all ones, which means unknown, as with an unplugged cable.
 fn is_known(speed: u32) -> bool {
     speed > 0 && speed < u32::MAX
 }
 
-/// The attributes of an answer, by their numbers.
+/// The attributes of an answer, by number.
 struct Answer(Vec<(u16, Vec<u8>)>);
 
 impl Answer {
@@ -111,7 +111,7 @@ impl Answer {
     }
 }
 
-/// Reads messages as the answers to all questions.
+/// Parses messages as the answers to every request.
 pub(super) fn read_all(messages: &[Generic]) {
     let reported = Answer(messages.iter().flat_map(Generic::attributes).collect());
     let _ = (pause(&reported), rings(&reported), coalescing(&reported), offloads(&reported));
@@ -172,7 +172,7 @@ fn offloads(reported: &Answer) -> Vec<String> {
         .collect()
 }
 
-/// A message of a generic netlink family: command, version, two bytes of nothing, attributes.
+/// A message of a generic netlink family: command, version, two reserved bytes, attributes.
 pub(super) struct Generic {
     family: u16,
     body: Vec<u8>,
@@ -189,7 +189,7 @@ fn nested(bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     readable.map(|nla: NlaBuffer<&[u8]>| (nla.kind(), nla.value().to_vec())).collect()
 }
 
-/// Appends an attribute: length, number, value, zeros up to four bytes.
+/// Appends an attribute: length, number, value, padding to four bytes.
 fn put(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let length = u16::try_from(value.len() + 4).expect("attributes of questions are short");
     body.extend_from_slice(&length.to_ne_bytes());

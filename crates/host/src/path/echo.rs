@@ -1,5 +1,5 @@
-//! A socket for ICMP echoes (RFC 792, RFC 4443) of chosen size and reach, and what comes back: the echo, or the word of
-//! a router on the way, which the kernel keeps in the socket's error queue.
+//! A socket for ICMP echoes (RFC 792, RFC 4443) of chosen size and hop limit, and their results: the echo, or an error
+//! of a router on the way, which the kernel puts into the socket's error queue.
 
 use std::io::IoSliceMut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 const ECHO_BYTES: usize = 8;
 const ECHO_REQUEST_V4: u8 = 8;
 const ECHO_REQUEST_V6: u8 = 128;
-/// linux/errqueue.h: who speaks in an entry of the error queue.
+/// linux/errqueue.h: origin of an entry in the error queue.
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 /// RFC 792 and RFC 4443: type of a message, and its code where that matters.
@@ -22,21 +22,21 @@ const FRAGMENTATION_NEEDED: u8 = 4;
 const TIME_EXCEEDED_V4: u8 = 11;
 const TOO_BIG_V6: u8 = 2;
 const TIME_EXCEEDED_V6: u8 = 3;
-/// Entries of the error queue that are looked at for one echo: others may be left from those before.
+/// Number of error queue entries read for one echo: some may be left from earlier ones.
 const ENTRIES_MAX: usize = 64;
 
 /// The result of an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It came back, after this long.
+    /// The reply arrived, after this long.
     Echo { took_us: u32 },
-    /// It is larger than our own interface sends.
+    /// It is larger than the MTU of the local interface.
     TooLargeHere,
-    /// A router said that it is too large, and for what it would not be (0: it did not say).
+    /// A router reported that it is too large, with the MTU (0: not reported).
     Refused { by: Option<IpAddr>, mtu_bytes: u32 },
-    /// It reached this router, where its hops were used up.
+    /// Its hop limit ended at this router.
     Expired { by: Option<IpAddr> },
-    /// Nothing came back.
+    /// No answer arrived.
     Lost,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Answer {
 pub(super) struct Echo {
     socket: OwnedFd,
     is_v4: bool,
-    /// An unprivileged socket is given its identifier by the kernel, and sees only its own answers.
+    /// The kernel assigns an identifier to an unprivileged socket, which sees only its own answers.
     is_raw: bool,
     id: u16,
     sequence: u16,
@@ -53,7 +53,7 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// Source address and interface, where they are given: routes may depend on both.
+    /// Opens a socket with a source address and interface if they are given: routes may depend on both.
     pub(super) fn open(to: SocketAddr, from: Option<IpAddr>, through: Option<&str>) -> std::io::Result<Self> {
         let is_v4 = to.is_ipv4();
         let (family, protocol) = match to {
@@ -65,7 +65,7 @@ impl Echo {
             Ok(socket) => (socket, false),
             Err(_) => (open(SocketType::RAW)?, true),
         };
-        // PROBE: never fragment, and do not believe what was learnt of the path before.
+        // PROBE: never fragment, and ignore the path MTU learnt before.
         if is_v4 {
             sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::PROBE)?;
             setsockopt(&socket, option::Ipv4RecvErr, &true)?;
@@ -93,12 +93,12 @@ impl Echo {
         })
     }
 
-    /// Returns true if its packets are of IPv4.
+    /// Returns true for IPv4.
     pub(super) fn is_v4(&self) -> bool {
         self.is_v4
     }
 
-    /// One echo as an IP packet of this many bytes, which may pass this many routers (and one link more).
+    /// Sends one echo as an IP packet of `bytes` with a limit of `hops` routers, and returns its result.
     pub(super) fn send(&mut self, bytes: u32, hops: u8, patience: Duration) -> Answer {
         self.sequence = self.sequence.wrapping_add(1);
         let packet = self.request(bytes as usize);
@@ -106,13 +106,13 @@ impl Echo {
             true => sockopt::set_ip_ttl(&self.socket, hops.into()),
             false => sockopt::set_ipv6_unicast_hops(&self.socket, Some(hops)),
         };
-        // An error of an earlier echo must not be taken for one of this.
+        // An error of an earlier echo must not be taken for one of this echo.
         let _ = sockopt::socket_error(&self.socket);
         let began = Instant::now();
         match reach.and_then(|()| rustix::net::send(&self.socket, &packet, SendFlags::empty())) {
             Ok(_) => {}
             Err(Errno::MSGSIZE) => return Answer::TooLargeHere,
-            // An interface that went down: as good as lost.
+            // An interface that is down counts as a lost echo.
             Err(_) => return Answer::Lost,
         }
         loop {
@@ -138,10 +138,10 @@ impl Echo {
         }
     }
 
-    /// Returns what the error queue holds about the last echo.
+    /// Returns what the error queue reports about the last echo.
     fn said_by_a_router(&self) -> Option<Answer> {
         for _ in 0..ENTRIES_MAX {
-            // The start of the echo that it is about.
+            // The start of the echo that the entry is about.
             let mut about = [0; ECHO_BYTES];
             let mut control = nix::cmsg_space!([u8; 64]);
             let mut parts = [IoSliceMut::new(&mut about)];
@@ -155,14 +155,14 @@ impl Echo {
         None
     }
 
-    /// Type, code, checksum, identifier, sequence number, and zeros up to the size.
+    /// Returns the echo request: type, code, checksum, identifier, sequence number, and zeros up to the size.
     fn request(&self, ip_bytes: usize) -> Vec<u8> {
         let header_bytes = if self.is_v4 { 20 } else { 40 };
         let mut packet = vec![0; ip_bytes.saturating_sub(header_bytes).max(ECHO_BYTES)];
         packet[0] = if self.is_v4 { ECHO_REQUEST_V4 } else { ECHO_REQUEST_V6 };
         packet[4..6].copy_from_slice(&self.id.to_be_bytes());
         packet[6..8].copy_from_slice(&self.sequence.to_be_bytes());
-        // For IPv6 the kernel sums up, as the addresses belong into it.
+        // For IPv6 the kernel computes the checksum, as it includes the addresses.
         if self.is_v4 {
             let sum = checksum(&packet);
             packet[2..4].copy_from_slice(&sum.to_be_bytes());
@@ -184,7 +184,7 @@ impl Echo {
     }
 }
 
-/// An entry of the error queue that a router caused.
+/// Returns an entry of the error queue if a router caused it.
 fn said(entry: &ControlMessageOwned) -> Option<Answer> {
     match entry {
         ControlMessageOwned::Ipv4RecvErr(error, by) if error.ee_origin == ORIGIN_ICMP => {
@@ -209,7 +209,7 @@ fn said(entry: &ControlMessageOwned) -> Option<Answer> {
     }
 }
 
-/// RFC 1071.
+/// Returns the Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 =
         bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(*two.get(1).unwrap_or(&0))).sum();
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_the_one_of_rfc_1071() {
+    fn the_checksum_matches_rfc_1071() {
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
         assert_eq!(checksum(&[0xff]), 0x00ff);
     }

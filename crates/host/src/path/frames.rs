@@ -1,9 +1,8 @@
-//! Which frames pass: ICMP echoes that must not be fragmented.
+//! Finds the frame size that passes a path, by ICMP echoes that must not be fragmented.
 //!
-//! A frame that is too large for a switch vanishes without a word; so silence at a size where smaller ones are
-//! answered is the finding. Sizes are those of IP packets, which is what an MTU counts. A router says that a packet
-//! is too large, where nobody filters that; where somebody does, echoes that reach only so far show how far full
-//! frames come.
+//! A switch drops a frame that is too large without notice, so no answer at one size while smaller ones are answered is
+//! the finding. Sizes are those of IP packets, which an MTU counts. A router reports that a packet is too large, unless
+//! that message is filtered; in that case echoes with a hop limit show how far full frames get.
 
 use std::time::Duration;
 
@@ -11,39 +10,40 @@ use assay_record::{FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal,
 
 use super::echo::{Answer, Echo};
 
-/// Sizes people set networks to.
+/// Common MTUs.
 const USUAL_BYTES: [u32; 2] = [1500, 9000];
-/// Small enough for every network (RFC 791), to learn whether echoes are answered at all.
+/// Small enough for every network (RFC 791); shows whether echoes are answered at all.
 const SMALL_BYTES: u32 = 576;
-/// The same of IPv6, where nothing smaller is too large for any link (RFC 8200).
+/// The same for IPv6, in which every link carries this size (RFC 8200).
 const SMALL_V6_BYTES: u32 = 1280;
-/// Echoes of one size before it counts as lost: one may be lost for another reason.
+/// Number of lost echoes of one size before the size counts as lost: one may be lost for another reason.
 const TRIES: u32 = 2;
-/// How long an echo may take. A storage network answers in a millisecond; a machine that idles may wake late.
+/// Time limit of an echo. A storage network answers within a millisecond; an idle machine may wake up late.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// The first echo also waits for ARP.
 const PATIENCE_FIRST: Duration = Duration::from_millis(500);
-/// Halvings between the largest that passes and the smallest that does not: 2^16 sizes, and some guesses.
+/// Number of bisection steps between the largest size that passes and the smallest that does not: 2^16 sizes, and some
+/// guesses.
 const HALVINGS_MAX: u32 = 18;
 const VLAN_TAG_BYTES: u32 = 4;
-/// As far as a packet may go.
+/// Largest hop limit.
 const HOPS_ALL: u8 = 64;
-/// Routers between a host and its storage that are looked at.
+/// Largest number of routers examined between a host and its storage.
 const HOPS_TOLD: u8 = 16;
-/// So many routers in a row that say nothing, and nobody further on is asked.
+/// Number of consecutive silent routers after which no further one is asked.
 const SILENT_MAX: u32 = 2;
 
-/// Finds out which frames pass to where `echo` goes, up to `mtu_bytes` of the interface that leads there; where some do
-/// not, and a router is on the way, how far they come.
+/// Finds the frames that pass to the address of `echo`, up to `mtu_bytes` of the local interface; if larger ones do not
+/// pass and a router is on the way, also how far they get.
 pub(super) fn probe(mut echo: Echo, mtu_bytes: u32, is_routed: bool) -> FrameFacts {
     let small = if echo.is_v4() { SMALL_BYTES } else { SMALL_V6_BYTES };
     probe_with(small, mtu_bytes, is_routed, &mut |bytes, hops, patience| echo.send(bytes, hops, patience))
 }
 
-/// What becomes of a packet of a size that may go so far.
+/// Sends a packet of a size with a hop limit and returns its result.
 type Send<'s> = dyn FnMut(u32, u8, Duration) -> Answer + 's;
 
-/// The order of sizes as a function of what becomes of each.
+/// The sequence of sizes as a function of the result of each.
 fn probe_with(small: u32, mtu_bytes: u32, is_routed: bool, send: &mut Send<'_>) -> FrameFacts {
     let mut facts = FrameFacts { how: FrameProbe::Echo, ..FrameFacts::default() };
     if try_size(&mut facts, small.min(mtu_bytes), PATIENCE_FIRST, send) != FrameOutcome::Passes {
@@ -90,7 +90,7 @@ fn try_size(facts: &mut FrameFacts, bytes: u32, patience: Duration, send: &mut S
                 facts.refusal = Some(FrameRefusal { by, mtu_bytes });
                 FrameOutcome::RefusedOnTheWay
             }
-            // So many routers are a loop.
+            // This many routers are a loop.
             Answer::Expired { .. } | Answer::Lost => FrameOutcome::Lost,
         };
         if outcome != FrameOutcome::Lost {
@@ -101,16 +101,17 @@ fn try_size(facts: &mut FrameFacts, bytes: u32, patience: Duration, send: &mut S
     outcome
 }
 
-/// Between the largest that passes and the smallest that does not.
+/// Searches between the largest size that passes and the smallest that does not.
 fn narrow(facts: &mut FrameFacts, mtu_bytes: u32, send: &mut Send<'_>) {
     let (Some(mut low), Some(mut high)) = (facts.largest_bytes, smallest_lost(facts, mtu_bytes)) else {
         return;
     };
-    // Nearly always the limit is one of the usual sizes, or lets a VLAN tag pass beside it: two echoes show it.
+    // The limit is nearly always a common size, or such a size plus a VLAN tag: two echoes show it.
     let mut guesses = vec![low + 1, low + 1 + VLAN_TAG_BYTES];
     guesses.reverse();
     for _ in 0..HALVINGS_MAX {
-        // A router that spoke need not be asked byte by byte; it would soon say no more, as it counts its words.
+        // A router that reported its MTU need not be tested byte by byte; it would soon stop answering, because it
+        // limits its error rate.
         let reported = facts.refusal.as_ref().map(|refusal| refusal.mtu_bytes);
         if high <= low + 1 || reported == Some(low) {
             return;
@@ -125,8 +126,8 @@ fn narrow(facts: &mut FrameFacts, mtu_bytes: u32, send: &mut Send<'_>) {
     }
 }
 
-/// How far frames of `full` bytes come: each router on the way is asked by a small one that ends there, then by a full
-/// one. The first that a full one does not reach is the last that is looked at.
+/// Returns how far frames of `full` bytes get: each router on the way is reached with a small echo that expires there,
+/// then with a full one. The examination ends at the first router that a full one does not reach.
 fn hops(full: u32, small: u32, send: &mut Send<'_>) -> Vec<FrameHop> {
     let mut hops = Vec::new();
     let mut silent = 0;
@@ -170,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// A path that lets packets up to `limit` pass.
+    /// Returns a path that lets packets up to `limit` pass.
     fn probed(mtu: u32, limit: u32, beyond: Answer) -> (FrameFacts, u32) {
         let mut echoes = 0;
         let facts = probe_with(SMALL_BYTES, mtu, false, &mut |bytes, _, _| {
@@ -215,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn silence_at_every_size_says_nothing_about_frames() {
+    fn silence_at_every_size_gives_no_frame_limit() {
         let (facts, echoes) = probed(9000, 0, Answer::Lost);
         assert_eq!((facts.how, facts.largest_bytes, echoes), (FrameProbe::Unanswered, None, TRIES));
     }
 
     #[test]
-    fn loopback_answers_where_it_may_be_asked() {
+    fn loopback_answers_if_echoes_are_permitted() {
         let opened = Echo::open("127.0.0.1:0".parse().unwrap(), None, None);
         let Some(echo) = assay_testkit::need::or_skip("no echoes", opened) else { return };
         let facts = probe(echo, 65_536, false);
@@ -234,7 +235,7 @@ mod tests {
         }
     }
 
-    /// A way over routers, the last of which leads to the end; full frames pass `reach` of the links on it.
+    /// Returns a path over routers, the last of which leads to the destination; full frames pass `reach` of its links.
     fn routed(routers: u8, silent: &[u8], reach: u8, says_so: bool) -> FrameFacts {
         let address = |number: u8| Some(IpAddr::from([10, 0, number, 1]));
         probe_with(SMALL_BYTES, 9000, true, &mut |bytes, ttl, _| {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn how_far_full_frames_come_is_reported_hop_by_hop() {
+    fn the_reach_of_full_frames_is_reported_hop_by_hop() {
         use FrameOutcome::{Lost, Passes, RefusedOnTheWay};
         let facts = routed(2, &[], 1, false);
         assert_eq!(reached(&facts), [(1, Some("10.0.1.1"), Passes), (2, Some("10.0.2.1"), Lost)]);

@@ -1,4 +1,4 @@
-//! The readers of netlink messages, for the fuzz targets.
+//! Access to the parsers of netlink messages for the fuzz targets.
 
 use netlink_packet_core::NetlinkDeserializable;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -6,7 +6,7 @@ use netlink_packet_sock_diag::SockDiagMessage;
 
 use super::{driver, link, netlink, shaper, tcp};
 
-/// Reads one datagram as an answer of the routing family, of socket diagnosis or of ethtool, by `kind`.
+/// Parses one datagram as an answer of the routing family, of socket diagnosis or of ethtool, by `kind`.
 pub fn netlink(kind: u8, datagram: &[u8]) {
     let is_single = kind & 4 != 0;
     match kind % 4 {

@@ -1,5 +1,5 @@
-//! Interfaces as the kernel lists them, and what each stands on: a VLAN on its device, a bond on its members, a bridge
-//! on the port that leads to the address. Several of them may be one cable.
+//! Interfaces as listed by the kernel, and the interfaces below each: a VLAN on its device, a bond on its members, a
+//! bridge on the port that leads to the address. Several of them may share one cable.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,25 +14,25 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::netlink::Netlink;
 
-/// More layers than these nobody builds; it only bounds what a loop of the kernel's words could cost.
+/// Largest number of layers; it only bounds the cost of a loop in the kernel's data.
 const LAYERS_MAX: usize = 8;
 
-/// An interface and how it hangs together with others.
+/// An interface and its relations to others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Link {
     pub(super) index: u32,
     pub(super) facts: InterfaceFacts,
-    /// What it was made on; of a veth the other end.
+    /// The interface below it; for a veth, its peer.
     made_on: Option<u32>,
-    /// The namespace of that, where it is not ours.
+    /// The namespace of that interface, if it is not ours.
     made_on_elsewhere: Option<i32>,
     /// The bond, team or bridge it is a member of.
     member_of: Option<u32>,
-    /// Of a bond that keeps spares: the member in use.
+    /// For a bond with backup members, the active member.
     active: Option<u32>,
 }
 
-/// Every interface of the namespace.
+/// Returns every interface of the namespace.
 pub(super) fn all(kernel: &mut Netlink) -> io::Result<Vec<Link>> {
     let answer = kernel.ask(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
     let link = |message| match message {
@@ -82,21 +82,21 @@ fn counters(of: &Stats64) -> InterfaceCounters {
         rx_bytes: of.rx_bytes,
         tx_bytes: of.tx_bytes,
         rx_crc_errors: of.rx_crc_errors,
-        // Drivers put one and the same number into one, two or all three of these.
+        // Drivers put the same number into one, two or all three of these counters.
         rx_overruns: of.rx_missed_errors.max(of.rx_over_errors).max(of.rx_fifo_errors),
     }
 }
 
-/// Follows what some interfaces count from sample to sample.
+/// Follows the counters of some interfaces from sample to sample.
 #[derive(Debug)]
 pub(crate) struct LinkWatch {
     kernel: Netlink,
-    /// Number, name, and what was counted so far.
+    /// Number, name, and the counters at the last sample.
     links: Vec<(u32, String, InterfaceCounters)>,
 }
 
 impl LinkWatch {
-    /// `None` where there is nothing to follow, or the kernel reports nothing.
+    /// Starts following interfaces; `None` if there is none, or if the kernel reports no counters.
     pub(crate) fn open(names: &[String]) -> Option<Self> {
         if names.is_empty() {
             return None;
@@ -107,7 +107,7 @@ impl LinkWatch {
         Some(Self { kernel, links })
     }
 
-    /// Returns what each has counted since the call before. An interface that is gone is left out.
+    /// Returns the counts of each interface since the last call. An interface that no longer exists is left out.
     pub(crate) fn sample(&mut self) -> Vec<LinkSample> {
         let Self { kernel, links } = self;
         let sample = |(index, name, before): &mut (u32, String, InterfaceCounters)| {
@@ -151,8 +151,8 @@ fn add_info(link: &mut Link, infos: &[LinkInfo]) {
     }
 }
 
-/// Returns what stands below the interface, layer by layer. `port` is that of a bridge through which the address is
-/// reached.
+/// Returns the interfaces below an interface, layer by layer. `port` returns the port of a bridge through which the
+/// address is reached.
 pub(super) fn stack(links: &[Link], index: u32, port: &dyn Fn(u32) -> Option<u32>) -> Option<InterfaceFacts> {
     links.iter().find(|link| link.index == index).map(|top| facts_of(links, top, port, LAYERS_MAX))
 }
@@ -180,7 +180,7 @@ fn facts_of(links: &[Link], link: &Link, port: &dyn Fn(u32) -> Option<u32>, laye
     facts
 }
 
-/// Kinds whose packets go through the interface that they were made on.
+/// Returns true for kinds whose packets go through the interface below.
 fn is_made_on_another(kind: &str) -> bool {
     matches!(kind, "vlan" | "macvlan" | "macvtap" | "ipvlan" | "ipvtap" | "macsec" | "hsr" | "rmnet")
 }
@@ -195,7 +195,7 @@ fn below<'l>(links: &'l [Link], link: &Link, port: &dyn Fn(u32) -> Option<u32>) 
             Some(found) => vec![found],
             None => members().collect(),
         },
-        // The other end of a veth carries nothing further, unless it is plugged into a bridge.
+        // The peer of a veth leads no further, unless it is a port of a bridge.
         "veth" => {
             let other = in_sight.and_then(by_index);
             let bridge = other.and_then(|other| other.member_of).and_then(by_index);
@@ -206,7 +206,8 @@ fn below<'l>(links: &'l [Link], link: &Link, port: &dyn Fn(u32) -> Option<u32>) 
     }
 }
 
-/// The port of a bridge behind which a neighbour is, as the bridge has learnt; `next_hop` is on interface `index`.
+/// Returns the port of a bridge behind which a neighbour is, according to the bridge's forwarding table; `next_hop` is
+/// on interface `index`.
 pub(super) fn port_towards(kernel: &mut Netlink, index: u32, next_hop: IpAddr) -> Vec<(u32, u32)> {
     let family = if next_hop.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let wanted = match next_hop {

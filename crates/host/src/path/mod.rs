@@ -1,7 +1,7 @@
-//! The network between this host and an address: route, interface, frames that pass, and what TCP does each second.
+//! The network between this host and an address: route, interface, largest frames, and TCP statistics each second.
 //!
-//! Everything comes from the kernel over netlink (and sysfs, for what drivers put there), in the network namespace
-//! this process is in; frames are tried out by echoes. Nothing here loads the network: some packets per address.
+//! All facts come from the kernel over netlink (and sysfs, for drivers), in the network namespace of this process;
+//! frame sizes are tested by echoes. Nothing here loads the network: some packets per address.
 
 mod driver;
 mod echo;
@@ -25,33 +25,34 @@ pub(crate) use link::LinkWatch;
 pub(crate) use tcp::TcpWatch;
 pub use tcp::{tcp_facts, tcp_path};
 
-/// A TCP connection whose way is looked at; without our address it is one that is still to be made.
+/// A TCP connection whose path is examined; without a local address it is not established yet.
 ///
-/// The way of a connection may depend on our address, on the port and on the protocol (`ip rule`), and among several
-/// next hops on a hash of all of them.
+/// The path of a connection may depend on the local address, on the port and on the protocol (`ip rule`), and among
+/// several next hops on a hash of all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// The other side; of a link-local address with its zone.
+    /// Remote address; with its zone if it is link-local.
     pub remote: SocketAddr,
-    /// Our side.
+    /// Local address.
     pub local: Option<SocketAddr>,
 }
 
-/// The ways that have been looked at, so that what two connections share is tried out once.
+/// The paths examined so far, so that a path shared by two connections is tested once.
 #[derive(Debug, Default)]
 pub struct NetProbe(Vec<(EchoRoute, NetPathFacts)>);
 
-/// What decides how echoes fare: where they go, and through what.
+/// The properties that determine the path of echoes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EchoRoute {
-    /// Without a port.
+    /// Destination without a port.
     to: SocketAddr,
     route: RouteFacts,
     index: u32,
 }
 
 impl NetProbe {
-    /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
+    /// Returns the network to each address, examined in parallel. Takes some milliseconds, or seconds if frames are
+    /// lost.
     pub fn look(&mut self, flows: &[Flow]) -> Vec<NetPathFacts> {
         let ways: Vec<Option<EchoRoute>> = flows.iter().map(|flow| way(*flow)).collect();
         let mut new: Vec<&EchoRoute> = Vec::new();
@@ -96,13 +97,13 @@ fn net_path(way: &EchoRoute) -> NetPathFacts {
         0 => FrameFacts::default(),
         mtu_bytes => probe(&mut kernel, way, device, mtu_bytes),
     };
-    // After the echoes: only now the kernel has learnt where the next hop is.
+    // After the echoes, because only then does the kernel know the next hop.
     let gateway = way.route.gateway.as_ref().and_then(|gateway| gateway.parse().ok());
     facts.interface = interface(&mut kernel, &links, way.index, gateway.unwrap_or(way.to.ip()));
     facts
 }
 
-/// Echoes describe the path of a connection only where they take the same one.
+/// Tests the frame sizes. Echoes describe the path of a connection only if they take the same one.
 fn probe(kernel: &mut Netlink, way: &EchoRoute, device: &str, mtu_bytes: u32) -> FrameFacts {
     let from = way.route.source.as_ref().and_then(|source| source.parse().ok());
     let mut goes_there = |through| {
@@ -122,7 +123,7 @@ fn probe(kernel: &mut Netlink, way: &EchoRoute, device: &str, mtu_bytes: u32) ->
     }
 }
 
-/// The interface and everything below it.
+/// Returns the interface and everything below it.
 fn interface(kernel: &mut Netlink, links: &[Link], index: u32, next_hop: IpAddr) -> Option<InterfaceFacts> {
     let ports = link::port_towards(kernel, index, next_hop);
     let port = |bridge| ports.iter().find(|(known, _)| *known == bridge).map(|(_, port)| *port);
@@ -132,9 +133,9 @@ fn interface(kernel: &mut Netlink, links: &[Link], index: u32, next_hop: IpAddr)
     Some(top)
 }
 
-/// Returns what drivers and shapers say of an interface and of those below it.
+/// Adds the facts of drivers and shapers to an interface and those below it.
 fn add_drivers(kernel: &mut Netlink, of: &mut InterfaceFacts, index_of: &dyn Fn(&str) -> Option<u32>) {
-    // Of what lies in another namespace only the number is known.
+    // Only the number of an interface in another namespace is known.
     let Some(index) = index_of(&of.name) else { return };
     driver::add_to(of);
     of.shaper = shaper::of(kernel, index);
@@ -158,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_a_way_says_so() {
-        // Class E: no host has it, and Linux has no route to its limited broadcast.
+    fn an_address_without_a_route_is_reported() {
+        // Class E: no host has it, and Linux has no route to its limited broadcast address.
         let flow = Flow { remote: "255.255.255.255:1".parse().unwrap(), local: None };
         let facts = &NetProbe::default().look(&[flow])[0];
         assert_eq!(*facts, NetPathFacts::default());

@@ -1,4 +1,4 @@
-//! Asking the kernel over netlink: a message out, all messages of its answer back.
+//! Requests to the kernel over netlink: one message out, all messages of its answer back.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,14 +10,14 @@ use netlink_packet_core::{
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
-/// The kernel answers at once; this only bounds what a broken one could cost.
+/// Time limit; the kernel answers at once, so this only bounds the cost of a broken one.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What the kernel puts into one datagram at most.
+/// Largest datagram of the kernel, bytes.
 const DATAGRAM_BYTES: usize = 64 << 10;
-/// Datagrams of one answer: a dump of some hundred thousand sockets.
+/// Number of datagrams of one answer: a dump of some hundred thousand sockets.
 const DATAGRAMS_MAX: usize = 4096;
 
-/// A netlink socket. It sees the network namespace it was opened in.
+/// A netlink socket. It sees the network namespace in which it was opened.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: OwnedFd,
@@ -37,7 +37,8 @@ impl Netlink {
         Ok(Self { socket, sequence: 0, buffer: vec![0; DATAGRAM_BYTES] })
     }
 
-    /// Every message of the answer. `flags` as `NLM_F_DUMP`; without it the answer is one message.
+    /// Returns every message of the answer. `flags` are flags such as `NLM_F_DUMP`, without which the answer is one
+    /// message.
     pub(super) fn ask<M>(&mut self, question: M, flags: u16) -> io::Result<Vec<M>>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
@@ -61,7 +62,7 @@ impl Netlink {
     }
 }
 
-/// Reads one datagram; true when the answer is complete.
+/// Parses one datagram; returns true if the answer is complete.
 pub(super) fn take<M: NetlinkDeserializable>(
     datagram: &[u8],
     sequence: u32,
@@ -74,7 +75,7 @@ pub(super) fn take<M: NetlinkDeserializable>(
         let bytes = rest.get(..size).filter(|bytes| !bytes.is_empty()).ok_or_else(broken)?;
         rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
         let Ok(message) = NetlinkMessage::<M>::deserialize(bytes) else {
-            // A kernel newer than the library: one message that cannot be read must not cost the others.
+            // With a kernel newer than the library, one message that cannot be parsed must not discard the others.
             if is_single {
                 return Err(broken());
             }
@@ -86,7 +87,7 @@ pub(super) fn take<M: NetlinkDeserializable>(
         match message.payload {
             NetlinkPayload::InnerMessage(inner) => answer.push(inner),
             NetlinkPayload::Error(error) => match error.code {
-                // Negated here: the library's own way overflows at the smallest number.
+                // Negated here, because the library's conversion overflows at the smallest number.
                 Some(code) => return Err(io::Error::from_raw_os_error(code.get().saturating_neg())),
                 None => return Ok(true),
             },

@@ -17,10 +17,10 @@ use super::netlink::Netlink;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const ICMPV6: u8 = 58;
-/// Tables that every host has; others are chosen by rules (`ip rule`).
+/// Routing tables that every host has; others are chosen by rules (`ip rule`).
 const USUAL_TABLES: [u32; 4] = [0, 253, 254, 255];
 
-/// What the kernel chooses a way by.
+/// The properties by which the kernel chooses a route.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
     to: SocketAddr,
@@ -28,11 +28,11 @@ struct Choice {
     /// The interface that a socket is bound to.
     through: Option<u32>,
     protocol: u8,
-    /// Ours, where it is known.
+    /// Local port, if known.
     port: Option<u16>,
 }
 
-/// The way of a TCP connection: its facts, and the number of the interface.
+/// Returns the route of a TCP connection: its facts, and the number of the interface.
 pub(super) fn route_of(kernel: &mut Netlink, flow: Flow) -> io::Result<(RouteFacts, u32)> {
     let Flow { remote: to, local } = flow;
     let choice = Choice {
@@ -49,7 +49,7 @@ pub(super) fn route_of(kernel: &mut Netlink, flow: Flow) -> io::Result<(RouteFac
     Ok((facts, index))
 }
 
-/// The route of an echo from a local address, by a socket that is bound to an interface or to none.
+/// Returns the route of an echo from a local address, by a socket that is bound to an interface or to none.
 pub(super) fn route_of_echo(
     kernel: &mut Netlink,
     to: SocketAddr,
@@ -61,7 +61,7 @@ pub(super) fn route_of_echo(
     look_up(kernel, &choice).map(|(facts, index, _)| (facts, index))
 }
 
-/// The interface that a link-local address is on.
+/// Returns the interface of a link-local address.
 fn zone(to: SocketAddr) -> Option<u32> {
     match to {
         SocketAddr::V6(v6) if v6.scope_id() > 0 => Some(v6.scope_id()),
@@ -75,7 +75,7 @@ fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32
     if !matches!(message.header.kind, RouteType::Unicast | RouteType::Local) {
         return Err(none());
     }
-    // The kernel names no source address where the question did.
+    // The kernel returns no source address if the request contained one.
     let mut facts = RouteFacts { source: choice.from.map(|from| from.to_string()), ..RouteFacts::default() };
     let mut index = None;
     for attribute in &message.attributes {
@@ -83,7 +83,7 @@ fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32
             RouteAttribute::Oif(number) => index = Some(*number),
             RouteAttribute::Gateway(address) => facts.gateway = words(address),
             RouteAttribute::Via(RouteVia::Inet6(address)) => facts.gateway = Some(address.to_string()),
-            // What a connection comes from is known; the route only says what the next one would prefer.
+            // The source of an existing connection is known; the route only contains the preferred source of new ones.
             RouteAttribute::PrefSource(address) if choice.from.is_none() => facts.source = words(address),
             RouteAttribute::Table(table) if !USUAL_TABLES.contains(table) => facts.table = Some(*table),
             _ => {}
@@ -117,7 +117,7 @@ fn ask(kernel: &mut Netlink, choice: &Choice, flags: RouteFlags) -> io::Result<O
     }))
 }
 
-/// The entry of the routing table that matched; the look-up itself answers for one address only.
+/// Returns the entry of the routing table that matched; the lookup itself returns the route of one address only.
 fn subnet(kernel: &mut Netlink, choice: &Choice) -> Option<String> {
     let entry = ask(kernel, choice, RouteFlags::FibMatch).ok()??;
     let destination = entry.attributes.iter().find_map(|attribute| match attribute {
@@ -135,7 +135,7 @@ fn words(address: &RouteAddress) -> Option<String> {
     }
 }
 
-/// Every class of the shapers on an interface.
+/// Returns every class of the shapers on an interface.
 pub(super) fn classes(
     kernel: &mut Netlink,
     index: u32,

@@ -1,4 +1,4 @@
-//! Shapers (tc): what an interface lets out, where that is less than the link carries.
+//! Shapers (tc): the rate that an interface sends, if it is less than the link speed.
 
 use assay_record::ShaperFacts;
 use netlink_packet_core::{Nla as _, NlasIterator};
@@ -9,11 +9,11 @@ use super::netlink::Netlink;
 /// linux/pkt_sched.h.
 const HTB_PARMS: u16 = 1;
 const HTB_CEIL64: u16 = 7;
-/// The Ethernet header is in the packet when it is counted; more only where `overhead` or `stab` says so.
+/// Overhead that counts per packet, bytes: the Ethernet header; more only if `overhead` or `stab` is set.
 const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// The rate of the fastest class of an htb on the interface. With several classes nobody knows which one a packet
-/// takes without its filters: then nothing is said.
+/// Returns the rate of the fastest class of an htb on the interface. With several classes the filters decide which one
+/// a packet takes, so nothing is reported.
 pub(super) fn of(kernel: &mut Netlink, index: u32) -> Option<ShaperFacts> {
     let classes = super::route::classes(kernel, index).ok()?;
     let mut found: Vec<ShaperFacts> = classes.iter().filter_map(htb).collect();
@@ -32,8 +32,8 @@ pub(super) fn htb(class: &TcMessage) -> Option<ShaperFacts> {
     parse_htb(&bytes)
 }
 
-/// `struct tc_htb_opt`: two of `struct tc_ratespec`, each with its overhead at byte 2 and its rate at byte 8 (bytes per
-/// second; all ones where it needs 64 bits).
+/// Parses `struct tc_htb_opt`: two of `struct tc_ratespec`, each with its overhead at byte 2 and its rate at byte 8
+/// (bytes per second; all ones if it needs 64 bits).
 pub(super) fn parse_htb(options: &[u8]) -> Option<ShaperFacts> {
     let (mut ceil, mut ceil64, mut overhead) = (None, None, 0);
     for nla in NlasIterator::new(options).map_while(Result::ok) {

@@ -1,4 +1,4 @@
-//! The TCP connections of this process, looked at from beside: no worker is asked, so none is disturbed.
+//! The TCP connections of this process, observed through the kernel, so that no worker is disturbed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -21,11 +21,11 @@ pub(crate) struct TcpWatch {
     remotes: Vec<SocketAddr>,
 
     kernel: Netlink,
-    /// Segments sent again so far, by the inode of the connection's socket.
+    /// Number of segments retransmitted so far, by the inode of the connection's socket.
     retransmits: HashMap<u32, u32>,
 }
 
-/// What is asked of a connection.
+/// Facts about a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Connection {
     inode: u32,
@@ -37,7 +37,7 @@ pub(super) struct Connection {
 }
 
 impl TcpWatch {
-    /// `None` where there is nothing to follow, or the kernel reports nothing.
+    /// Starts following the connections; `None` if there is none, or if the kernel reports nothing.
     pub(crate) fn open(mut remotes: Vec<SocketAddr>) -> Option<Self> {
         remotes.sort_unstable();
         remotes.dedup();
@@ -48,13 +48,13 @@ impl TcpWatch {
         Some(Self { remotes, kernel, retransmits: HashMap::new() })
     }
 
-    /// One sample for each address, in the order of the addresses, since the call before.
+    /// Returns one sample for each address, in the order of the addresses, since the call before.
     pub(crate) fn sample(&mut self) -> Vec<TcpSample> {
         let own = own_sockets();
         let mut connections = Vec::new();
         for is_v4 in [true, false] {
             if self.remotes.iter().any(|remote| remote.is_ipv4() == is_v4) {
-                // Without an answer this second has no sample; the next one may.
+                // Without an answer this second has no sample; the next one may have one.
                 connections.extend(connections_of(&mut self.kernel, is_v4).unwrap_or_default());
             }
         }
@@ -83,7 +83,7 @@ fn sum(remote: SocketAddr, connections: &[Connection], before: &HashMap<u32, u32
     }
 }
 
-/// Inodes of the sockets this process has open: other programs may talk to the same storage.
+/// Returns the inodes of this process's sockets: other programs may use the same storage.
 fn own_sockets() -> HashSet<u32> {
     let Ok(open) = fs::read_dir("/proc/self/fd") else { return HashSet::new() };
     let inode = |entry: fs::DirEntry| {
@@ -113,14 +113,14 @@ fn question(is_v4: bool, socket_id: SocketId) -> InetRequest {
     }
 }
 
-/// Returns what TCP agreed on for the connection between these two addresses; `None` where there is none, or the kernel
-/// does not tell.
+/// Returns the TCP parameters of the connection between these two addresses; `None` if there is none, or the kernel
+/// does not report them.
 #[must_use]
 pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
     TcpFactsReader::open().ok()?.between(local, remote).ok().map(tcp_facts)
 }
 
-/// Returns the facts to keep of those that the kernel reported.
+/// Returns the facts that are kept in the record.
 #[must_use]
 pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     TcpPathFacts {
@@ -134,9 +134,9 @@ pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     }
 }
 
-/// The inode of a connection's socket, and what the kernel reports about the connection.
+/// Returns the inode of a connection's socket, and what the kernel reports about the connection.
 fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
-    // The library's own reader refuses the shorter structure of older kernels.
+    // The library's own parser refuses the shorter structure of older kernels.
     let info = response.nlas.iter().find_map(|nla| match nla {
         Nla::TcpInfo(bytes) => Some(bytes),
         _ => None,
@@ -144,7 +144,7 @@ fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
     Some((response.header.inode, TcpFacts::parse(info)?))
 }
 
-/// The other side, with its zone where it is link-local: as whoever connected wrote it.
+/// Returns the remote address, with its zone if it is link-local, as the connecting program wrote it.
 fn remote(id: &SocketId) -> SocketAddr {
     match id.destination_address {
         IpAddr::V6(v6) if v6.is_unicast_link_local() => {

@@ -1,4 +1,4 @@
-//! The devices that share bytes with the one in question.
+//! Devices that share bytes with the device in question.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) struct Node {
     of: String,
 }
 
-/// How it shares them.
+/// How it shares bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
     Itself,
@@ -27,7 +27,7 @@ pub(crate) enum Relation {
     Parent,
     /// It is a partition that overlaps with the partition in question (logical in extended).
     Overlap,
-    /// It is the same disk by another path, or a partition of that.
+    /// It is the same disk over another path, or a partition of that.
     Twin,
 }
 
@@ -37,12 +37,12 @@ impl Node {
         Self { name: name_of(folder), number, folder: folder.to_owned(), relation, of: of.to_owned() }
     }
 
-    /// Its usual device node. The kernel writes `!` for the `/` in names such as `cciss/c0d0`.
+    /// Returns its usual device node. The kernel writes `!` for the `/` in names such as `cciss/c0d0`.
     pub(crate) fn path(&self) -> PathBuf {
         Path::new("/dev").join(self.name.replace('!', "/"))
     }
 
-    /// The subject of a sentence: `/dev/sdb1 (a partition of /dev/sdb)`.
+    /// Returns the subject of a sentence: `/dev/sdb1 (a partition of /dev/sdb)`.
     pub(crate) fn subject(&self) -> String {
         let own = self.path().display().to_string();
         let of = Path::new("/dev").join(self.of.replace('!', "/"));
@@ -57,7 +57,7 @@ impl Node {
     }
 }
 
-/// The device itself first, then all that share bytes with it.
+/// Returns the device itself first, then all that share bytes with it.
 pub(crate) fn related(machine: &Machine, folder: &Path) -> Vec<Node> {
     let name = name_of(folder);
     let disk = whole_disk(folder);
@@ -92,13 +92,13 @@ fn overlaps(one: &Path, other: &Path) -> bool {
         let start: u64 = number(&part.join("start"))?;
         Some((start, start.saturating_add(number::<u64>(&part.join("size"))?)))
     };
-    // A range that cannot be read may overlap: this fails closed.
+    // A range that cannot be read may overlap: fail closed.
     let (Some(one), Some(other)) = (range(one), range(other)) else { return true };
     one.0 < other.1 && other.0 < one.1
 }
 
-/// Other disks with the same WWID: paths to one LUN that no multipath driver has joined. Writing through one path
-/// destroys what is mounted through the other, and no exclusive open shows it.
+/// Returns other disks with the same WWID: paths to one LUN that no multipath driver has joined. Writing through one
+/// path destroys what is mounted through the other, and an exclusive open does not detect it.
 fn twins_of(machine: &Machine, disk: &Path) -> Vec<PathBuf> {
     let Some(own) = wwid(disk) else { return Vec::new() };
     let Ok(entries) = fs::read_dir(machine.path("/sys/class/block")) else { return Vec::new() };

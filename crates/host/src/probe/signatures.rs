@@ -1,5 +1,5 @@
-//! What the bytes of a device, LUN or file look like: by util-linux's `wipefs`, which knows what `libblkid` knows, and
-//! by the [table](crate::content) of what that does not know. One prober for every kind of target.
+//! Formats found on a device, LUN or file: by util-linux's `wipefs`, which uses `libblkid`, and by the
+//! [table](crate::content) of formats that libblkid does not know. One prober for every kind of target.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,16 +15,18 @@ use super::related::Node;
 use super::{Hold, ProbeError};
 use crate::content::{HEAD_BYTES, TAIL_BYTES, content_of};
 
-/// Where system programs are, also on merged-usr systems and NixOS. The caller's PATH is not used: this runs as root.
+/// Directories of system programs, also on merged-usr systems and NixOS. The caller's PATH is not used, because this
+/// runs as root.
 const FOLDERS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
 
-/// A device that does not answer must not hang the probe forever; signatures are a few hundred small reads.
+/// Time limit: a device that does not answer must not block the probe forever; signatures are a few hundred small
+/// reads.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// How the program opens the file that it was given.
+/// Name under which the program opens the file passed to it.
 const STANDARD_INPUT: &str = "/proc/self/fd/0";
 
-/// What `wipefs --json` prints.
+/// Output of `wipefs --json`.
 #[derive(Debug, Deserialize)]
 struct Report {
     signatures: Vec<Signature>,
@@ -38,7 +40,7 @@ struct Signature {
     label: Option<String>,
 }
 
-/// One hold for each kind of content on the device.
+/// Returns one hold for each kind of content on the device.
 pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
     let open = |source| ProbeError::Open { path: path.to_owned(), source };
     let device = File::open(path).map_err(open)?;
@@ -53,11 +55,11 @@ pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
     Ok(contents(&device, size_bytes, path)?.into_iter().map(sentence).collect())
 }
 
-/// Returns what a file, a device or a sparse copy of parts of one holds, each kind once, as `an LVM physical volume
-/// (`LVM2_member`)`. `name` is what errors call it. Only reads.
+/// Returns the contents of a file, a device or a sparse copy of parts of one, each kind once, as in `an LVM physical
+/// volume (`LVM2_member`)`. Errors use `name` for it. Only reads.
 ///
 /// # Errors
-/// Where that cannot be determined: it must not be written then.
+/// If that cannot be determined: it must not be written then.
 pub fn contents(file: &File, size_bytes: u64, name: &Path) -> Result<Vec<String>, ProbeError> {
     let failed = |says: String| ProbeError::ToolFailed { path: name.to_owned(), says };
     let own = file.try_clone().map_err(|error| failed(error.to_string()))?;
@@ -78,11 +80,11 @@ pub fn contents(file: &File, size_bytes: u64, name: &Path) -> Result<Vec<String>
     Ok(found)
 }
 
-/// Returns the same by the table alone. libblkid believes some signatures only where structures far from the ends
+/// Returns the contents by the table alone. libblkid accepts some signatures only if structures far from the ends
 /// confirm them, and those of a LUN are not read.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn contents_by_table(file: &File, size_bytes: u64) -> io::Result<Vec<String>> {
     let read = |from: u64, bytes: u64| {
         let mut all = vec![0; usize::try_from(bytes).expect("a few MiB")];
@@ -93,7 +95,7 @@ pub fn contents_by_table(file: &File, size_bytes: u64) -> io::Result<Vec<String>
     Ok(content_of(&head, &tail, size_bytes).into_iter().map(str::to_owned).collect())
 }
 
-/// Without any output there is no signature: so say versions before 2.38.
+/// Parses the output. Versions before 2.38 print nothing if there is no signature.
 fn parse(text: &str) -> Result<Report, serde_json::Error> {
     if text.trim().is_empty() { Ok(Report { signatures: Vec::new() }) } else { serde_json::from_str(text) }
 }
@@ -107,7 +109,7 @@ fn words(signature: &Signature) -> String {
     format!("{}{details}", describe(&signature.kind))
 }
 
-/// Returns what the names of libblkid mean, where they do not speak for themselves.
+/// Returns a description of libblkid's names that are not self-explanatory.
 fn describe(kind: &str) -> String {
     let meaning = match kind {
         "gpt" | "dos" | "PMBR" | "sun" | "bsd" | "mac" | "sgi" | "atari" => "a partition table",
@@ -132,9 +134,10 @@ fn program() -> Result<PathBuf, ProbeError> {
         .ok_or_else(|| ProbeError::ToolMissing { searched: FOLDERS.join(", ") })
 }
 
-/// Its output; or what went wrong. The program gets the open file, not a name that may lead elsewhere by then.
+/// Runs the program and returns its output, or an error. The program gets the open file, not a name that may lead
+/// elsewhere by then.
 fn run(program: &Path, file: File) -> Result<String, String> {
-    // An empty environment: no variable of the caller may turn libblkid to another cache or configuration.
+    // An empty environment, so that no variable of the caller can redirect libblkid to another cache or configuration.
     let mut child = Command::new(program)
         .args(["--no-act", "--json", STANDARD_INPUT])
         .env_clear()
@@ -144,7 +147,7 @@ fn run(program: &Path, file: File) -> Result<String, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
-    // Both pipes are drained beside the wait, or a long answer would block the program.
+    // Both pipes are drained during the wait, or a long answer would block the program.
     let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let succeeded = wait(&mut child).map_err(|error| error.to_string())?;
     let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
@@ -155,7 +158,7 @@ fn run(program: &Path, file: File) -> Result<String, String> {
 fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What could be read before an error is still judged: a cut answer is no JSON, and refuses writing.
+        // Output read before an error is still parsed: a truncated answer is invalid JSON, and refuses writing.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_wipefs_are_read_and_anything_else_is_an_error() {
+    fn wipefs_output_is_parsed_and_anything_else_is_an_error() {
         let kinds = |text: &str| {
             parse(text).map(|r| r.signatures.into_iter().map(|s| s.kind).collect::<Vec<_>>()).ok()
         };
@@ -195,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_complains_or_fails_is_no_answer() {
-        // It reads files and devices, no folders.
+    fn output_of_a_failed_program_is_not_used() {
+        // It reads files and devices, not directories.
         let folder = || File::open("/").unwrap();
         assert!(run(&program().unwrap(), folder()).is_err());
         assert!(run(Path::new("/no/such/program"), folder()).unwrap_err().contains("cannot be started"));

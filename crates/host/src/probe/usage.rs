@@ -1,4 +1,4 @@
-//! Who uses a device now: mounts, swap, holders, loop devices; and which partitions are on it.
+//! Present users of a device: mounts, swap, holders, loop devices; and the partitions on it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use crate::device::{SECTOR_BYTES, block_number};
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, unescape};
 use crate::mounts::mounts;
 
-/// Everything that uses one of these devices.
+/// Returns every use of one of these devices.
 pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, ProbeError> {
     let read = |file: &'static str| move |source| ProbeError::Read { file: file.to_owned(), source };
     let mounts = mounts(machine).map_err(read("/proc/self/mountinfo"))?;
@@ -20,7 +20,7 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
     for node in nodes {
         let subject = node.subject();
         for mount in &mounts {
-            // Btrfs mounts have a device number of their own; there the mount source names the device.
+            // Btrfs mounts have their own device number; there the mount source names the device.
             if node.number == Some(mount.device) || is_node(machine, node, Path::new(&mount.source)) {
                 found.push(format!(
                     "{subject} is mounted at {} ({})",
@@ -29,7 +29,7 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
                 ));
             }
         }
-        // Only the first device of a Btrfs of many is the source of its mount.
+        // Only the first device of a multi-device Btrfs is the source of its mount.
         let in_btrfs = |label: &&String| {
             machine.path("/sys/fs/btrfs").join(label).join("devices").join(&node.name).exists()
         };
@@ -51,7 +51,7 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
     Ok(found.into_iter().map(Hold::in_use).collect())
 }
 
-/// The partitions of the device in question, in one sentence.
+/// Returns the partitions of the device in question, in one sentence.
 pub(crate) fn partitions(nodes: &[Node]) -> Option<Hold> {
     let parts: Vec<String> = nodes
         .iter()
@@ -67,7 +67,7 @@ pub(crate) fn partitions(nodes: &[Node]) -> Option<Hold> {
         .then(|| Hold::content(format!("{} has {plural}: {}", whole.display(), parts.join(", "))))
 }
 
-/// A loop device writes into its file: who else uses that file?
+/// Returns the uses of a loop device's file by others.
 fn backing_file_holds(machine: &Machine, node: &Node, loops: &[Loop], swaps: &[PathBuf]) -> Vec<String> {
     let Some(own) = loops.iter().find(|one| one.name == node.name) else { return Vec::new() };
     let file = own.file.display();
@@ -88,13 +88,13 @@ fn backing_file_holds(machine: &Machine, node: &Node, loops: &[Loop], swaps: &[P
     found
 }
 
-/// Returns what a regular file is in use as: the disk of a loop device, swap.
+/// Returns the uses of a regular file: the disk of a loop device, swap.
 pub(crate) fn file_users(machine: &Machine, file: &Path) -> Vec<String> {
     let attached = loops(machine).into_iter().filter(|one| is_same_file(&one.file, file));
     let mut found: Vec<String> = attached
         .map(|one| format!("it is attached as /dev/{0}; detach it first (losetup -d /dev/{0})", one.name))
         .collect();
-    // Where the kernel shows no list of swaps there are none.
+    // If the kernel shows no list of swap areas, there are none.
     let swaps = swaps(&machine.text("/proc/swaps").unwrap_or_default());
     if swaps.iter().any(|swap| is_same_file(swap, file)) {
         found.push("it is in use as swap (swapoff ends that)".to_owned());
@@ -124,7 +124,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The paths in `/proc/swaps`, devices and files. Its first line is a heading.
+/// Returns the paths in `/proc/swaps`, devices and files. Its first line is a heading.
 fn swaps(text: &str) -> Vec<PathBuf> {
     text.lines()
         .skip(1)
@@ -133,7 +133,7 @@ fn swaps(text: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns true if a path is the node of this device, by number; by name where this process does not see that path.
+/// Returns true if a path is the node of this device, by number, or by name if this process does not see that path.
 fn is_node(machine: &Machine, node: &Node, path: &Path) -> bool {
     if !path.starts_with("/dev") {
         return false;
@@ -146,7 +146,7 @@ fn is_node(machine: &Machine, node: &Node, path: &Path) -> bool {
     number.is_some() && number == node.number
 }
 
-/// `/dev/dm-0 (vg-home)` says more to people than `dm-0`.
+/// Returns a description such as `/dev/dm-0 (vg-home)`, which is clearer than `dm-0`.
 fn describe_holder(machine: &Machine, holder: &str) -> String {
     let folder = machine.path("/sys/class/block").join(holder);
     match attribute(&folder.join("dm/name")) {
@@ -169,8 +169,8 @@ mod tests {
     const SWAPS: &str =
         "Filename\tType\tSize\tUsed\tPriority\n/dev/sda5  partition\t8\t0\t-2\n/swap\\040file file 8 0 -3\n";
 
-    /// sda: / on sda1, sda2 extended over swap sda5, sda3 free. sdb: LVM on it. sdc1: RAID. sdd, sde: one Btrfs.
-    /// sdf and sdg: one LUN by two paths, mounted by the first. sdh: nothing.
+    /// sda: / on sda1, sda2 extended over swap sda5, sda3 free. sdb: LVM on it. sdc1: RAID. sdd, sde: one Btrfs. sdf
+    /// and sdg: one LUN over two paths, mounted through the first. sdh: nothing.
     fn server() -> Captured {
         let disk = |machine: Captured, letter: &str, minor: u32, files: &[(&str, &str)]| {
             let number = format!("8:{minor}");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_and_not_an_empty_answer() {
+    fn unreadable_usage_is_an_error_not_an_empty_answer() {
         let captured = server();
         std::fs::remove_file(captured.machine().path("/proc/swaps")).unwrap();
         let machine = captured.machine();

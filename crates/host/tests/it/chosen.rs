@@ -1,4 +1,4 @@
-//! Hosts with several ways: the one that is reported is the one that the packets of that connection take.
+//! Hosts with several routes: the reported one is the one that the packets of the connection take.
 
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -39,7 +39,7 @@ fn two_ways(of: &str) -> Option<Namespaces> {
     for name in ["here", "there"] {
         for which in ["all", "e1", "e2", "f1", "f2"] {
             if which.starts_with('e') == (name == "here") || which == "all" {
-                // What comes in by the other link than it would go out by is as welcome.
+                // Accept packets that arrive over another link than the one used for sending.
                 spaces.set(name, &format!("ipv4/conf/{which}/rp_filter"), "0");
             }
         }
@@ -47,7 +47,7 @@ fn two_ways(of: &str) -> Option<Namespaces> {
     Some(spaces)
 }
 
-/// A connection, from a source address where one is given.
+/// Returns a connection, from the given source address if there is one.
 fn connected(to: SocketAddr, from: Option<&str>) -> TcpStream {
     let Some(from) = from else { return TcpStream::connect(to).unwrap() };
     let open = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
@@ -61,7 +61,7 @@ fn flow(of: &TcpStream) -> Flow {
     Flow { remote: of.peer_addr().unwrap(), local: Some(of.local_addr().unwrap()) }
 }
 
-/// Bytes that an interface has sent.
+/// Returns the number of bytes that an interface has sent.
 fn sent(interface: &str) -> u64 {
     let all = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     let line =
@@ -69,7 +69,7 @@ fn sent(interface: &str) -> u64 {
     line.unwrap().split_whitespace().nth(8).unwrap().parse().unwrap()
 }
 
-/// The interface that what is sent on a connection really leaves by.
+/// Returns the interface by which data sent on a connection really leaves.
 fn really(stream: &mut TcpStream) -> &'static str {
     let before = [sent("e1"), sent("e2")];
     stream.write_all(&[0; SENT_BYTES]).unwrap();
@@ -89,7 +89,7 @@ fn device(facts: &NetPathFacts) -> (&str, Option<&str>) {
     (&route.device, route.gateway.as_deref())
 }
 
-/// Takes connections in `there`, and all that comes over them.
+/// Accepts connections in `there`, and reads everything that arrives.
 fn listening(spaces: &Namespaces) -> SocketAddr {
     let listener = spaces.inside("there", || TcpListener::bind((STORAGE, 0)).unwrap());
     let at = listener.local_addr().unwrap();
@@ -103,7 +103,7 @@ fn listening(spaces: &Namespaces) -> SocketAddr {
 }
 
 #[test]
-fn a_rule_by_our_address_is_followed() {
+fn a_rule_by_source_address_is_followed() {
     let Some(spaces) = two_ways("rule-from") else { return };
     spaces.all(
         "here: route add default via 10.9.2.2 table 100
@@ -128,7 +128,7 @@ fn a_rule_by_our_address_is_followed() {
 }
 
 #[test]
-fn a_rule_by_port_is_followed_and_echoes_that_go_another_way_are_not_believed() {
+fn a_rule_by_port_is_followed_and_echoes_on_another_route_are_ignored() {
     let Some(spaces) = two_ways("rule-port") else { return };
     let at = listening(&spaces);
     let rule = format!("here: rule add ipproto tcp dport {} lookup 100", at.port());
@@ -156,7 +156,7 @@ fn a_rule_by_port_is_followed_and_echoes_that_go_another_way_are_not_believed() 
 }
 
 #[test]
-fn among_several_next_hops_that_of_each_connection_is_reported() {
+fn the_next_hop_of_each_connection_is_reported() {
     let Some(spaces) = two_ways("several") else { return };
     spaces.all(
         "here: route del default via 10.9.1.2 metric 100
@@ -169,7 +169,7 @@ fn among_several_next_hops_that_of_each_connection_is_reported() {
     let at = listening(&spaces);
     let mut used: Vec<&str> = spaces.inside("here", || {
         let mut ways = NetProbe::default();
-        // An address of a link would draw its connections to that link.
+        // An address of a link would attract its connections to that link.
         let one = |_| {
             let mut stream = connected(at, Some("10.9.5.5"));
             let facts = ways.look(&[flow(&stream)]).remove(0);
@@ -205,7 +205,7 @@ fn a_link_local_address_is_reached_on_the_link_of_its_zone() {
             assert_eq!(full, if largest == 9000 { FrameOutcome::Passes } else { FrameOutcome::Lost });
             let tcp = tcp_path(flow.local.unwrap(), flow.remote).unwrap();
             assert_eq!(tcp.send_mss_bytes, largest - 40 - 20 - 12, "{tcp:?}");
-            // And is followed beside a run.
+            // It is also followed during a run.
             let watched = Watched { remotes: vec![to], ..Watched::default() };
             let sampler = Sampler::start(watched, Instant::now(), Duration::from_millis(60));
             std::thread::sleep(Duration::from_millis(150));

@@ -1,9 +1,10 @@
-//! What the probe says about real devices in every state that must refuse writing, and about one that need not.
+//! Results of the probe for real devices in every state that must refuse writing, and for one that need not.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use assay_host::{HoldKind, ProbeError, device_of, filesystem_of, identities, probe};
 
@@ -28,14 +29,14 @@ fn an_empty_device_may_be_written() {
     assert_eq!((facts.name.clone(), facts.size_bytes), (device.name(), CAPACITY_BYTES));
     assert_eq!(identities(&facts), [format!("{}-{CAPACITY_BYTES}", device.name())]);
     assert_eq!(facts.stack[0], device.name());
-    // What the backing file is on belongs to the stack.
+    // The device of the backing file belongs to the stack.
     if let Some(below) = device_of(device.folder.path()).unwrap() {
         assert!(facts.stack.contains(&below.name), "{facts:?} {below:?}");
     }
 }
 
 #[test]
-fn a_file_system_refuses_also_through_a_link_and_more_so_when_mounted() {
+fn a_file_system_refuses_through_a_link_too_and_more_severely_when_mounted() {
     let Some(mut device) = LoopDevice::new() else { return };
     let text = device.text();
     if !device.run(&["mkfs.ext4", "-q", "-L", "data", &text], &[]) {
@@ -65,7 +66,7 @@ fn a_file_system_refuses_also_through_a_link_and_more_so_when_mounted() {
 }
 
 #[test]
-fn a_btrfs_is_seen_although_its_mount_has_another_device_number() {
+fn a_btrfs_is_found_although_its_mount_has_another_device_number() {
     let Some(mut device) = LoopDevice::over_empty(192 << 20) else { return };
     let text = device.text();
     if !device.run(&["mkfs.btrfs", "-q", &text], &[]) {
@@ -85,7 +86,7 @@ fn a_btrfs_is_seen_although_its_mount_has_another_device_number() {
 }
 
 #[test]
-fn swap_refuses_and_more_so_when_in_use() {
+fn swap_refuses_more_severely_when_in_use() {
     let Some(mut device) = LoopDevice::new() else { return };
     let text = device.text();
     if !device.run(&["mkswap", &text], &[]) {
@@ -134,8 +135,8 @@ fn a_mounted_partition_refuses_its_disk_and_the_disk_its_partition() {
     let Some(mut disk) = LoopDevice::over(folder, &file, &["--partscan"]) else { return };
     let text = disk.text();
     let part = format!("{text}p1");
-    // The kernel is given the partition directly, because it may be built without partition table readers. 16 MiB at
-    // 1 MiB.
+    // The partition is added to the kernel directly, because the kernel may lack partition table parsers. 16 MiB at 1
+    // MiB.
     if !disk.run(&["addpart", &text, "1", "2048", "32768"], &["delpart", &text, "1"]) {
         return;
     }
@@ -160,13 +161,13 @@ fn a_mounted_partition_refuses_its_disk_and_the_disk_its_partition() {
             (HoldKind::Content, &format!("{subject} holds `ext4`")),
         ],
     );
-    // Another partition of the same disk is free, and stays so.
+    // Another partition of the same disk stays free.
     disk.run(&["addpart", &text, "2", "65536", "8192"], &["delpart", &text, "2"]);
     check(Path::new(&format!("{text}p2")), &[]);
 }
 
 #[test]
-fn a_disk_that_is_used_whole_refuses_its_partition() {
+fn a_disk_used_as_a_whole_refuses_its_partition() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backing");
     fs::File::create(&file).unwrap().set_len(CAPACITY_BYTES).unwrap();
@@ -182,7 +183,7 @@ fn a_disk_that_is_used_whole_refuses_its_partition() {
     check(Path::new(&format!("{text}p1")), &[(HoldKind::InUse, &says)]);
 }
 
-/// Magic bytes as the kernel and the tools write them, for stacks that cannot be built everywhere.
+/// Magic bytes as written by the kernel and the tools, for stacks that cannot be built everywhere.
 #[test]
 fn members_of_volume_managers_and_pools_are_recognised_by_their_labels() {
     // LVM2: label sector 1, "LABELONE", sector number, CRC, offset 32, "LVM2 001".
@@ -234,7 +235,7 @@ fn md_checksum(superblock: &[u8]) -> u32 {
 }
 
 #[test]
-fn an_exclusive_open_by_somebody_else_refuses() {
+fn an_exclusive_open_by_another_process_refuses() {
     let Some(device) = LoopDevice::new() else { return };
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
     let held = rustix::fs::open(&device.path, flags, rustix::fs::Mode::empty()).unwrap();
@@ -249,7 +250,7 @@ fn a_mount_in_another_namespace_refuses() {
     if !device.run(&["mkfs.ext4", "-q", &device.text()], &[]) {
         return;
     }
-    // The other namespace lives until its standard input ends, which is when `child` is dropped at the latest.
+    // The other namespace lives until its standard input closes, at the latest when `child` is dropped.
     let script = format!("mount {} /mnt && echo mounted && read -r _", device.text());
     let mut command = std::process::Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
@@ -302,7 +303,7 @@ fn the_device_under_the_root_file_system_refuses() {
             Ok(holds) => {
                 assert!(holds.iter().any(|hold| hold.what == HoldKind::InUse), "/dev/{name}: {holds:#?}");
             }
-            // Without root, or in a container without device nodes, it fails closed.
+            // Without root, or in a container without device nodes, the probe fails closed.
             Err(error) => {
                 assert!(matches!(error, ProbeError::Look { .. } | ProbeError::Open { .. }), "{error}")
             }
@@ -311,7 +312,7 @@ fn the_device_under_the_root_file_system_refuses() {
 }
 
 #[test]
-fn what_is_no_block_device_is_an_error_that_says_so() {
+fn a_path_that_is_no_block_device_is_an_error() {
     for (path, says) in [
         ("/dev/null", "/dev/null is not a block device"),
         ("/", "/ is not a block device"),
@@ -321,4 +322,25 @@ fn what_is_no_block_device_is_an_error_that_says_so() {
         assert!(error.starts_with(says), "{error}");
     }
     assert_eq!(device_of(Path::new("/dev/null")).unwrap(), None);
+}
+
+/// A virtual machine or a storage target has its disk open without holding it exclusively, and a new disk is blank:
+/// such a device was overwritten under its user.
+#[test]
+fn a_device_that_another_program_has_open_for_writing_is_in_use() {
+    let Some(device) = LoopDevice::new() else { return };
+    let text = device.text();
+    let in_use = format!("{text} is open for writing in ");
+    for (how, expected) in [("<", &[][..]), ("<>", &[(HoldKind::InUse, in_use.as_str())])] {
+        let script = format!("exec 3{how}{text}; echo open; exec sleep 60");
+        let mut other = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "open\n");
+        let holds = std::panic::catch_unwind(|| check(&device.path, expected));
+        other.kill().unwrap();
+        other.wait().unwrap();
+        holds.unwrap();
+    }
+    check(&device.path, &[]);
 }

@@ -1,5 +1,4 @@
-//! NetProbe over routers: how far full frames come, with routers that say why they do not, and with such that are
-//! silent.
+//! NetProbe over routers: how far full frames get, with routers that report the reason and with silent ones.
 
 use std::time::{Duration, Instant};
 
@@ -36,11 +35,11 @@ fn routed(of: &str) -> Option<Namespaces> {
     for router in ["near", "far"] {
         spaces.set(router, "ipv4/ip_forward", "1");
         spaces.set(router, "ipv6/conf/all/forwarding", "1");
-        // A test asks more than a router answers to one host.
+        // A test sends more echoes than a router answers for one host.
         spaces.set(router, "ipv4/icmp_ratelimit", "0");
         spaces.set(router, "ipv6/icmp/ratelimit", "0");
     }
-    // New IPv6 addresses of a link are first tried out by the kernel itself.
+    // The kernel checks new IPv6 addresses for duplicates first.
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(20) {
         let to = ["10.8.3.2", "fd08:3::2"];
@@ -63,7 +62,7 @@ fn hops(facts: &FrameFacts) -> Vec<(u8, Option<&str>, FrameOutcome)> {
 }
 
 #[test]
-fn a_router_that_says_what_its_next_link_takes_is_named() {
+fn a_router_that_reports_the_mtu_of_its_next_link_is_named() {
     use FrameOutcome::{Passes, RefusedOnTheWay};
     let Some(spaces) = routed("says") else { return };
     for to in ["10.8.3.2", "fd08:3::2"] {
@@ -76,7 +75,7 @@ fn a_router_that_says_what_its_next_link_takes_is_named() {
     );
     let ways = [("10.8.3.2", "10.8.1.2", "10.8.2.2"), ("fd08:3::2", "fd08:1::2", "fd08:2::2")];
     for (how, (to, near, far)) in ways.into_iter().chain(ways).enumerate() {
-        // The first time by raw sockets, then by such that need no rights.
+        // First with raw sockets, then with unprivileged ones.
         spaces.set("here", "ipv4/ping_group_range", if how < 2 { "1 0" } else { "0 2147483647" });
         let facts = looked(&spaces, to);
         let refusal = facts.refusal.as_ref().unwrap();
@@ -87,12 +86,12 @@ fn a_router_that_says_what_its_next_link_takes_is_named() {
 }
 
 #[test]
-fn a_link_that_swallows_full_frames_is_found_between_two_routers() {
+fn a_link_that_drops_full_frames_is_located_between_two_routers() {
     use FrameOutcome::{Lost, Passes};
     let Some(spaces) = routed("swallows") else { return };
-    // By sockets that need no rights; without this they are refused, and raw ones are taken.
+    // With unprivileged sockets; without this setting they are refused and raw ones are used.
     spaces.set("here", "ipv4/ping_group_range", "0 2147483647");
-    // What a switch that is not set to jumbo frames does: the far end of the link takes no more, and nobody says so.
+    // Like a switch without jumbo frames: the far end of the link drops larger frames without notice.
     spaces.all("far: link set l2 mtu 1500");
     for (to, near, far) in [("10.8.3.2", "10.8.1.2", "10.8.2.2"), ("fd08:3::2", "fd08:1::2", "fd08:2::2")] {
         let facts = looked(&spaces, to);
@@ -112,10 +111,10 @@ fn a_link_that_swallows_full_frames_is_found_between_two_routers() {
 }
 
 #[test]
-fn routers_whose_words_are_filtered_leave_only_silence() {
+fn routers_with_filtered_icmp_leave_only_silence() {
     use FrameOutcome::Lost;
     let Some(spaces) = routed("filtered") else { return };
-    // What a router sends of its own accord goes nowhere: the same as a filter for ICMP on it.
+    // Messages that a router originates are dropped, as with a filter for ICMP on it.
     spaces.all(
         "near: link set r2 mtu 1500
          far: link set l2 mtu 1500

@@ -1,4 +1,4 @@
-//! The sampler sees what a disk really does.
+//! The sampler reports the real I/O of a disk.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,9 +9,9 @@ use assay_host::{Sampler, Watched};
 use assay_testkit::loop_device::{CAPACITY_BYTES, LoopDevice};
 
 #[test]
-fn reads_of_a_device_are_seen_in_bytes_by_its_samples() {
+fn samples_report_the_bytes_read_from_a_device() {
     let Some(device) = LoopDevice::new() else { return };
-    // Warm the sampler's first reading before any I/O.
+    // Take the sampler's first reading before any I/O.
     let watched = Watched { devices: vec![device.name()], ..Watched::default() };
     let sampler = Sampler::start(watched, Instant::now(), Duration::from_millis(100));
     std::thread::sleep(Duration::from_millis(50));

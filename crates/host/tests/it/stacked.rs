@@ -1,4 +1,4 @@
-//! Interfaces that stand on others: what carries them is found, whatever the kernel offers here.
+//! Interfaces on top of others: the interfaces that carry them are found, whatever the kernel supports here.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn linked(of: &str) -> Option<Namespaces> {
 }
 
 #[test]
-fn a_bridge_stands_on_the_port_behind_which_the_address_is() {
+fn a_bridge_is_carried_by_the_port_that_leads_to_the_address() {
     let Some(spaces) = linked("bridge") else { return };
     spaces.all(
         "here: link add br0 mtu 9000 type bridge
@@ -56,7 +56,7 @@ fn a_bridge_stands_on_the_port_behind_which_the_address_is() {
     assert_eq!((names(&bridge.lower), carriers(&bridge)), (vec!["e2"], vec!["e2"]), "{bridge:#?}");
     let silent = looked(&spaces, "10.9.0.99");
     assert_eq!(names(&silent.lower), ["e1", "e2"], "nobody knows where a silent host is: {silent:#?}");
-    // A container beside the bridge: its veth ends there, and goes on through the same port.
+    // A container next to the bridge: its veth ends there, and its traffic continues through the same port.
     spaces.all(
         "here: link add c0 mtu 9000 type veth peer name c1 mtu 9000
          here: link set c1 master br0
@@ -71,7 +71,7 @@ fn a_bridge_stands_on_the_port_behind_which_the_address_is() {
 }
 
 #[test]
-fn interfaces_made_on_another_stand_on_it() {
+fn derived_interfaces_are_carried_by_their_parent() {
     let Some(spaces) = linked("made-on") else { return };
     for (number, kind, more) in [
         (1, "vlan", "id 7"),
@@ -79,7 +79,7 @@ fn interfaces_made_on_another_stand_on_it() {
         (3, "ipvlan", "mode l2"),
         (4, "macvtap", "mode vepa"),
     ] {
-        // Not macvlan and ipvlan on one device: the kernel refuses that.
+        // Macvlan and ipvlan use different devices: the kernel refuses both on one.
         let on = if kind == "ipvlan" { "e2" } else { "e1" };
         if let Err(why) = spaces.ip(&format!("here: link add link {on} name x{number} type {kind} {more}")) {
             need::skip_for_kernel(kind, why);
@@ -94,7 +94,7 @@ fn interfaces_made_on_another_stand_on_it() {
         assert_eq!((found.lower[0].kind.as_str(), found.lower[0].mtu_bytes), ("veth", 9000));
         assert!(found.lower[0].lower.is_empty(), "the veth's other end is elsewhere: {found:#?}");
     }
-    // Moved into a container, which does not see what it stands on.
+    // Moved into a container, which does not see the interface below.
     if spaces.ip("here: link add link e1 name m1 type macvlan").is_ok() {
         spaces.all(
             "here: link set m1 netns @there
@@ -110,7 +110,7 @@ fn interfaces_made_on_another_stand_on_it() {
 }
 
 #[test]
-fn what_an_interface_drops_is_in_the_samples() {
+fn samples_contain_the_drops_of_an_interface() {
     const SENT: u64 = 7;
     let Some(spaces) = linked("counters") else { return };
     spaces.all(
@@ -123,7 +123,7 @@ fn what_an_interface_drops_is_in_the_samples() {
     let sampler = spaces.inside("here", || Sampler::start(watched, started, Duration::from_millis(100)));
     spaces.inside("there", || {
         let socket = UdpSocket::bind("10.9.0.2:0").unwrap();
-        // Each one frame, larger than the other end takes.
+        // Each sends one frame, larger than the other end accepts.
         for _ in 0..SENT {
             socket.send_to(&[0; 3000], "10.9.0.1:9").unwrap();
         }
@@ -140,7 +140,7 @@ fn what_an_interface_drops_is_in_the_samples() {
 }
 
 #[test]
-fn a_bond_stands_on_its_members() {
+fn a_bond_is_carried_by_its_members() {
     let Some(spaces) = linked("bond") else { return };
     if let Err(why) =
         spaces.ip("here: link add bond0 type bond mode balance-xor xmit_hash_policy layer3+4 miimon 100")

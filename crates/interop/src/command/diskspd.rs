@@ -27,6 +27,7 @@ fn defaults() -> Order {
         seed: None,
         data: Data::IometerRepeating,
         offset: 0,
+        is_durable: false,
         distribution: Distribution::Uniform,
         files: Vec::new(),
         notes: Vec::new(),
@@ -48,13 +49,13 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
             None => continue,
         }
     }
+    order.is_durable = caching == Caching::WriteThrough;
     let mut note = |says: &str| order.notes.push(Note::new(0, says));
     match caching {
         Caching::Cached => {
             note("Without -Sh or -Su DiskSpd uses the page cache; Assay bypasses it (--cached uses it).")
         }
-        Caching::Direct => {}
-        Caching::WriteThrough => note("-Sh: add --sync to make each write durable before it completes."),
+        Caching::Direct | Caching::WriteThrough => {}
     }
     if order.read < 100.0 && order.data == Data::IometerRepeating {
         note(
@@ -77,6 +78,7 @@ fn is_option(word: &str, rest: &str) -> bool {
         && rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?')
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Caching {
     Cached,
     Direct,

@@ -155,9 +155,6 @@ impl Reader<'_> {
                 "DiskSpd goes through the page cache here; Assay goes past it (--cached goes through it).",
             ));
         }
-        if target.is_on("WriteThrough") || target.is_on("DisableAllCache") {
-            notes.push(Note::new(target.line, "WriteThrough: add --sync to make each write durable."));
-        }
         let percent = |share: u64| f64::from(u32::try_from(share).unwrap_or(100));
         let burst = self.number(target, "BurstSize", 1_000_000_000)?.filter(|burst| *burst > 0);
         let pause = self.number(target, "ThinkTime", 86_400_000)?.filter(|_| burst.is_some());
@@ -183,6 +180,7 @@ impl Reader<'_> {
             outstanding: u32::try_from(depth).unwrap_or(1),
             pace: rate.map(|rate| (PerSecond(rate as f64 * 1000.0 / size as f64 * workers as f64), None)),
             data: Some(self.data(target)),
+            is_durable: writes > 0 && (target.is_on("WriteThrough") || target.is_on("DisableAllCache")),
             mix: vec![line],
             window: Window { offset: Extent::Bytes(Bytes(offset)), size: None },
             ..DraftJob::default()

@@ -33,6 +33,8 @@ pub(super) struct FioJob {
     pub(super) offset: Extent,
     pub(super) used: Option<Extent>,
     pub(super) flush: Option<Flushes>,
+    /// Whether each write waits until it is durable (`sync`).
+    pub(super) is_durable: bool,
     pub(super) start_delay: Nanos,
     /// All bytes that the job transfers, clones together, where that ends it.
     pub(super) bytes: Option<u64>,
@@ -187,6 +189,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         offset: size.offset,
         used: size.used,
         flush: flush(&mut options)?,
+        is_durable: options.take("sync").is_some_and(|option| !["0", "none"].contains(&option.value.trim())),
         start_delay: start_delay(&mut options)?,
         bytes: size.bytes,
         ops: options.read("number_ios", |text| integer(text, 1, u64::MAX / 2))?.map(|ops| ops * workers),
@@ -582,11 +585,6 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
     if !is_direct {
         let line = direct.or(buffered).map_or(0, |(line, _)| line);
         options.note(line, "fio uses the page cache here; Assay bypasses it (--cached uses it).");
-    }
-    if let Some(option) =
-        options.take("sync").filter(|option| !["0", "none"].contains(&option.value.as_str()))
-    {
-        options.note(option.line, "sync: add --sync to make each write durable before it completes.");
     }
     // The note about it is one for all jobs.
     options.take("norandommap");

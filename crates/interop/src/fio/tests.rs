@@ -236,6 +236,7 @@ fn regions_flushes_trims_and_late_starts_are_kept() {
     assert_eq!((flush.every, flush.kind), (32, assay_spec::Flush::All));
     assert_eq!(of("rw=write\nfdatasync=1").flush.unwrap().kind, assay_spec::Flush::Data);
     assert_eq!(of("rw=read\nfsync=32").flush, None);
+    assert!(of("rw=write\nsync=dsync").sync && !of("rw=write\nsync=0").sync && !of("rw=read\nsync=1").sync);
     assert!(of("rw=randtrim\nbs=64k").mix[0].trims());
     assert_eq!(of("rw=randread:8").mix[0].sequence, 8);
     let two = read(

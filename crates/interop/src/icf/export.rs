@@ -395,6 +395,9 @@ fn put_managers(
 /// What no `.icf` file can say.
 /// Maximum size and starting sector of a job's window; `sectors` are those of the plan, 0 for the whole target.
 fn region(job: &Job, sectors: u64) -> (u64, u64) {
+    if let Some(span) = job.span {
+        return (span.0 / SECTOR_BYTES, 0);
+    }
     let (Extent::Bytes(Bytes(offset)), size) = (job.window.offset, job.window.size) else {
         return (sectors, 0);
     };

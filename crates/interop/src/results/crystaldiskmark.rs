@@ -165,6 +165,7 @@ fn result_row(row: Row, heading: &str, mix_read: f64, seconds: f64, others: &[Re
         (_, false) => 1.0,
     };
     let job = RowJob {
+        flush: None,
         name: row.test.clone(),
         workers: row.workers,
         outstanding: row.outstanding,

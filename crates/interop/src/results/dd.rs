@@ -88,6 +88,7 @@ fn row(bytes: u64, records: u64, seconds: f64, is_read: bool, others: &[ResultRo
     };
     let test = format!("dd {}", if is_read { "read" } else { "write" });
     let job = RowJob {
+        flush: None,
         name: test.clone(),
         workers: 1,
         outstanding: 1,

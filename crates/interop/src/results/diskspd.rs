@@ -258,6 +258,7 @@ fn result(origin: &str, tool: String, spans: Vec<Span>) -> Result<ImportedResult
 fn row(span: Span, others: &[ResultRow]) -> ResultRow {
     let swept = repeated(&span.name, others);
     let job = RowJob {
+        flush: None,
         name: span.name.clone(),
         workers: span.threads,
         outstanding: span.outstanding,

@@ -2,10 +2,11 @@
 
 use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader, StepCpu};
 use assay_spec::units::Bytes;
-use assay_spec::{Access, Pacing, Semantics};
+use assay_spec::{Access, Change, Flush, Job, Pacing, Semantics};
 use serde_json::{Map, Value, json};
 
 use super::fio_bins::{bin, bins, percentile};
+use super::measured::Second;
 use super::{ImportedResult, MeasuredJob, ROWS_MAX, ResultRow, RowJob, access, measured, whole};
 use crate::{ImportError, complain};
 
@@ -143,9 +144,13 @@ fn row_job(
     };
     let mut stats = AccessStats::default();
     let mut measured_ms = 0;
-    for (kind, side) in [("read", &mut stats.read), ("write", &mut stats.write)] {
+    let trims = job["trim"]["total_ios"].as_u64().unwrap_or(0) > 0;
+    // Trims count on the side of writes. fio does not do both in one job, except in turns of the same blocks.
+    let change = if trims && job["write"]["total_ios"].as_u64().unwrap_or(0) == 0 { "trim" } else { "write" };
+    for (kind, side) in [("read", &mut stats.read), (change, &mut stats.write)] {
         let part = &job[kind];
-        let ops = part["total_ios"].as_u64().unwrap_or(0);
+        let ops = count(&part["total_ios"])
+            .map_err(|why| complain(origin, 0, format!("job \"{name}\", {kind}: total_ios: {why}")))?;
         if ops == 0 {
             continue;
         }
@@ -165,16 +170,33 @@ fn row_job(
     let random =
         if option("rw").contains("rand") || option("readwrite").contains("rand") { 100.0 } else { 0.0 };
     let number = |key: &str| option(key).parse::<u32>().ok().filter(|n| *n > 0).unwrap_or(1);
+    let line = access(size, read.round(), random);
     let row = RowJob {
         name: name.clone(),
         workers: number("numjobs"),
         outstanding: number("iodepth"),
-        mix: vec![access(size, read.round(), random)],
+        mix: vec![Access { change: if change == "trim" { Change::Trim } else { Change::Write }, ..line }],
+        flush: flushes(&job["sync"], missing)
+            .map_err(|why| complain(origin, 0, format!("job \"{name}\", sync: {why}")))?,
         stats,
         measured_ns: measured_ms.saturating_mul(1_000_000),
         series: Vec::new(),
     };
     Ok((name, row))
+}
+
+/// A count; 0 where there is none.
+fn count(value: &Value) -> Result<u64, String> {
+    match value {
+        Value::Null => Ok(0),
+        value => value.as_u64().ok_or_else(|| format!("`{value}` is not a count")),
+    }
+}
+
+/// The flushes of a job; `None` where it made none.
+fn flushes(part: &Value, missing: &mut Missing) -> Result<Option<OpStats>, String> {
+    let Some(ops) = part["total_ios"].as_u64().filter(|ops| *ops > 0) else { return Ok(None) };
+    Ok(Some(OpStats { service: latency(part, ops, missing)?, ..OpStats::default() }))
 }
 
 /// The completion latency of one direction: from buckets, from percentiles, or a mean alone.
@@ -256,16 +278,59 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
 
 fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>, cpu: Option<StepCpu>) -> Value {
     let plan = job.job;
-    let kind =
-        match (plan.mix.iter().any(|a| a.random > 0.0), plan.mix.iter().any(Access::reads), plan.writes()) {
-            (true, true, true) => "randrw",
-            (true, false, _) => "randwrite",
-            (true, true, false) => "randread",
-            (false, true, true) => "rw",
-            (false, false, _) => "write",
-            (false, true, false) => "read",
-        };
-    let size = plan.mix.iter().map(|a| a.size).max().unwrap_or(Bytes(0));
+    let total = job.stats.total().service;
+    // Percent of one CPU over the window, as fio has it.
+    let used = |part: fn(f64) -> f64| {
+        let cpu = cpu?;
+        Some(cpu.tester_ns as f64 * part(cpu.tester_system?) / job.measured_ns as f64 * 100.0)
+    };
+    let flush = job.flush.clone().unwrap_or_default();
+    let changed = side(&job.stats.write, job, 1);
+    let none = || side(&OpStats::default(), job, 1);
+    let (write, trim) = if only_trims(plan) { (none(), changed) } else { (changed, none()) };
+    json!({
+        "jobname": name,
+        "groupid": group,
+        "error": 0,
+        "eta": 0,
+        "elapsed": job.measured_ns.div_ceil(1_000_000_000),
+        "job options": options(name, job),
+        "read": side(&job.stats.read, job, 0),
+        "write": write,
+        "trim": trim,
+        "sync": { "total_ios": flush.ops(), "lat_ns": times(&flush.service) },
+        "usr_cpu": used(|system| 1.0 - system),
+        "sys_cpu": used(|system| system),
+        "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
+        "job_runtime": job.measured_ns / 1_000_000,
+        "total_err": job.stats.read.errors + job.stats.write.errors,
+        "latency_depth": plan.outstanding,
+    })
+}
+
+/// Whether what a job does besides reads is trims.
+fn only_trims(job: &Job) -> bool {
+    job.mix.iter().any(Access::trims) && job.mix.iter().all(|line| line.read >= 100.0 || line.trims())
+}
+
+/// The options of fio by which a job is described.
+fn options(name: &str, job: &MeasuredJob<'_>) -> Map<String, Value> {
+    let plan = job.job;
+    let is_random = plan.mix.iter().any(|line| line.random > 0.0);
+    let is_read = plan.mix.iter().any(Access::reads);
+    let kind = match (is_random, is_read, plan.writes()) {
+        (true, false, _) if only_trims(plan) => "randtrim",
+        (false, false, _) if only_trims(plan) => "trim",
+        (true, true, true) => "randrw",
+        (true, false, _) => "randwrite",
+        (true, true, false) => "randread",
+        (false, true, true) => "rw",
+        (false, false, _) => "write",
+        (false, true, false) => "read",
+    };
+    let size = plan.mix.iter().map(|line| line.size).max().unwrap_or(Bytes(0));
     let mut options = Map::new();
     let mut put = |key: &str, value: String| options.insert(key.to_owned(), value.into());
     put("name", name.to_owned());
@@ -280,30 +345,10 @@ fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>, cpu: Option<StepCpu
     if let Pacing::Throttled { rate } | Pacing::Open { rate, .. } = plan.pacing {
         put("rate_iops", rate.0.round().to_string());
     }
-    let total = job.stats.total().service;
-    // Percent of one CPU over the window, as fio has it.
-    let used = |part: fn(f64) -> f64| {
-        let cpu = cpu?;
-        Some(cpu.tester_ns as f64 * part(cpu.tester_system?) / job.measured_ns as f64 * 100.0)
-    };
-    json!({
-        "jobname": name,
-        "groupid": group,
-        "error": 0,
-        "eta": 0,
-        "elapsed": job.measured_ns.div_ceil(1_000_000_000),
-        "job options": options,
-        "read": side(&job.stats.read, job, |second| second[0]),
-        "write": side(&job.stats.write, job, |second| second[1]),
-        "usr_cpu": used(|system| 1.0 - system),
-        "sys_cpu": used(|system| system),
-        "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
-        "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
-        "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
-        "job_runtime": job.measured_ns / 1_000_000,
-        "total_err": job.stats.read.errors + job.stats.write.errors,
-        "latency_depth": plan.outstanding,
-    })
+    if let Some(flushes) = plan.flush {
+        put(if flushes.kind == Flush::All { "fsync" } else { "fdatasync" }, flushes.every.to_string());
+    }
+    options
 }
 
 /// Shares of the I/Os in percent by the upper ends of fio's coarse buckets, in a unit of this many ns.
@@ -329,9 +374,9 @@ fn shares(latency: &Latency, unit_ns: u64, ends: &[u64]) -> Value {
     Value::Object(object)
 }
 
-/// Mean, deviation, least and most of the I/Os of whole seconds; nothing where no seconds are known.
-fn per_second_fields(job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Map<String, Value> {
-    let values: Vec<f64> = job.seconds.iter().map(|second| of(second) as f64).collect();
+/// Mean, deviation, least and most of whole seconds, of I/Os (`iops`) or of KiB (`bw`); nothing where no seconds are
+/// known.
+fn per_second_fields(what: &str, values: &[f64]) -> Map<String, Value> {
     let mut fields = Map::new();
     if values.is_empty() {
         return fields;
@@ -341,16 +386,19 @@ fn per_second_fields(job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Map<Str
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);
-    for (key, value) in
-        [("iops_mean", mean), ("iops_stddev", variance.sqrt()), ("iops_min", least), ("iops_max", most)]
-    {
-        fields.insert(key.to_owned(), value.into());
+    let deviation = if what == "bw" { "dev" } else { "stddev" };
+    for (key, value) in [("mean", mean), (deviation, variance.sqrt())] {
+        fields.insert(format!("{what}_{key}"), value.into());
     }
-    fields.insert("iops_samples".to_owned(), values.len().into());
+    for (key, value) in [("min", least), ("max", most)] {
+        fields.insert(format!("{what}_{key}"), whole(value).into());
+    }
+    fields.insert(format!("{what}_samples"), values.len().into());
     fields
 }
 
-fn side(stats: &OpStats, job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Value {
+/// One direction of a job: 0 reads, 1 writes.
+fn side(stats: &OpStats, job: &MeasuredJob<'_>, direction: usize) -> Value {
     let measured_ns = job.measured_ns;
     let seconds = measured_ns as f64 / 1e9;
     let per_second = |value: u64| value as f64 / seconds;
@@ -361,7 +409,7 @@ fn side(stats: &OpStats, job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Val
         "bw_bytes": whole(per_second(stats.bytes)),
         "bw": whole(per_second(stats.bytes) / 1024.0),
         "iops": per_second(stats.ops()),
-        "runtime": measured_ns / 1_000_000,
+        "runtime": if stats.ops() == 0 { 0 } else { measured_ns / 1_000_000 },
         "total_ios": stats.ops(),
         "short_ios": 0,
         "drop_ios": 0,
@@ -369,8 +417,10 @@ fn side(stats: &OpStats, job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Val
         "clat_ns": times.clone(),
         "lat_ns": times,
     });
-    if let Some(object) = side.as_object_mut() {
-        object.extend(per_second_fields(job, of));
+    if let Some(object) = side.as_object_mut().filter(|_| stats.ops() > 0) {
+        let of = |value: &dyn Fn(&Second) -> f64| job.seconds.iter().map(value).collect::<Vec<f64>>();
+        object.extend(per_second_fields("iops", &of(&|second| second.ops[direction] as f64)));
+        object.extend(per_second_fields("bw", &of(&|second| second.bytes[direction] as f64 / 1024.0)));
     }
     side
 }

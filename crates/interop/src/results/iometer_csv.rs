@@ -263,6 +263,7 @@ impl Reader {
                 vec![access(size, (reads / (reads + writes).max(1.0) * 100.0).round(), 0.0)]
             });
         let job = RowJob {
+            flush: None,
             name: test.clone(),
             workers: u32::try_from(workers).unwrap_or(1),
             outstanding: u32::try_from(depth.clamp(1, 100_000)).unwrap_or(1),

@@ -231,6 +231,7 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
     let size = (sum.read.bytes + sum.write.bytes).checked_div(count).unwrap_or(0);
     let read = if count == 0 { 100.0 } else { 100.0 * reads as f64 / count as f64 };
     let job = RowJob {
+        flush: None,
         name: device.name.clone(),
         workers: 1,
         outstanding: 1,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{AccessStats, Event, Interval, RunEvent, RunHeader, StepCpu, StepId};
+use assay_record::{AccessStats, Event, Interval, OpStats, RunEvent, RunHeader, StepCpu, StepEnd, StepId};
 use assay_spec::{Job, Step};
 
 /// A step that ran.
@@ -27,8 +27,19 @@ pub struct MeasuredJob<'h> {
     pub stats: AccessStats,
     /// Length of the measured window, ns. More than 0.
     pub measured_ns: u64,
-    /// Reads and writes completed in each whole second; empty for results of another tool.
-    pub seconds: Vec<[u64; 2]>,
+    /// What was completed in each whole second; empty for results of another tool.
+    pub seconds: Vec<Second>,
+    /// Flushes between writes, where the job makes them.
+    pub flush: Option<OpStats>,
+}
+
+/// What a job completed in a whole second: reads, then writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Second {
+    /// I/Os.
+    pub ops: [u64; 2],
+    /// Bytes of these.
+    pub bytes: [u64; 2],
 }
 
 impl Measured<'_> {
@@ -43,7 +54,7 @@ impl Measured<'_> {
 #[must_use]
 pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>> {
     let mut sums: BTreeMap<(StepId, usize), AccessStats> = BTreeMap::new();
-    let mut by_second: BTreeMap<(StepId, usize), Vec<[u64; 2]>> = BTreeMap::new();
+    let mut by_second: BTreeMap<(StepId, usize), Vec<Second>> = BTreeMap::new();
     let mut steps = Vec::new();
     for event in events {
         match &event.what {
@@ -67,6 +78,7 @@ pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>
                         stats: sums.remove(&(end.step, index)).unwrap_or_default(),
                         measured_ns: job_end.measured_ns,
                         seconds: by_second.remove(&(end.step, index)).unwrap_or_default(),
+                        flush: flushes(end, index),
                     })
                     .collect();
                 if !jobs.is_empty() {
@@ -79,8 +91,12 @@ pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>
     steps
 }
 
+fn flushes(end: &StepEnd, job: usize) -> Option<OpStats> {
+    end.flushes.iter().find(|flushes| flushes.job as usize == job).map(|flushes| flushes.stats.clone())
+}
+
 /// Adds an interval to the second in which it ends. One of several seconds or a part of one says nothing of a second.
-fn count(seconds: &mut Vec<[u64; 2]>, interval: &Interval, sum: &AccessStats) {
+fn count(seconds: &mut Vec<Second>, interval: &Interval, sum: &AccessStats) {
     const SECOND_NS: u64 = 1_000_000_000;
     const DAY_S: usize = 86_400;
     let length_ns = interval.end_ns.saturating_sub(interval.start_ns);
@@ -89,8 +105,10 @@ fn count(seconds: &mut Vec<[u64; 2]>, interval: &Interval, sum: &AccessStats) {
         return;
     }
     if seconds.len() < second {
-        seconds.resize(second, [0, 0]);
+        seconds.resize(second, Second::default());
     }
-    seconds[second - 1][0] += sum.read.ops();
-    seconds[second - 1][1] += sum.write.ops();
+    for (side, stats) in [&sum.read, &sum.write].into_iter().enumerate() {
+        seconds[second - 1].ops[side] += stats.ops();
+        seconds[second - 1].bytes[side] += stats.bytes;
+    }
 }

@@ -161,6 +161,7 @@ fn row(origin: &str, line: usize, block: &Block, others: &[ResultRow]) -> Result
         block.outstanding
     );
     let job = RowJob {
+        flush: None,
         name: test.clone(),
         workers: block.threads,
         outstanding: block.outstanding,

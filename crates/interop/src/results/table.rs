@@ -165,6 +165,7 @@ fn row(cells: Cells) -> ResultRow {
     };
     let size = bytes.checked_div(count).unwrap_or(0);
     let job = RowJob {
+        flush: None,
         name: cells.test.clone(),
         workers: 1,
         outstanding: 1,

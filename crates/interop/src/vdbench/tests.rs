@@ -1,6 +1,7 @@
 //! Parameter files in, plans out.
 
-use assay_spec::{Overrides, Pacing, Plan, PlanFile};
+use assay_spec::units::PerSecond;
+use assay_spec::{Maxima, Overrides, Pacing, Plan, PlanFile};
 
 use super::{import, is_parameter_file};
 use crate::fio::Surroundings;
@@ -66,15 +67,46 @@ fn rates_ranges_and_ratios_are_kept() {
 }
 
 #[test]
+fn a_curve_is_a_search_and_shares_of_what_it_finds() {
+    let text = "sd=s,lun=x,size=1g\nwd=w,sd=s,xfersize=4k\n\
+        rd=c,wd=w,iorate=curve,curve=(10-90,40),elapsed=10,forthreads=(1-4,d)\nrd=plain,wd=w,iorate=max,elapsed=10\n";
+    let imported = imported(text, Strictness::Strict).unwrap();
+    assert!(imported.plan.contains("pace = { rate = \"max\", arrivals = \"poisson\" }"), "{}", imported.plan);
+    let line = &imported.understood[1];
+    assert!(line.contains("; the highest rate first; outstanding 1, 2, 4; load 10 %, 50 %, 90 %"), "{line}");
+    let file = PlanFile::parse("p.vdb", &imported.plan).unwrap();
+    let labels = |plan: &Plan| plan.tests[0].steps.iter().map(assay_spec::Step::label).collect::<Vec<_>>();
+    let search = file.search(&Overrides::default()).unwrap().unwrap();
+    assert_eq!(
+        (search.tests.len(), labels(&search)),
+        (1, ["outstanding=1", "outstanding=2", "outstanding=4"].map(String::from).to_vec())
+    );
+    assert!(search.jobs().all(|job| job.pacing == Pacing::Closed));
+    let refused = file.resolve(&Overrides::default()).unwrap_err().to_string();
+    assert!(refused.contains("is found by a run before"), "{refused}");
+    let rate =
+        |depth: u32| ("c".to_owned(), format!("outstanding={depth}"), PerSecond(f64::from(depth) * 1000.0));
+    let maxima = Maxima::Found([1, 2, 4].map(rate).to_vec());
+    let mut over = Overrides::default();
+    over.maxima = maxima;
+    let plan = file.resolve(&over).unwrap();
+    assert_eq!(plan.tests[0].steps.len(), 9);
+    let last = &plan.tests[0].steps[8];
+    assert_eq!(last.label(), "outstanding=4 load=90");
+    assert!(matches!(last.jobs[0].pacing, Pacing::Open { rate, .. } if rate == PerSecond(3600.0)));
+    assert_eq!(plan.tests[1].steps[0].jobs[0].pacing, Pacing::Closed);
+}
+
+#[test]
 fn what_is_not_supported_is_refused_by_line() {
-    let text =
-        "sd=s,lun=x,size=1g\nwd=w,sd=s,rhpct=20\nrd=r,wd=w,iorate=curve,elapsed=10,forseekpct=(0,100)\n";
+    let text = "sd=s,lun=x,size=1g\nwd=w,sd=s,rhpct=20\nwd=v,sd=s\n\
+        rd=r,wd=(w,v),iorate=curve,elapsed=10,forseekpct=(0,100)\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
     assert!(
         error.starts_with("p.vdb: 3 parameters are not supported; --lenient runs without:\n  line 2: rhpct"),
         "{error}"
     );
-    assert!(error.contains("line 3: iorate=curve") && error.contains("line 3: forseekpct"), "{error}");
+    assert!(error.contains("line 4: iorate=curve") && error.contains("line 4: forseekpct"), "{error}");
     let lenient = imported(text, Strictness::Lenient).unwrap();
     assert_eq!(lenient.notes.iter().filter(|note| note.says.ends_with("left out.")).count(), 3);
 }

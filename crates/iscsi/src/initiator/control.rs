@@ -1,4 +1,4 @@
-//! The control plane: single SCSI commands, sent and waited for, outside of measured phases.
+//! The control plane: single SCSI commands that are sent and awaited outside of measured windows.
 
 use std::time::Instant;
 
@@ -18,17 +18,17 @@ use crate::slots::{CommandState, Data, Owner};
 /// Data of a control command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transfer {
-    /// None.
+    /// No data.
     None,
-    /// Up to this many bytes come back.
+    /// At most this many bytes are read.
     In(u16),
-    /// These bytes go out.
+    /// These bytes are written.
     Out(Vec<u8>),
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Sends one SCSI command, waits for it with the same retries and failover as every other, and returns the bytes
-    /// read. I/O that ends meanwhile is kept for the next `poll`.
+    /// Sends one SCSI command, waits for it with the same retries and failover as for I/O, and returns the bytes read.
+    /// I/Os that complete meanwhile are kept for the next `poll`.
     pub fn execute(
         &mut self,
         what: &'static str,
@@ -66,7 +66,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         Ok(data)
     }
 
-    /// Every command ends: with a status, by its time limits, or when no path comes back.
+    /// Waits for the control command in slot `user`. The wait is bounded, because every command ends: with a status, by
+    /// its time limits, or when no path comes up again.
     fn wait_for_control(&mut self, user: u32) -> Result<u32, IoError> {
         self.is_controlling = true;
         loop {
@@ -89,86 +90,86 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         parse(&data).map_err(|source| CommandError::Answer { what, source })
     }
 
-    /// TEST UNIT READY.
+    /// Sends TEST UNIT READY.
     pub fn test_unit_ready(&mut self) -> Result<(), CommandError> {
         self.execute("TEST UNIT READY", cdb::test_unit_ready(), Transfer::None).map(drop)
     }
 
-    /// Standard INQUIRY data: vendor, product, revision.
+    /// Returns the standard INQUIRY data: vendor, product, revision.
     pub fn inquiry(&mut self) -> Result<Inquiry, CommandError> {
         self.ask("INQUIRY", cdb::inquiry(96), 96, Inquiry::parse)
     }
 
-    /// The vital product data pages there are.
+    /// Returns the numbers of the supported vital product data pages.
     pub fn supported_pages(&mut self) -> Result<Vec<u8>, CommandError> {
         self.ask("INQUIRY page 00", cdb::inquiry_page(0x00, 255), 255, parse_supported_pages)
     }
 
-    /// Returns the unit serial number (VPD page 80); `None` where the target has only a filler for it.
+    /// Returns the unit serial number (VPD page 80); `None` if the target only has a filler for it.
     pub fn serial(&mut self) -> Result<Option<String>, CommandError> {
         self.ask("INQUIRY page 80", cdb::inquiry_page(0x80, 255), 255, parse_serial)
     }
 
-    /// Identification, VPD page 83.
+    /// Returns the device identification (VPD page 83).
     pub fn device_ids(&mut self) -> Result<DeviceIds, CommandError> {
         self.ask("INQUIRY page 83", cdb::inquiry_page(0x83, 1024), 1024, DeviceIds::parse)
     }
 
-    /// Block limits, VPD page B0.
+    /// Returns the block limits (VPD page B0).
     pub fn block_limits(&mut self) -> Result<BlockLimits, CommandError> {
         self.ask("INQUIRY page B0", cdb::inquiry_page(0xb0, 64), 64, BlockLimits::parse)
     }
 
-    /// Medium rotation, VPD page B1.
+    /// Returns the medium rotation rate (VPD page B1).
     pub fn rotation(&mut self) -> Result<Rotation, CommandError> {
         self.ask("INQUIRY page B1", cdb::inquiry_page(0xb1, 64), 64, parse_rotation)
     }
 
-    /// Provisioning, VPD page B2.
+    /// Returns the provisioning (VPD page B2).
     pub fn provisioning(&mut self) -> Result<BlockProvisioning, CommandError> {
         self.ask("INQUIRY page B2", cdb::inquiry_page(0xb2, 64), 64, BlockProvisioning::parse)
     }
 
-    /// The logical units of the target, in wire form.
+    /// Returns the logical units of the target, in wire form.
     pub fn report_luns(&mut self) -> Result<Vec<u64>, CommandError> {
         self.ask("REPORT LUNS", cdb::report_luns(4096), 4096, parse_luns)
     }
 
-    /// Reads the capacity anew, in the long form.
+    /// Reads the capacity with READ CAPACITY (16).
     pub fn read_capacity_16(&mut self) -> Result<Capacity, CommandError> {
         self.ask("READ CAPACITY(16)", cdb::read_capacity_16(), 32, Capacity::parse_16)
     }
 
-    /// Reads the capacity anew, in the short form; `None` when the unit is too large for it.
+    /// Reads the capacity with READ CAPACITY (10); `None` if the unit is too large for it.
     pub fn read_capacity_10(&mut self) -> Result<Option<Capacity>, CommandError> {
         self.ask("READ CAPACITY(10)", cdb::read_capacity_10(), 8, Capacity::parse_10)
     }
 
-    /// Write protection and caches; MODE SENSE (6), or (10) where the short form is not known.
+    /// Returns write protection and cache settings from MODE SENSE (6), or (10) if the short form is not supported.
     pub fn mode_facts(&mut self) -> Result<ModeFacts, CommandError> {
         self.ask("MODE SENSE(6)", cdb::mode_sense_6(CACHING_PAGE), 255, ModeFacts::parse_6).or_else(|_| {
             self.ask("MODE SENSE(10)", cdb::mode_sense_10(CACHING_PAGE), 512, ModeFacts::parse_10)
         })
     }
 
-    /// Mapping of blocks from `lba` on: as many ranges as fit into one answer.
+    /// Returns the mapping of blocks from `lba` on: as many ranges as one response holds.
     pub fn lba_status(&mut self, lba: u64) -> Result<Vec<LbaStatus>, CommandError> {
         self.ask("GET LBA STATUS", cdb::get_lba_status(lba, 8 + 16 * 128), 8 + 16 * 128, parse_lba_status)
     }
 
-    /// Registered persistent reservation keys.
+    /// Returns the registered persistent reservation keys.
     pub fn reservation_keys(&mut self) -> Result<Vec<u64>, CommandError> {
         let cdb = cdb::read_reservation_keys(2056);
         self.ask("PERSISTENT RESERVE IN (READ KEYS)", cdb, 2056, parse_reservation_keys)
     }
 
-    /// The persistent reservation, if there is one.
+    /// Returns the persistent reservation, if there is one.
     pub fn reservation(&mut self) -> Result<Option<Reservation>, CommandError> {
         let cdb = cdb::read_reservation(256);
         self.ask("PERSISTENT RESERVE IN (READ RESERVATION)", cdb, 256, parse_reservation)
     }
 
-    /// Target port groups and their access states.
+    /// Returns the target port groups and their access states.
     pub fn port_groups(&mut self) -> Result<Vec<PortGroup>, CommandError> {
         let cdb = cdb::report_target_port_groups(4096);
         self.ask("REPORT TARGET PORT GROUPS", cdb, 4096, parse_port_groups)

@@ -1,4 +1,4 @@
-//! One turn: commands to paths, PDUs to sockets, wait, PDUs from sockets.
+//! One turn of the event loop: commands to paths, PDUs to sockets, wait, PDUs from sockets.
 
 use std::net::TcpStream;
 use std::time::Instant;
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Client for Initiator<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Binds waiting commands to paths, and hands bound ones to sessions.
+    /// Assigns waiting commands to paths, and passes assigned commands to their sessions.
     fn dispatch(&mut self, now: Instant) {
         self.stamp_submitted(now);
         self.reprove_where_doubted(now);
@@ -122,7 +122,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut events = std::mem::take(&mut self.session_events);
         let State::Online(connection) = &mut self.paths[at].state else { return };
         let result = connection.receive(blocking, &mut self.slots, &mut events);
-        // After a sleep the time is another one.
+        // After a blocking read the clock must be read again.
         let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
         if let Ok(true) = result {
             connection.received_at = now;
@@ -130,7 +130,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 self.trust_again(at, now);
             }
         }
-        // What came before an error still counts.
+        // Events received before an error still count.
         for event in events.drain(..) {
             self.on_event(at, event, now);
         }

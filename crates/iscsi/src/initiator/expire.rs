@@ -1,4 +1,4 @@
-//! The end of commands whose time is over, wherever they are; and the word that commands take long.
+//! Ends overdue commands, wherever they are, and reports stalls.
 
 use std::time::Instant;
 
@@ -11,14 +11,14 @@ use crate::multipath::State;
 use crate::slots::{CommandState, Owner};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Commands that were submitted since the last turn begin their time now.
+    /// Starts the time limit of commands that were submitted since the last turn.
     pub(super) fn stamp_submitted(&mut self, now: Instant) {
         for &index in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
             self.slots.get_mut(index).submitted_at = now;
         }
     }
 
-    /// Reports commands that take long, once for each stretch.
+    /// Reports a stall once when it begins and once when it ends.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
         let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
         let limit_s = self.config.timeouts.io.as_secs();
@@ -32,13 +32,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.log.push(now, None, kind);
     }
 
-    /// Fails every command that was submitted longer ago than the limit.
+    /// Fails every command that exceeded its time limit.
     pub(super) fn expire(&mut self, now: Instant) {
         let overdue = self.overdue(now);
         if overdue.is_empty() {
             return;
         }
-        // What a target has may still come in, or be fetched, for a buffer that goes back: its connection ends first.
+        // The target may still send data into, or fetch data from, a buffer that is about to be returned: end its
+        // connection first.
         let limit = self.config.timeouts.io;
         let mut holders = 0_u64;
         for user in &overdue {
@@ -81,7 +82,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             CommandState::Fenced { path } => self.paths[usize::from(path)].fenced_count -= 1,
             // Its bytes leave the queue of a connection that was just ended; the next tick settles it.
             CommandState::Sent { .. } | CommandState::Ending => return,
-            // It has ended; its sender looks at it next.
+            // It has completed; its sender reads it next.
             CommandState::Ended => return,
         }
         let last_error = self.paths.iter().find_map(|path| path.last_error.clone());

@@ -38,10 +38,10 @@ use crate::stats::PathStatus;
 pub use control::Transfer;
 pub(crate) use recover::login_error;
 
-/// Slots beyond the caller's depth, for control commands.
+/// Number of slots for control commands, beyond the caller's depth.
 const CONTROL_SLOTS: u32 = 4;
 
-/// Use of the sessions of an initiator.
+/// What the sessions of an initiator are used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionUse {
     /// I/O on a disk. Every path is probed before it carries I/O.
@@ -53,58 +53,59 @@ pub(crate) enum SessionUse {
 /// Whether the last block that READ CAPACITY reports exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastBlock {
-    /// It was not read yet.
+    /// Not read yet.
     Unread,
-    /// It exists, or its read says nothing about it.
+    /// It exists, or reading it gave no information.
     Exists,
-    /// It does not: the target reports the number of blocks in place of the address of the last one.
+    /// It does not exist: the target reports the number of blocks instead of the last block address.
     Missing,
 }
 
-/// What a command does.
+/// Operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Read into the buffer.
     Read,
     /// Write from the buffer.
     Write,
-    /// Make all completed writes durable (SYNCHRONIZE CACHE); offset and length mean nothing.
+    /// Make all completed writes durable (SYNCHRONIZE CACHE); offset and length are ignored.
     Flush,
 }
 
 /// One I/O with its buffer.
 #[derive(Debug)]
 pub struct Command<B> {
-    /// The caller's number, which comes back.
+    /// Tag chosen by the caller, returned with the completion.
     pub tag: u64,
-    /// What to do.
+    /// Operation.
     pub kind: Kind,
-    /// Where, bytes; a multiple of the logical block.
+    /// Offset, bytes; a multiple of the logical block.
     pub offset_bytes: u64,
-    /// How much, bytes; a multiple of the logical block, at most the buffer's length.
+    /// Length, bytes; a multiple of the logical block, at most the buffer's length.
     pub data_bytes: u32,
     /// Force unit access.
     pub fua: Fua,
-    /// The buffer; it moves in and comes back.
+    /// Buffer; it moves in and is returned with the completion.
     pub buf: B,
 }
 
-/// The end of one I/O.
+/// Completion of one I/O.
 #[derive(Debug)]
 pub struct Completion<B> {
-    /// The caller's number.
+    /// Tag chosen by the caller.
     pub tag: u64,
     /// The buffer.
     pub buf: B,
-    /// Bytes moved, always all of them, or why not.
+    /// Number of bytes transferred, always all of them, or the error.
     pub result: Result<u32, IoError>,
-    /// Path the last attempt took.
+    /// Path of the last attempt.
     pub path: Option<u8>,
 }
 
 /// A user-space iSCSI initiator for one logical unit over one or several paths.
 ///
-/// It has no threads: everything happens in `submit`, `poll` and the control calls. Dropping it logs out and closes.
+/// It has no threads: all work happens in `submit`, `poll` and the control calls. Dropping it logs out and closes the
+/// connections.
 #[derive(Debug)]
 pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     config: Config,
@@ -114,42 +115,42 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     slots: Slots<B>,
     paths: Vec<Path>,
     path_selector: PathSelector,
-    /// Commands for any path, oldest first.
+    /// Commands not yet assigned to a path, oldest first.
     waiting: VecDeque<u32>,
-    /// Commands that ended and wait for their last bytes to leave.
+    /// Completed commands some of whose bytes are still in a send queue.
     ending: Vec<u32>,
     paused_count: u32,
-    /// Commands at the end of `waiting` that were submitted since the last turn: it stamps them.
+    /// Number of commands at the end of `waiting` that were submitted since the last turn, which sets their time.
     unstamped_count: usize,
     completions: Completions<Completion<B>>,
-    /// A control command is waited for; I/O that ends is not.
+    /// True while a control command is awaited, but not I/O.
     is_controlling: bool,
     control_result: Option<(u32, Result<u32, IoError>)>,
     session_events: Vec<SessionEvent>,
     log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
 
-    /// How often the unit was doubted when the paths looked at it last.
+    /// Value of the proof's doubt counter when the paths were last verified.
     doubts: u64,
-    /// The buffer of the next check.
+    /// Buffer of the next check.
     check_data: Vec<u8>,
-    /// The next write that ends is remembered as a witness.
+    /// True if the next completed write is remembered as a witness.
     is_sampling: bool,
-    /// A path served I/O at any time.
+    /// True once a path was up.
     has_served: bool,
     wwid: Option<String>,
-    /// Size of the unit, as far as it can be read.
+    /// Size of the unit, once known.
     capacity: Option<Capacity>,
     last_block: LastBlock,
     stall: StallWatch,
     all_down_since: Option<Instant>,
-    /// Paths whose fenced writes the LUN reset in flight covers, and the path it was sent on.
+    /// The LUN reset in flight: the path it was sent on, and the paths whose fenced writes it covers.
     reset_in_air: Option<(u8, u64)>,
     lost: Option<Lost>,
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Brings up all paths. At least one must come up; the others are tried again while the initiator lives.
+    /// Brings up all paths. At least one must come up; the others are retried during the initiator's lifetime.
     pub fn connect(config: Config) -> Result<Self, ConnectError> {
         Self::connect_to(config, SessionUse::Io)
     }
@@ -172,8 +173,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let paths: Vec<Path> = (0u8..)
             .zip(portals)
             .map(|(index, portal)| {
-                // Type "random" (RFC 7143 §11.12.5): 0x80, 24 random bits, and the path as qualifier. The same path
-                // keeps its ISID for life, which is what lets a new login reinstate the old session.
+                // Type "random" (RFC 7143 §11.12.5): 0x80, 24 random bits, and the path as qualifier. A path keeps its
+                // ISID, so that a new login reinstates the old session.
                 let [a, b, c] = isid_random;
                 Path::new(
                     index,
@@ -216,7 +217,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         })
     }
 
-    /// Waits until every path is up or has failed once; needs one that is up.
+    /// Waits until every path is up or has failed once. Fails if none is up.
     fn bring_up(&mut self) -> Result<(), ConnectError> {
         let limit = self.config.timeouts.connect + self.config.timeouts.login * 2;
         let deadline = Instant::now() + limit;
@@ -239,26 +240,26 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         Err(ConnectError::NoPath { errors: PathErrors(errors), missing })
     }
 
-    /// Size and block size of the unit.
+    /// Returns the size and block size of the unit.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity.expect("the first path that came up has read it")
     }
 
-    /// World-wide name of the unit, if it has one.
+    /// Returns the world-wide name of the unit, if it has one.
     #[must_use]
     pub fn wwid(&self) -> Option<&str> {
         self.wwid.as_deref()
     }
 
-    /// Commands submitted and not yet given back.
+    /// Returns the number of commands submitted and not yet returned to the caller.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.completions.outstanding()
     }
 
-    /// Takes a command, or gives it back when `depth` commands are outstanding or the target is lost. Nothing is sent
-    /// before the next `poll`, so that commands submitted together leave together.
+    /// Accepts a command, or returns it if `depth` commands are outstanding or the target is lost. Nothing is sent
+    /// before the next `poll`, so that commands submitted together are sent together.
     pub fn submit(&mut self, command: Command<B>) -> Result<(), Command<B>> {
         if self.completions.outstanding() >= u32::from(self.config.depth) || self.lost.is_some() {
             return Err(command);
@@ -301,7 +302,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.attempts = 0;
         slot.last_path = None;
         slot.place = CommandState::Waiting;
-        // The next turn stamps `submitted_at`: the clock is read once per batch.
+        // The next turn sets `submitted_at`, so that the clock is read once per batch.
         self.completions.taken();
         self.unstamped_count += 1;
         self.waiting.push_back(index);
@@ -335,19 +336,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         })
     }
 
-    /// Sends what was submitted and collects what has ended. Returns when at least one command ended, or after
-    /// `timeout` (`None`: as long as it takes while commands are outstanding). Must be called at least every few
-    /// seconds, for the target's pings are answered here.
+    /// Sends submitted commands and collects completions. Returns when at least one command has completed, or after
+    /// `timeout` (`None`: while commands are outstanding). Must be called at least every few seconds, because it
+    /// answers the target's pings.
     pub fn poll(&mut self, timeout: Option<Duration>, done: &mut Vec<Completion<B>>) -> Result<(), Lost> {
         assay_tcp::poll(self, timeout, done)
     }
 
-    /// What happened to the paths since the last call.
+    /// Returns the events of the paths since the last call.
     pub fn events(&mut self) -> Vec<Event> {
         self.log.take(|count| EventKind::Dropped { count })
     }
 
-    /// Every path as it is now, with its TCP facts. To be called about once a second.
+    /// Returns the present state of every path, with its TCP facts. Call it about once a second.
     pub fn stats(&mut self) -> Vec<PathStatus> {
         let mut reports = Vec::with_capacity(self.paths.len());
         for path in &self.paths {
@@ -402,14 +403,14 @@ fn check(config: &Config) -> Result<(), ConnectError> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for Initiator<B> {
-    /// Logs out of every session, briefly and without waiting for an answer that does not come.
+    /// Logs out of every session, with a short time limit.
     fn drop(&mut self) {
         let deadline = Instant::now() + Duration::from_millis(200);
         let busy = self.slots.live().count() > 0;
         for path in &mut self.paths {
             let State::Online(connection) = &mut path.state else { continue };
             connection.session.logout();
-            // What is still in flight may not be carried out later: such a connection is reset, not closed.
+            // Commands still in flight must not be executed later: reset such a connection instead of closing it.
             if busy || connection.pump(path.index, &mut self.slots, deadline).is_err() {
                 path.state = abandon(
                     std::mem::replace(&mut path.state, State::Down { retry_at: deadline }),

@@ -1,4 +1,4 @@
-//! Looking at the LUN behind a new path: is it ready, is it the same unit, may it be used?
+//! Examines the LUN behind a new path: whether it is ready, is the same unit, and can be used.
 
 use std::time::Instant;
 
@@ -14,14 +14,14 @@ use crate::scsi::{
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
-/// Unit attentions taken in a row; a target has a handful after a restart.
+/// Number of consecutive unit attentions accepted; a target sends a few after a restart.
 const READY_TRIES_MAX: u8 = 16;
-/// Space for page 83, bytes.
+/// Allocation length for page 83, bytes.
 const PAGE_BYTES: u16 = 1024;
-/// Space for page 80.
+/// Allocation length for page 80, bytes.
 const SERIAL_BYTES: u16 = 255;
 const TOO_LARGE: &str = "the LUN is too large for READ CAPACITY(10) and does not support READ CAPACITY(16)";
-/// Space for the target port groups, bytes.
+/// Allocation length for the target port groups, bytes.
 const ANSWER_BYTES: u32 = 1024;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
@@ -69,11 +69,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Asks for the access state again, unless the question is already on its way.
+    /// Reads the access state again, unless that command is already in flight.
     pub(super) fn read_access_state(&mut self, at: usize, now: Instant) {
         let path = self.paths[at].index;
         let is_probe = |owner| matches!(owner, Owner::Probe { path: of } if of == path);
-        // A check gives way: it comes again.
+        // A check is abandoned; it will be repeated.
         let is_checking =
             matches!(&self.paths[at].state, State::Online(connection) if connection.check.is_some());
         let is_free = is_checking || !self.slots.live().any(|(_, slot)| is_probe(slot.owner));
@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         };
         data.truncate(outcome.transferred_bytes as usize);
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        // A question from before the look began anew.
+        // Discard the answer to a command from before this examination began.
         if connection.probe.take_if(|probe| *probe == user).is_none() {
             return;
         }
@@ -164,7 +164,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 Ok(Some(ProbeStep::Ready { tries: tries + 1 }))
             }
             status::BUSY | status::TASK_SET_FULL => Err(words(outcome).into()),
-            // Standby ports and reserved units are looked at all the same: what they allow shows later.
+            // Standby ports and reserved units are examined as well; later steps show what they allow.
             _ => Ok(Some(ProbeStep::Inquiry)),
         }
     }
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> ProbeStep {
-        // A unit without page 83 has no name; then two paths cannot be distinguished, and none is refused.
+        // A unit without page 83 has no name; two paths cannot be distinguished then, and none is refused.
         let ids = if is_good { DeviceIds::parse(data).unwrap_or_default() } else { DeviceIds::default() };
         self.paths[at].port_group = ids.target_port_group();
         let wwid = ids.wwid();
@@ -207,7 +207,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut capacity = match step {
             ProbeStep::Capacity16 if !is_good => return Ok(Some(ProbeStep::Capacity10)),
             ProbeStep::Capacity16 => Capacity::parse_16(data).map_err(|error| error.to_string())?,
-            // A standby port may refuse; that is fine if another path has reported the size already.
+            // A standby port may refuse; that is acceptable if another path has reported the size.
             _ if !is_good && self.capacity.is_some() => return self.compared(at),
             _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome)).into()),
             _ => Capacity::parse_10(data)
@@ -234,14 +234,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.compare_unit(at).map(Some).map_err(Refusal::Changed)
     }
 
-    /// A READ of one block: the last of the reported ones (`back` 1), or the one before it (2).
+    /// Returns a READ of one block: the last reported one (`back` 1), or the one before it (2).
     fn read_from_end(&self, back: u64) -> (cdb::Cdb, u32) {
         let capacity = self.capacity();
         (cdb::read(capacity.blocks.saturating_sub(back), 1, cdb::Fua::Off), capacity.block_bytes)
     }
 
-    /// A target that reports the number of its blocks as the address of the last one (jSCSI does) refuses that address,
-    /// and takes the one before. Any other answer leaves the size as it was reported.
+    /// Evaluates the READ of the last block. A target that reports the number of blocks as the address of the last one
+    /// (as jSCSI does) refuses that address and accepts the one before. Any other answer leaves the size as reported.
     fn last_block_answer(
         &mut self,
         at: usize,
@@ -250,9 +250,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         now: Instant,
     ) -> Result<Option<ProbeStep>, Refusal> {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
-        // Not only LOGICAL BLOCK ADDRESS OUT OF RANGE: jSCSI gives no additional sense code.
+        // The sense key suffices: jSCSI sends no additional sense code.
         let is_refused = Sense::parse(&outcome.sense).is_some_and(|sense| sense.key == key::ILLEGAL_REQUEST);
-        // Several paths may be at this step at the same time: the first answer counts.
+        // Several paths may be in this step at the same time: the first answer counts.
         match (self.last_block, step) {
             (LastBlock::Unread, ProbeStep::LastBlock) if is_refused => {
                 return Ok(Some(ProbeStep::BlockBefore));
@@ -287,7 +287,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let groups = if is_good { parse_port_groups(data).unwrap_or_default() } else { Vec::new() };
         let own = self.paths[at].port_group;
         let group = groups.iter().find(|group| own == Some(group.group));
-        // Without asymmetric access all paths are alike.
+        // Without asymmetric access all paths are equal.
         let access = group.map_or(AccessState::Optimized, |group| group.state);
         self.set_access(at, access, now);
         Ok(None)
@@ -323,7 +323,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 }
 
-/// Returns how often the unit was asked whether it is ready, if the look begins again: something changed meanwhile.
+/// Returns the number of attempts so far if the examination must start again because something changed meanwhile.
 fn again(connection: &mut Connection, step: ProbeStep, outcome: &TaskOutcome) -> Option<u8> {
     let is_looking = matches!(connection.phase, Phase::Probing { .. });
     let sense = Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION);
@@ -339,9 +339,9 @@ fn again(connection: &mut Connection, step: ProbeStep, outcome: &TaskOutcome) ->
 
 /// Why a unit is not used.
 enum Refusal {
-    /// In words.
+    /// The reason, in words.
     Unusable(String),
-    /// It is another one, or of another size.
+    /// It is another unit, or its size differs.
     Changed(Difference),
 }
 
@@ -359,7 +359,7 @@ fn no_disk(data: &[u8]) -> Option<String> {
         Ok(inquiry) if inquiry.device_type != 0 => {
             Some(format!("it is not a disk (device type {:#04x})", inquiry.device_type))
         }
-        // Even a unit without ALUA answers page 83; the groups are asked for last and may be refused.
+        // A unit without ALUA may still answer page 83; the port groups are read last and may be refused.
         Ok(_) => None,
     }
 }

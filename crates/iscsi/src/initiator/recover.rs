@@ -1,11 +1,11 @@
-//! Paths that fail and come back, and the fence that keeps old writes from arriving late.
+//! Failure and recovery of paths, and the fence that keeps old writes from being executed late.
 //!
-//! A write that was handed to a connection may sit in the target when the connection dies. If it were sent again on
-//! another path at once, the target could carry out the new one, then a newer write to the same block, and then the
-//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have
-//! dropped the old task: a login with the same ISID reinstates the session, and the target ends its old tasks before
-//! it answers (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it
-//! still held can leave. Reads change nothing and go to another path at once.
+//! A write that was passed to a connection may still be in the target when the connection fails. If it were sent again
+//! on another path at once, the target could execute the new copy, then a newer write to the same block, and then the
+//! old copy: silent corruption. Such writes therefore wait ([`CommandState::Fenced`]) until the target is known to have
+//! dropped the old task: a login with the same ISID reinstates the session, and the target ends its old tasks before it
+//! answers (RFC 7143 §6.3.5); a LUN reset ends them too. Assay closes its own socket with a reset, so that no buffered
+//! data can be sent. Reads change nothing and are sent over another path at once.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::scsi::AccessState;
 use crate::slots::{CommandState, Owner};
 use crate::transport::{LoginFailure, LoginOutcome, Wire, WireError};
 
-/// How long a connection that only ended an old session may take to log out.
+/// Time limit for the logout of a connection that only ended an old session.
 const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
@@ -33,7 +33,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::Connection { portal, why }, now);
     }
 
-    /// Takes a path down: its commands go back, and it is tried again after a pause.
+    /// Marks a path as down: its commands are sent again, and the path is retried after a pause.
     pub(super) fn fail_path(&mut self, at: usize, error: &PathError, now: Instant) {
         let path = &mut self.paths[at];
         let was_serving = path.has_served();
@@ -46,14 +46,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         path.missing = error.missing();
         path.is_changed = matches!(error, PathError::Changed { .. });
-        // A target that we had before and that is not there is being set up again, as after a restart.
+        // A target that was reached before and now does not exist is being set up again, as after a restart.
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
         let old = std::mem::replace(&mut path.state, State::Down { retry_at });
         path.not_before = now;
         if let State::Online(connection) = old {
-            // After a connection ended unexpectedly the target may ask for a pause before its session is reinstated.
-            // From one that we end because it is silent we do not wait, although RFC 7143 counts our reset as well: its
-            // writes are fenced until the session is reinstated, and the other paths would stand still meanwhile.
+            // After an unexpected end of a connection the target may request a pause before its session is reinstated.
+            // A connection that Assay ends because of silence is not subject to the pause, although RFC 7143 counts
+            // that reset as well: its writes are fenced until the session is reinstated, and the other paths would be
+            // idle meanwhile.
             if was_serving && !matches!(error, PathError::Silent { .. }) {
                 let time2wait_s = connection.session.agreed().default_time2wait_s;
                 path.not_before = now + Duration::from_secs(time2wait_s.into());
@@ -71,10 +72,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.paths[at].stats.failures += 1;
             self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
         } else if is_news {
-            // The same error twice a second is reported once, or it would hide everything else.
+            // An error that repeats twice a second is reported once, or it would fill the log.
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
-        // A reset on its way covers only writes that were fenced before it was sent.
+        // A reset in flight covers only writes that were fenced before it was sent.
         if fenced_writes > 0
             && let Some((_, covered)) = &mut self.reset_in_air
         {
@@ -83,7 +84,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.reset_in_air.take_if(|(by, _)| *by == index);
     }
 
-    /// Frees a failed path of its commands; returns how many there were, and how many of them are fenced.
+    /// Removes the commands of a failed path. Returns their number, and the number of fenced writes among them.
     fn take_back(&mut self, at: usize, now: Instant) -> (u32, u32) {
         let index = self.paths[at].index;
         self.paths[at].pending.clear();
@@ -110,7 +111,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
             commands += 1;
             if matches!(slot.place, CommandState::Started { .. }) {
-                // A target that never takes it must not keep it for ever.
+                // Bounds the attempts of a command that the target never accepts.
                 slot.attempts += 1;
             }
             if matches!(slot.place, CommandState::Sent { .. }) && slot.direction == Direction::Write {
@@ -126,7 +127,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         (commands, fenced_writes)
     }
 
-    /// The old tasks of a path are known to be gone: its writes may be sent again.
+    /// Releases the fenced writes of a path whose old tasks are known to be gone.
     fn release_fenced(&mut self, index: u8, by: FencedBy, now: Instant) {
         let writes = std::mem::take(&mut self.paths[usize::from(index)].fenced_count);
         if writes == 0 {
@@ -155,7 +156,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn retry(&mut self, at: usize, now: Instant) {
         let elsewhere = self.fence_portal(at);
         let path = &mut self.paths[at];
-        // While writes wait, tries through another portal alternate with those through the path's own.
+        // While writes are fenced, attempts alternate between the path's own portal and another one.
         let turn_of_own = path.attempts.is_multiple_of(2) != path.was_silent;
         let (purpose, portal) = match elsewhere {
             Some(portal) if !turn_of_own => (Purpose::Fence, portal),
@@ -167,19 +168,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.reset_instead(at);
     }
 
-    /// A portal of a serving path in the same portal group, through which the old session can be reinstated.
+    /// Returns a portal in the same portal group, of a path that is up, through which the old session can be
+    /// reinstated.
     fn fence_portal(&self, at: usize) -> Option<String> {
         let path = &self.paths[at];
         let group = path.group.filter(|_| path.fenced_count > 0)?;
         let fits =
             |other: &&Path| other.is_serving() && other.group == Some(group) && other.portal != path.portal;
         let others = || self.paths.iter().filter(fits);
-        // One that is silent itself would be waited for in vain.
+        // Prefer a path that is not silent itself.
         let other = others().find(|other| other.is_trusted()).or_else(|| others().next())?;
         Some(other.portal.clone())
     }
 
-    /// Where no portal of the group is left, a LUN reset through any serving path ends the old tasks.
+    /// If no portal of the group is left, resets the LUN through any path that is up, which ends the old tasks.
     fn reset_instead(&mut self, at: usize) {
         let path = &self.paths[at];
         let wanted = self.config.fence == Fence::ReinstatementOrReset
@@ -194,7 +196,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let covered = self.paths.iter().filter(is_down).fold(0, |mask, path| mask | 1 << path.index);
         let deadline = Instant::now() + self.config.timeouts.task_management;
         let own_portal = self.paths[at].portal.clone();
-        // One that is silent itself would be waited for in vain: those that answer first.
+        // Prefer a path that is not silent itself.
         let mut others: Vec<usize> =
             (0..self.paths.len()).filter(|other| self.paths[*other].portal != own_portal).collect();
         others.sort_by_key(|other| !self.paths[*other].is_trusted());
@@ -210,7 +212,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Moves a path that is not online yet: its socket is ready for something.
+    /// Advances a path that is not up yet: its socket is ready.
     pub(super) fn advance_login(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
         let result = match std::mem::replace(&mut path.state, State::Down { retry_at: now }) {
@@ -246,7 +248,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             Purpose::Serve => FencedBy::Reinstatement,
             Purpose::Fence => FencedBy::ReinstatementElsewhere,
         };
-        // The group of the portal decides which sessions a login can reinstate.
+        // The portal group determines which sessions a login can reinstate.
         let same_group = path.group.is_none() || path.group == agreed.target_portal_group;
         if attempt.purpose == Purpose::Serve {
             path.group = agreed.target_portal_group;
@@ -277,7 +279,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// A logout was answered, or took too long: the connection ends without being a failure.
+    /// Ends a connection whose logout was answered or timed out; this is no failure.
     pub(super) fn left(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
         let pause = path.next_backoff(&self.config.timeouts).max(self.config.timeouts.retry_min);

@@ -1,8 +1,8 @@
-//! A path proves again that it leads to the unit it led to before, ahead of the next write.
+//! Verifies before the next write that a path still leads to the same unit.
 //!
-//! The target reports that something changed (a unit attention, or that there is no such unit any more), or the path
-//! logged in anew. Until serial number, name, size and a block that was written lately are those of before, the path
-//! gets no I/O, and write data that the target has asked for are held back.
+//! The trigger is a report from the target (a unit attention, or that the unit no longer exists) or a new login. Until
+//! serial number, name, size and a recently written block match the known ones, the path gets no I/O, and write data
+//! that the target has requested is not sent.
 
 use std::time::Instant;
 
@@ -16,19 +16,19 @@ use crate::scsi::{cdb, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Owner};
 
-/// The oldest blocks that must be wrong for a unit to be another one although newer ones are right. A single one may
-/// be wrong because another initiator had a write to it in flight when it was remembered.
+/// Number of oldest blocks that must differ before a unit counts as another one although newer blocks match. A single
+/// block may differ because another initiator had a write to it in flight when it was remembered.
 const LOST_MIN: usize = 2;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// A target reports that the unit may be another one: this path looks at it before it serves on, and every other
-    /// path to the unit, also those of other initiators, before its next command.
+    /// Handles a report that the unit may be another one: this path verifies it before further I/O, and every other
+    /// path to the unit, including those of other initiators, before its next command.
     pub(super) fn doubt(&mut self, at: usize, now: Instant) {
         self.config.proof.doubt();
         self.reprove(at, now);
     }
 
-    /// Looks at the unit on every path where it was doubted since the last look.
+    /// Verifies the unit on every path where it was doubted since the last check.
     pub(super) fn reprove_where_doubted(&mut self, now: Instant) {
         let doubts = self.config.proof.doubts();
         if std::mem::replace(&mut self.doubts, doubts) == doubts {
@@ -41,8 +41,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Until one write has ended, whose data prove which unit it is, writes go one by one: a second one may reach
-    /// another disk before this host hears that the first was refused.
+    /// Until the first write has completed, whose data identifies the unit, writes are sent one by one: a second one
+    /// could reach another disk before this host learns that the first was refused.
     pub(super) fn waits_for_first_write(&self, user: u32) -> bool {
         let is_write = |slot: &crate::slots::Slot<B>| {
             slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. })
@@ -53,7 +53,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             && self.slots.live().any(|(_, slot)| is_write(slot) && !is_idle(slot.place))
     }
 
-    /// Looks at the unit again before the path serves on.
+    /// Verifies the unit before the path carries I/O again.
     pub(super) fn reprove(&mut self, at: usize, now: Instant) {
         let deadline = now + self.config.timeouts.login;
         let State::Online(connection) = &mut self.paths[at].state else { return };
@@ -70,7 +70,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.begin_probe(at, now);
     }
 
-    /// Commands that the target has not seen yet go to any path that serves.
+    /// Moves commands that the target has not seen yet to any path that is up.
     fn take_back_unsent(&mut self, at: usize) {
         let index = self.paths[at].index;
         let is_unsent = |place| match place {
@@ -96,7 +96,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Compares what the unit says of itself with what is known, then what it holds.
+    /// Compares the unit's identity with the known one, then its content.
     pub(super) fn compare_unit(&mut self, at: usize) -> Result<ProbeStep, Difference> {
         let capacity = self.capacity();
         let State::Online(connection) = &mut self.paths[at].state else { return Ok(ProbeStep::Groups) };
@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         Ok(if is_known { ProbeStep::Witness { at: 0, mismatches: 0 } } else { ProbeStep::Groups })
     }
 
-    /// The READ of a witness.
+    /// Returns the READ of a witness.
     pub(super) fn read_witness(&self, at: usize, witness: usize) -> (cdb::Cdb, u32) {
         let known = match &self.paths[at].state {
             State::Online(connection) => {
@@ -118,8 +118,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         (cdb::read(lba, blocks, cdb::Fua::Off), self.capacity().block_bytes * blocks)
     }
 
-    /// One block that holds what was written there is proof, the oldest first; of what was inspected, each piece must
-    /// be as it was. Blocks that were written meanwhile, or cannot be read, say nothing.
+    /// Evaluates the READ of a witness. One block, oldest first, that holds the data written there is proof; of the
+    /// inspected blocks each must be unchanged. Blocks that were written meanwhile or cannot be read prove nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,
@@ -161,8 +161,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// The path leads to another unit: it is fenced. Where no path leads to the known one, or the unit has another
-    /// size, nothing can go on.
+    /// Handles a path that leads to another unit: it is fenced. If no path leads to the known unit, or the size
+    /// differs, the initiator is lost.
     pub(super) fn unit_changed(&mut self, at: usize, difference: Difference, now: Instant) {
         let portal = self.paths[at].portal.clone();
         let error = match difference {
@@ -179,17 +179,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// The path serves again after it was looked at anew.
+    /// Reports that the path was verified and is up again.
     pub(super) fn say_same_unit(&mut self, at: usize, now: Instant) {
         self.log.push(now, Some(self.paths[at].index), EventKind::SameUnit);
     }
 
-    /// Remembers the first block of a write that has ended, by which a path can prove itself.
+    /// Remembers the first block of a completed write as a witness.
     #[cold]
     pub(super) fn remember(&mut self, user: u32) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
-        // A later write to the same block may be in flight already.
+        // A later write to the same block may already be in flight.
         let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
             other != user
                 && slot.direction == Direction::Write

@@ -1,4 +1,4 @@
-//! What follows from the end of a task: done, failed, or again.
+//! Decides what happens after a task has ended: completion, failure or retry.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,16 @@ use crate::scsi::{AccessState, Sense, SenseAction, status};
 use crate::session::{SessionEvent, TaskOutcome};
 use crate::slots::{CommandState, Data, Owner};
 
-/// How often a command is sent before it is given up.
+/// Number of attempts before a command fails.
 const ATTEMPTS_MAX: u32 = 16;
-/// First pause after BUSY; doubles with every try.
+/// First pause after BUSY; doubles with every attempt.
 const BUSY_PAUSE_MIN: Duration = Duration::from_millis(20);
 /// Longest pause after BUSY.
 const BUSY_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Good completions after which a depth lowered by TASK SET FULL is raised by one.
+/// Number of GOOD completions after which a depth lowered by TASK SET FULL is raised by one.
 const GOOD_TO_RAISE: u32 = 256;
 
-/// What to do with a command whose task ended badly.
+/// Action on a command whose task failed.
 enum Verdict {
     Good,
     RetryNow,
@@ -32,9 +32,8 @@ enum Verdict {
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn on_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
-        // Subtleness ahead! An earlier event of the same batch may have taken the path down, and all its commands
-        // back to be sent again. Then the end of such a command is no news any more: settling it here as well would
-        // complete it twice.
+        // Subtleness ahead! An earlier event of the same batch may have taken the path down and moved all its commands
+        // to other paths. The end of such a command is obsolete then: settling it here as well would complete it twice.
         let index = self.paths[at].index;
         if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
             && self.slots.get(user).place != (CommandState::Sent { path: index })
@@ -45,7 +44,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             SessionEvent::Done { user, outcome } => {
                 let slot = self.slots.get_mut(user);
                 if slot.held_count > 0 {
-                    // The target answered before it had all data; the buffer is still in the sending queue.
+                    // The target answered before it had received all data; the buffer is still in the send queue.
                     slot.place = CommandState::Ending;
                     slot.outcome = Some(outcome);
                     self.ending.push(user);
@@ -58,7 +57,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Settles the commands whose buffers have left the sending queues.
+    /// Settles the commands whose buffers have left the send queues.
     pub(super) fn settle_released(&mut self, now: Instant) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.retain(|&user| {
@@ -80,7 +79,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if let Owner::Probe { .. } = self.slots.get(user).owner {
             return self.probe_done(at, user, outcome, now);
         }
-        // Probes do not count: every new connection answers them, also one that falls silent under load time and again.
+        // Probes do not count: every new connection answers them, including one that repeatedly falls silent under
+        // load.
         self.paths[at].pace.answered(now.saturating_duration_since(self.slots.get(user).sent_at));
         match self.judge(at, user, outcome, now) {
             Verdict::Good => self.finish_good(at, user, outcome.transferred_bytes, now),
@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             status::CHECK_CONDITION => self.judge_sense(at, user, outcome, now),
             status::BUSY => Verdict::RetryLater,
             status::TASK_SET_FULL => {
-                // What is in flight now is what the target has room for.
+                // The number of commands now in flight is what the target has room for.
                 let path = &mut self.paths[at];
                 if let State::Online(connection) = &path.state {
                     path.depth_limit = connection.session.task_count().max(1);
@@ -121,7 +121,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     fn judge_length(&self, user: u32, outcome: &TaskOutcome) -> Verdict {
         let slot = self.slots.get(user);
-        // Control commands ask for more than there may be; their callers look at the length themselves.
+        // Control commands request more than may exist; their callers check the length themselves.
         let is_exact = matches!(slot.owner, Owner::Caller { .. });
         if is_exact && slot.direction != Direction::None && outcome.transferred_bytes != slot.transfer_bytes {
             let (transferred_bytes, expected_bytes) = (outcome.transferred_bytes, slot.transfer_bytes);
@@ -196,7 +196,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.finish(user, Ok(bytes));
     }
 
-    /// The one way out for a command and its buffer.
+    /// Completes a command and releases its buffer. Every command ends here.
     pub(super) fn finish(&mut self, user: u32, result: Result<u32, IoError>) {
         let slot = self.slots.get(user);
         let path = slot.last_path;
@@ -207,7 +207,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 };
                 self.completions.ended(Completion { tag, buf, result, path });
             }
-            // The slot stays taken until its sender has looked at the data.
+            // The slot stays occupied until its sender has read the data.
             Owner::Control => {
                 self.slots.get_mut(user).place = CommandState::Ended;
                 self.control_result = Some((user, result));
@@ -217,7 +217,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Puts a command back to be sent again, on any path, unless that happened too often.
+    /// Queues a command again for any path, unless it had too many attempts.
     pub(super) fn requeue(&mut self, user: u32, now: Instant, last: &str) {
         let slot = self.slots.get_mut(user);
         if let Owner::Probe { path } = slot.owner {

@@ -1,4 +1,4 @@
-//! Paths that say nothing while others answer: no new commands there, and an early end.
+//! Paths that are silent while others answer get no new commands, and their connections are ended early.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::multipath::{Path, Silence, SilenceAction, State};
 use crate::slots::{CommandState, Owner};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Called with every tick, never per command.
+    /// Checks every path for silence. Called with every tick, never per command.
     pub(super) fn watch_silence(&mut self, now: Instant) {
         self.paths.iter_mut().for_each(|path| path.pace.turn(now));
         if self.paths.iter().filter(|path| path.is_serving()).count() > 1 {
@@ -21,7 +21,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let Some(quiet) = self.quiet(at, sent_at) else { continue };
                 match self.paths[at].pace.action(quiet, &self.config.timeouts, now) {
                     SilenceAction::None => {}
-                    // All of them: one that has nothing to do says nothing either, and is no witness unless asked.
+                    // All paths: an idle one is silent too, and shows that it is alive only if it is pinged.
                     SilenceAction::Ping => {
                         self.paths.iter_mut().filter_map(Path::serving).for_each(|c| c.ask(now))
                     }
@@ -33,7 +33,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.use_what_is_left(now);
     }
 
-    /// Of each path the oldest command that it owes an answer to, and how many there are.
+    /// Returns for each path the time of its oldest unanswered command, and their number.
     fn owed(&self) -> [Option<(Instant, u32)>; PATHS_MAX] {
         let mut owed: [Option<(Instant, u32)>; PATHS_MAX] = [None; PATHS_MAX];
         for (_, slot) in self.slots.live() {
@@ -45,7 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         owed
     }
 
-    /// How quiet a serving path is.
+    /// Returns the silence of a path that is up.
     fn quiet(&self, at: usize, sent_at: Instant) -> Option<Silence> {
         let State::Online(connection) = &self.paths[at].state else { return None };
         let is_witness =
@@ -61,7 +61,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         })
     }
 
-    /// No new commands for the path; those it was to get next, and that nobody has seen yet, go to others.
+    /// Gives the path no new commands, and moves those that were not sent yet to other paths.
     fn suspect(&mut self, at: usize, since: Instant, commands: u32, now: Instant) {
         let path = &mut self.paths[at];
         let Some(connection) = path.serving() else { return };
@@ -90,7 +90,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::Silent { portal, silent_ms }, now);
     }
 
-    /// Something came.
+    /// Trusts a path again because data arrived.
     #[cold]
     pub(super) fn trust_again(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
@@ -101,7 +101,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.log.push(now, Some(path.index), EventKind::PathAnswers { silent_ms });
     }
 
-    /// Without any other path a silent one is better than none.
+    /// Uses a silent path if no other path is up.
     fn use_what_is_left(&mut self, now: Instant) {
         if self.paths.iter().any(|path| path.is_trusted() && path.access.serves_io()) {
             return;

@@ -1,4 +1,4 @@
-//! What happens because time has passed: retries, time limits, pings, pauses.
+//! Timer-driven work: retries, time limits, pings, pauses.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::events::EventKind;
 use crate::multipath::{Path, Phase, State};
 use crate::slots::{CommandState, Owner};
 
-/// What a path's timers ask for.
+/// Work that the timers of a path require.
 enum Due {
     Nothing,
     Retry,
@@ -92,7 +92,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
     }
 
-    /// Aborts commands that are in flight for too long, one at a time per path.
+    /// Aborts commands that exceeded the command limit, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
         let limit = timeouts.command;
@@ -115,8 +115,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Drops connections whose target has no outstanding command of this initiator and accepts none: its command window
-    /// stays closed, and no answer will ever open it.
+    /// Ends connections whose target has no outstanding command of this initiator and accepts none: its command window
+    /// stays closed, because no answer will ever open it.
     fn drop_closed_windows(&mut self, now: Instant) {
         let limit = self.config.timeouts.command;
         for at in 0..self.paths.len() {
@@ -138,7 +138,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Notes when the last path goes, reads access states that may have improved, and gives up after the limit.
+    /// Records when the last path went down, reads access states that may have improved, and gives up after the limit.
     fn watch_paths(&mut self, now: Instant) {
         let serves_io = |path: &Path| path.is_serving() && path.access.serves_io();
         if self.paths.iter().any(serves_io) {
@@ -155,7 +155,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.all_down_since = Some(now);
             return self.log.push(now, None, EventKind::AllPathsDown);
         };
-        // Before the first path was up, `connect` has its own limit.
+        // Until the first path is up, the limit of `connect` applies.
         let away = now.duration_since(since);
         let is_lost =
             assay_tcp::is_lost(away, self.config.timeouts.no_path, || !self.overdue(now).is_empty());
@@ -166,7 +166,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Every command that waits fails, and the initiator stays lost.
+    /// Fails every waiting command; the initiator stays lost.
     pub(super) fn give_up(&mut self, lost: Lost) {
         let error = lost.of_command();
         self.lost = Some(lost);

@@ -1,8 +1,8 @@
-//! Looks now and then, beside the I/O, whether the unit is still there and still the same: a target that puts another
-//! disk behind a number and reports nothing would be written on to the end of the run.
+//! Checks regularly, along with the I/O, that the unit still exists and is still the same. Without these checks a run
+//! would keep writing to another disk that a target put behind the LUN number without reporting it.
 //!
-//! A [`Check`] is one command in the path's flow. One that finds something begins the whole look (`reprove`), which
-//! decides; a check itself never does, as other initiators may write to the same block at that moment.
+//! A [`Check`] is one command among the path's I/O. A mismatch starts the full verification (`reprove`), which decides;
+//! a check itself never does, because other initiators may be writing to the same block.
 
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,15 @@ use crate::scsi::{Sense, cdb, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
-/// A block is read so often where nothing is measured …
+/// Interval of block reads outside of measurements …
 const CLOSELY: Duration = Duration::from_millis(50);
-/// … and so often beside a measurement: one small read among those of a second.
+/// … and during a measurement: one small read per second.
 const REGULARLY: Duration = Duration::from_secs(1);
-/// Pause between two questions whether the unit is there. Other disks take its number within some milliseconds.
+/// Interval of presence checks. Another disk can take over a number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Reads a block on each path that has not proved itself for a while. Called with every tick.
+    /// Reads a block on each path that is due for a check. Called with every tick.
     pub(super) fn check_content(&mut self, now: Instant) {
         let every = match self.config.watch {
             UnitWatch::Closely => CLOSELY,
@@ -45,7 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Asks on each path whether the unit is there. Called with every turn, and does nothing beside a measurement.
+    /// Checks on each path that the unit exists. Called with every turn; does nothing during a measurement.
     #[inline]
     pub(super) fn check_presence(&mut self, now: Instant) {
         if self.config.watch != UnitWatch::Closely || self.session_use == SessionUse::Queries {
@@ -87,7 +87,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// A check has ended; `data` is what it read.
+    /// Evaluates a completed check; `data` are the bytes read.
     pub(super) fn checked(
         &mut self,
         at: usize,
@@ -111,7 +111,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 }
 
-/// True for a path that serves, looks at nothing else, and takes several commands at a time.
+/// Returns true for a path that is up, is not being verified, and accepts several commands at a time.
 fn may_check(path: &Path) -> bool {
     match &path.state {
         State::Online(connection) => {

@@ -4,16 +4,16 @@ use super::LoginError;
 use super::params::{DATA_BYTES_MAX, DATA_BYTES_MIN, Negotiated, Offer};
 use crate::text;
 
-/// What to do after the target mentioned a key.
+/// Action after the target sent a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyAnswer {
-    /// Nothing: it was an answer, or a declaration.
+    /// None: it was an answer, or a declaration.
     Settled,
-    /// Send this value back: the target made the offer.
+    /// Send this value: the target made the offer.
     Reply(String),
 }
 
-/// Every key that is negotiated in the operational stage, with our offer.
+/// Returns every key that is negotiated in the operational stage, with our offer.
 pub(super) fn operational_offer(offer: &Offer, normal_session: bool) -> Vec<(&'static str, String)> {
     let yes_no = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
     let mut pairs = vec![
@@ -24,7 +24,7 @@ pub(super) fn operational_offer(offer: &Offer, normal_session: bool) -> Vec<(&'s
         ("DefaultTime2Retain", "0".to_owned()),
         ("ErrorRecoveryLevel", "0".to_owned()),
     ];
-    // These have no meaning in a discovery session, and some targets refuse them there.
+    // These keys have no meaning in a discovery session, and some targets refuse them there.
     if normal_session {
         pairs.extend([
             ("MaxConnections", "1".to_owned()),
@@ -40,7 +40,7 @@ pub(super) fn operational_offer(offer: &Offer, normal_session: bool) -> Vec<(&'s
     pairs
 }
 
-/// Applies a key the target mentioned to `agreed`. `offered` says whether we had offered this key before.
+/// Applies a key that the target sent to `agreed`. `offered` states whether the initiator had offered this key before.
 pub(super) fn settle(
     key: &str,
     value: &str,
@@ -48,7 +48,8 @@ pub(super) fn settle(
     offer: &Offer,
     agreed: &mut Negotiated,
 ) -> Result<KeyAnswer, LoginError> {
-    // A key refused in one of these words keeps its default; a target that cannot live with it fails the login.
+    // A key that is refused with one of these values keeps its default; a target that cannot accept that fails the
+    // login.
     if offered && matches!(value, "Reject" | "Irrelevant" | "NotUnderstood") {
         return Ok(KeyAnswer::Settled);
     }
@@ -96,14 +97,14 @@ fn declaration(key: &str, value: &str, agreed: &mut Negotiated) -> Result<KeyAns
             agreed.target_portal_group = Some(u16::try_from(tag).expect("bounded by the line above"));
         }
         "TargetAlias" => agreed.target_alias = Some(text::shorten(value)),
-        // Declarations, and echoes of the keys that we declared.
+        // Declarations, and echoes of the keys that the initiator declared.
         "TargetAddress" | "TargetName" | "InitiatorName" | "InitiatorAlias" | "AuthMethod"
         | "SessionType" => {}
-        // Markers are gone since RFC 7143; No is the only answer that leaves the byte stream alone.
+        // RFC 7143 removed markers; No is the only answer that leaves the byte stream unchanged.
         "IFMarker" | "OFMarker" => return Ok(KeyAnswer::Reply("No".into())),
         "IFMarkInt" | "OFMarkInt" => return Ok(KeyAnswer::Reply("Irrelevant".into())),
         "TaskReporting" => return Ok(KeyAnswer::Reply("RFC3720".into())),
-        // An answer that nobody understands must not be answered again.
+        // NotUnderstood must not be answered.
         _ if value == "NotUnderstood" => {}
         _ => return Ok(KeyAnswer::Reply("NotUnderstood".into())),
     }
@@ -120,7 +121,7 @@ fn set_number(field: &mut u32, result: u32) -> String {
     result.to_string()
 }
 
-/// We offer zero, so the minimum is zero whatever the target says; its value only has to be legal.
+/// The initiator offers zero, so the minimum is zero whatever the target sends; its value only has to be valid.
 fn minimum_with_zero(field: &mut u32, _theirs: u32) -> String {
     set_number(field, 0)
 }
@@ -132,7 +133,7 @@ fn set_digest(
     offered: bool,
     ours: &'static str,
 ) -> Result<String, LoginError> {
-    // An answer is one value out of our list; an offer is a list, of which the first we also have is taken.
+    // An answer is one value of our list; an offer is a list, of which the first value that we also support is chosen.
     let allowed = |choice: &&str| ours.split(',').any(|mine| mine == *choice);
     let choice = if offered { Some(value).filter(allowed) } else { value.split(',').find(allowed) };
     let choice = choice.ok_or_else(|| LoginError::bad_value(key, value, ours))?;
@@ -163,7 +164,7 @@ mod tests {
     use super::super::params::DigestOffer;
     use super::*;
 
-    /// What becomes of `key` when we offer `ours` and the target says `value`.
+    /// Checks the value agreed for `key` when the initiator offers `ours` and the target sends `value`.
     #[expect(clippy::needless_pass_by_value, reason = "one line per key reads better so")]
     fn check<T: PartialEq + std::fmt::Debug>(
         key: &str,
@@ -230,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_by_our_offer_needs_no_answer() {
+    fn an_answer_to_our_offer_is_not_answered() {
         let agreed = |immediate_data, initial_r2t| {
             Negotiated::defaults(&Offer { immediate_data, initial_r2t, ..Offer::default() })
         };
         assert!(!agreed(false, false).immediate_data && agreed(true, false).immediate_data);
         assert!(agreed(false, true).initial_r2t);
-        // Refused words leave it at what was offered, too: not to send such data is always allowed.
+        // A refusal keeps what was offered, too: not sending such data is always allowed.
         let ours = Offer { immediate_data: false, ..Offer::default() };
         let mut without = Negotiated::defaults(&ours);
         assert_eq!(settle("ImmediateData", "Reject", true, &ours, &mut without), Ok(KeyAnswer::Settled));
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_are_taken_and_unknown_keys_answered() {
+    fn declarations_are_accepted_and_unknown_keys_are_answered() {
         let offer = Offer::default();
         let mut agreed = Negotiated::defaults(&offer);
         let mut say = |key, value| settle(key, value, false, &offer, &mut agreed).unwrap();

@@ -1,8 +1,8 @@
 //! The login phase as a state machine without I/O (RFC 7143 §6.3, §12, §13).
 //!
-//! [`Login`] makes the first request and turns every response into a [`LoginStep`]: send this, or done with these
-//! [`Negotiated`] values, or go to another address. Every count and length is bounded, so that no target can keep a
-//! login going forever.
+//! [`Login`] builds the first request and turns every response into a [`LoginStep`]: send another request, finish with
+//! these [`Negotiated`] values, or connect to another address. Every count and length is bounded, so that no target can
+//! prolong a login indefinitely.
 
 mod keys;
 mod params;
@@ -14,11 +14,11 @@ use crate::pdu::{Bhs, LoginRequest, LoginResponse, PduError, Response};
 use crate::text::{self, Pairs, TextError};
 use keys::{KeyAnswer, operational_offer, settle};
 
-/// Requests one login may take; a usual one takes two to five.
+/// Number of requests in one login; a usual one takes two to five.
 const ROUNDS_MAX: u32 = 32;
-/// Text one answer may have, over all its continued PDUs.
+/// Size of the text in one answer, over all its PDUs, bytes.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// CHAP challenges longer than this are refused (RFC 7143 §12.1.3).
+/// Longest CHAP challenge accepted, bytes (RFC 7143 §12.1.3).
 const CHALLENGE_BYTES_MAX: usize = 1024;
 
 const SECURITY: u8 = 0;
@@ -36,29 +36,29 @@ pub enum LoginError {
         /// Status detail.
         detail: u8,
     },
-    /// A value the standard or our offer does not allow.
+    /// A value that the standard or our offer does not allow.
     #[error("the target answered {key}={value}, expected {expected}")]
     BadValue {
         /// The key.
         key: String,
         /// The value, shortened.
         value: String,
-        /// What would be right.
+        /// The values that are allowed.
         expected: String,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("the target did not send {0}, which this step of the login requires")]
     MissingKey(&'static str),
-    /// The target asks for an authentication we have no credentials for.
+    /// The target requires authentication, but no credentials are configured.
     #[error("the target requires authentication ({0}); give a CHAP name and secret (user@host)")]
     AuthenticationNeeded(String),
-    /// The target went on without the authentication we insist on.
+    /// The target skipped the authentication that the initiator requires.
     #[error("the target skipped authentication although mutual CHAP is configured")]
     AuthenticationSkipped,
-    /// The target does not know the secret it should know.
+    /// The target's CHAP response does not match the secret.
     #[error("the target's response to the CHAP challenge is wrong: it does not know the mutual secret")]
     TargetNotGenuine,
-    /// The target accepted our credentials, and did not answer our challenge.
+    /// The target accepted our credentials but did not answer our challenge.
     #[error(
         "the target accepted the CHAP name and secret but did not answer the CHAP challenge: it has no mutual \
          (outgoing) CHAP account. Set one up on the target, or log in without a mutual secret"
@@ -73,10 +73,10 @@ pub enum LoginError {
     /// The target sent our own challenge back (a reflection attack, or a loop).
     #[error("the target returned the initiator's own CHAP challenge")]
     ChallengeReflected,
-    /// Not a login response.
+    /// The PDU is not a login response.
     #[error("the target answered the login with opcode {0:#04x}")]
     UnexpectedPdu(u8),
-    /// Stages do not fit.
+    /// The stage of the response does not match.
     #[error("the target is in login stage {got}, expected {expected}")]
     WrongStage {
         /// Stage of the response.
@@ -84,16 +84,16 @@ pub enum LoginError {
         /// Our stage.
         expected: u8,
     },
-    /// Too many rounds.
+    /// Too many requests were needed.
     #[error("the login did not end after {ROUNDS_MAX} rounds")]
     TooLong,
-    /// Too much text.
+    /// The text is too long.
     #[error("the target sent more than {TEXT_BYTES_MAX} bytes of login text")]
     TooMuchText,
-    /// Broken header.
+    /// Malformed header.
     #[error(transparent)]
     Pdu(#[from] PduError),
-    /// Broken text.
+    /// Malformed text.
     #[error(transparent)]
     Text(#[from] TextError),
 }
@@ -103,7 +103,7 @@ impl LoginError {
         Self::BadValue { key: text::shorten(key), value: text::shorten(value), expected: expected.to_owned() }
     }
 
-    /// True if trying again cannot help as long as nobody changes a setting.
+    /// Returns true if a retry cannot succeed until a setting is changed.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -118,7 +118,7 @@ impl LoginError {
     }
 }
 
-/// Login status in words (RFC 7143 §11.13.5).
+/// Returns the login status in words (RFC 7143 §11.13.5).
 #[must_use]
 pub fn status_words(class: u8, detail: u8) -> &'static str {
     match (class, detail) {
@@ -144,15 +144,15 @@ pub fn status_words(class: u8, detail: u8) -> &'static str {
     }
 }
 
-/// What a login needs to know.
+/// Configuration of a login.
 #[derive(Debug, Clone)]
 pub struct LoginConfig {
     /// Name of the initiator (iqn., eui., naa.).
     pub initiator_name: String,
     /// Name of the target; `None` opens a discovery session.
     pub target_name: Option<String>,
-    /// Initiator part of the session identifier. The same value again reinstates the session: the target ends the
-    /// old one with all its tasks first.
+    /// Initiator part of the session identifier. A login with the same value reinstates the session: the target first
+    /// ends the old one with all its tasks.
     pub isid: [u8; 6],
     /// Connection identifier.
     pub cid: u16,
@@ -173,12 +173,12 @@ pub struct LoginPdu {
     pub data: Vec<u8>,
 }
 
-/// What follows from a response.
+/// What to do after a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginStep {
     /// Send this and wait for the next response.
     Send(LoginPdu),
-    /// Full feature phase: digests apply from the next byte on.
+    /// Full feature phase: digests apply from the next byte.
     Done(Box<Negotiated>),
     /// The target is at this address (`host:port`, possibly with `,group`).
     Redirect(String),
@@ -192,7 +192,7 @@ enum Waiting {
     Operational,
 }
 
-/// One login.
+/// State of one login.
 #[derive(Debug)]
 pub struct Login {
     config: LoginConfig,
@@ -208,7 +208,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// A login that has not begun.
+    /// Returns a login that has not started.
     #[must_use]
     pub fn new(config: LoginConfig) -> Self {
         let agreed = Negotiated::defaults(&config.offer);
@@ -225,7 +225,7 @@ impl Login {
         }
     }
 
-    /// The first request.
+    /// Returns the first request.
     pub fn begin(&mut self) -> LoginPdu {
         let mut data = Vec::new();
         text::push(&mut data, "InitiatorName", &self.config.initiator_name);
@@ -237,14 +237,14 @@ impl Login {
             None => text::push(&mut data, "SessionType", "Discovery"),
         }
         if self.config.target_name.is_none() && self.config.chap.is_none() {
-            // There is nothing to negotiate in the security stage, and gotgt takes SessionType in the operational stage
-            // only. A target that wants authentication refuses the login in either stage.
+            // There is nothing to negotiate in the security stage, and gotgt reads SessionType only in the operational
+            // stage. A target that requires authentication refuses the login in either stage.
             self.offer_operational(&mut data);
             return self.request(true, data);
         }
         let method = match &self.config.chap {
             None => "None",
-            // With mutual authentication a target that skips it must not get through.
+            // With mutual CHAP, a target that skips authentication must not be accepted.
             Some(chap) if chap.target.is_some() => "CHAP",
             Some(_) => "CHAP,None",
         };
@@ -252,7 +252,7 @@ impl Login {
         self.request(self.config.chap.is_none(), data)
     }
 
-    /// Takes one response with its whole data segment.
+    /// Handles one response with its complete data segment.
     pub fn on_response(&mut self, bhs: &Bhs, data: &[u8]) -> Result<LoginStep, LoginError> {
         let Response::Login(response) = Response::decode(bhs)? else {
             return Err(LoginError::UnexpectedPdu(bhs.opcode()));
@@ -336,7 +336,7 @@ impl Login {
         Ok(LoginStep::Send(self.request(true, reply)))
     }
 
-    /// Enters the operational stage, with our offer of every key.
+    /// Enters the operational stage and offers every key.
     fn offer_operational(&mut self, data: &mut Vec<u8>) {
         self.waiting = Waiting::Operational;
         self.operational_sent = true;
@@ -345,17 +345,18 @@ impl Login {
         }
     }
 
-    /// Says what a failed authentication (status 0201) means at this point; nothing where the status says it all.
+    /// Returns an error that explains a failed authentication (status 0201) at this point, if the status alone does
+    /// not.
     fn authentication_failed(&self) -> Result<(), LoginError> {
         match (&self.config.chap, self.waiting) {
             (None, _) => Err(LoginError::AuthenticationNeeded("CHAP".into())),
-            // Our name and response went out together with our own challenge: the target may have failed at either.
+            // Our name and response were sent together with our own challenge: the target may have failed on either.
             (Some(chap), Waiting::Verdict { .. }) if chap.target.is_some() => Err(LoginError::MutualRefused),
             _ => Ok(()),
         }
     }
 
-    /// An error if the target asks for authentication, which we have no credentials for.
+    /// Returns an error if the target requires authentication, as no credentials are configured.
     fn no_method_but_none(&self, pairs: &Pairs) -> Result<(), LoginError> {
         match find(pairs, "AuthMethod") {
             None | Some("None") => Ok(()),
@@ -368,7 +369,7 @@ impl Login {
     }
 
     fn choose_method(&mut self, pairs: &Pairs, reply: &mut Vec<u8>) -> Result<(), LoginError> {
-        // A target that wants no authentication may leave the key out.
+        // A target that requires no authentication may omit the key.
         let method = find(pairs, "AuthMethod").unwrap_or("None");
         match (&self.config.chap, method) {
             (Some(_), "CHAP") => {
@@ -441,9 +442,9 @@ impl Login {
         if !response.transit {
             return Ok(LoginStep::Send(self.request(true, reply)));
         }
-        // T=1 ends the negotiation, whatever keys come with it (RFC 7143 §6.3): another request would be one that the
-        // target does not expect. Every key that decides how data move was in our offer, so what is left unanswered
-        // here are names, markers and a vendor's own keys, and those stay as they are without an answer.
+        // T=1 ends the negotiation, whatever keys come with it (RFC 7143 §6.3): the target does not expect another
+        // request. Our offer contains every key that determines data transfer, so the keys left unanswered here are
+        // names, markers and vendor keys, for which no answer is needed.
         if response.next_stage != FULL_FEATURE {
             return Err(LoginError::WrongStage { got: response.next_stage, expected: FULL_FEATURE });
         }
@@ -470,7 +471,7 @@ impl Login {
     }
 }
 
-/// The tag of all requests of a login; nothing else is in flight then.
+/// Task tag of all login requests; no other request is in flight then.
 const LOGIN_ITT: u32 = 0;
 /// The first CmdSN. Login requests are immediate and do not use it up.
 const INITIAL_CMD_SN: u32 = 1;

@@ -1,4 +1,4 @@
-//! What both sides may ask for and what they agreed on: every operational key of RFC 7143 §13.
+//! The values that both sides offer and agree on: every operational key of RFC 7143 §13.
 
 /// A digest list to offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,14 +7,14 @@ pub enum DigestOffer {
     Never,
     /// `None,CRC32C`: none if the target agrees.
     PreferNone,
-    /// `CRC32C,None`: checked if the target can.
+    /// `CRC32C,None`: digests if the target supports them.
     PreferCrc32c,
-    /// `CRC32C` only; a target that cannot fails the login.
+    /// `CRC32C` only; the login fails if the target does not support it.
     Always,
 }
 
 impl DigestOffer {
-    /// The value on the wire.
+    /// Returns the value as sent.
     #[must_use]
     pub fn value(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl DigestOffer {
     }
 }
 
-/// What the initiator offers.
+/// Values that the initiator offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
 pub struct Offer {
@@ -36,24 +36,24 @@ pub struct Offer {
     pub data_digest: DigestOffer,
     /// Write data waits for an R2T (result: OR).
     pub initial_r2t: bool,
-    /// Write data may ride in the command PDU (result: AND).
+    /// The command PDU may carry write data (result: AND).
     pub immediate_data: bool,
-    /// Largest data segment we take, bytes, in [512, 2^24 - 1].
+    /// Largest data segment that the initiator accepts, bytes, in [512, 2^24 - 1].
     pub max_recv_segment_bytes: u32,
     /// Largest solicited burst, bytes, in [512, 2^24 - 1] (result: minimum).
     pub max_burst_bytes: u32,
     /// Largest unsolicited burst, bytes, in [512, 2^24 - 1] (result: minimum).
     pub first_burst_bytes: u32,
-    /// R2Ts the target may have open per command, in [1, 65535] (result: minimum).
+    /// Number of R2Ts that the target may have open per command, in [1, 65535] (result: minimum).
     pub max_outstanding_r2t: u32,
-    /// Data PDUs of a sequence come in order (result: OR).
+    /// Data PDUs of a sequence arrive in order (result: OR).
     pub data_pdu_in_order: bool,
-    /// Sequences come in order (result: OR).
+    /// Sequences arrive in order (result: OR).
     pub data_sequence_in_order: bool,
 }
 
 impl Default for Offer {
-    /// No digests, and large bursts: what gives the best throughput where the target agrees.
+    /// No digests and large bursts, for the best throughput if the target agrees.
     fn default() -> Self {
         Self {
             header_digest: DigestOffer::PreferNone,
@@ -74,7 +74,7 @@ impl Default for Offer {
 pub(super) const DATA_BYTES_MIN: u32 = 512;
 pub(super) const DATA_BYTES_MAX: u32 = 0x00ff_ffff;
 
-/// What was agreed on.
+/// The negotiated values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
 pub struct Negotiated {
@@ -84,23 +84,23 @@ pub struct Negotiated {
     pub data_digest: bool,
     /// Write data waits for an R2T.
     pub initial_r2t: bool,
-    /// Write data may ride in the command PDU.
+    /// The command PDU may carry write data.
     pub immediate_data: bool,
-    /// Largest data segment we may send, bytes (the target's MaxRecvDataSegmentLength).
+    /// Largest data segment that the initiator may send, bytes (the target's MaxRecvDataSegmentLength).
     pub max_send_segment_bytes: u32,
-    /// Largest data segment we declared to take, bytes.
+    /// Largest data segment that the initiator declared, bytes.
     pub max_recv_segment_bytes: u32,
     /// Largest solicited burst, bytes.
     pub max_burst_bytes: u32,
     /// Largest unsolicited burst, bytes.
     pub first_burst_bytes: u32,
-    /// R2Ts open per command.
+    /// Number of R2Ts open per command.
     pub max_outstanding_r2t: u32,
-    /// Data PDUs of a sequence come in order.
+    /// Data PDUs of a sequence arrive in order.
     pub data_pdu_in_order: bool,
-    /// Sequences come in order.
+    /// Sequences arrive in order.
     pub data_sequence_in_order: bool,
-    /// Connections per session; this initiator opens one.
+    /// Number of connections per session; this initiator opens one.
     pub max_connections: u32,
     /// Error recovery level; this initiator offers 0.
     pub error_recovery_level: u32,
@@ -108,9 +108,9 @@ pub struct Negotiated {
     pub default_time2wait_s: u32,
     /// Seconds the target keeps tasks after a failure.
     pub default_time2retain_s: u32,
-    /// Portal group of the portal, when the target said so.
+    /// Portal group of the portal, if the target reported it.
     pub target_portal_group: Option<u16>,
-    /// Name for people.
+    /// Alias of the target, for display.
     pub target_alias: Option<String>,
     /// Authentication that took place: `None` or `CHAP` with its digest number.
     pub authentication: String,
@@ -125,14 +125,13 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// The values in force when a key is never answered (RFC 7143 §13), with what we declare ourselves.
+    /// Returns the values that apply if a key is never answered (RFC 7143 §13), with our own declarations.
     pub(super) fn defaults(offer: &Offer) -> Self {
         Self {
             header_digest: false,
             data_digest: false,
             initial_r2t: true,
-            // An answer to a No is optional (RFC 7143 §6.2), and Linux LIO gives none: whoever offers No has agreed
-            // on it.
+            // An answer to No is optional (RFC 7143 §6.2), and Linux LIO gives none: offering No settles the key.
             immediate_data: offer.immediate_data,
             max_send_segment_bytes: 8192,
             max_recv_segment_bytes: offer.max_recv_segment_bytes,

@@ -27,7 +27,7 @@ fn mutual() -> ChapConfig {
     ChapConfig { target: Some(account("you", "target-secret")), ..one_way() }
 }
 
-/// A login response: flags (T, C, stages), status, text with spaces for NUL.
+/// Returns a login response: flags (T, C, stages), status, text with spaces for NUL.
 fn response(flags: u8, status: [u8; 2], text: &str) -> (Bhs, Vec<u8>) {
     let mut bhs = Bhs::default();
     bhs.0[0] = 0x23;
@@ -91,7 +91,7 @@ fn chap_one_way_sends_the_digest() {
 }
 
 #[test]
-fn keys_in_the_last_response_end_the_login_all_the_same() {
+fn a_last_response_with_keys_still_ends_the_login() {
     for extra in
         ["IFMarker=No", "X-com.example.key=1", "TargetName=iqn.2026-11.example:disk", "OFMarkInt=2048"]
     {
@@ -101,13 +101,13 @@ fn keys_in_the_last_response_end_the_login_all_the_same() {
         let last = answer(&mut login, 0x87, &format!("{OPERATIONAL_ANSWER} {extra}"));
         assert!(matches!(last, Ok(LoginStep::Done(_))), "{extra}: {last:?}");
     }
-    // Without T=1 the target waits for an answer, and gets it.
+    // Without T=1 the target waits for an answer and gets one.
     let mut login = Login::new(config(None));
     login.begin();
     sent(answer(&mut login, 0x81, "AuthMethod=None"));
     let more = answer(&mut login, 0x04, &format!("{OPERATIONAL_ANSWER} X-com.example.key=1"));
     assert_eq!(sent(more).1, "X-com.example.key=NotUnderstood");
-    // What decides how data move is checked here as anywhere.
+    // Keys that determine data transfer are checked here as well.
     let mut login = Login::new(config(None));
     login.begin();
     sent(answer(&mut login, 0x81, "AuthMethod=None"));
@@ -129,7 +129,7 @@ fn discovery_without_credentials_starts_in_the_operational_stage() {
     let text = String::from_utf8(login.begin().data).unwrap();
     assert!(text.contains("AuthMethod=CHAP,None\0"), "with credentials it starts with them: {text:?}");
 
-    // A target that wants authentication says so in one of two ways.
+    // A target that requires authentication reports that in one of two ways.
     let mut login = Login::new(LoginConfig { target_name: None, ..config(None) });
     login.begin();
     let refused = answer(&mut login, 0x00, "AuthMethod=CHAP");
@@ -141,7 +141,7 @@ fn discovery_without_credentials_starts_in_the_operational_stage() {
 }
 
 #[test]
-fn a_target_without_a_mutual_account_is_said() {
+fn a_target_without_a_mutual_account_is_reported() {
     let mut login = Login::new(config(Some(mutual())));
     to_mutual_verdict(&mut login);
     let (bhs, data) = response(0, [2, 1], "");
@@ -154,7 +154,7 @@ fn a_target_without_a_mutual_account_is_said() {
     to_mutual_verdict(&mut login);
     let error = answer(&mut login, 0x81, "").unwrap_err();
     assert!(error.to_string().contains("accepted the CHAP name and secret"), "{error}");
-    // Without mutual CHAP the status says what it always said.
+    // Without mutual CHAP the status keeps its meaning.
     let mut login = Login::new(config(Some(one_way())));
     login.begin();
     sent(answer(&mut login, 0x00, "AuthMethod=CHAP"));
@@ -211,7 +211,7 @@ fn authentication_cannot_be_skipped_or_reflected() {
 }
 
 #[test]
-fn refusals_say_why_and_redirections_say_where() {
+fn refusals_have_a_reason_and_redirections_an_address() {
     let mut login = Login::new(config(None));
     login.begin();
     let (bhs, data) = response(0, [2, 1], "");
@@ -224,7 +224,7 @@ fn refusals_say_why_and_redirections_say_where() {
 }
 
 #[test]
-fn continued_text_is_put_together() {
+fn continued_text_is_joined() {
     let mut login = Login::new(config(None));
     login.begin();
     sent(answer(&mut login, 0x81, ""));
@@ -237,7 +237,7 @@ fn continued_text_is_put_together() {
 }
 
 #[test]
-fn a_target_cannot_keep_a_login_going() {
+fn a_target_cannot_prolong_a_login() {
     let mut login = Login::new(config(None));
     login.begin();
     let outcome = (0..100).find_map(|_| answer(&mut login, 0x00, "").err());

@@ -1,4 +1,4 @@
-//! A path's connection in full feature phase: wire and session together, with its timers.
+//! The connection of a path in full feature phase: wire, session and timers.
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,21 @@ use crate::session::{Placement, Session, SessionEvent};
 use crate::slots::{CommandState, Slots};
 use crate::transport::{Flow, Sink, Wire, WireError};
 
-/// What a connection is for at the moment.
+/// Current use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The LUN behind it is being looked at.
+    /// The LUN behind it is being examined.
     Probing { step: ProbeStep, deadline: Instant },
-    /// It serves I/O.
+    /// It carries I/O.
     Serving,
-    /// It was made to end an old session, and is being closed.
+    /// It was opened to end an old session, and is being closed.
     Leaving { deadline: Instant },
 }
 
-/// Steps of looking at a LUN.
+/// Steps in the examination of a LUN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeStep {
-    /// TEST UNIT READY, as often as unit attentions come.
+    /// TEST UNIT READY, repeated after each unit attention.
     Ready { tries: u8 },
     /// Standard INQUIRY.
     Inquiry,
@@ -35,13 +35,13 @@ pub(crate) enum ProbeStep {
     Ids,
     /// READ CAPACITY (16).
     Capacity16,
-    /// READ CAPACITY (10), for units that do not know the other form.
+    /// READ CAPACITY (10), for units that do not support the long form.
     Capacity10,
     /// Reading the last block that the reported size allows.
     LastBlock,
-    /// Reading the block before it, where the last one does not exist.
+    /// Reading the block before it, if the last one does not exist.
     BlockBefore,
-    /// Reading blocks that were written, until one holds what was written there.
+    /// Reading written blocks until one holds the data written there.
     Witness { at: usize, mismatches: usize },
     /// REPORT TARGET PORT GROUPS.
     Groups,
@@ -55,28 +55,28 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// The command of the current step.
     pub probe: Option<u32>,
-    /// What that command is, where it is none of a step.
+    /// The check that this command belongs to, if it is not a step.
     pub check: Option<Check>,
-    /// What the unit said of itself so far.
+    /// Identity of the unit as read so far.
     pub identity: UnitIdentity,
-    /// Blocks by which it proves itself.
+    /// Blocks that prove the unit's identity.
     pub witnesses: Vec<Witness>,
-    /// Unit attentions while the unit was looked at.
+    /// Number of unit attentions during the examination.
     pub attentions: u8,
-    /// Something changed since the look began: it begins again.
+    /// True if the examination must start again because something changed.
     pub must_look_again: bool,
-    /// It served I/O before.
+    /// True if it carried I/O before.
     pub has_served: bool,
-    /// When the last byte came.
+    /// Time of the last received byte.
     pub received_at: Instant,
-    /// Since when nothing came, of a path that gets no new commands for that.
+    /// Start of the silence, for a path that gets no new commands because of it.
     pub suspect_since: Option<Instant>,
     /// The ping in flight.
     pub ping: Option<(u32, Instant)>,
     pub next_ping_at: Instant,
-    /// When the abort or reset in flight must be answered.
+    /// Deadline for the answer to the abort or reset in flight.
     pub manage_deadline: Option<Instant>,
-    /// The target asked us to go; no more commands are started.
+    /// The target requested a logout; no more commands are started.
     pub is_leaving: bool,
 }
 
@@ -109,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// Hands everything to the socket that it takes.
+    /// Writes as much to the socket as it accepts.
     pub(crate) fn pump<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
         path: u8,
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Takes what the socket has; true if that was anything.
+    /// Receives what has arrived. Returns true if that was anything.
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
         blocking: Blocking,
@@ -146,10 +146,10 @@ impl Connection {
         Ok(self.wire.receive(blocking, &mut sink)? > 0)
     }
 
-    /// Sends a ping when it is time; an error when one was not answered and nothing else came either.
+    /// Sends a ping when it is due. Fails if a ping was not answered and no other data arrived either.
     pub(crate) fn keep_alive(&mut self, now: Instant, interval: Duration, limit: Duration) -> Result<(), ()> {
         if let Some((_, sent_at)) = self.ping {
-            // A target that sends anything is alive, even if its answer waits behind much data.
+            // A target that sends any data is alive, even if its answer waits behind that data.
             let silent_since = sent_at.max(self.received_at);
             return if now.duration_since(silent_since) > limit { Err(()) } else { Ok(()) };
         }
@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Takes the answer to a ping; the round trip if it was ours.
+    /// Handles the answer to a ping. Returns the round-trip time if the ping was ours.
     pub(crate) fn on_pong(&mut self, itt: u32, now: Instant) -> Option<Duration> {
         let (_, sent_at) = self.ping.take_if(|(ping, _)| *ping == itt)?;
         Some(now.duration_since(sent_at))

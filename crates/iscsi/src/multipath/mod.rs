@@ -1,4 +1,4 @@
-//! Paths, and which of them the next command takes.
+//! Paths, and the choice of a path for each command.
 
 mod connection;
 mod path;

@@ -14,13 +14,13 @@ use crate::login::LoginConfig;
 use crate::scsi::AccessState;
 use crate::transport::{LoggingIn, resolve};
 
-/// Redirections followed in one attempt.
+/// Number of redirections followed in one attempt.
 const REDIRECTS_MAX: u8 = 3;
 
-/// Why a connection is made.
+/// Purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To serve I/O through the path's own portal.
+    /// To carry I/O through the path's own portal.
     Serve,
     /// To end the path's old session through another portal of the same group.
     Fence,
@@ -35,7 +35,7 @@ pub(crate) struct Attempt {
     pub deadline: Instant,
 }
 
-/// Where the path stands.
+/// State of a path.
 #[derive(Debug)]
 pub(crate) enum State {
     Down { retry_at: Instant },
@@ -52,37 +52,37 @@ pub(crate) struct Path {
     pub isid: [u8; 6],
 
     pub state: State,
-    /// Commands bound to this path that its session has not taken yet.
+    /// Commands assigned to this path that its session has not accepted yet.
     pub pending: VecDeque<u32>,
     pub access: AccessState,
-    /// Portal group, known after the first login.
+    /// Portal group, once known from a login.
     pub group: Option<u16>,
-    /// ALUA group of the port, known after the probe.
+    /// ALUA group of the port, once known from the examination.
     pub port_group: Option<u16>,
-    /// Commands in flight allowed; lowered by TASK SET FULL.
+    /// Limit of commands in flight; lowered by TASK SET FULL.
     pub depth_limit: u16,
-    /// Good completions since the limit was lowered.
+    /// Number of GOOD completions since the limit was lowered.
     pub good_since_full: u32,
-    /// Writes that wait for a fence of this path.
+    /// Number of writes that wait until this path is fenced.
     pub fenced_count: u32,
-    /// Attempts since the path went down.
+    /// Number of attempts since the path went down.
     pub attempts: u32,
-    /// The last failure was silence: the own portal is probably out of reach.
+    /// True if the last failure was silence: the path's own portal is probably unreachable.
     pub was_silent: bool,
     pub backoff: Duration,
-    /// The target asked for a pause until then.
+    /// End of the pause that the target requested.
     pub not_before: Instant,
-    /// The login was refused, and nothing but a changed setting can help.
+    /// True if the login was refused permanently: only a changed setting can help.
     pub is_refused: bool,
-    /// The unit behind it is not the one that it was.
+    /// True if the path leads to another unit than before.
     pub is_changed: bool,
-    /// When it has to prove itself again, and when to ask whether its unit is there.
+    /// Time of the next check of content and presence.
     pub check_at: Instant,
     pub presence_at: Instant,
     pub last_error: Option<String>,
-    /// What the last error says is not there.
+    /// What is missing according to the last error.
     pub missing: Option<Missing>,
-    /// How long its answers take.
+    /// Response times of the path.
     pub pace: ResponseTimes,
     pub stats: PathStats,
 }
@@ -123,7 +123,7 @@ impl Path {
         }
     }
 
-    /// The connection, if the path serves I/O.
+    /// Returns the connection, if the path is up.
     pub(crate) fn serving(&mut self) -> Option<&mut Connection> {
         match &mut self.state {
             State::Online(connection) if connection.phase == Phase::Serving => Some(connection),
@@ -135,17 +135,17 @@ impl Path {
         matches!(&self.state, State::Online(connection) if connection.phase == Phase::Serving)
     }
 
-    /// Whether its connection served I/O at any time.
+    /// Returns true if its connection has carried I/O.
     pub(crate) fn has_served(&self) -> bool {
         matches!(&self.state, State::Online(connection) if connection.has_served)
     }
 
-    /// Whether it serves I/O and is not silent.
+    /// Returns true if the path is up and not silent.
     pub(crate) fn is_trusted(&self) -> bool {
         matches!(&self.state, State::Online(c) if c.phase == Phase::Serving && c.suspect_since.is_none())
     }
 
-    /// Commands bound to the path.
+    /// Returns the number of commands assigned to the path.
     pub(crate) fn outstanding(&self) -> u32 {
         let tasks = match &self.state {
             State::Online(connection) => u32::from(connection.session.task_count()),
@@ -154,7 +154,7 @@ impl Path {
         tasks + u32::try_from(self.pending.len()).expect("bounded by the number of slots")
     }
 
-    /// The stream to wait on, and whether it is to be waited for writing.
+    /// Returns the stream to poll, and whether to poll it for writing as well.
     pub(crate) fn interest(&self) -> Option<(&TcpStream, bool)> {
         match &self.state {
             State::Down { .. } => None,
@@ -164,7 +164,7 @@ impl Path {
         }
     }
 
-    /// Starts an attempt; the path is down again if not even that works.
+    /// Starts an attempt; the path stays down if that fails at once.
     pub(crate) fn begin(
         &mut self,
         purpose: Purpose,
@@ -185,7 +185,7 @@ impl Path {
         Ok(())
     }
 
-    /// The TCP connection is there, or not: starts the login.
+    /// Starts the login if the TCP connection was established.
     pub(crate) fn connected(
         mut attempt: Attempt,
         connecting: Connecting,
@@ -200,7 +200,7 @@ impl Path {
         Ok(State::LoggingIn(attempt, Box::new(LoggingIn::begin(stream, config))))
     }
 
-    /// Does not leave a path waiting for long that nobody stands in for.
+    /// Shortens the pause of a path while no other path is up.
     pub(crate) fn hasten(&mut self, now: Instant, timeouts: &Timeouts) {
         if let State::Down { retry_at } = &mut self.state
             && !self.is_refused
@@ -209,7 +209,7 @@ impl Path {
         }
     }
 
-    /// The pause before the next try, which grows with every failure.
+    /// Returns the pause before the next attempt, which grows with every failure.
     pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
         let pause = self.backoff;
         self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);

@@ -1,4 +1,4 @@
-//! The policies as a pure function of what the paths look like.
+//! The path policies as a pure function of the state of the paths.
 
 use crate::config::Policy;
 use crate::scsi::AccessState;
@@ -11,7 +11,7 @@ pub(crate) struct Candidate {
     pub outstanding: u32,
 }
 
-/// Spreads commands over paths.
+/// Distributes commands over paths.
 #[derive(Debug)]
 pub(crate) struct PathSelector {
     policy: Policy,
@@ -27,8 +27,8 @@ impl PathSelector {
         Self { policy, current, turn_ios: 0, turn_bytes: 0 }
     }
 
-    /// The path for a command of this many bytes, among `candidates` in the order of their numbers. Optimized paths
-    /// are preferred; others that serve I/O are used only when there is none.
+    /// Returns the path for a command of `bytes`, among `candidates` in ascending order of path number. Optimized paths
+    /// are preferred; other paths are used only if there is none.
     pub(crate) fn choose<I>(&mut self, candidates: I, bytes: u32) -> Option<u8>
     where
         I: Iterator<Item = Candidate> + Clone,
@@ -50,7 +50,7 @@ impl PathSelector {
         }
     }
 
-    /// Equal counts take turns, else the first path would get everything at low depth.
+    /// Paths with equal counts take turns; otherwise the first path would get every command at low depth.
     fn least_outstanding(&mut self, usable: impl Iterator<Item = Candidate>) -> Option<u8> {
         let current = self.current;
         let chosen =
@@ -67,7 +67,7 @@ impl PathSelector {
         let stays = !turn_is_over && usable.clone().any(|path| path.path == self.current);
         if !stays {
             let first = usable.clone().next()?.path;
-            // At the very beginning the first path has its turn before the second.
+            // At the very start the first path takes its turn before the second.
             let begun = self.turn_ios > 0;
             let next = usable
                 .map(|path| path.path)
@@ -104,7 +104,7 @@ mod tests {
     use AccessState::{NonOptimized as Slow, Optimized as Fast, Standby};
 
     #[test]
-    fn round_robin_changes_after_so_many_ios_or_bytes() {
+    fn round_robin_changes_paths_after_a_number_of_ios_or_bytes() {
         let three = [(Fast, 0), (Fast, 0), (Fast, 0)];
         check(Policy::ROUND_ROBIN_EACH, &three, 4096, &[0, 1, 2, 0, 1]);
         check(Policy::RoundRobin { rr_ios: 3, rr_bytes: u64::MAX }, &three, 4096, &[0, 0, 0, 1, 1, 1, 2]);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn optimized_paths_come_first_and_others_only_without_them() {
+    fn other_paths_are_used_only_without_optimized_ones() {
         check(Policy::ROUND_ROBIN_EACH, &[(Slow, 0), (Fast, 0), (Standby, 0), (Fast, 0)], 1, &[1, 3, 1, 3]);
         check(Policy::ROUND_ROBIN_EACH, &[(Slow, 0), (Standby, 0), (Slow, 0)], 1, &[0, 2, 0]);
         let mut spread = PathSelector::new(Policy::ROUND_ROBIN_EACH);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn least_outstanding_and_fixed() {
+    fn least_outstanding_takes_turns_and_fixed_stays() {
         check(Policy::LeastOutstanding, &[(Fast, 3), (Fast, 1), (Fast, 2)], 1, &[1, 1]);
         check(Policy::LeastOutstanding, &[(Fast, 1), (Fast, 1), (Fast, 1)], 1, &[1, 2, 0, 1]);
         check(Policy::Fixed(1), &[(Fast, 9), (Fast, 9)], 1, &[1, 1]);

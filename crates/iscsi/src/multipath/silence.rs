@@ -1,30 +1,30 @@
-//! Whether a path that says nothing is to be doubted, as a pure function of when it and the others last said something.
+//! Judges a silent path, as a pure function of the times at which it and the other paths were last heard.
 //!
-//! A path that is cut takes commands and answers none. Round robin would hand it command after command until all that
-//! may be outstanding hang there, and the paths that work would stand idle until its connection is ended. Silence alone
-//! says nothing about a path: a disk that stalls silences all of them, a slow write some. So a silent path is *asked*
-//! (a ping, which needs no disk), and only if another path answers meanwhile and this one does not is it doubted.
+//! A cut path accepts commands and answers none. Round robin would assign it command after command until every
+//! outstanding command hangs there, and the working paths would be idle until its connection is ended. Silence alone
+//! does not prove a failure: a stalled disk silences all paths, a slow write some. A silent path is therefore pinged,
+//! which needs no disk, and is suspected only if another path answers meanwhile and this one does not.
 
 use std::time::{Duration, Instant};
 
 use crate::config::Timeouts;
 
-/// The slowest answer is remembered for one to two of these.
+/// The slowest answer is remembered for one to two of these periods.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Silence is odd from this many times the slowest answer on …
+/// Silence is suspicious from this multiple of the slowest answer on …
 const SLOWEST_TIMES: u32 = 4;
-/// … but a path whose answers take for ever is doubted after this many times the limit all the same.
+/// … but at the latest after this multiple of the limit.
 const LIMIT_TIMES_MAX: u32 = 4;
-/// Doublings of the limit after which it is beyond every ping's.
+/// Number of doublings after which the limit exceeds that of every ping.
 const DOUBLINGS_MAX: u32 = 8;
 
-/// How long the answers of a path take.
+/// Response times of a path.
 #[derive(Debug)]
 pub(crate) struct ResponseTimes {
     slowest: Duration,
     slowest_before: Duration,
     turned_at: Instant,
-    /// Connections ended for their silence since the last answer.
+    /// Number of connections ended because of silence since the last answer.
     given_up_count: u32,
 }
 
@@ -33,19 +33,20 @@ impl ResponseTimes {
         Self { slowest: Duration::ZERO, slowest_before: Duration::ZERO, turned_at: now, given_up_count: 0 }
     }
 
-    /// A command was answered. Called for every one.
+    /// Records an answer. Called for every command.
     #[inline]
     pub(crate) fn answered(&mut self, took: Duration) {
         self.slowest = self.slowest.max(took);
         self.given_up_count = 0;
     }
 
-    /// The connection was ended for its silence. One that never gets to answer before that needs more time.
+    /// Records that the connection was ended because of silence. A path that never answers within the limit needs more
+    /// time.
     pub(crate) fn given_up(&mut self) {
         self.given_up_count = (self.given_up_count + 1).min(DOUBLINGS_MAX);
     }
 
-    /// Forgets what is long ago. Called with every tick.
+    /// Forgets old response times. Called with every tick.
     pub(crate) fn turn(&mut self, now: Instant) {
         if now.duration_since(self.turned_at) >= MEMORY {
             self.slowest_before = std::mem::take(&mut self.slowest);
@@ -53,19 +54,19 @@ impl ResponseTimes {
         }
     }
 
-    /// Silence from which on the path is doubted.
+    /// Returns the duration of silence after which the path is suspected.
     fn suspect_after(&self, timeouts: &Timeouts) -> Duration {
         let slow = self.slowest.max(self.slowest_before) * SLOWEST_TIMES;
         slow.clamp(timeouts.suspect, timeouts.suspect * LIMIT_TIMES_MAX)
     }
 
-    /// Silence from which on its connection is ended.
+    /// Returns the duration of silence after which the connection is ended.
     fn give_up_after(&self, timeouts: &Timeouts) -> Duration {
         let limit = timeouts.silence.max(self.suspect_after(timeouts) * 2);
         (limit * (1 << self.given_up_count)).min(timeouts.ping)
     }
 
-    /// Action on a path that is silent.
+    /// Action on a silent path.
     pub(crate) fn action(&self, quiet: Silence, timeouts: &Timeouts, now: Instant) -> SilenceAction {
         let silent = now.saturating_duration_since(quiet.since);
         let limit = self.suspect_after(timeouts);
@@ -73,7 +74,8 @@ impl ResponseTimes {
             return SilenceAction::None;
         }
         let Some(asked_at) = quiet.asked_at else { return SilenceAction::Ping };
-        // A ping from before the silence may have been lost in what was busy then; its time counts from the silence.
+        // A ping sent before the silence began may have been delayed by earlier load; its time counts from the start of
+        // the silence.
         let asked_at = asked_at.max(quiet.since);
         let others_answer = quiet.others_heard_at.is_some_and(|at| at > asked_at);
         let has_had_time = now.saturating_duration_since(asked_at) >= limit / 2;
@@ -87,15 +89,15 @@ impl ResponseTimes {
 /// Silence of a path that has commands outstanding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Silence {
-    /// When the last byte came, or the oldest command it owes an answer to was sent, if that was later.
+    /// Time of the last received byte, or of sending the oldest unanswered command if that was later.
     pub since: Instant,
-    /// When the ping in flight was sent.
+    /// Time at which the ping in flight was sent.
     pub asked_at: Option<Instant>,
-    /// When another path that can take its commands last said something.
+    /// Time at which another path that could take its commands was last heard.
     pub others_heard_at: Option<Instant>,
 }
 
-/// Action on a path that is silent.
+/// Action on a silent path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SilenceAction {
     /// Nothing.
@@ -114,7 +116,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Times in ms since the silence began: now, when the ping left, when another path was heard; the slowest answer.
+    /// Times in ms since the silence began: now, sending of the ping, last data on another path; and the slowest
+    /// answer.
     #[track_caller]
     fn check(now: u32, asked: Option<u32>, heard: Option<u32>, slowest: u32, expected: SilenceAction) {
         let start = Instant::now();
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_path_is_asked_then_doubted_then_given_up_if_another_answers() {
+    fn a_silent_path_is_pinged_then_suspected_then_ended_if_another_answers() {
         check(100, None, Some(99), 1, SilenceAction::None);
         check(125, None, Some(99), 1, SilenceAction::Ping);
         check(200, Some(125), Some(199), 1, SilenceAction::None);
@@ -139,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn silence_of_all_paths_is_no_fault_of_one() {
+    fn silence_of_all_paths_does_not_blame_one() {
         check(4000, Some(125), None, 1, SilenceAction::None);
-        // The others fell silent soon after this one, before anybody was asked.
+        // The others fell silent soon after this one, before any ping.
         check(4000, Some(125), Some(124), 1, SilenceAction::None);
     }
 
     #[test]
-    fn a_path_whose_answers_take_long_is_given_longer_but_not_for_ever() {
+    fn a_slow_path_gets_more_time_within_a_limit() {
         check(350, Some(175), Some(349), 100, SilenceAction::None);
         check(400, Some(200), Some(399), 100, SilenceAction::Suspect);
         check(999, Some(500), Some(998), 10_000, SilenceAction::None);
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_that_was_in_the_air_before_gets_its_time() {
+    fn a_ping_sent_before_the_silence_gets_its_full_time() {
         let start = Instant::now();
         let pace = ResponseTimes::new(start);
         let heard = Some(start + MS * 2000);
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_given_up_again_and_again_gets_up_to_the_limit_of_pings() {
+    fn a_repeatedly_ended_path_gets_at_most_the_limit_of_a_ping() {
         let timeouts = Timeouts::default();
         let start = Instant::now();
         let mut pace = ResponseTimes::new(start);

@@ -2,7 +2,7 @@
 //!
 //! A [`Bhs`] is the 48-byte basic header segment every PDU starts with. The `request` module builds the headers an
 //! initiator sends, the `response` module reads the ones it receives; data segments never pass through here, so that
-//! payload can move between the socket and the caller's buffer without a copy.
+//! payload moves between the socket and the caller's buffer without a copy.
 //!
 //! ```text
 //!  0        1        2        3        4         5..8       8..16   16..20   20..48
@@ -21,9 +21,9 @@ pub use response::*;
 pub const BHS_BYTES: usize = 48;
 /// Length of one digest, bytes.
 pub const DIGEST_BYTES: usize = 4;
-/// A task tag that stands for "none" in every PDU.
+/// The task tag that means "none" in every PDU.
 pub const NO_TAG: u32 = 0xffff_ffff;
-/// The largest data segment the 24-bit length field can state, bytes.
+/// Largest data segment that the 24-bit length field can express, bytes.
 pub const DATA_SEGMENT_BYTES_MAX: u32 = 0x00ff_ffff;
 
 /// Opcodes, with the immediate bit and reserved bit removed.
@@ -56,7 +56,7 @@ pub mod opcode {
     pub const DATA_IN: u8 = 0x25;
     /// Target to initiator: answer to a logout.
     pub const LOGOUT_RESPONSE: u8 = 0x26;
-    /// Target to initiator: ready to transfer, asks for write data.
+    /// Target to initiator: ready to transfer, requests write data.
     pub const R2T: u8 = 0x31;
     /// Target to initiator: asynchronous message.
     pub const ASYNC_MESSAGE: u8 = 0x32;
@@ -69,10 +69,10 @@ pub const FLAG_FINAL: u8 = 0x80;
 /// The continue bit of login and text PDUs in byte 1.
 pub const FLAG_CONTINUE: u8 = 0x40;
 
-/// What is wrong with a header.
+/// An error in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PduError {
-    /// The opcode is not one a target may send.
+    /// A target must not send this opcode.
     #[error("opcode {0:#04x} is not valid from a target")]
     UnknownOpcode(u8),
     /// A field holds a value the standard does not allow.
@@ -90,12 +90,12 @@ pub enum PduError {
     SegmentTooLong {
         /// Length stated in the header, bytes.
         got_bytes: u32,
-        /// Length we declared, bytes.
+        /// Length declared at login, bytes.
         max_bytes: u32,
     },
 }
 
-/// Basic header segment: 48 bytes as they are on the wire.
+/// Basic header segment: 48 bytes in wire format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Bhs(pub [u8; BHS_BYTES]);
 
@@ -114,55 +114,55 @@ impl std::fmt::Debug for Bhs {
 }
 
 impl Bhs {
-    /// Opcode without the immediate bit.
+    /// Returns the opcode without the immediate bit.
     #[must_use]
     pub fn opcode(&self) -> u8 {
         self.0[0] & 0x3f
     }
 
-    /// Flags: byte 1.
+    /// Returns the flags: byte 1.
     #[must_use]
     pub fn flags(&self) -> u8 {
         self.0[1]
     }
 
-    /// True if the final (transit) bit is set.
+    /// Returns true if the final (transit) bit is set.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.0[1] & FLAG_FINAL != 0
     }
 
-    /// Length of all additional header segments, bytes, in [0, 1020].
+    /// Returns the length of all additional header segments, bytes, in [0, 1020].
     #[must_use]
     pub fn ahs_bytes(&self) -> usize {
         usize::from(self.0[4]) * 4
     }
 
-    /// Length of the data segment without padding, bytes, in [0, 2^24 - 1].
+    /// Returns the length of the data segment without padding, bytes, in [0, 2^24 - 1].
     #[must_use]
     pub fn data_bytes(&self) -> u32 {
         u32::from_be_bytes([0, self.0[5], self.0[6], self.0[7]])
     }
 
-    /// Big-endian 32-bit word at byte `offset`, in [0, 44].
+    /// Returns the big-endian 32-bit word at byte `offset`, in [0, 44].
     #[must_use]
     pub fn word(&self, offset: usize) -> u32 {
         u32::from_be_bytes([self.0[offset], self.0[offset + 1], self.0[offset + 2], self.0[offset + 3]])
     }
 
-    /// Logical unit number field, as it is on the wire.
+    /// Returns the logical unit number field in wire format.
     #[must_use]
     pub fn lun(&self) -> u64 {
         u64::from(self.word(8)) << 32 | u64::from(self.word(12))
     }
 
-    /// Initiator task tag.
+    /// Returns the initiator task tag.
     #[must_use]
     pub fn itt(&self) -> u32 {
         self.word(16)
     }
 
-    /// Target transfer tag (NOP, R2T, Data-In, text).
+    /// Returns the target transfer tag (NOP, R2T, Data-In, text).
     #[must_use]
     pub fn ttt(&self) -> u32 {
         self.word(20)
@@ -188,13 +188,13 @@ impl Bhs {
     }
 }
 
-/// Bytes of padding after a segment of `bytes`: segments end on a multiple of four.
+/// Returns the number of padding bytes after a segment of `bytes`: segments end on a multiple of four.
 #[must_use]
 pub fn padding(bytes: u32) -> usize {
     (bytes.wrapping_neg() & 3) as usize
 }
 
-/// A digest as it is on the wire: CRC32C, least significant byte first (RFC 7143 §13.1).
+/// Returns a digest in wire format: CRC32C, least significant byte first (RFC 7143 §13.1).
 #[must_use]
 pub fn digest_bytes(crc: u32) -> [u8; DIGEST_BYTES] {
     crc.to_le_bytes()
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_of_32_zero_bytes_is_the_one_in_the_standard() {
+    fn the_digest_of_32_zero_bytes_matches_the_standard() {
         // RFC 7143 appendix (and RFC 3720 B.4): 32 bytes of zeroes give aa 36 91 8a.
         assert_eq!(digest_bytes(crc32c::crc32c(&[0; 32])), [0xaa, 0x36, 0x91, 0x8a]);
         assert_eq!(digest_bytes(crc32c::crc32c(&[0xff; 32])), [0x43, 0xab, 0xa8, 0x62]);

@@ -4,7 +4,7 @@ use super::{Bhs, FLAG_CONTINUE, FLAG_FINAL, NO_TAG, opcode};
 
 const IMMEDIATE: u8 = 0x40;
 
-/// Which way data moves in a SCSI command.
+/// Data direction of a SCSI command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// No data.
@@ -26,7 +26,7 @@ pub struct ScsiCommand {
     pub direction: Direction,
     /// Set when no unsolicited Data-Out follows.
     pub is_final: bool,
-    /// Bytes the command moves in total.
+    /// Number of bytes that the command transfers.
     pub transfer_bytes: u32,
     /// Immediate data in this PDU, bytes.
     pub immediate_bytes: u32,
@@ -39,7 +39,7 @@ pub struct ScsiCommand {
 }
 
 impl ScsiCommand {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -81,7 +81,7 @@ pub struct DataOut {
 }
 
 impl DataOut {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -93,14 +93,14 @@ impl DataOut {
     }
 }
 
-/// NOP-Out (RFC 7143 §11.18); always sent immediate, so that a closed command window cannot hold it back.
+/// NOP-Out (RFC 7143 §11.18); always sent as immediate, so that a closed command window cannot delay it.
 #[derive(Debug, Clone, Copy)]
 pub struct NopOut {
     /// Logical unit number: copied from the NOP-In when this answers one.
     pub lun: u64,
-    /// Own tag when this is a ping, [`NO_TAG`] when it answers one.
+    /// Our tag if this is a ping, [`NO_TAG`] if it answers one.
     pub itt: u32,
-    /// Tag of the NOP-In this answers, [`NO_TAG`] when it is a ping.
+    /// Tag of the NOP-In that this answers, [`NO_TAG`] if it is a ping.
     pub ttt: u32,
     /// Command sequence number (not consumed by an immediate PDU).
     pub cmd_sn: u32,
@@ -111,7 +111,7 @@ pub struct NopOut {
 }
 
 impl NopOut {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -137,10 +137,10 @@ pub enum TaskFunction {
     LogicalUnitReset,
 }
 
-/// Task Management Function Request (RFC 7143 §11.5); always sent immediate.
+/// Task Management Function Request (RFC 7143 §11.5); always sent as immediate.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskManagement {
-    /// What to do.
+    /// Function.
     pub function: TaskFunction,
     /// Logical unit number, wire form.
     pub lun: u64,
@@ -153,7 +153,7 @@ pub struct TaskManagement {
 }
 
 impl TaskManagement {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -172,7 +172,7 @@ impl TaskManagement {
 /// Login Request (RFC 7143 §11.12).
 #[derive(Debug, Clone, Copy)]
 pub struct LoginRequest {
-    /// Ask to move to `next_stage`.
+    /// Request the transition to `next_stage`.
     pub transit: bool,
     /// Current stage: 0 security, 1 operational.
     pub stage: u8,
@@ -195,7 +195,7 @@ pub struct LoginRequest {
 }
 
 impl LoginRequest {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -218,7 +218,7 @@ impl LoginRequest {
 pub struct TextRequest {
     /// Own tag, the same through one exchange.
     pub itt: u32,
-    /// Tag the target gave to continue its answer, or [`NO_TAG`].
+    /// Tag from the target for the next part of its answer, or [`NO_TAG`].
     pub ttt: u32,
     /// More text of this request follows in the next PDU.
     pub continues: bool,
@@ -231,7 +231,7 @@ pub struct TextRequest {
 }
 
 impl TextRequest {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
@@ -243,7 +243,7 @@ impl TextRequest {
     }
 }
 
-/// Logout Request that closes the session (RFC 7143 §11.14); sent immediate.
+/// Logout Request that closes the session (RFC 7143 §11.14); sent as immediate.
 #[derive(Debug, Clone, Copy)]
 pub struct LogoutRequest {
     /// Own tag.
@@ -257,7 +257,7 @@ pub struct LogoutRequest {
 }
 
 impl LogoutRequest {
-    /// The header on the wire.
+    /// Returns the header in wire format.
     #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();

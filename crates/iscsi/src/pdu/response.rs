@@ -19,14 +19,14 @@ impl Numbers {
     }
 }
 
-/// How many bytes a command moved less or more than asked for.
+/// Difference between the requested and the transferred bytes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Residual {
-    /// Exactly as asked for.
+    /// No difference.
     None,
-    /// So many bytes were not moved.
+    /// This many bytes were not transferred.
     Underflow(u32),
-    /// So many more bytes would have been there.
+    /// This many more bytes were available.
     Overflow(u32),
 }
 
@@ -69,7 +69,7 @@ pub enum Response {
     DataIn {
         /// Tag of the command.
         itt: u32,
-        /// Sequence numbers; `stat_sn` has a meaning only with `status`.
+        /// Sequence numbers; `stat_sn` is valid only with `status`.
         numbers: Numbers,
         /// Number of this PDU within the command.
         data_sn: u32,
@@ -80,24 +80,24 @@ pub enum Response {
         /// SCSI status and residual when the status comes with the data (phase collapse).
         status: Option<(u8, Residual)>,
     },
-    /// The target asks for write data.
+    /// The target requests write data.
     R2t {
         /// Tag of the command.
         itt: u32,
-        /// Tag to send the data with.
+        /// Target transfer tag for the data.
         ttt: u32,
         /// Sequence numbers; `stat_sn` is not advanced.
         numbers: Numbers,
-        /// Offset of the first byte asked for, bytes.
+        /// Offset of the first requested byte, bytes.
         offset_bytes: u32,
-        /// How many bytes are asked for.
+        /// Number of bytes requested.
         desired_bytes: u32,
     },
     /// Ping from the target, or answer to ours.
     NopIn {
-        /// Own tag when it answers our ping, else [`NO_TAG`].
+        /// Our tag if it answers our ping, else [`NO_TAG`].
         itt: u32,
-        /// Target's tag when an answer is asked for, else [`NO_TAG`].
+        /// Target's tag if it requests an answer, else [`NO_TAG`].
         ttt: u32,
         /// LUN field, copied into the answer.
         lun: u64,
@@ -128,13 +128,13 @@ pub enum Response {
     Text {
         /// Own tag.
         itt: u32,
-        /// Tag to ask for the rest with, or [`NO_TAG`].
+        /// Tag for requesting the rest, or [`NO_TAG`].
         ttt: u32,
         /// Sequence numbers.
         numbers: Numbers,
         /// True at the end of the answer.
         is_final: bool,
-        /// The text goes on in the next PDU.
+        /// The text continues in the next PDU.
         continues: bool,
     },
     /// Answer to a logout.
@@ -172,7 +172,7 @@ pub struct LoginResponse {
 }
 
 impl Response {
-    /// Reads a header; refuses opcodes and fields that RFC 7143 does not allow.
+    /// Decodes a header. Fails on opcodes and fields that RFC 7143 does not allow.
     pub fn decode(bhs: &Bhs) -> Result<Self, PduError> {
         let numbers = Numbers::read(bhs);
         let itt = bhs.itt();
@@ -220,13 +220,13 @@ impl Response {
         }
     }
 
-    /// True if the PDU consumes a status number, so that ExpStatSN moves on.
+    /// Returns true if the PDU consumes a status number, so that ExpStatSN moves on.
     #[must_use]
     pub fn advances_stat_sn(&self) -> bool {
         match self {
             Self::DataIn { status, .. } => status.is_some(),
             Self::R2t { .. } => false,
-            // A ping the target starts carries the next StatSN without using it up (RFC 7143 §11.19.2).
+            // A ping from the target carries the next StatSN without consuming it (RFC 7143 §11.19.2).
             Self::NopIn { itt, .. } => *itt != NO_TAG,
             _ => true,
         }
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn r2t_must_ask_for_something() {
+    fn an_r2t_must_request_at_least_one_byte() {
         let mut header = bhs(&[(0, 0x31), (1, 0x80), (19, 5), (23, 6), (42, 1), (46, 2)]);
         let expected =
             Response::R2t { itt: 5, ttt: 6, numbers: NUMBERS, offset_bytes: 0x100, desired_bytes: 0x200 };
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn pings_from_the_target_do_not_use_up_a_status_number() {
+    fn pings_from_the_target_consume_no_status_number() {
         let mut header = bhs(&[(0, 0x20), (1, 0x80), (23, 6)]);
         header.set_word(16, NO_TAG);
         let ping = Response::NopIn { itt: NO_TAG, ttt: 6, lun: 0, numbers: NUMBERS };

@@ -3,12 +3,12 @@
 /// A command descriptor block.
 pub type Cdb = [u8; 16];
 
-/// Force unit access: the data goes to, or comes from, the medium.
+/// Force unit access: data moves to or from the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fua {
-    /// A volatile cache may answer.
+    /// A volatile cache may serve the command.
     Off,
-    /// The medium must.
+    /// The medium must serve the command.
     On,
 }
 
@@ -69,13 +69,13 @@ pub fn mode_sense_10(page: u8) -> Cdb {
     cdb(&[0x5a, 8, page, 0, 0, 0, 0, 2, 0])
 }
 
-/// READ: the 10-byte form where it reaches, else the 16-byte form. `blocks` in [1, 2^32 - 1].
+/// READ: the 10-byte form if it suffices, else the 16-byte form. `blocks` in [1, 2^32 - 1].
 #[must_use]
 pub fn read(lba: u64, blocks: u32, fua: Fua) -> Cdb {
     block_command(0x28, 0x88, lba, blocks, fua)
 }
 
-/// WRITE: the 10-byte form where it reaches, else the 16-byte form. `blocks` in [1, 2^32 - 1].
+/// WRITE: the 10-byte form if it suffices, else the 16-byte form. `blocks` in [1, 2^32 - 1].
 #[must_use]
 pub fn write(lba: u64, blocks: u32, fua: Fua) -> Cdb {
     block_command(0x2a, 0x8a, lba, blocks, fua)

@@ -2,12 +2,12 @@
 
 use super::{ScsiDataError, be16, be32, need};
 
-/// Asymmetric access the standard data announces.
+/// Support for asymmetric access (ALUA) according to the standard data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AluaSupport {
-    /// None: all paths are alike.
+    /// None: all paths are equal.
     None,
-    /// States can be read (implicit, explicit, or both).
+    /// Access states can be read (implicit, explicit, or both).
     Reported,
 }
 
@@ -29,7 +29,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Reads standard data.
+    /// Parses standard data.
     pub fn parse(data: &[u8]) -> Result<Self, ScsiDataError> {
         need("INQUIRY data", data, 36)?;
         Ok(Self {
@@ -49,7 +49,7 @@ fn ascii(bytes: &[u8]) -> String {
     text.trim().to_owned()
 }
 
-/// The payload of a vital product data page, after its header was checked.
+/// Returns the payload of a vital product data page after checking its header.
 fn page(data: &[u8], number: u8) -> Result<&[u8], ScsiDataError> {
     need("VPD page", data, 4)?;
     if data[1] != number {
@@ -59,22 +59,22 @@ fn page(data: &[u8], number: u8) -> Result<&[u8], ScsiDataError> {
     Ok(&data[4..end])
 }
 
-/// Page 00: the pages there are.
+/// Parses page 00: the supported pages.
 pub fn parse_supported_pages(data: &[u8]) -> Result<Vec<u8>, ScsiDataError> {
     Ok(page(data, 0x00)?.to_vec())
 }
 
-/// Page 80: unit serial number; `None` where the page holds none, or a filler that many units share.
+/// Parses page 80, the unit serial number; `None` if the page is empty or holds a filler that many units share.
 pub fn parse_serial(data: &[u8]) -> Result<Option<String>, ScsiDataError> {
     Ok(Some(ascii(page(data, 0x80)?)).filter(|serial| is_identity(serial)))
 }
 
-/// True if `text` distinguishes one unit from another. Targets fill fields that they have nothing for with blanks,
-/// zeros, a single letter repeated, or a word that says so.
+/// Returns true if `text` distinguishes one unit from another. Targets fill fields for which they have no value with
+/// blanks, zeros, one repeated letter, or a word such as "none".
 fn is_identity(text: &str) -> bool {
     let mut characters = text.bytes().filter(u8::is_ascii_alphanumeric);
     let is_filler = match characters.next() {
-        // A short serial other than zero may be the number of the unit.
+        // A short serial number other than zero may be the number of the unit.
         Some(first) => characters.all(|next| next == first) && (first == b'0' || text.len() >= FILLER_BYTES),
         None => true,
     };
@@ -82,10 +82,10 @@ fn is_identity(text: &str) -> bool {
     !is_filler && !words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// From this length on, one character repeated is a filler.
+/// Length from which one repeated character counts as a filler, bytes.
 const FILLER_BYTES: usize = 8;
 
-/// True if a binary designator distinguishes one unit from another: more than its first byte, which holds the
+/// Returns true if a binary designator distinguishes one unit from another: any byte after the first, which holds the
 /// type of an NAA name, is set.
 fn names_something(bytes: &[u8]) -> bool {
     bytes.iter().skip(1).any(|&byte| byte != 0) && bytes.iter().any(|&byte| byte != 0xff)
@@ -94,7 +94,7 @@ fn names_something(bytes: &[u8]) -> bool {
 /// One designator of page 83.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Designator {
-    /// What it names: 0 logical unit, 1 target port, 2 target device.
+    /// Association: 0 logical unit, 1 target port, 2 target device.
     pub association: u8,
     /// Designator type: 1 T10 vendor, 2 EUI-64, 3 NAA, 4 relative port, 5 port group, 8 SCSI name.
     pub kind: u8,
@@ -112,11 +112,11 @@ pub struct DeviceIds {
 }
 
 impl DeviceIds {
-    /// Reads page 83.
+    /// Parses page 83.
     pub fn parse(data: &[u8]) -> Result<Self, ScsiDataError> {
         let mut rest = page(data, 0x83)?;
         let mut designators = Vec::new();
-        // A page has at most 64 KiB and a designator at least four bytes, which bounds the loop.
+        // The loop is bounded: a page has at most 64 KiB and a designator at least four bytes.
         while let [code, kind, _, length, ..] = *rest {
             let end = 4 + usize::from(length);
             if rest.len() < end {
@@ -133,7 +133,8 @@ impl DeviceIds {
         Ok(Self { designators })
     }
 
-    /// The world-wide name of the logical unit: NAA, else EUI-64, else SCSI name, else T10 vendor identification.
+    /// Returns the world-wide name of the logical unit: NAA, else EUI-64, else SCSI name, else T10 vendor
+    /// identification.
     #[must_use]
     pub fn wwid(&self) -> Option<String> {
         let of_kind = |kind| {
@@ -141,7 +142,7 @@ impl DeviceIds {
         };
         let binary = |kind| of_kind(kind).find(|bytes| names_something(bytes)).map(hex);
         let text = |kind| of_kind(kind).map(ascii).find(|name| is_identity(name));
-        // A T10 name is the vendor, padded to eight bytes, and what the vendor makes of it.
+        // A T10 name is the vendor, padded to eight bytes, and a vendor-specific part.
         let t10 =
             || of_kind(1).find(|bytes| is_identity(&ascii(bytes.get(8..).unwrap_or_default()))).map(ascii);
         binary(3)
@@ -151,7 +152,7 @@ impl DeviceIds {
             .or_else(|| t10().map(|name| format!("t10.{name}")))
     }
 
-    /// The target port group of the port that answered, for ALUA.
+    /// Returns the target port group of the port that answered, for ALUA.
     #[must_use]
     pub fn target_port_group(&self) -> Option<u16> {
         let group = self.designators.iter().find(|d| d.association == 1 && d.kind == 5)?;
@@ -163,25 +164,25 @@ fn hex(bytes: &[u8]) -> String {
     crate::text::encode_binary(bytes).split_off(2)
 }
 
-/// Page B0: block limits. Zero means that the target states no limit.
+/// Page B0: block limits. Zero means that the target reports no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockLimits {
     /// Preferred granularity of a transfer, blocks.
     pub optimal_granularity_blocks: u16,
     /// Largest transfer, blocks.
     pub transfer_blocks_max: u32,
-    /// Best transfer, blocks.
+    /// Optimal transfer, blocks.
     pub optimal_transfer_blocks: u32,
-    /// Most blocks one UNMAP may name.
+    /// Largest number of blocks in one UNMAP.
     pub unmap_blocks_max: u32,
-    /// Most ranges one UNMAP may name.
+    /// Largest number of ranges in one UNMAP.
     pub unmap_ranges_max: u32,
     /// Granularity of UNMAP, blocks.
     pub unmap_granularity_blocks: u32,
 }
 
 impl BlockLimits {
-    /// Reads page B0.
+    /// Parses page B0.
     pub fn parse(data: &[u8]) -> Result<Self, ScsiDataError> {
         page(data, 0xb0)?;
         need("VPD page B0", data, 16)?;
@@ -201,7 +202,7 @@ impl BlockLimits {
 /// Medium rotation of page B1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
-    /// Not said.
+    /// Not reported.
     Unknown,
     /// Solid state.
     None,
@@ -209,7 +210,7 @@ pub enum Rotation {
     Rpm(u16),
 }
 
-/// Page B1: block device characteristics.
+/// Parses page B1: block device characteristics.
 pub fn parse_rotation(data: &[u8]) -> Result<Rotation, ScsiDataError> {
     page(data, 0xb1)?;
     need("VPD page B1", data, 6)?;
@@ -223,25 +224,25 @@ pub fn parse_rotation(data: &[u8]) -> Result<Rotation, ScsiDataError> {
 /// Provisioning of page B2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provisioning {
-    /// Fully provisioned, or not said.
+    /// Fully provisioned, or not reported.
     Full,
     /// Resource provisioned.
     Resource,
-    /// Thin.
+    /// Thin provisioned.
     Thin,
 }
 
 /// Page B2: logical block provisioning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockProvisioning {
-    /// How blocks are provided.
+    /// Provisioning type.
     pub provisioning: Provisioning,
     /// UNMAP is supported.
     pub unmap: bool,
 }
 
 impl BlockProvisioning {
-    /// Reads page B2.
+    /// Parses page B2.
     pub fn parse(data: &[u8]) -> Result<Self, ScsiDataError> {
         page(data, 0xb2)?;
         need("VPD page B2", data, 7)?;

@@ -13,24 +13,24 @@ pub use sense_words::asc_words;
 
 /// SCSI status bytes (SAM-5 §5.3.1).
 pub mod status {
-    /// All went well.
+    /// The command succeeded.
     pub const GOOD: u8 = 0x00;
-    /// Sense data says what happened.
+    /// The sense data contains the reason.
     pub const CHECK_CONDITION: u8 = 0x02;
-    /// A comparison held.
+    /// A condition was met.
     pub const CONDITION_MET: u8 = 0x04;
-    /// Cannot take the command at the moment.
+    /// The unit cannot accept the command at the moment.
     pub const BUSY: u8 = 0x08;
     /// Another initiator holds a reservation.
     pub const RESERVATION_CONFLICT: u8 = 0x18;
-    /// No room for one more command.
+    /// The task set has no room for the command.
     pub const TASK_SET_FULL: u8 = 0x28;
     /// An auto contingent allegiance is in force.
     pub const ACA_ACTIVE: u8 = 0x30;
     /// Aborted by another initiator.
     pub const TASK_ABORTED: u8 = 0x40;
 
-    /// The status in words.
+    /// Returns the status in words.
     #[must_use]
     pub fn words(status: u8) -> &'static str {
         match status {
@@ -47,37 +47,37 @@ pub mod status {
     }
 }
 
-/// What is wrong with parameter data.
+/// An error in parameter data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScsiDataError {
-    /// Shorter than its own format needs.
+    /// The data is shorter than its format requires.
     #[error("{what} is {got_bytes} bytes long, at least {need_bytes} are needed")]
     TooShort {
-        /// Which data.
+        /// Name of the data.
         what: &'static str,
         /// Length received, bytes.
         got_bytes: usize,
         /// Length needed, bytes.
         need_bytes: usize,
     },
-    /// A field that makes no sense.
+    /// A field has an invalid value.
     #[error("{what} holds {value:#x}, which makes no sense")]
     BadField {
-        /// Which field of which data.
+        /// Name of the data and field.
         what: &'static str,
         /// The value.
         value: u64,
     },
 }
 
-/// The wire form of a logical unit number: peripheral addressing below 256, flat space above (SAM-5 §4.7).
+/// Returns the wire form of a logical unit number: peripheral addressing below 256, flat space above (SAM-5 §4.7).
 #[must_use]
 pub fn lun_to_wire(lun: u16) -> u64 {
     let flat = if lun < 256 { 0 } else { 0x4000 };
     u64::from(lun | flat) << 48
 }
 
-/// The number of a single-level logical unit; `None` for addressing methods this initiator does not use.
+/// Returns the number of a single-level logical unit; `None` for addressing methods this initiator does not use.
 #[must_use]
 pub fn lun_from_wire(wire: u64) -> Option<u16> {
     let [high, low, rest @ ..] = wire.to_be_bytes();

@@ -2,19 +2,19 @@
 
 use super::{ScsiDataError, be16, be32, be64, need};
 
-/// Block sizes outside of these bounds are refused, bytes.
+/// Accepted block sizes, bytes.
 const BLOCK_BYTES_RANGE: std::ops::RangeInclusive<u32> = 256..=65_536;
 
-/// READ CAPACITY.
+/// Data of READ CAPACITY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capacity {
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Logical block, bytes.
+    /// Size of a logical block, bytes.
     pub block_bytes: u32,
-    /// Physical block, bytes; equal to `block_bytes` when not said.
+    /// Size of a physical block, bytes; equal to `block_bytes` if not reported.
     pub physical_block_bytes: u32,
-    /// First logical block that is aligned to a physical one.
+    /// First logical block that is aligned to a physical block.
     pub aligned_lba: u16,
     /// Blocks may be unmapped (thin provisioning).
     pub thin: bool,
@@ -23,7 +23,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Reads READ CAPACITY (10); `None` when the unit is too large for this form.
+    /// Parses READ CAPACITY (10); `None` if the unit is too large for this form.
     pub fn parse_10(data: &[u8]) -> Result<Option<Self>, ScsiDataError> {
         need("READ CAPACITY(10) data", data, 8)?;
         let last_lba = be32(data, 0);
@@ -41,7 +41,7 @@ impl Capacity {
         }))
     }
 
-    /// Reads READ CAPACITY (16).
+    /// Parses READ CAPACITY (16).
     pub fn parse_16(data: &[u8]) -> Result<Self, ScsiDataError> {
         need("READ CAPACITY(16) data", data, 16)?;
         let last_lba = be64(data, 0);
@@ -59,7 +59,7 @@ impl Capacity {
         })
     }
 
-    /// Size of the unit, bytes.
+    /// Returns the size of the unit, bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.blocks * u64::from(self.block_bytes)
@@ -73,34 +73,34 @@ fn block_bytes(value: u32) -> Result<u32, ScsiDataError> {
     Ok(value)
 }
 
-/// REPORT LUNS: the units, in wire form.
+/// Parses REPORT LUNS into the units, in wire form.
 pub fn parse_luns(data: &[u8]) -> Result<Vec<u64>, ScsiDataError> {
     need("REPORT LUNS data", data, 8)?;
     let end = (8 + be32(data, 0) as usize).min(data.len());
     Ok(data[8..end].chunks_exact(8).map(|lun| be64(lun, 0)).collect())
 }
 
-/// What MODE SENSE says about caching and write protection.
+/// Caching and write protection according to MODE SENSE.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModeFacts {
     /// The medium is write protected.
     pub write_protected: bool,
     /// READ and WRITE honour FUA.
     pub fua_supported: bool,
-    /// Write cache enabled; `None` when there is no caching page.
+    /// Write cache enabled; `None` without a caching page.
     pub write_cache: Option<bool>,
-    /// Read cache enabled; `None` when there is no caching page.
+    /// Read cache enabled; `None` without a caching page.
     pub read_cache: Option<bool>,
 }
 
 impl ModeFacts {
-    /// Reads MODE SENSE (6).
+    /// Parses MODE SENSE (6).
     pub fn parse_6(data: &[u8]) -> Result<Self, ScsiDataError> {
         need("MODE SENSE(6) data", data, 4)?;
         Self::parse(data, 1 + usize::from(data[0]), data[2], 4 + usize::from(data[3]))
     }
 
-    /// Reads MODE SENSE (10).
+    /// Parses MODE SENSE (10).
     pub fn parse_10(data: &[u8]) -> Result<Self, ScsiDataError> {
         need("MODE SENSE(10) data", data, 8)?;
         Self::parse(data, 2 + usize::from(be16(data, 0)), data[3], 8 + usize::from(be16(data, 6)))
@@ -131,11 +131,11 @@ pub const CACHING_PAGE: u8 = 0x08;
 /// Provisioning of a range of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mapping {
-    /// Mapped, or not said.
+    /// Mapped, or not reported.
     Mapped,
-    /// Deallocated: reading measures nothing.
+    /// Deallocated: reading it measures nothing.
     Deallocated,
-    /// Anchored: space is set aside, but there is no data.
+    /// Anchored: space is reserved, but there is no data.
     Anchored,
 }
 
@@ -150,7 +150,7 @@ pub struct LbaStatus {
     pub mapping: Mapping,
 }
 
-/// GET LBA STATUS; ranges of no blocks are left out.
+/// Parses GET LBA STATUS; ranges without blocks are left out.
 pub fn parse_lba_status(data: &[u8]) -> Result<Vec<LbaStatus>, ScsiDataError> {
     need("GET LBA STATUS data", data, 8)?;
     let end = (4usize.saturating_add(be32(data, 0) as usize)).clamp(8, data.len());
@@ -166,7 +166,7 @@ pub fn parse_lba_status(data: &[u8]) -> Result<Vec<LbaStatus>, ScsiDataError> {
     Ok(data[8..end].chunks_exact(16).map(range).filter(|range| range.blocks > 0).collect())
 }
 
-/// PERSISTENT RESERVE IN, READ KEYS: the registered keys.
+/// Parses PERSISTENT RESERVE IN, READ KEYS: the registered keys.
 pub fn parse_reservation_keys(data: &[u8]) -> Result<Vec<u64>, ScsiDataError> {
     need("READ KEYS data", data, 8)?;
     let end = (8usize.saturating_add(be32(data, 4) as usize)).min(data.len());
@@ -183,7 +183,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The type in words.
+    /// Returns the type in words.
     #[must_use]
     pub fn kind_words(&self) -> &'static str {
         match self.kind {
@@ -198,7 +198,7 @@ impl Reservation {
     }
 }
 
-/// PERSISTENT RESERVE IN, READ RESERVATION: the reservation, if there is one.
+/// Parses PERSISTENT RESERVE IN, READ RESERVATION: the reservation, if there is one.
 pub fn parse_reservation(data: &[u8]) -> Result<Option<Reservation>, ScsiDataError> {
     need("READ RESERVATION data", data, 8)?;
     if be32(data, 4) == 0 {
@@ -213,20 +213,20 @@ pub fn parse_reservation(data: &[u8]) -> Result<Option<Reservation>, ScsiDataErr
 pub enum AccessState {
     /// Full performance.
     Optimized,
-    /// Works, but slower.
+    /// Carries I/O, with lower performance.
     NonOptimized,
-    /// Answers little more than INQUIRY.
+    /// Answers few commands besides INQUIRY.
     Standby,
-    /// Answers nearly nothing.
+    /// Answers almost no command.
     Unavailable,
     /// Switched off.
     Offline,
-    /// Changing; will end in another state.
+    /// Changing to another state.
     Transitioning,
 }
 
 impl AccessState {
-    /// The state a code stands for; codes without a meaning count as unavailable.
+    /// Returns the state of a code; undefined codes count as unavailable.
     #[must_use]
     pub fn from_code(code: u8) -> Self {
         match code & 0x0f {
@@ -239,7 +239,7 @@ impl AccessState {
         }
     }
 
-    /// True if READ and WRITE work in this state.
+    /// Returns true if READ and WRITE work in this state.
     #[must_use]
     pub fn serves_io(self) -> bool {
         matches!(self, Self::Optimized | Self::NonOptimized)
@@ -255,11 +255,11 @@ pub struct PortGroup {
     pub state: AccessState,
     /// The target prefers this group.
     pub preferred: bool,
-    /// Relative ports in it.
+    /// Relative port numbers in the group.
     pub ports: Vec<u16>,
 }
 
-/// REPORT TARGET PORT GROUPS.
+/// Parses REPORT TARGET PORT GROUPS.
 pub fn parse_port_groups(data: &[u8]) -> Result<Vec<PortGroup>, ScsiDataError> {
     need("REPORT TARGET PORT GROUPS data", data, 4)?;
     let end = (4usize.saturating_add(be32(data, 0) as usize)).min(data.len());

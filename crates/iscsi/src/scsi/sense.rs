@@ -1,4 +1,4 @@
-//! Sense data, fixed and descriptor format (SPC-4 §4.5), and what to do about it.
+//! Sense data in fixed and descriptor format (SPC-4 §4.5), and the action it requires.
 
 use std::fmt;
 
@@ -13,27 +13,27 @@ pub struct Sense {
     pub asc: u8,
     /// Additional sense code qualifier.
     pub ascq: u8,
-    /// Information field: for medium errors the block.
+    /// Information field; for medium errors, the block.
     pub information: Option<u64>,
 }
 
-/// Sense keys that matter for control flow.
+/// Sense keys that affect control flow.
 pub mod key {
     /// The unit cannot be accessed.
     pub const NOT_READY: u8 = 0x2;
-    /// The medium cannot give or take the data.
+    /// The medium cannot read or write the data.
     pub const MEDIUM_ERROR: u8 = 0x3;
-    /// The target does not know the command or a field of it.
+    /// The target does not support the command or one of its fields.
     pub const ILLEGAL_REQUEST: u8 = 0x5;
     /// Something changed since the last command.
     pub const UNIT_ATTENTION: u8 = 0x6;
     /// Writing is not allowed.
     pub const DATA_PROTECT: u8 = 0x7;
-    /// The target gave the command up.
+    /// The target aborted the command.
     pub const ABORTED_COMMAND: u8 = 0xb;
 }
 
-/// What the initiator does about a CHECK CONDITION.
+/// Action of the initiator on a CHECK CONDITION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SenseAction {
     /// Send the command again at once.
@@ -42,14 +42,14 @@ pub enum SenseAction {
     RetryLater,
     /// This path cannot serve it in its present access state; try another one.
     OtherPath,
-    /// Tell the caller.
+    /// Report the error to the caller.
     Fail,
-    /// It worked, with something to say.
+    /// Treat the command as successful.
     Succeed,
 }
 
 impl Sense {
-    /// Reads sense data; `None` if it is neither format or too short.
+    /// Parses sense data; `None` if it has neither format or is too short.
     #[must_use]
     pub fn parse(data: &[u8]) -> Option<Self> {
         match data.first()? & 0x7f {
@@ -83,12 +83,13 @@ impl Sense {
         Some(Self { key: key & 0x0f, asc, ascq, information })
     }
 
-    /// What to do about it.
+    /// Returns the action that the sense data requires.
     #[must_use]
     pub fn action(&self) -> SenseAction {
         match (self.key, self.asc, self.ascq) {
             (0 | 1, _, _) => SenseAction::Succeed,
-            // No unit behind the number: whether another one comes, the path finds out before it is used again.
+            // No unit behind the number: before the path is used again, it is verified whether another one took its
+            // place.
             (key::UNIT_ATTENTION, _, _) | (key::ILLEGAL_REQUEST, 0x25, _) => SenseAction::RetryNow,
             // Becoming ready, in progress, or changing its access state.
             (key::NOT_READY, 0x04, 0x01 | 0x04..=0x09 | 0x0a | 0x14) => SenseAction::RetryLater,
@@ -99,8 +100,8 @@ impl Sense {
         }
     }
 
-    /// True if the unit may be another one now, or of another size: every unit attention but those that are known to
-    /// be about something else, and a number behind which there is no unit any more.
+    /// Returns true if the unit may be another one now, or have another size: on every unit attention except those
+    /// known to concern something else, and if the number has no unit any more.
     #[must_use]
     pub fn tells_of_another_unit(&self) -> bool {
         match (self.key, self.asc, self.ascq) {
@@ -111,7 +112,7 @@ impl Sense {
         }
     }
 
-    /// True if asymmetric access states have changed, so that they must be read again.
+    /// Returns true if asymmetric access states have changed, so that they must be read again.
     #[must_use]
     pub fn tells_of_access_state(&self) -> bool {
         matches!(

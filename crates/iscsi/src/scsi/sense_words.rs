@@ -1,6 +1,6 @@
-//! Sense keys and additional sense codes in words (SPC-4 annex F, the codes disks and arrays send).
+//! Sense keys and additional sense codes in words (SPC-4 annex F, the codes that disks and arrays send).
 
-/// A sense key in words.
+/// Returns a sense key in words.
 pub(super) fn key_words(key: u8) -> &'static str {
     match key {
         0x0 => "no sense",
@@ -22,14 +22,14 @@ pub(super) fn key_words(key: u8) -> &'static str {
     }
 }
 
-/// Additional sense code and qualifier in words.
+/// Returns additional sense code and qualifier in words.
 #[must_use]
 pub fn asc_words(asc: u8, ascq: u8) -> &'static str {
     let code = u16::from(asc) << 8 | u16::from(ascq);
     if let Ok(at) = CODES.binary_search_by_key(&code, |entry| entry.0) {
         return CODES[at].1;
     }
-    // Without the qualifier the family still says something.
+    // Without the qualifier the code still has a general meaning.
     CODES
         .binary_search_by_key(&(code & 0xff00), |entry| entry.0)
         .map_or(if asc >= 0x80 { "vendor specific code" } else { "code without a name here" }, |at| {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn reads_and_writes_take_the_shortest_form_that_reaches() {
+fn reads_and_writes_use_the_shortest_sufficient_form() {
     assert_eq!(cdb::read(0x0102_0304, 8, cdb::Fua::Off)[..10], [0x28, 0, 1, 2, 3, 4, 0, 0, 8, 0]);
     assert_eq!(cdb::write(1, 0xffff, cdb::Fua::On)[..10], [0x2a, 8, 0, 0, 0, 1, 0, 0xff, 0xff, 0]);
     assert_eq!(cdb::read(1 << 32, 8, cdb::Fua::On), [0x88, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0]);
@@ -28,7 +28,7 @@ fn luns_have_two_wire_forms() {
 }
 
 #[test]
-fn inquiry_and_identification() {
+fn inquiry_and_identification_are_parsed() {
     let mut data = [b' '; 36];
     data[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0x10, 0, 2]);
     data[8..11].copy_from_slice(b"IET");
@@ -54,7 +54,7 @@ fn inquiry_and_identification() {
 }
 
 #[test]
-fn limits_rotation_and_provisioning() {
+fn limits_rotation_and_provisioning_are_parsed() {
     let mut page = [0; 64];
     page[..4].copy_from_slice(&[0, 0xb0, 0, 60]);
     page[7] = 8;
@@ -70,7 +70,7 @@ fn limits_rotation_and_provisioning() {
 }
 
 #[test]
-fn capacities() {
+fn capacities_are_parsed_in_both_forms() {
     let small = Capacity::parse_10(&[0, 0, 0x0f, 0xff, 0, 0, 2, 0]).unwrap().unwrap();
     assert_eq!((small.blocks, small.block_bytes, small.bytes()), (4096, 512, 2 << 20));
     assert_eq!(Capacity::parse_10(&[0xff, 0xff, 0xff, 0xff, 0, 0, 2, 0]).unwrap(), None);
@@ -86,7 +86,7 @@ fn capacities() {
 }
 
 #[test]
-fn mode_pages_mapping_reservations_and_groups() {
+fn mode_pages_mapping_reservations_and_groups_are_parsed() {
     let mode = ModeFacts::parse_6(&[23, 0, 0x90, 0, 0x88, 18, 0x04, 0]).unwrap();
     assert!(mode.write_protected && mode.fua_supported);
     assert_eq!((mode.write_cache, mode.read_cache), (Some(true), Some(true)));
@@ -116,7 +116,7 @@ fn mode_pages_mapping_reservations_and_groups() {
 }
 
 #[test]
-fn sense_in_both_formats_says_what_happened() {
+fn sense_data_is_parsed_in_both_formats() {
     let fixed = [0xf0, 0, 3, 0, 0, 1, 0, 10, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0];
     let sense = Sense::parse(&fixed).unwrap();
     assert_eq!(sense.to_string(), "medium error: unrecovered read error (sense 3/11/00) at block 256");
@@ -176,7 +176,7 @@ fn serial_page(serial: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_serial_that_many_units_share_is_no_identity() {
+fn a_serial_number_shared_by_many_units_is_no_identity() {
     for filler in ["00000000", "0", "", "        ", "0000-0000", "FFFFFFFF", "None", "unknown", "0123456789"]
     {
         assert_eq!(parse_serial(&serial_page(filler)).unwrap(), None, "{filler:?}");

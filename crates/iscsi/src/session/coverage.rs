@@ -1,6 +1,6 @@
-//! Which bytes of a command have moved, in whatever order the target sends them or asks for them.
+//! Tracks which bytes of a command have moved, in whatever order the target sends or requests them.
 
-/// Pieces that may be missing in the middle at one time; a target that scatters more is refused.
+/// Number of gaps at one time; a target that scatters data more is refused.
 const RANGES_MAX: usize = 256;
 
 /// Bytes received of one command.
@@ -8,7 +8,7 @@ const RANGES_MAX: usize = 256;
 pub(super) struct Coverage {
     /// Bytes received without a gap from the start.
     contiguous: u32,
-    /// Ranges beyond it, sorted, disjoint, not touching. Empty for every target that sends in order.
+    /// Ranges beyond it, sorted, disjoint, not adjacent. Empty for every target that sends in order.
     beyond: Vec<(u32, u32)>,
 }
 
@@ -25,21 +25,21 @@ impl Coverage {
         self.beyond.clear();
     }
 
-    /// Bytes received without a gap from the start.
+    /// Returns the number of bytes received without a gap from the start.
     pub(super) fn contiguous_bytes(&self) -> u32 {
         self.contiguous
     }
 
-    /// Notes that bytes `start..end` were sent. A target may ask for some of them again.
+    /// Records that bytes `start..end` were sent. A target may request some of them again.
     pub(super) fn add_sent(&mut self, start: u32, end: u32) {
         let start = start.max(self.contiguous);
         if start < end {
-            // What is asked for in too many pieces counts as not sent: the write then fails.
+            // Data requested in too many pieces counts as not sent: the write then fails.
             let _ = self.add(start, end);
         }
     }
 
-    /// Notes that bytes `start..end` have arrived.
+    /// Records that bytes `start..end` have arrived.
     pub(super) fn add(&mut self, start: u32, end: u32) -> Result<(), CoverageError> {
         if start == end {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a received PDU means.
+//! Handling of received PDUs.
 
 use super::coverage::CoverageError;
 use super::outgoing::{Burst, Control};
@@ -6,34 +6,35 @@ use super::task::{CONTROL_TAG, TaskOutcome};
 use super::{CONTROL_MAX, IDLE_MAX, Session, SessionError, SessionEvent};
 use crate::pdu::{Bhs, Direction, NO_TAG, PduError, Residual, Response, opcode};
 
-/// Ping data of a target that is sent back; the rest is dropped, which the standard allows (§11.18.7).
+/// Number of bytes of a target's ping data that are returned; the rest is dropped, which the standard allows
+/// (§11.18.7).
 const PING_BYTES_MAX: usize = 4096;
 
-/// Where the data segment of a received PDU goes.
+/// Destination of the data segment of a received PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// Into the caller's buffer of task `user`, from `offset_bytes` on. The range was checked to be inside.
+    /// The caller's buffer of task `user`, from `offset_bytes` on. The range was checked to be inside.
     Task {
         /// The caller's number.
         user: u32,
         /// Offset in the buffer, bytes.
         offset_bytes: u32,
     },
-    /// To be collected and handed to [`Session::on_pdu`].
+    /// A buffer that is passed to [`Session::on_pdu`].
     Control,
 }
 
 /// A received header, checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming {
-    /// What it says.
+    /// Decoded header.
     pub response: Response,
-    /// Where its data goes.
+    /// Destination of its data.
     pub placement: Placement,
 }
 
 impl Session {
-    /// Checks a header and says where its data segment goes.
+    /// Checks a header and returns the destination of its data segment.
     pub fn on_header(&mut self, bhs: &Bhs) -> Result<Incoming, SessionError> {
         let response = Response::decode(bhs)?;
         let (got_bytes, max_bytes) = (bhs.data_bytes(), self.agreed.max_recv_segment_bytes);
@@ -49,8 +50,7 @@ impl Session {
         Ok(Incoming { response, placement })
     }
 
-    /// Reacts to a PDU that has arrived whole. `data` is the data segment if it was placed with
-    /// [`Placement::Control`].
+    /// Handles a complete PDU. `data` is the data segment if its destination was [`Placement::Control`].
     pub fn on_pdu(
         &mut self,
         response: &Response,
@@ -83,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    /// Counts PDUs that move no task: a target that sends nothing else must not be listened to for ever.
+    /// Counts PDUs that advance no task: a target that sends nothing else must not occupy the initiator for ever.
     fn count_idle(&mut self, response: &Response) -> Result<(), SessionError> {
         let is_idle = match *response {
             Response::DataIn { data_bytes, status, .. } => data_bytes == 0 && status.is_none(),
@@ -140,7 +140,7 @@ impl Session {
         let transferred_bytes = match (request.direction, residual) {
             (Direction::None, _) => 0,
             (Direction::Read, _) => task.received.contiguous_bytes(),
-            // A target that reports success without having asked for all data has not written them.
+            // A target that reports success without having requested all data has not written them.
             (Direction::Write, Residual::Underflow(left)) => {
                 request.transfer_bytes.saturating_sub(left).min(task.sent.contiguous_bytes())
             }
@@ -151,7 +151,7 @@ impl Session {
             self.forget_bursts(itt);
         }
         if self.abort.is_some_and(|(_, aborted)| aborted == itt) {
-            // It ended by itself; the answer to the abort will come and mean nothing.
+            // The task completed by itself; the answer to the abort will be ignored.
             self.abort = None;
         }
         let outcome = TaskOutcome { response, status, residual, transferred_bytes, sense };
@@ -201,9 +201,9 @@ impl Session {
             return events.push(SessionEvent::ResetDone);
         }
         let Some((_, task_itt)) = self.abort.take_if(|(abort_itt, _)| *abort_itt == itt) else {
-            return; // The task ended by itself while the abort was on its way.
+            return; // The task completed by itself before the abort arrived.
         };
-        // "Does not exist" comes after every response the target had sent (StatSN order): the task is gone too.
+        // "Does not exist" follows every response that the target had sent (StatSN order): the task is gone too.
         if matches!(response, TASK_FUNCTION_COMPLETE | TASK_DOES_NOT_EXIST) {
             if let Some(user) = self.tasks.by_itt(task_itt).map(|task| task.request.user) {
                 self.end_aborted(task_itt, user, events);
@@ -248,7 +248,7 @@ impl Session {
 const TASK_FUNCTION_COMPLETE: u8 = 0;
 const TASK_DOES_NOT_EXIST: u8 = 1;
 
-/// Sense data of a response: two bytes of length, then the sense bytes (RFC 7143 §11.4.7.2).
+/// Returns the sense data of a response: two bytes of length, then the sense bytes (RFC 7143 §11.4.7.2).
 fn sense_of(data: &[u8]) -> Vec<u8> {
     match data {
         [high, low, rest @ ..] => {
@@ -264,7 +264,7 @@ fn asynchronous(event: u8, parameters: [u16; 3], data: &[u8], events: &mut Vec<S
         0 => events.push(SessionEvent::AsyncSense { sense: sense_of(data) }),
         1 => events.push(SessionEvent::LogoutRequested { event, seconds: parameters[2] }),
         2 | 3 => events.push(SessionEvent::LogoutRequested { event, seconds: parameters[1] }),
-        // The target wants new parameters: a new login does that as well as a text negotiation.
+        // The target requests new parameters: a new login serves as well as a text negotiation.
         4 => events.push(SessionEvent::LogoutRequested { event, seconds: parameters[2] }),
         _ => {}
     }
@@ -273,7 +273,7 @@ fn asynchronous(event: u8, parameters: [u16; 3], data: &[u8], events: &mut Vec<S
 fn rejected(reason: u8, data: &[u8], events: &mut Vec<SessionEvent>) -> Result<(), SessionError> {
     let refused = data.first().map_or(0xff, |byte| byte & 0x3f);
     // After a data digest error the target itself ends the command with a CHECK CONDITION (§7.8); a refused ping or
-    // abort is covered by its own time limit.
+    // abort runs into its own time limit.
     let tolerable = reason == 0x02 || matches!(refused, opcode::NOP_OUT | opcode::TASK_MANAGEMENT);
     if !tolerable {
         return Err(SessionError::Rejected { reason, opcode: refused });
@@ -282,7 +282,7 @@ fn rejected(reason: u8, data: &[u8], events: &mut Vec<SessionEvent>) -> Result<(
     Ok(())
 }
 
-/// Reject reasons in words (RFC 7143 §11.17.1).
+/// Returns a reject reason in words (RFC 7143 §11.17.1).
 pub(super) fn reject_words(reason: u8) -> &'static str {
     match reason {
         0x02 => "data digest error",

@@ -1,10 +1,9 @@
 //! Full feature phase of one connection, without I/O (RFC 7143 §4, §11).
 //!
-//! A **task** is one SCSI command in flight; the caller knows it by a number of its own (`user`), the wire by its
-//! tag. [`Session::start`] queues a task, [`Session::next_pdu`] hands out what to send, PDU by PDU, and says where
-//! the data segment comes from; [`Session::on_header`] says where a received data segment goes, and
-//! [`Session::on_pdu`] reacts when it is complete. Data never passes through the session. What follows for the
-//! caller comes out as [`SessionEvent`]s.
+//! A **task** is one SCSI command in flight; the caller identifies it by its own number (`user`), the wire by its tag.
+//! [`Session::start`] queues a task. [`Session::next_pdu`] returns the next PDU to send and the source of its data
+//! segment. [`Session::on_header`] returns the destination of a received data segment, and [`Session::on_pdu`] handles
+//! the PDU once it is complete. Data never passes through the session. Results for the caller are [`SessionEvent`]s.
 
 mod coverage;
 mod incoming;
@@ -24,15 +23,16 @@ use outgoing::{Burst, Control};
 use task::Tasks;
 use window::Window;
 
-/// Control PDUs that may wait to be sent; a target that causes more without reading them is broken.
+/// Number of control PDUs in the send queue; a target that causes more without reading them is broken.
 const CONTROL_MAX: usize = 64;
-/// PDUs that move no task, between two pings of this side, which are seconds apart: a target has few reasons for any.
+/// Number of PDUs that advance no task, between two of our pings, which are seconds apart: a target has few reasons to
+/// send any.
 const IDLE_MAX: u32 = 10_000;
 
 /// A violation of the protocol by the target. With error recovery level 0 it ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// Broken header.
+    /// Malformed header.
     #[error(transparent)]
     Pdu(#[from] PduError),
     /// A status number was left out: a response is missing.
@@ -43,7 +43,7 @@ pub enum SessionError {
         /// StatSN expected.
         expected: u32,
     },
-    /// A response to something that is not in flight.
+    /// A response to a task that is not in flight.
     #[error("PDU {opcode:#04x} is for task {itt:#010x}, which is not outstanding")]
     UnknownTask {
         /// Opcode.
@@ -51,7 +51,7 @@ pub enum SessionError {
         /// Tag.
         itt: u32,
     },
-    /// Read data outside of the command, twice, or out of the agreed order.
+    /// Read data outside of the command, received twice, or out of the agreed order.
     #[error("read data at {offset_bytes}+{data_bytes} is {fault}")]
     BadDataIn {
         /// Offset in the command's data, bytes.
@@ -71,7 +71,7 @@ pub enum SessionError {
         /// What is wrong.
         fault: &'static str,
     },
-    /// The target refused a PDU that we need.
+    /// The target rejected a PDU that Assay needs.
     #[error("the target rejected PDU {opcode:#04x}: {}", incoming::reject_words(*reason))]
     Rejected {
         /// Reason code.
@@ -79,57 +79,57 @@ pub enum SessionError {
         /// Opcode of the refused PDU.
         opcode: u8,
     },
-    /// A PDU that does not belong into the full feature phase.
+    /// The PDU is not allowed in full feature phase.
     #[error("PDU {0:#04x} is not allowed in the full feature phase")]
     OutOfPhase(u8),
     /// The target causes control PDUs faster than it reads them.
     #[error("the target requests more than {CONTROL_MAX} responses without reading them")]
     ControlFlood,
-    /// The target sends what moves nothing, and does not stop.
+    /// The target keeps sending PDUs that advance no task.
     #[error("the target sent more than {IDLE_MAX} PDUs without a response to a command")]
     IdleFlood,
 }
 
-/// Something the caller has to know.
+/// An event for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionEvent {
     /// A task ended with a status.
     Done {
         /// The caller's number.
         user: u32,
-        /// How it ended.
+        /// Its outcome.
         outcome: TaskOutcome,
     },
-    /// A task was aborted and will neither touch its data nor end any more.
+    /// A task was aborted: it will neither touch its data nor complete any more.
     Aborted {
         /// The caller's number.
         user: u32,
     },
-    /// A task management function was not carried out; the connection should be dropped.
+    /// A task management function failed; the connection should be dropped.
     TaskManagementFailed {
         /// Response code of RFC 7143 §11.6.1.
         response: u8,
     },
-    /// A LUN reset was carried out.
+    /// A LUN reset was executed.
     ResetDone,
     /// Our ping was answered.
     Pong {
         /// Tag of the ping.
         itt: u32,
     },
-    /// The target asks to log out, or is about to drop the connection or session.
+    /// The target requests a logout, or is about to drop the connection or session.
     LogoutRequested {
         /// Event code of RFC 7143 §11.9.1: 1, 2, 3 or 4.
         event: u8,
         /// Seconds before a new login may be tried (Time2Wait), or until which to log out.
         seconds: u16,
     },
-    /// Asynchronous SCSI event; the sense data says which.
+    /// Asynchronous SCSI event, described by the sense data.
     AsyncSense {
         /// Sense data.
         sense: Vec<u8>,
     },
-    /// The target refused a PDU that we can do without, or will end its command with an error itself.
+    /// The target rejected a PDU that is dispensable, or whose command it will end with an error itself.
     Rejected {
         /// Reason code.
         reason: u8,
@@ -154,14 +154,14 @@ pub struct Session {
     control_count: u32,
     abort: Option<(u32, u32)>,
     reset_itt: Option<u32>,
-    /// Write data are held back.
+    /// True while write data is not sent.
     is_holding: bool,
-    /// PDUs since the last ping of this side that moved no task.
+    /// Number of PDUs since our last ping that advanced no task.
     idle_count: u32,
 }
 
 impl Session {
-    /// A session that was just logged in, for one logical unit and at most `depth` tasks.
+    /// Returns a session after login, for one logical unit and at most `depth` tasks.
     #[must_use]
     pub fn new(agreed: Negotiated, lun: u64, depth: u16) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl Session {
         }
     }
 
-    /// The agreed parameters.
+    /// Returns the agreed parameters.
     #[must_use]
     pub fn agreed(&self) -> &Negotiated {
         &self.agreed
@@ -195,57 +195,58 @@ impl Session {
         true
     }
 
-    /// The target's command window: tasks in flight and those it would take beyond them. At login many targets open
-    /// it only a little.
+    /// Returns the target's command window: tasks in flight plus those that it would accept beyond them. At login many
+    /// targets open it only a little.
     #[must_use]
     pub fn command_window(&self) -> u32 {
         self.window.open_count() + u32::from(self.tasks.count())
     }
 
-    /// True if the target has room for a single command, as far as it has said.
+    /// Returns true if the target has reported room for only a single command so far.
     ///
-    /// Such a target may read nothing but data between its R2T and their end: jSCSI drops commands that come then, and
-    /// takes a ping for the end of the write. It gets one command at a time, and no ping beside a write.
+    /// Between its R2T and the end of the write data, such a target may read nothing but data: jSCSI drops commands
+    /// that arrive then, and takes a ping for the end of the write. It gets one command at a time, and no ping during a
+    /// write.
     #[must_use]
     pub fn is_serial(&self) -> bool {
         self.window.largest_count() <= 1
     }
 
-    /// True if a ping can do no harm now.
+    /// Returns true if a ping is harmless now.
     #[must_use]
     pub fn may_ping(&self) -> bool {
         !self.is_serial() || !self.tasks.has_sent_write()
     }
 
-    /// True if the next command may leave: the window is open, and the target can read it.
+    /// Returns true if the next command can be sent: the window is open, and the target can read it.
     fn may_start(&self) -> bool {
         let sent_count = usize::from(self.tasks.count()) - self.queued.len();
         self.window.is_open() && (sent_count == 0 || !self.is_serial())
     }
 
-    /// Tasks in flight, in [0, depth].
+    /// Returns the number of tasks in flight, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {
         self.tasks.count()
     }
 
-    /// True if no more task fits.
+    /// Returns true if `depth` tasks are in flight.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tasks.is_full()
     }
 
-    /// Sends no write data until [`Self::release_data`], whatever the target asks for.
+    /// Stops sending write data until [`Self::release_data`], whatever the target requests.
     pub fn hold_data(&mut self) {
         self.is_holding = true;
     }
 
-    /// Sends write data again.
+    /// Resumes sending write data.
     pub fn release_data(&mut self) {
         self.is_holding = false;
     }
 
-    /// Takes back a task that was started and not sent; false if it was sent, or is none.
+    /// Removes a task that was started and not sent. Returns false if it was sent, or does not exist.
     pub fn withdraw(&mut self, user: u32) -> bool {
         let is_it = |index: &u16| self.tasks.user_of(*index) == user;
         let Some(at) = self.queued.iter().position(is_it) else { return false };
@@ -262,9 +263,9 @@ impl Session {
         itt
     }
 
-    /// Asks the target to abort the task. Answered by [`SessionEvent::Aborted`] or
-    /// [`SessionEvent::TaskManagementFailed`], unless the task ends by itself first. One abort at a time: false if
-    /// another one is still waiting, or if there is no such task.
+    /// Requests the abort of a task. Answered by [`SessionEvent::Aborted`] or [`SessionEvent::TaskManagementFailed`],
+    /// unless the task completes by itself first. Returns false if another abort is pending, or if there is no such
+    /// task.
     pub fn abort(&mut self, user: u32) -> bool {
         if self.abort.is_some() {
             return false;
@@ -277,8 +278,8 @@ impl Session {
         true
     }
 
-    /// Asks the target to reset the logical unit. Every task that was sent is aborted, of all sessions. False if a
-    /// reset is already waiting for its answer.
+    /// Requests a reset of the logical unit, which aborts every task that was sent, of all sessions. Returns false if a
+    /// reset is already pending.
     pub fn reset_logical_unit(&mut self) -> bool {
         if self.reset_itt.is_some() {
             return false;
@@ -289,7 +290,7 @@ impl Session {
         true
     }
 
-    /// Ends the session politely.
+    /// Sends a logout request.
     pub fn logout(&mut self) {
         let itt = self.control_itt();
         self.control.push_back(Control::Logout { itt });

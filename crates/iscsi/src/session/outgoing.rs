@@ -1,4 +1,4 @@
-//! What to send next: control PDUs first, then write data, then commands as far as the window is open.
+//! The order of sending: control PDUs first, then write data, then commands as far as the window is open.
 
 use super::Session;
 use super::task::Task;
@@ -6,12 +6,12 @@ use crate::pdu::{
     Bhs, DataOut, Direction, LogoutRequest, NO_TAG, NopOut, ScsiCommand, TaskFunction, TaskManagement,
 };
 
-/// Where the data segment of a PDU comes from.
+/// Source of the data segment of a PDU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// No data segment.
     None,
-    /// From the caller's buffer of task `user`.
+    /// The caller's buffer of task `user`.
     Task {
         /// The caller's number.
         user: u32,
@@ -24,7 +24,7 @@ pub enum Payload {
     Owned(Vec<u8>),
 }
 
-/// One PDU to send; digests and padding are the transport's.
+/// One PDU to send; the transport adds digests and padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutPdu {
     /// Header.
@@ -44,7 +44,7 @@ pub(super) enum Control {
     Logout { itt: u32 },
 }
 
-/// A sequence of Data-Out PDUs that is still to be sent.
+/// A sequence of Data-Out PDUs that is not completely sent.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub itt: u32,
@@ -59,7 +59,7 @@ pub(super) struct Burst {
 const CID: u16 = 1;
 
 impl Session {
-    /// The next PDU to send, or `None` when there is nothing, or the command window is closed.
+    /// Returns the next PDU to send, or `None` if there is none or the command window is closed.
     pub fn next_pdu(&mut self) -> Option<OutPdu> {
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_pdu(control));
@@ -84,7 +84,7 @@ impl Session {
         Some(self.command_pdu(index))
     }
 
-    /// True if something could be sent now.
+    /// Returns true if a PDU can be sent now.
     #[must_use]
     pub fn wants_to_send(&self) -> bool {
         !self.control.is_empty()
@@ -159,7 +159,7 @@ impl Session {
     }
 }
 
-/// How much of a write goes out without being asked for: immediate bytes, and the end of all unsolicited bytes.
+/// Returns how much of a write is sent unsolicited: the immediate bytes, and the end of all unsolicited bytes.
 ///
 /// ```text
 /// 0        immediate              FirstBurstLength            transfer length
@@ -174,7 +174,7 @@ fn unsolicited(agreed: &crate::login::Negotiated, task: &Task) -> (u32, u32) {
 fn data_pdu(burst: &mut Burst, lun: u64, exp_stat_sn: u32, segment_bytes_max: u32) -> OutPdu {
     let data_bytes = (burst.end_bytes - burst.offset_bytes).min(segment_bytes_max);
     let data = DataOut {
-        // The LUN of a solicited PDU is the one of the R2T; with one LUN per session it is always the same.
+        // A solicited PDU carries the LUN of its R2T; with one LUN per session it is always the same.
         lun,
         itt: burst.itt,
         ttt: burst.ttt,

@@ -6,32 +6,32 @@ use crate::pdu::{Direction, Residual};
 /// Set in the tags of requests that are not SCSI commands.
 pub(super) const CONTROL_TAG: u32 = 0x8000_0000;
 
-/// A SCSI command to carry out.
+/// A SCSI command to execute.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// The caller's number for it, which comes back in every event.
+    /// Number chosen by the caller, returned in every event.
     pub user: u32,
     /// Command descriptor block, zero padded.
     pub cdb: [u8; 16],
     /// Data direction.
     pub direction: Direction,
-    /// Bytes to move.
+    /// Number of bytes to transfer.
     pub transfer_bytes: u32,
 }
 
-/// How a task ended.
+/// Outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskOutcome {
     /// iSCSI response: 0 completed at target, 1 target failure.
     pub response: u8,
     /// SCSI status byte.
     pub status: u8,
-    /// Residual the target reported.
+    /// Residual reported by the target.
     pub residual: Residual,
-    /// Bytes moved: for reads what arrived without a gap; for writes what was sent without a gap, less what the target
-    /// reported as left over.
+    /// Number of bytes transferred: for reads those received without a gap; for writes those sent without a gap, less
+    /// the residual that the target reported.
     pub transferred_bytes: u32,
-    /// Sense data, empty for most.
+    /// Sense data, usually empty.
     pub sense: Vec<u8>,
 }
 
@@ -43,9 +43,9 @@ pub(super) struct Task {
     pub cmd_sn: u32,
     pub is_sent: bool,
     pub received: Coverage,
-    /// Write data that was sent.
+    /// Write data that has been sent.
     pub sent: Coverage,
-    /// R2Ts not yet fully answered.
+    /// Number of R2Ts not completely answered.
     pub open_r2t_count: u32,
     generation: u16,
     is_live: bool,
@@ -102,7 +102,7 @@ impl Tasks {
         &mut self.slab[usize::from(index)]
     }
 
-    /// The task a target means by `itt`, if it is in flight.
+    /// Returns the task that the target refers to by `itt`, if it is in flight.
     pub(super) fn by_itt(&mut self, itt: u32) -> Option<&mut Task> {
         let index = (itt & 0xffff) as usize;
         self.slab.get_mut(index).filter(|task| task.itt == itt && task.is_live && task.is_sent)
@@ -115,13 +115,13 @@ impl Tasks {
         self.release(index);
     }
 
-    /// True if a write was sent and has not ended.
+    /// Returns true if a write was sent and has not ended.
     pub(super) fn has_sent_write(&self) -> bool {
         let mut sent = self.slab.iter().filter(|task| task.is_live && task.is_sent);
         sent.any(|task| task.request.direction == Direction::Write)
     }
 
-    /// The caller's number of a task.
+    /// Returns the caller's number of a task.
     pub(super) fn user_of(&self, index: u16) -> u32 {
         self.slab[usize::from(index)].request.user
     }
@@ -132,13 +132,13 @@ impl Tasks {
         self.free.push(index);
     }
 
-    /// Tag and number of a task that was sent.
+    /// Returns the tag and number of a task that was sent.
     pub(super) fn sent_task(&self, user: u32) -> Option<(u32, u32)> {
         let mut live = self.slab.iter().filter(|task| task.is_live && task.is_sent);
         live.find(|task| task.request.user == user).map(|task| (task.itt, task.cmd_sn))
     }
 
-    /// Tags and callers' numbers of all tasks that were sent.
+    /// Returns the tags and callers' numbers of all tasks that were sent.
     pub(super) fn sent_tasks(&self) -> Vec<(u32, u32)> {
         let live = self.slab.iter().filter(|task| task.is_live && task.is_sent);
         live.map(|task| (task.itt, task.request.user)).collect()

@@ -5,7 +5,7 @@ use crate::login::{DigestOffer, Offer};
 use crate::pdu::{Bhs, Direction, Residual, Response};
 
 fn agreed() -> Negotiated {
-    // A discovery of the defaults through the public way: a login that negotiates nothing.
+    // Obtains the defaults through the public interface: a login that negotiates nothing.
     let offer = Offer { header_digest: DigestOffer::Never, ..Offer::default() };
     Negotiated {
         max_cmd_sn: 32,
@@ -47,7 +47,7 @@ fn request(user: u32, direction: Direction, transfer_bytes: u32) -> Request {
     Request { user, cdb: [0x28; 16], direction, transfer_bytes }
 }
 
-/// A response header with the window 1..=64 and the given StatSN.
+/// Returns a response header with the window 1..=64 and the given StatSN.
 fn header(op: u8, flags: u8, itt: u32, stat_sn: u32) -> Bhs {
     let mut bhs = Bhs::default();
     bhs.0[0] = op;
@@ -75,7 +75,7 @@ fn receive(session: &mut Session, bhs: &Bhs, data: &[u8]) -> Result<Vec<SessionE
     Ok(events)
 }
 
-/// All PDUs that can be sent now, as (opcode, final, offset, bytes).
+/// Returns all PDUs that can be sent now, as (opcode, final, offset, bytes).
 fn drain(session: &mut Session) -> Vec<(u8, bool, u32, u32)> {
     std::iter::from_fn(|| session.next_pdu())
         .map(|pdu| {
@@ -96,7 +96,7 @@ fn first_itt(session: &mut Session) -> u32 {
 }
 
 #[test]
-fn write_data_leaves_as_the_four_combinations_ask() {
+fn write_data_is_sent_as_each_of_the_four_combinations_requires() {
     for (initial_r2t, immediate_data, expected) in [
         (true, true, vec![(1, true, 0, 4096)]),
         (true, false, vec![(1, true, 0, 0)]),
@@ -173,7 +173,7 @@ fn read_data_is_placed_and_ends_with_the_collapsed_status() {
 }
 
 #[test]
-fn a_status_before_all_data_counts_only_what_came() {
+fn a_status_before_all_data_counts_only_received_bytes() {
     let mut session = Session::new(agreed(), 0, 4);
     assert!(session.start(request(3, Direction::Read, 8192)));
     let itt = first_itt(&mut session);
@@ -221,7 +221,7 @@ fn commands_wait_for_the_window_and_control_does_not() {
 }
 
 #[test]
-fn sense_data_comes_with_the_outcome() {
+fn the_outcome_carries_the_sense_data() {
     let mut session = Session::new(agreed(), 0, 4);
     assert!(session.start(request(3, Direction::None, 0)));
     let itt = first_itt(&mut session);
@@ -234,7 +234,7 @@ fn sense_data_comes_with_the_outcome() {
 }
 
 #[test]
-fn an_abort_ends_the_task_and_a_late_status_wins() {
+fn an_abort_ends_the_task_unless_its_status_arrives_first() {
     let mut session = Session::new(agreed(), 0, 4);
     assert!(
         session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512))
@@ -306,10 +306,10 @@ fn messages_and_rejects_are_reported() {
     assert_eq!(events, [SessionEvent::Rejected { reason: 2, opcode: 5 }]);
 }
 
-/// A target that reported success before it had asked for the data was believed: the write counted, and nobody had the
+/// A target that reported success before it had requested the data was believed: the write counted, but nobody had the
 /// data.
 #[test]
-fn a_write_that_ends_before_its_data_was_asked_for_has_not_moved_them() {
+fn a_write_that_completes_before_an_r2t_transferred_nothing() {
     let mut session = Session::new(agreed(), 0, 8);
     assert!(session.start(request(1, Direction::Write, 16_384)));
     let command = session.next_pdu().unwrap();
@@ -322,8 +322,8 @@ fn a_write_that_ends_before_its_data_was_asked_for_has_not_moved_them() {
 }
 
 proptest! {
-    /// Whatever a target sends, the session answers with an error or goes on; it never panics, never places data
-    /// outside of a command, and never ends a task twice.
+    /// Whatever a target sends, the session returns an error or continues; it never panics, never places data outside
+    /// of a command, and never completes a task twice.
     #[test]
     fn random_responses_never_break_the_session(
         script in proptest::collection::vec((

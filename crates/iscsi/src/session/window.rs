@@ -4,11 +4,11 @@ use super::SessionError;
 use crate::pdu::{Numbers, Response};
 use crate::serial::{at_or_before, before};
 
-/// The most repeated numbers that make up for a later jump: the commands that a path can have in flight.
+/// Number of repeated status numbers that can account for a later jump: the commands that a path can have in flight.
 const REPEATED_MAX: u32 = 1024;
-/// The most responses that may be late at a time: as many threads of a target may send on one connection.
+/// Number of responses that may be late at a time: as many threads of a target may send on one connection.
 const LATE_MAX: u32 = 16;
-/// A late response comes within so many others; as many commands as a path has in flight by default.
+/// Number of further responses within which a late one must arrive: the default number of commands in flight per path.
 const LATE_RESPONSES_MAX: u32 = 128;
 
 /// Command window and status number.
@@ -17,21 +17,21 @@ pub(super) struct Window {
     cmd_sn: u32,
     max_cmd_sn: u32,
     exp_stat_sn: u32,
-    /// The most commands that the target has room for, of all that it said.
+    /// Largest command window that the target has announced, commands.
     largest_count: u32,
-    /// Responses that repeated a status number, less the numbers that were skipped since.
+    /// Number of responses that repeated a status number, less the numbers skipped since.
     repeated_count: u32,
-    /// Responses whose numbers were skipped and that have not come yet.
+    /// Responses whose numbers were skipped and that have not arrived yet.
     late: Option<Late>,
 }
 
-/// Responses that others have overtaken.
+/// Responses that were overtaken by others.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     /// The first status number that was skipped.
     first: u32,
     count: u32,
-    /// Responses that came since the first number was skipped.
+    /// Number of responses since the first number was skipped.
     responses_since: u32,
 }
 
@@ -41,43 +41,43 @@ impl Window {
         Self { cmd_sn, max_cmd_sn, exp_stat_sn, largest_count, repeated_count: 0, late: None }
     }
 
-    /// CmdSN the next command will have.
+    /// Returns the CmdSN of the next command.
     pub(super) fn cmd_sn(&self) -> u32 {
         self.cmd_sn
     }
 
-    /// ExpStatSN to put into every request: acknowledges all status before it.
+    /// Returns the ExpStatSN for every request: it acknowledges all earlier status.
     pub(super) fn exp_stat_sn(&self) -> u32 {
         self.exp_stat_sn
     }
 
-    /// True if the target takes one more command that is not immediate.
+    /// Returns true if the target accepts a further non-immediate command.
     pub(super) fn is_open(&self) -> bool {
         at_or_before(self.cmd_sn, self.max_cmd_sn)
     }
 
-    /// Commands the target takes beyond those it has, at the moment.
+    /// Returns the number of commands that the target accepts now, beyond those it has.
     pub(super) fn open_count(&self) -> u32 {
         count_between(self.cmd_sn, self.max_cmd_sn)
     }
 
-    /// The most commands that the target ever had room for at a time.
+    /// Returns the largest command window that the target has announced.
     pub(super) fn largest_count(&self) -> u32 {
         self.largest_count
     }
 
-    /// Uses up one command number.
+    /// Consumes one command number.
     pub(super) fn take_cmd_sn(&mut self) -> u32 {
         let cmd_sn = self.cmd_sn;
         self.cmd_sn = self.cmd_sn.wrapping_add(1);
         cmd_sn
     }
 
-    /// Takes over the numbers of a response.
+    /// Applies the numbers of a response.
     pub(super) fn update(&mut self, response: &Response) -> Result<(), SessionError> {
         let Numbers { stat_sn, exp_cmd_sn, max_cmd_sn } = response.numbers();
-        // A window that ends before it begins by more than "closed" is to be ignored (RFC 7143 §4.2.2.1), as is one
-        // that moves back: PDUs of the target may overtake each other only across connections, but cost nothing.
+        // A window whose end precedes its start by more than "closed" is ignored (RFC 7143 §4.2.2.1), and so is one
+        // that moves back, which ignoring makes harmless.
         let valid = !before(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) && at_or_before(exp_cmd_sn, self.cmd_sn);
         if valid {
             self.largest_count = self.largest_count.max(count_between(exp_cmd_sn, max_cmd_sn));
@@ -91,13 +91,12 @@ impl Window {
         Ok(())
     }
 
-    /// Takes over the status number of a response.
+    /// Applies the status number of a response.
     ///
-    /// Some targets number several responses alike: gotgt returns the ExpStatSN of the command, so all commands that
-    /// were sent together end with one number. Others number responses in one order and send them in another: the
-    /// threads of istgt overtake each other. No response is missing then, and one that comes twice is caught by its
-    /// task tag. A skipped number that neither repeated ones account for nor a late response brings in time means
-    /// that a response is missing.
+    /// Some targets give several responses one number: gotgt returns the ExpStatSN of the command, so all commands sent
+    /// together complete with one number. Others number responses in one order and send them in another: the threads of
+    /// istgt overtake each other. No response is missing then, and a duplicate is detected by its task tag. A skipped
+    /// number means a missing response unless earlier repetitions account for it or a late response brings it in time.
     fn update_status(&mut self, stat_sn: u32) -> Result<(), SessionError> {
         if before(stat_sn, self.exp_stat_sn) {
             self.came_late();
@@ -133,7 +132,7 @@ impl Window {
     }
 }
 
-/// Number of commands from one number to another, both included; none where the second is before the first.
+/// Returns the number of commands from one number to another, both included; 0 if the second precedes the first.
 fn count_between(from: u32, to: u32) -> u32 {
     if at_or_before(from, to) { to.wrapping_sub(from).wrapping_add(1) } else { 0 }
 }
@@ -159,18 +158,18 @@ mod tests {
         assert_eq!(window.exp_stat_sn(), 6);
     }
 
-    /// The first error that responses with these status numbers lead to.
+    /// Returns the first error caused by responses with these status numbers.
     fn first_error(window: &mut Window, stat_sns: impl IntoIterator<Item = u32>) -> Option<SessionError> {
         stat_sns.into_iter().find_map(|stat_sn| window.update(&done(stat_sn, 1, 64)).err())
     }
 
     #[test]
-    fn repeated_status_numbers_are_taken_and_missing_ones_are_not() {
-        // As gotgt: commands that were sent together end with one number, and the next ones go on behind it.
+    fn repeated_status_numbers_are_accepted_and_missing_ones_are_not() {
+        // Like gotgt: commands sent together complete with one number, and the next ones continue after it.
         let mut window = Window::new(1, 64, 7);
         assert_eq!(first_error(&mut window, [7, 7, 7, 8, 8, 9]), None);
         assert_eq!(window.exp_stat_sn(), 10);
-        // Three responses had no number of their own: the target may count them after all.
+        // Three responses had no number of their own: the target may have counted them after all.
         assert_eq!(first_error(&mut window, 13..1000), None);
         // Nothing accounts for a further number, and no late response brings it.
         let gap = first_error(&mut window, 1001..2000);
@@ -178,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn responses_that_overtake_each_other_are_taken() {
-        // As istgt, whose threads number responses in one order and send them in another.
+    fn responses_that_overtake_each_other_are_accepted() {
+        // Like istgt, whose threads number responses in one order and send them in another.
         let mut window = Window::new(1, 64, 0);
         let swapped = (0..2000u32).map(|n| n ^ 1);
         assert_eq!(first_error(&mut window, swapped), None);
@@ -194,14 +193,14 @@ mod tests {
         let mut window = Window::new(1, 64, u32::MAX);
         let gap = first_error(&mut window, [LATE_MAX]);
         assert_eq!(gap, Some(SessionError::StatusGap { got: LATE_MAX, expected: u32::MAX }));
-        // One more with each response is as bad.
+        // One more with each response is an error as well.
         let mut window = Window::new(1, 64, 0);
         let gap = first_error(&mut window, (0..100).map(|n| 2 * n + 1));
         assert_eq!(gap, Some(SessionError::StatusGap { got: 2 * LATE_MAX + 1, expected: 0 }));
     }
 
     #[test]
-    fn nonsense_windows_are_ignored() {
+    fn invalid_windows_are_ignored() {
         let mut window = Window::new(10, 20, 5);
         window.update(&done(5, 10, 15)).unwrap();
         window.update(&done(6, 10, 8)).unwrap();

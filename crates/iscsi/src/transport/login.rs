@@ -14,18 +14,18 @@ use crate::session::{OutPdu, Payload, Placement};
 pub(crate) struct LoggingIn {
     wire: Wire,
     login: Login,
-    /// Whether we can prove who we are.
+    /// True if CHAP credentials are configured.
     has_chap: bool,
 }
 
-/// How a login ended.
+/// Outcome of a login step.
 #[derive(Debug)]
 pub(crate) enum LoginOutcome {
     /// In full feature phase.
     Done(Box<Wire>, Box<Negotiated>),
-    /// To be tried at another address.
+    /// The login continues at another address.
     Redirect(String),
-    /// Not yet.
+    /// The login is not complete.
     Pending(Box<LoggingIn>),
 }
 
@@ -60,7 +60,7 @@ impl LoggingIn {
         &self.wire
     }
 
-    /// Sends and receives what is possible without waiting.
+    /// Sends and receives as much as possible without waiting.
     pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
         self.wire.flush(&mut NoBuffers)?;
         let mut sink = OnePdu::default();
@@ -99,7 +99,7 @@ impl Buffers for NoBuffers {
     fn release(&mut self, _user: u32) {}
 }
 
-/// Takes one PDU and stops: the next one may have digests, or belong to somebody else.
+/// Accepts one PDU and stops: the next one may have digests, or belong to another sink.
 #[derive(Default)]
 pub(crate) struct OnePdu {
     pub(crate) pdu: Option<(Bhs, Vec<u8>)>,

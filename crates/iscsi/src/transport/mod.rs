@@ -1,7 +1,7 @@
 //! Bytes between a socket and the sans-I/O core: one non-blocking TCP stream per connection.
 //!
-//! A [`Wire`] is the stream with its [`Tx`] and [`Rx`] halves. It knows neither login nor session: what to do with a
-//! received PDU is its [`Sink`]'s business, and payload lives in [`Buffers`].
+//! A [`Wire`] is the stream with its [`Tx`] and [`Rx`] halves. It knows neither login nor session: a [`Sink`] handles
+//! received PDUs, and payload lives in [`Buffers`].
 
 mod login;
 mod portal;
@@ -22,23 +22,23 @@ use crate::session::{OutPdu, Placement, SessionError};
 use rx::Rx;
 use tx::Tx;
 
-/// The payload buffers of tasks. A task with bytes waiting to be sent is held, so that its buffer stays.
+/// The payload buffers of tasks. A task with unsent bytes is held, so that its buffer stays.
 pub(crate) trait Buffers {
-    /// Bytes to send.
+    /// Returns the bytes to send.
     fn outgoing(&self, user: u32, start: u32, end: u32) -> &[u8];
-    /// One more piece of the buffer waits to be sent.
+    /// Adds a hold: a piece of the buffer is in the send queue.
     fn hold(&mut self, user: u32);
-    /// One piece less waits.
+    /// Removes a hold.
     fn release(&mut self, user: u32);
 }
 
 /// What receives PDUs.
 pub(crate) trait Sink {
-    /// A header came; where does its data go?
+    /// Handles a header and returns the destination of its data.
     fn header(&mut self, bhs: &Bhs) -> Result<Placement, WireError>;
-    /// Space for payload of a task; the range was given out by `header`.
+    /// Returns the space for payload of a task; `header` returned this range.
     fn incoming(&mut self, user: u32, start: u32, end: u32) -> &mut [u8];
-    /// The PDU is complete and its digests are right. `control` is its data if that was placed there.
+    /// Handles a complete PDU whose digests are correct. `control` is its data if that was its destination.
     fn complete(&mut self, bhs: &Bhs, control: &[u8]) -> Result<Flow, WireError>;
 }
 
@@ -97,12 +97,12 @@ impl Wire {
         self.tx.flush(&self.stream, buffers).map_err(WireError::Io)
     }
 
-    /// Takes what the socket has; the number of bytes.
+    /// Receives what has arrived. Returns the number of bytes.
     pub(crate) fn receive<S: Sink>(&mut self, blocking: Blocking, sink: &mut S) -> Result<usize, WireError> {
         self.rx.receive(&self.stream, blocking, sink)
     }
 
-    /// Ends the connection so that nothing of it can arrive later.
+    /// Resets the connection, so that none of its data can arrive later.
     pub(crate) fn abandon<T: Buffers>(mut self, buffers: &mut T) {
         self.tx.abandon(buffers);
         assay_tcp::abandon(self.stream);

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 /// The port of iSCSI (RFC 7143).
 const PORT: u16 = 3260;
 
-/// The address of a portal `host:port`, `host` (port 3260), `[v6]:port`, with an optional `,group` at the end.
+/// Resolves a portal `host:port`, `host` (port 3260) or `[v6]:port`, with an optional `,group` at the end.
 pub fn resolve(portal: &str) -> io::Result<SocketAddr> {
     let host = portal.rsplit_once(',').map_or(portal, |(host, _group)| host);
     let has_port = match host.rfind(']') {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn portals_in_all_spellings() {
+    fn portals_are_resolved_in_every_notation() {
         for (portal, address) in [
             ("127.0.0.1:3261", "127.0.0.1:3261"),
             ("127.0.0.1", "127.0.0.1:3260"),
@@ -38,7 +38,7 @@ mod tests {
         ] {
             assert_eq!(resolve(portal).unwrap(), address.parse().unwrap(), "{portal}");
         }
-        // An address of one link: its zone is an interface, as whose number it is used.
+        // A link-local address: its zone is an interface, given by name or number.
         for portal in ["[fe80::1%lo]:3260", "[fe80::1%lo]", "[fe80::1%1]:3260,2"] {
             assert_eq!(resolve(portal).unwrap(), "[fe80::1%1]:3260".parse().unwrap(), "{portal}");
         }

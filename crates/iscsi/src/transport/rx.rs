@@ -1,4 +1,4 @@
-//! Receiving: headers through a modest buffer, payload straight into the caller's buffer.
+//! Receiving: headers through a small buffer, payload directly into the caller's buffer.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,9 +9,9 @@ use super::{Sink, WireError};
 use crate::pdu::{BHS_BYTES, Bhs, DIGEST_BYTES, padding};
 use crate::session::Placement;
 
-/// Data segments that are not placed in a task's buffer: text, sense, ping data.
+/// Largest data segment that is not placed in a task's buffer (text, sense, ping data), bytes.
 const CONTROL_BYTES_MAX: u32 = 64 * 1024;
-/// Where in a PDU the stream is.
+/// Position of the stream within a PDU.
 #[derive(Debug)]
 enum State {
     Header,
@@ -30,11 +30,11 @@ pub(crate) struct Rx {
     state: State,
     bhs: Bhs,
     placement: Placement,
-    /// Bytes of the data segment that arrived, and that are missing.
+    /// Number of bytes of the data segment that have arrived, and that are missing.
     done_bytes: u32,
     missing_bytes: u32,
     crc: u32,
-    /// The last data segment was so large that reading ahead would only be copied.
+    /// True if the last data segment was so large that data read ahead would only be copied.
     expect_large: bool,
 }
 
@@ -61,16 +61,17 @@ impl Rx {
         self.data_digest = data;
     }
 
-    /// Takes what the socket has and hands whole PDUs to `sink`, until the socket is empty or the sink says stop.
+    /// Receives from the socket and passes complete PDUs to `sink`, until the socket is empty or the sink returns
+    /// [`Flow::Stop`].
     ///
-    /// With [`Blocking::Sleep`] the first read sleeps until something comes, as long as the socket's own time limit.
+    /// With [`Blocking::Sleep`] the first read blocks until data arrives or the socket's own time limit expires.
     pub(crate) fn receive<S: Sink>(
         &mut self,
         stream: &TcpStream,
         blocking: Blocking,
         sink: &mut S,
     ) -> Result<usize, WireError> {
-        // What was left when the rules changed comes first.
+        // Data that was left when the format changed comes first.
         if self.parse(sink)? == Flow::Stop {
             return Ok(0);
         }

@@ -1,4 +1,4 @@
-//! Sending: PDUs become segments of one vectored write; payload leaves straight from the caller's buffer.
+//! Sending: PDUs become segments of one vectored write; payload is sent directly from the caller's buffer.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -10,9 +10,9 @@ use super::Buffers;
 use crate::pdu::{BHS_BYTES, DIGEST_BYTES, digest_bytes, padding};
 use crate::session::{OutPdu, Payload};
 
-/// Segments waiting before no more PDUs are taken: enough for two full calls.
+/// Number of queued segments from which no more PDUs are accepted: enough for two full calls.
 const SEGMENTS_MAX: usize = 128;
-/// Header bytes waiting before no more PDUs are taken.
+/// Number of queued header bytes from which no more PDUs are accepted.
 const ARENA_BYTES_MAX: usize = 32 * 1024;
 
 /// A piece of the byte stream.
@@ -102,7 +102,7 @@ impl Tx {
         self.push_arena(start);
     }
 
-    /// Makes a segment of the arena's end; neighbours in the arena become one segment.
+    /// Makes a segment of the end of the arena; adjacent arena bytes become one segment.
     fn push_arena(&mut self, start: usize) {
         let end = self.arena.len();
         match self.segments.back_mut() {
@@ -112,7 +112,7 @@ impl Tx {
         }
     }
 
-    /// Sends what the socket takes with one call. True if everything is gone.
+    /// Sends as much as the socket accepts in one call. Returns true if nothing is left.
     pub(crate) fn flush<T: Buffers>(&mut self, stream: &TcpStream, buffers: &mut T) -> io::Result<bool> {
         if self.segments.is_empty() {
             return Ok(true);
@@ -157,7 +157,7 @@ impl Tx {
         self.arena.clear();
     }
 
-    /// Gives back every buffer that waited to be sent; the connection is gone.
+    /// Releases every buffer in the queue; the connection has ended.
     pub(crate) fn abandon<T: Buffers>(&mut self, buffers: &mut T) {
         for segment in self.segments.drain(..) {
             if let Segment::Task { user, .. } = segment {

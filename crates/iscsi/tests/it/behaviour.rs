@@ -1,4 +1,4 @@
-//! Against the scripted target: statuses, access states, aborts, fences, messages, nonsense.
+//! Behaviour against the scripted target: statuses, access states, aborts, fences, messages, invalid data.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -32,7 +32,7 @@ fn connect(targets: &[&Scripted]) -> Initiator<Buffer> {
     let portals = targets.iter().map(|target| target.portal.clone()).collect();
     Initiator::connect(Config {
         timeouts: quick(),
-        // The targets have disks of their own.
+        // Each target has its own disk.
         watch: UnitWatch::OnNews,
         ..Config::new(portals, "iqn.2026-11.example:scripted", 0)
     })
@@ -58,7 +58,7 @@ fn kinds(initiator: &mut Initiator<Buffer>) -> Vec<EventKind> {
 }
 
 #[test]
-fn busy_full_and_attention_are_tried_again() {
+fn busy_task_set_full_and_unit_attention_are_retried() {
     let target = Scripted::start(1, 1, |_, count| match count {
         0 => Answer::Status(0x08),
         1 => Answer::Status(0x28),
@@ -79,7 +79,7 @@ fn busy_full_and_attention_are_tried_again() {
 }
 
 #[test]
-fn a_target_that_stays_busy_fails_the_command_in_the_end() {
+fn a_command_to_a_target_that_stays_busy_fails_after_the_limit() {
     let target = Scripted::start(1, 1, |_, _| Answer::Status(0x08));
     let mut initiator = connect(&[&target]);
     let done = run(&mut initiator, Kind::Read, 1);
@@ -87,7 +87,7 @@ fn a_target_that_stays_busy_fails_the_command_in_the_end() {
 }
 
 #[test]
-fn errors_come_back_in_words_and_with_their_buffers() {
+fn errors_are_reported_in_words_and_return_their_buffers() {
     let target = Scripted::start(1, 1, |_, count| match count {
         0 => Answer::Sense(3, 0x11, 0),
         1 => Answer::Status(0x18),
@@ -159,7 +159,7 @@ fn a_command_without_an_answer_is_aborted_and_sent_again() {
     );
 }
 
-/// The first write of a run goes alone.
+/// The first write of a run is sent alone.
 fn write_first(initiator: &mut Initiator<Buffer>) {
     initiator.submit(command(Kind::Write, 99, 99, vec![9; 512])).unwrap();
     let mut done = Vec::new();
@@ -169,8 +169,8 @@ fn write_first(initiator: &mut Initiator<Buffer>) {
 }
 
 #[test]
-fn writes_of_a_dead_path_wait_for_a_reset_where_nothing_else_can_fence_them() {
-    // The portals are in different groups, so that no login elsewhere can reinstate the dead session.
+fn writes_of_a_failed_path_wait_for_a_reset_if_nothing_else_can_fence_them() {
+    // The portals are in different groups, so that no other login can reinstate the dead session.
     let mut first = Some(Scripted::start(1, 1, |_, count| match count {
         0 => Answer::Good,
         _ => Answer::Never,
@@ -199,7 +199,7 @@ fn writes_of_a_dead_path_wait_for_a_reset_where_nothing_else_can_fence_them() {
 }
 
 #[test]
-fn a_window_that_stays_closed_does_not_hold_commands_for_ever() {
+fn a_closed_window_does_not_block_commands_for_ever() {
     let target = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&target]);
     target.stage.window.store(0, Ordering::SeqCst);
@@ -218,7 +218,7 @@ fn a_window_that_stays_closed_does_not_hold_commands_for_ever() {
 }
 
 #[test]
-fn reads_of_a_dead_path_go_to_the_other_at_once() {
+fn reads_of_a_failed_path_move_to_the_other_at_once() {
     let first = Scripted::start(1, 1, |_, _| Answer::Hang);
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&first, &second]);
@@ -260,15 +260,15 @@ fn pings_and_messages_of_the_target_are_answered() {
 }
 
 /// A target that answers with random bytes, and with valid headers that have random fields. Runs for
-/// `ISCSI_FUZZ_SECONDS` (default 3) with the seeds from `ISCSI_FUZZ_SEED` (default 0) on; a failure prints its seed.
+/// `ISCSI_FUZZ_SECONDS` (default 3) with seeds from `ISCSI_FUZZ_SEED` (default 0) on; a failure prints its seed.
 #[test]
-fn nonsense_on_the_wire_is_survived() {
+fn the_initiator_survives_random_data_on_the_wire() {
     let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let end = Instant::now() + Duration::from_secs(variable("ISCSI_FUZZ_SECONDS").unwrap_or(3));
     let first = variable("ISCSI_FUZZ_SEED").unwrap_or(0);
     let next = AtomicU64::new(first);
     let kept = AtomicU64::new(0);
-    // Most conversations wait for time limits; several at once keep the processor busy.
+    // Most conversations wait for time limits; running several at once keeps the CPU busy.
     std::thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
@@ -285,8 +285,8 @@ fn nonsense_on_the_wire_is_survived() {
     println!("{} conversations of nonsense survived, seeds {} to {last}", last - first, first + 1);
 }
 
-/// The first seeds of the runs in which a command ended twice, or a freed one was started; which of a run it was
-/// depends on timing.
+/// The first seeds of the runs in which a command completed twice or a freed one was started; which seed of the run
+/// caused it depends on timing.
 const KEPT_SEEDS: [u64; 16] = [
     1_000_001, 1_000_002, 1_000_003, 1_000_004, 2_000_001, 2_000_002, 2_000_003, 2_000_004, 7_000_001,
     7_000_002, 7_000_003, 7_000_004, 8_000_001, 8_000_002, 8_000_003, 8_000_004,
@@ -329,7 +329,7 @@ fn one_conversation(seed: u64) {
     assert_eq!(tags.len(), 16, "seed {seed}: every command ended once");
 }
 
-/// A small generator with a fixed seed: a failure can be repeated.
+/// A small generator with a fixed seed, so that a failure can be reproduced.
 struct Noise(u64);
 
 impl Noise {
@@ -349,7 +349,7 @@ fn rng(seed: u64, count: u32) -> Noise {
     noise
 }
 
-/// A header a target could send, with some fields at random.
+/// Returns a header that a target could send, with some random fields.
 fn noise(rng: &mut Noise) -> Bhs {
     let mut bhs = Bhs::default();
     let opcodes = [0x20, 0x21, 0x22, 0x24, 0x25, 0x26, 0x31, 0x32, 0x3f];
@@ -357,7 +357,7 @@ fn noise(rng: &mut Noise) -> Bhs {
     bhs.0[1] = 0x80 | (rng.next_u32() as u8 & 0x07);
     bhs.0[2] = rng.next_u32() as u8 & 3;
     bhs.0[36] = rng.next_u32() as u8 % 6;
-    // Tags of tasks are a small index and a small generation; so some of them hit.
+    // Task tags consist of a small index and a small generation, so some of these match.
     bhs.set_word(16, ((rng.next_u32() % 20) << 16) | (rng.next_u32() % 4));
     bhs.set_word(20, rng.next_u32() % 5)
         .set_word(40, rng.next_u32() % 3 * 256)
@@ -369,10 +369,10 @@ fn noise(rng: &mut Noise) -> Bhs {
 }
 
 #[test]
-fn a_target_that_hangs_up_during_the_login_may_want_chap() {
+fn a_target_that_hangs_up_during_login_gets_a_chap_hint() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let portal = listener.local_addr().unwrap().to_string();
-    // As Linux LIO does where it demands CHAP and none is offered: it takes the request, and closes.
+    // Like Linux LIO when it requires CHAP and none is offered: it reads the request and closes the connection.
     std::thread::spawn(move || {
         for stream in listener.incoming().take(4) {
             let _ = stream.unwrap().read(&mut [0; 4096]);

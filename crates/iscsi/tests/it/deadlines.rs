@@ -1,4 +1,4 @@
-//! Every command ends within its limit, whatever the target says meanwhile.
+//! Every command completes within its limit, whatever else the target sends.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use assay_iscsi::{Completion, Config, EventKind, Initiator, IoError, Kind, Timeo
 use crate::scripted::{Answer, Scripted};
 use crate::work::{Buffer, command};
 
-/// Far longer than the limit of an I/O, and far shorter than every other one together.
+/// Far longer than the limit of an I/O, and far shorter than all other limits together.
 const LATE: Duration = Duration::from_secs(8);
 
 fn connect(target: &Scripted, timeouts: Timeouts) -> Initiator<Buffer> {
@@ -17,7 +17,7 @@ fn connect(target: &Scripted, timeouts: Timeouts) -> Initiator<Buffer> {
         .unwrap()
 }
 
-/// Reads and writes, the first of which ends.
+/// Issues reads and writes, the first of which completes.
 fn all_end(initiator: &mut Initiator<Buffer>, what: &str) -> Vec<Completion<Buffer>> {
     for tag in 0..8 {
         let kind = if tag % 2 == 0 { Kind::Read } else { Kind::Write };
@@ -39,7 +39,7 @@ fn nop_in() -> Box<Bhs> {
     Box::new(bhs)
 }
 
-/// Pings are answered, aborts are confirmed, bytes trickle in: none of that is an answer to a command.
+/// Pings are answered, aborts are confirmed, bytes trickle in: none of these answers a command.
 #[test]
 fn a_command_ends_within_its_limit_whatever_the_target_answers_meanwhile() {
     let answers = [
@@ -91,7 +91,7 @@ fn a_target_that_sends_pings_without_end_loses_its_connection() {
 }
 
 #[test]
-fn a_stall_is_reported_long_before_the_limit_and_its_end_too() {
+fn a_stall_is_reported_at_its_start_and_end() {
     let target = Scripted::start(1, 1, |_, count| if count < 2 { Answer::Never } else { Answer::Good });
     let timeouts = Timeouts { command: Duration::from_millis(1200), ..Timeouts::default() };
     let mut initiator = connect(&target, timeouts);
@@ -107,9 +107,9 @@ fn a_stall_is_reported_long_before_the_limit_and_its_end_too() {
     assert_eq!(stalled.count(), 1, "{seen:?}");
 }
 
-/// A question was asked for ever where an I/O had ended meanwhile: nothing was received any more.
+/// A control command was sent again and again if an I/O had completed meanwhile: nothing was received any more.
 #[test]
-fn a_question_is_answered_while_io_ends_beside_it() {
+fn a_control_command_is_answered_while_io_completes() {
     let target = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&target, Timeouts::default());
     for tag in 0..64 {
@@ -117,7 +117,7 @@ fn a_question_is_answered_while_io_ends_beside_it() {
     }
     let mut done = Vec::new();
     initiator.poll(Some(Duration::from_secs(5)), &mut done).unwrap();
-    // Whatever of the reads ends first, the question goes out behind them.
+    // Whichever read completes first, the control command is sent after them.
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let answer = initiator.inquiry();

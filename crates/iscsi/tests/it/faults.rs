@@ -1,4 +1,4 @@
-//! Paths that fail and come back while work goes on; no byte may be wrong, nothing lost or counted twice.
+//! Paths that fail and recover during I/O: no byte may be wrong, nothing lost or counted twice.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ fn quick() -> Timeouts {
     }
 }
 
-/// Writes every block again and again, each time one generation newer than the block's last completed write, until
-/// `stop`; then reads everything and compares with what was written last. This finds lost, doubled and late writes.
+/// Writes every block repeatedly until `stop`, each time one generation newer than the block's last completed write;
+/// then reads everything and compares it with the last writes. This finds lost, duplicate and late writes.
 fn hammer(initiator: &mut Initiator<Buffer>, blocks: u64, stop: impl Fn() -> bool) -> u64 {
     const BLOCK: usize = 8192;
     let mut generations = vec![0u64; blocks as usize];
@@ -122,7 +122,7 @@ fn a_target_killed_and_restarted_loses_no_write() {
 }
 
 #[test]
-fn a_cut_path_hands_its_commands_to_the_other_and_comes_back() {
+fn commands_of_a_cut_path_move_to_the_other_until_it_recovers() {
     let Some(tgt) = tgt::start(2) else { return };
     let start = Instant::now();
     let proxy = Proxy::start(&tgt.portals[0]);
@@ -159,7 +159,7 @@ fn a_cut_path_hands_its_commands_to_the_other_and_comes_back() {
 }
 
 #[test]
-fn damaged_bytes_are_noticed_by_the_digests() {
+fn digests_detect_corrupted_data() {
     let Some(mut tgt) = tgt::start(1) else { return };
     tgt.set_key("HeaderDigest", "CRC32C");
     tgt.set_key("DataDigest", "CRC32C");
@@ -183,12 +183,12 @@ fn damaged_bytes_are_noticed_by_the_digests() {
 }
 
 #[test]
-fn a_silent_path_is_noticed_by_its_ping() {
+fn a_ping_detects_a_silent_path() {
     let Some(tgt) = tgt::start(2) else { return };
     let start = Instant::now();
     let proxy = Proxy::start(&tgt.portals[0]);
     let portals = vec![proxy.portal.clone(), tgt.portals[1].clone()];
-    // Not given up before the ping's limit because the other path answers.
+    // The path is not ended before the ping's limit although the other path answers.
     let timeouts = Timeouts { silence: Duration::from_secs(60), suspect: Duration::from_secs(60), ..quick() };
     let config = Config { timeouts, ..Config::new(portals, tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
@@ -209,7 +209,7 @@ fn a_silent_path_is_noticed_by_its_ping() {
 }
 
 #[test]
-fn a_command_nobody_answers_fails_when_no_path_comes_back() {
+fn an_unanswered_command_fails_when_no_path_recovers() {
     let Some(mut tgt) = tgt::start(1) else { return };
     let timeouts = Timeouts { no_path: Duration::from_secs(2), ..quick() };
     let config = Config { timeouts, ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
@@ -238,7 +238,7 @@ fn a_command_nobody_answers_fails_when_no_path_comes_back() {
 }
 
 #[test]
-fn paths_share_the_work_as_the_policy_says() {
+fn paths_share_the_commands_as_the_policy_says() {
     let Some(tgt) = tgt::start(2) else { return };
     for (policy, low, high) in [
         (Policy::ROUND_ROBIN_EACH, 24.9, 25.1),

@@ -1,5 +1,6 @@
-//! The initiator against a target that lies, one lie after the other (`testkit::lying`): it ends in bounded time with
-//! an error that names the lie or with right data, ends every command once, and takes no wrong data for right.
+//! Runs the initiator against a target that sends false answers, one kind at a time (`testkit::lying`). It must finish
+//! in bounded time with an error that names the fault or with correct data, complete every command once, and never
+//! accept wrong data.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,10 @@ use assay_testkit::lying::target_lies::{LIES, Lie};
 
 use crate::work::{Buffer, command, stamp};
 
-/// Commands of one story, and bytes of each: more than one segment, so that data and R2Ts come in parts.
+/// Number of commands in one story. Each is longer than one segment, so that data and R2Ts arrive in parts.
 const BLOCKS: u64 = 4;
 const BLOCK: usize = 16_384;
-/// Lies whose story is not yet what it should be: they run only by name (`ASSAY_LIE`).
+/// Lies that are not handled correctly yet: they run only by name (`ASSAY_LIE`).
 const OPEN: [&str; 0] = [];
 
 fn quick() -> Timeouts {
@@ -74,7 +75,7 @@ fn story(lie: &'static Lie) -> Ending {
         collect(lie, &mut initiator, kind, &mut is_written, &mut ending);
     }
     ending.events.extend(initiator.events().into_iter().map(|event| format!("{:?}", event.kind)));
-    // A write that was reported as done is on the disk.
+    // A write that was reported as successful is on the disk.
     let disk = target.disk();
     for block in (0..BLOCKS as usize).filter(|block| is_written[*block]) {
         let mut expected = vec![0; BLOCK];
@@ -87,7 +88,7 @@ fn story(lie: &'static Lie) -> Ending {
     ending
 }
 
-/// Waits until every command ended, and checks what it brought.
+/// Waits until every command has completed, and checks its result.
 fn collect(
     lie: &Lie,
     initiator: &mut Initiator<Buffer>,
@@ -124,7 +125,7 @@ fn collect(
 }
 
 #[test]
-fn no_lie_of_a_target_hangs_the_initiator_or_passes_for_the_truth() {
+fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
     let lies = LIES.iter().flat_map(|group| group.iter());
     let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Box::new(move || story(lie)) });
     all(stories.collect(), &OPEN);

@@ -1,4 +1,4 @@
-//! The initiator against real targets (tgt), through real sockets. Skipped where tgt does not start.
+//! The initiator against real targets (tgt), over real sockets. Skipped if tgt does not start.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is a failed test")]
 #![expect(clippy::cast_possible_truncation, reason = "test sizes are small")]

@@ -1,5 +1,5 @@
-//! Targets that depart from the standard where no data are at stake, and one that does so where they are. Which real
-//! targets do what is in the guide.
+//! Targets that deviate from the standard where no data is at risk, and one that does so where it is. The guide lists
+//! the deviations of real targets.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn skipped_status_numbers_end_the_session() {
     let target = start(Quirks { skipped_status_numbers: 1, ..Quirks::default() });
     let mut initiator = connect(&target);
     let mut done = Vec::new();
-    // A few numbers may come late, as those of istgt do; these never come.
+    // A few numbers may arrive late, as with istgt; these never arrive.
     for id in 1..=20 {
         initiator.submit(command(Kind::Read, id, 0, vec![0; 512])).unwrap();
         done.clear();
@@ -47,7 +47,7 @@ fn skipped_status_numbers_end_the_session() {
 }
 
 #[test]
-fn keys_in_the_last_login_response_do_not_keep_the_session_from_starting() {
+fn keys_in_the_last_login_response_do_not_prevent_the_session() {
     for key in ["X-com.example.vendor=1", "IFMarker=No", "TargetName=iqn.2026-11.example:scripted"] {
         let target = start(Quirks { last_login_key: Some(key), ..Quirks::default() });
         let mut initiator = connect(&target);
@@ -61,7 +61,7 @@ fn keys_in_the_last_login_response_do_not_keep_the_session_from_starting() {
 }
 
 #[test]
-fn discovery_works_where_the_session_type_counts_in_the_operational_stage_only() {
+fn discovery_works_if_the_session_type_is_read_only_in_the_operational_stage() {
     let target = start(Quirks { forgets_session_type: true, ..Quirks::default() });
     let found = discover(&target.portal, "iqn.2026-11.example:host", None, &Timeouts::default()).unwrap();
     assert_eq!(found[0].name, "iqn.2026-11.example:scripted");
@@ -69,7 +69,7 @@ fn discovery_works_where_the_session_type_counts_in_the_operational_stage_only()
 }
 
 #[test]
-fn a_block_that_is_reported_and_not_there_is_left_out_and_said() {
+fn a_reported_block_that_does_not_exist_is_excluded_and_reported() {
     let target = start(Quirks { reports_one_block_more: true, ..Quirks::default() });
     let mut initiator = connect(&target);
     assert_eq!(initiator.capacity().blocks, BLOCKS);
@@ -95,9 +95,10 @@ fn a_serial_of_zeros_is_no_identity() {
     assert_eq!(connect(&target).serial().unwrap().as_deref(), Some("00000017"));
 }
 
-/// jSCSI: filling a LUN by queued writes stalled for ever, and a ping in the middle of a write was taken for its end.
+/// With jSCSI, filling a LUN with queued writes stalled for ever, and the target took a ping in the middle of a write
+/// for its end.
 #[test]
-fn a_target_that_reads_only_data_after_its_r2t_gets_one_command_at_a_time() {
+fn a_target_that_reads_only_data_after_an_r2t_gets_one_command_at_a_time() {
     let target = start(Quirks { reads_only_data_after_r2t: true, ..Quirks::default() });
     let timeouts = Timeouts {
         io: Duration::from_secs(5),

@@ -1,4 +1,4 @@
-//! Another disk behind the same number while a run writes: nothing is written to it.
+//! Another disk takes over the LUN number while a run writes: nothing may be written to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,9 +9,9 @@ use assay_iscsi::{Completion, Config, EventKind, Initiator, IoError, Kind, Timeo
 use crate::scripted::{Answer, BLOCKS, Scripted, Unit};
 use crate::work::{Buffer, command};
 
-/// What the other disk is full of.
+/// Content of the other disk.
 const FOREIGN: u8 = 0x5a;
-/// Writes before the change.
+/// Number of writes before the change.
 const BEFORE: u32 = 40;
 
 fn unit() -> Unit {
@@ -26,7 +26,7 @@ fn connect(targets: &[&Scripted]) -> Initiator<Buffer> {
         .unwrap()
 }
 
-/// Writes block after block, one or several at a time, until the first error or `count` have ended.
+/// Writes block after block, one or several at a time, until the first error or `count` completed writes.
 fn write(initiator: &mut Initiator<Buffer>, count: u64, depth: u32) -> Result<(), IoError> {
     write_data(initiator, count, depth, |number| number.to_le_bytes()[0] | 1)
 }
@@ -47,7 +47,7 @@ fn write_data(
             let Ok(()) = initiator.submit(command(Kind::Write, next, next % 512, buf)) else { break };
             next += 1;
         }
-        // Witnesses are taken now and then: writing takes its time.
+        // Witnesses are taken at intervals, so the writes must take some time.
         std::thread::sleep(Duration::from_millis(3));
         if let Err(lost) = initiator.poll(Some(Duration::from_millis(100)), &mut done) {
             return Err(IoError::Changed { why: lost.to_string() });
@@ -66,10 +66,10 @@ fn remaps(other: Unit, how: Answer) -> impl Fn(u8, u32) -> Answer + Send + Sync 
     }
 }
 
-/// The change is reported by a unit attention or by "no such unit", or found when the connection is made anew; and the
-/// other disk differs in its name, in its serial number, in its size, or only in what it holds.
+/// The change is reported by a unit attention or by "no such unit", or found after a new login. The other disk differs
+/// in name, serial number, size, or only in content.
 #[test]
-fn a_unit_that_changed_under_a_run_is_not_written() {
+fn a_unit_that_changed_during_a_run_is_not_written() {
     let others = [
         ("WWID", Unit { wwid: 2, ..unit() }),
         ("serial number", Unit { serial: Some("S-2"), ..unit() }),
@@ -96,7 +96,7 @@ fn a_unit_that_changed_under_a_run_is_not_written() {
 }
 
 #[test]
-fn a_unit_that_is_the_same_after_an_attention_goes_on() {
+fn io_continues_on_a_unit_that_is_the_same_after_an_attention() {
     for (key, asc, ascq) in [(6, 0x3f, 0x0e), (6, 0x29, 0x00), (6, 0x2a, 0x09), (5, 0x25, 0x00)] {
         let target = Scripted::start(1, 1, move |_, count| match count {
             BEFORE => Answer::Sense(key, asc, ascq),
@@ -114,15 +114,14 @@ fn a_unit_that_is_the_same_after_an_attention_goes_on() {
     }
 }
 
-/// One path of two leads to another disk: it is fenced, and the other one goes on.
+/// One of two paths leads to another disk: it is fenced, and the other continues.
 #[test]
-fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
+fn a_path_to_another_unit_is_fenced_and_the_other_continues() {
     let other = Unit { wwid: 2, ..unit() };
     let first = Scripted::start(1, 1, remaps(other, Answer::Sense(6, 0x3f, 0x0e)));
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&first, &second]);
-    // What is on its way when the unit changes cannot be called back: one at a time.
-    // Zeros prove nothing: the targets have disks of their own.
+    // Writes in flight when the unit changes cannot be recalled, so they are sent one at a time.
     write_data(&mut initiator, u64::from(BEFORE) * 4, 1, |_| 0).unwrap();
     let up: Vec<bool> = initiator.stats().iter().map(|path| path.is_up).collect();
     assert_eq!(up, [false, true]);
@@ -137,10 +136,10 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
     assert!(first.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));
 }
 
-/// Several initiators, as several workers have them, are one run: what the first has found and written, the next one
-/// is held to when it logs in.
+/// Several initiators, like those of several workers, belong to one run: each new login is compared with what the first
+/// one found and wrote.
 #[test]
-fn an_initiator_that_comes_later_is_held_to_what_the_first_has_written() {
+fn a_later_initiator_must_find_what_the_first_has_written() {
     let target = Scripted::start(1, 1, |_, _| Answer::Good);
     let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
     let mut first = Initiator::<Buffer>::connect(config.clone()).unwrap();
@@ -152,14 +151,14 @@ fn an_initiator_that_comes_later_is_held_to_what_the_first_has_written() {
     assert!(error.contains("holds what was written"), "{error}");
 }
 
-/// A target that reports nothing at all when another disk takes a number: the run went on writing to its end.
+/// A target reported nothing when another disk took over a number, and the run kept writing to its end.
 #[test]
-fn a_unit_that_changes_in_silence_is_noticed() {
+fn an_unreported_change_of_the_unit_is_detected() {
     let target = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&target]);
     write(&mut initiator, 150, 1).unwrap();
     target.stage.disk.lock().unwrap().fill(FOREIGN);
-    // The next look comes within a second. Nothing is written again to the blocks of before.
+    // The next check follows within a second. The earlier blocks are not written again.
     let mut done = Vec::new();
     let lost = (200..4000).find_map(|block| {
         let _ = initiator.submit(command(Kind::Write, block, block, vec![3; 512]));
@@ -170,10 +169,10 @@ fn a_unit_that_changes_in_silence_is_noticed() {
     assert!(lost.contains("what was written"), "{lost}");
 }
 
-/// Where nothing is measured, the target is asked all the time whether the unit is there: between two disks there is
-/// none for a moment.
+/// Outside of measurements, the target is constantly asked whether the unit exists: between two disks there is none for
+/// a moment.
 #[test]
-fn a_unit_that_is_gone_for_a_moment_during_a_fill_is_noticed() {
+fn a_unit_that_disappears_briefly_during_a_fill_is_detected() {
     let target = Scripted::start(1, 1, |_, _| Answer::Good);
     let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
     let mut initiator = Initiator::<Buffer>::connect(Config { watch: UnitWatch::Closely, ..config }).unwrap();
@@ -183,7 +182,7 @@ fn a_unit_that_is_gone_for_a_moment_during_a_fill_is_noticed() {
     assert!(target.saw(0x01, 0x28) > 1, "and what was written is read");
 }
 
-/// Writes with a proof that somebody has prepared.
+/// Connects with a proof that the caller prepared.
 fn connect_with(target: &Scripted, proof: &Arc<UnitProof>) -> Initiator<Buffer> {
     let timeouts =
         Timeouts { io: Duration::from_secs(2), no_path: Duration::from_secs(2), ..Timeouts::default() };
@@ -191,10 +190,10 @@ fn connect_with(target: &Scripted, proof: &Arc<UnitProof>) -> Initiator<Buffer> 
     Initiator::connect(Config { timeouts, proof: Arc::clone(proof), ..config }).unwrap()
 }
 
-/// A fill that had not written anything yet had no block by which a disk could prove itself: where all disks of a
-/// target have one serial number and one name, it went on writing to another one.
+/// A fill that had not written anything yet had no block to verify a disk with: if all disks of a target have one
+/// serial number and one name, it continued on another disk.
 #[test]
-fn a_unit_that_changes_before_the_first_write_is_held_to_what_was_inspected() {
+fn before_the_first_write_a_unit_is_compared_with_its_inspection() {
     for news in [Answer::Sense(6, 0x3f, 0x0e), Answer::Sense(5, 0x25, 0x00), Answer::Hang] {
         let first = AtomicBool::new(true);
         let target = Scripted::start(1, 1, move |op, _| match op {
@@ -211,15 +210,16 @@ fn a_unit_that_changes_before_the_first_write_is_held_to_what_was_inspected() {
     }
 }
 
-/// Writes go one by one until the first has ended: from then on its data tell the disk from every other.
+/// Writes are sent one by one until the first has completed: from then on its data distinguishes the disk from every
+/// other.
 #[test]
-fn a_unit_that_changes_after_the_first_write_is_held_to_its_data() {
+fn after_the_first_write_a_unit_is_compared_with_its_data() {
     let writes = AtomicU32::new(0);
     let target = Scripted::start(1, 1, move |op, _| match op {
         0x2a => match writes.fetch_add(1, Ordering::SeqCst) {
             0 => Answer::Good,
             1 => Answer::Remap(unit(), Box::new(Answer::Sense(5, 0x25, 0x00))),
-            // Those that were in flight find no unit either.
+            // Those that were in flight do not find a unit either.
             2..=16 => Answer::Sense(5, 0x25, 0x00),
             _ => Answer::Good,
         },
@@ -232,9 +232,9 @@ fn a_unit_that_changes_after_the_first_write_is_held_to_its_data() {
     assert!(disk.iter().all(|byte| *byte == FOREIGN), "the other disk was written");
 }
 
-/// A target may report a change to one session only: all of them look before they write again.
+/// A target may report a change to one session only: all sessions verify the unit before they write again.
 #[test]
-fn what_one_initiator_hears_makes_every_other_one_look_again() {
+fn a_report_to_one_initiator_makes_all_verify_the_unit() {
     let first = Scripted::start(1, 1, |_, count| match count {
         BEFORE => Answer::Sense(6, 0x3f, 0x0e),
         _ => Answer::Good,

@@ -1,5 +1,5 @@
-//! A target that does what a test tells it: for what tgt never does (ALUA, BUSY, silence, nonsense). It speaks just
-//! enough iSCSI for that, byte by byte; everything that tgt can do is tested against tgt.
+//! A scripted target, for behaviour that tgt never shows (ALUA, BUSY, silence, invalid data). It implements just enough
+//! iSCSI for that; everything that tgt can do is tested against tgt.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,25 +11,25 @@ use assay_iscsi::pdu::{Bhs, opcode, padding};
 
 pub const BLOCKS: u64 = 4096;
 
-/// What the target does with a READ or WRITE.
+/// Reaction of the target to a READ or WRITE.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Good,
     Status(u8),
     Sense(u8, u8, u8),
-    /// Nothing, until it is aborted.
+    /// No answer, until the command is aborted.
     Never,
     /// Ends the connection.
     Hang,
-    /// These bytes instead of a PDU.
+    /// Sends these bytes instead of a PDU.
     Bytes(Vec<u8>),
-    /// Another answer of the target first, built from header bytes.
+    /// Sends another PDU first, built from header bytes.
     First(Box<Bhs>, Box<Answer>),
-    /// This header for ever, as fast as it goes.
+    /// Sends this header for ever, as fast as possible.
     Flood(Box<Bhs>),
-    /// The right answer, a byte every 40 ms: the connection is never silent.
+    /// Sends the correct answer, one byte every 40 ms: the connection is never silent.
     Drip,
-    /// Another unit behind the number from now on, then the answer.
+    /// Puts another unit behind the number, then answers.
     Remap(Unit, Box<Answer>),
 }
 
@@ -39,11 +39,11 @@ pub struct Unit {
     pub wwid: u64,
     pub serial: Option<&'static str>,
     pub blocks: u64,
-    /// What its disk is full of.
+    /// Byte that fills its disk.
     pub content: u8,
 }
 
-/// How the target departs from the standard.
+/// Deviations of the target from the standard.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one departure")]
 pub struct Quirks {
@@ -57,14 +57,14 @@ pub struct Quirks {
     pub forgets_session_type: bool,
     /// Report the number of blocks in place of the address of the last one, as jSCSI does.
     pub reports_one_block_more: bool,
-    /// Ask for the data of each write, in bursts of 4 KiB, and read nothing else meanwhile: commands are dropped, and a
+    /// Request the data of each write in bursts of 4 KiB, and read nothing else meanwhile: commands are dropped, and a
     /// ping ends the write, as with jSCSI. The window holds one command.
     pub reads_only_data_after_r2t: bool,
     /// The unit serial number.
     pub serial: Option<&'static str>,
 }
 
-/// What a test sees and steers.
+/// State of the target that a test observes and controls.
 pub struct Stage {
     pub quirks: Quirks,
     pub portal: String,
@@ -77,13 +77,13 @@ pub struct Stage {
     pub answer: Box<dyn Fn(u8, u32) -> Answer + Send + Sync>,
     /// Opcodes received, and for commands the operation code, in order.
     pub seen: Mutex<Vec<(u8, u8)>>,
-    /// Blocks as written.
+    /// Content of the disk.
     pub disk: Mutex<Vec<u8>>,
-    /// Commands the target takes beyond those it has; 0 closes the window.
+    /// Number of commands that the target accepts beyond those it has; 0 closes the window.
     pub window: AtomicU32,
-    /// While set nothing is taken and nothing answered; afterwards everything is.
+    /// While set, the target reads and answers nothing; afterwards it handles everything.
     pub silent: AtomicBool,
-    /// Logins that are refused from now on: "no such target".
+    /// Number of logins still to be refused with "no such target".
     pub refusals: AtomicU32,
     stop: AtomicBool,
 }
@@ -95,7 +95,8 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// `answer` is asked for every READ and WRITE: operation code, and how many came before.
+    /// Starts a target. `answer` is called for every READ and WRITE with the operation code and the number of earlier
+    /// ones.
     pub fn start(group: u16, wwid: u64, answer: impl Fn(u8, u32) -> Answer + Send + Sync + 'static) -> Self {
         Self::start_with(Quirks::default(), group, wwid, answer)
     }
@@ -156,7 +157,7 @@ impl Drop for Scripted {
     }
 }
 
-/// The read of one of the last blocks, by which the initiator looks at a unit. It is no I/O of a test.
+/// Returns true for the read of one of the last blocks, by which the initiator examines a unit. It is no I/O of a test.
 fn is_first_look(request: &Bhs) -> bool {
     let is_read = request.opcode() == opcode::SCSI_COMMAND && request.0[32] == 0x28;
     is_read && u64::from(request.word(34)) >= BLOCKS - 2 && request.word(20) == 512

@@ -23,7 +23,7 @@ fn discovery_finds_the_target_and_its_portals() {
     let found = discover(&tgt.portals[0], "iqn.2026-11.example:host", None, &Timeouts::default()).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].name, tgt.name());
-    // tgt tells one portal per address; here both have the same.
+    // tgt reports one portal per address; here both have the same address.
     assert!(!found[0].portals.is_empty());
     for portal in &found[0].portals {
         assert!(tgt.portals.contains(&portal.address), "{portal:?}");
@@ -79,7 +79,7 @@ fn unmapped_blocks_are_reported() {
 }
 
 #[test]
-fn the_second_unit_is_another_unit() {
+fn units_of_one_target_have_different_identities() {
     let Some(tgt) = tgt::start(1) else { return };
     let mut initiator = Initiator::<Buffer>::connect(Config { lun: 2, ..config(&tgt) }).unwrap();
     assert_eq!(initiator.capacity().bytes(), LUN_BYTES / 4);
@@ -91,18 +91,18 @@ fn the_second_unit_is_another_unit() {
 #[test]
 fn the_units_of_a_target_are_listed_whatever_they_are() {
     let Some(tgt) = tgt::start(1) else { return };
-    // A unit that is not there does not keep from asking for those that are.
+    // A unit that does not exist does not prevent queries to the others.
     let found = units(&Config { lun: 99, ..config(&tgt) }, 2).unwrap();
     let reported: Vec<(u16, Option<u64>)> =
         found.units.iter().map(|unit| (unit.lun, unit.capacity_bytes)).collect();
-    // LUN 0 is tgt's controller; LUN 2 is beyond the two that were asked about.
+    // LUN 0 is tgt's controller; LUN 2 is beyond the two that were queried.
     assert_eq!((reported, found.more_count), (vec![(0, None), (1, Some(LUN_BYTES))], 1));
     let types: Vec<u8> = found.units.iter().map(|unit| unit.inquiry.as_ref().unwrap().device_type).collect();
     assert_eq!(types, [0x0c, 0]);
 }
 
 #[test]
-fn wrong_addresses_names_and_secrets_are_said() {
+fn wrong_addresses_names_and_secrets_are_reported() {
     let Some(mut tgt) = tgt::start(1) else { return };
     let refused = |config: Config| Initiator::<Buffer>::connect(config).unwrap_err().to_string();
     let error = refused(Config { target_name: "iqn.2026-11.example:nothing".into(), ..config(&tgt) });
@@ -120,7 +120,7 @@ fn wrong_addresses_names_and_secrets_are_said() {
 }
 
 #[test]
-fn chap_one_way_and_mutual_let_us_in() {
+fn one_way_and_mutual_chap_logins_succeed() {
     let Some(mut tgt) = tgt::start(1) else { return };
     tgt.set("--op new --mode account --user alice --password alice-secret-1").unwrap();
     tgt.set("--op bind --mode account --tid 1 --user alice").unwrap();
@@ -145,9 +145,9 @@ fn chap_one_way_and_mutual_let_us_in() {
     assert!(error.to_string().contains("does not know the mutual secret"), "{error}");
 }
 
-/// Every combination of the keys that change how data moves, in sizes on both sides of the bursts.
+/// Covers every combination of the keys that affect data transfer, with sizes on both sides of the bursts.
 #[test]
-fn all_sixteen_ways_to_move_data_are_verified() {
+fn all_sixteen_transfer_modes_are_verified() {
     let Some(mut tgt) = tgt::start(1) else { return };
     tgt.set_key("FirstBurstLength", "32768");
     tgt.set_key("MaxBurstLength", "65536");
@@ -194,7 +194,7 @@ fn all_sixteen_ways_to_move_data_are_verified() {
 }
 
 #[test]
-fn what_makes_no_sense_comes_back_with_its_buffer() {
+fn an_invalid_command_is_returned_with_its_buffer() {
     let Some(tgt) = tgt::start(1) else { return };
     let mut initiator = Initiator::<Buffer>::connect(Config { depth: 2, ..config(&tgt) }).unwrap();
     let mut done = Vec::new();

@@ -1,4 +1,5 @@
-//! Paths that say nothing while others answer, and targets that come back. Only states are waited for, no time decides.
+//! Paths that are silent while others answer, and targets that recover. The tests wait for states only; time never
+//! decides.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,14 +11,14 @@ use crate::work::{Buffer, command};
 
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// Nothing ends a connection but what a test shortens.
+/// Time limits so long that only what a test shortens ends a connection.
 fn patient() -> Timeouts {
     Timeouts { command: FOR_EVER, ping: FOR_EVER, silence: FOR_EVER, ..Timeouts::default() }
 }
 
 fn connect(targets: &[&Scripted], timeouts: Timeouts) -> Initiator<Buffer> {
     let portals = targets.iter().map(|target| target.portal.clone()).collect();
-    // The targets have disks of their own.
+    // Each target has its own disk.
     let watch = UnitWatch::OnNews;
     let config = Config { timeouts, watch, ..Config::new(portals, "iqn.2026-11.example:scripted", 0) };
     Initiator::connect(config).unwrap()
@@ -25,13 +26,13 @@ fn connect(targets: &[&Scripted], timeouts: Timeouts) -> Initiator<Buffer> {
 
 type Seen = (Option<u8>, EventKind);
 
-/// One more read every few milliseconds until `enough` has happened.
+/// Issues a read every few milliseconds until `enough` returns true.
 fn read_until(initiator: &mut Initiator<Buffer>, enough: impl Fn(&Seen) -> bool) {
     let (mut done, mut seen): (Vec<Completion<Buffer>>, Vec<Seen>) = (Vec::new(), Vec::new());
     let deadline = Instant::now() + Duration::from_secs(60);
     while !seen.iter().any(&enough) {
         assert!(Instant::now() < deadline, "it does not come to that: {seen:?}");
-        // What hangs must not use up what may be outstanding, or nothing is left to see where the rest goes.
+        // Hanging commands must not use up the depth, or none would be left to show where further commands go.
         if initiator.outstanding() < 64 {
             initiator.submit(command(Kind::Read, 1, 1, vec![1; 512])).unwrap();
         }
@@ -51,9 +52,9 @@ fn drain(initiator: &mut Initiator<Buffer>) -> Vec<Completion<Buffer>> {
     done
 }
 
-/// Round robin hands commands to a path that is cut until everything outstanding hangs there.
+/// Round robin used to assign commands to a cut path until every outstanding command hung there.
 #[test]
-fn a_silent_path_gets_no_commands_until_it_says_something() {
+fn a_silent_path_gets_no_commands_until_data_arrives() {
     let first = Scripted::start(1, 1, |_, _| Answer::Good);
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&first, &second], patient());
@@ -94,7 +95,7 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let timeouts = Timeouts { silence: Timeouts::default().silence, ..patient() };
     let mut initiator = connect(&[&first, &second], timeouts);
-    // The first write of a run goes alone.
+    // The first write of a run is sent alone.
     initiator.submit(command(Kind::Write, 99, 99, vec![7; 512])).unwrap();
     drain(&mut initiator);
     first.stage.silent.store(true, Ordering::SeqCst);
@@ -115,7 +116,7 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
 }
 
 #[test]
-fn a_path_that_logs_in_and_falls_silent_again_is_given_more_time() {
+fn a_path_that_falls_silent_again_after_a_login_gets_more_time() {
     let first = Scripted::start(1, 1, |_, _| Answer::Good);
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let silence = Timeouts::default().silence;
@@ -130,7 +131,7 @@ fn a_path_that_logs_in_and_falls_silent_again_is_given_more_time() {
         let down = |event: &assay_iscsi::Event| matches!(event.kind, EventKind::PathDown { .. });
         let events = initiator.events();
         let took = events.iter().find(|event| down(event)).map(|event| event.at - asked_at);
-        // It logs in, and answers all that a new connection is asked; then it is silent as before.
+        // It logs in and answers every command of the examination; then it is silent as before.
         first.stage.silent.store(false, Ordering::SeqCst);
         let deadline = Instant::now() + Duration::from_secs(60);
         while !initiator.stats()[0].is_up {
@@ -159,10 +160,10 @@ fn a_silent_path_is_used_when_the_other_is_gone() {
     drain(&mut initiator);
 }
 
-/// A target that was killed answers "no such target" for a while when it comes back: its daemon listens before it is
-/// set up. That kept every path away for the longest pause.
+/// A target that was killed answers "no such target" for a while after it restarts: its daemon listens before it is
+/// configured. That kept every path down for the longest pause.
 #[test]
-fn a_target_that_comes_back_is_noticed_although_pauses_have_grown() {
+fn a_recovered_target_is_detected_although_pauses_have_grown() {
     let target = Scripted::start(1, 1, |_, count| if count == 0 { Answer::Hang } else { Answer::Good });
     let timeouts = Timeouts { retry_min: FOR_EVER, retry_max: FOR_EVER, ..patient() };
     let mut initiator = connect(&[&target], timeouts);

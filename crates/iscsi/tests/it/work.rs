@@ -1,4 +1,4 @@
-//! Work for an initiator: stamped blocks, written and read back with many commands in flight.
+//! Workload for an initiator: stamped blocks, written and read back with many commands in flight.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ pub fn command(kind: Kind, tag: u64, block: u64, buf: Buffer) -> Command<Buffer>
     Command { tag, kind, offset_bytes: block * buf.len() as u64, data_bytes, fua: Fua::Off, buf }
 }
 
-/// Runs one pass over blocks `0..blocks` with `depth` commands in flight; `before` prepares a buffer, `after` looks
-/// at it.
+/// Runs one pass over blocks `0..blocks` with `depth` commands in flight; `before` prepares each buffer, `after` checks
+/// it.
 pub fn pass(
     initiator: &mut Initiator<Buffer>,
     kind: Kind,

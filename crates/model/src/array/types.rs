@@ -35,6 +35,20 @@ pub struct Array {
     pub initiator: Initiator,
 }
 
+impl Array {
+    /// Returns the array as its own end of the network sees it: no links, no protocol, no initiator.
+    #[must_use]
+    pub fn without_network(&self) -> Self {
+        Self {
+            protocol: Protocol::default(),
+            link: Link::default(),
+            paths: Paths::default(),
+            initiator: Initiator::default(),
+            ..self.clone()
+        }
+    }
+}
+
 /// A member of the array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Device {

@@ -5,8 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use hdrhistogram::Histogram;
 use thiserror::Error;
 
+use super::arrival::Recent;
+use super::cached::Cached;
 use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
+use super::op::VirtualOp;
 use crate::array::Array;
 use crate::num::{share, whole};
 use crate::quantity::Corner;
@@ -17,19 +20,6 @@ use crate::workload::{Region, Skew};
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
 const STREAMS: usize = 64;
-
-/// An I/O for the simulated array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VirtualOp {
-    /// Which file or LUN of the target, from 0.
-    pub member: u32,
-    /// Read or write.
-    pub kind: Kind,
-    /// Byte offset.
-    pub offset_bytes: u64,
-    /// Bytes.
-    pub size_bytes: u64,
-}
 
 /// An I/O that completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +41,48 @@ enum Position {
     Stream,
 }
 
+/// In which order the I/Os of a stream arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrival {
+    /// As they were issued: one that does not start where a recent one ended is random.
+    #[default]
+    InOrder,
+    /// In another order, as behind several paths or behind a target with several threads.
+    Shuffled,
+}
+
+/// Whether the read cache holds the blocks of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Held {
+    /// By chance: the size of the cache over that of the region.
+    ByShare,
+    Yes,
+    No,
+}
+
+/// What the cost of an I/O depends on; the last is its size, bytes.
+type CostKey = (Kind, Position, Held, u64);
+
 /// What is remembered of a member.
 #[derive(Debug, Clone, Default)]
 struct MemberHistory {
     ends: VecDeque<u64>,
+    recent: Recent,
     last_random: bool,
+}
+
+impl MemberHistory {
+    /// Returns whether an I/O starts where a recent one ended, and remembers its own end in that one's place.
+    fn continues(&mut self, op: VirtualOp) -> bool {
+        let known = self.ends.iter().position(|end| *end == op.offset_bytes);
+        if let Some(place) = known {
+            self.ends.remove(place);
+        } else if self.ends.len() == STREAMS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(op.offset_bytes + op.size_bytes);
+        known.is_some()
+    }
 }
 
 /// Why an I/O was not taken.
@@ -77,10 +104,13 @@ pub enum SubmitError {
 pub struct Simulation {
     resolved: ResolvedArray,
     outstanding: usize,
+    arrival: Arrival,
 
     core: Core,
     /// The costs of the cases that an I/O may meet, each with the cumulative share of 2^32.
-    io_costs: HashMap<(Kind, Position, u64), Vec<(u64, u32)>>,
+    io_costs: HashMap<CostKey, Vec<(u64, u32)>>,
+    /// What the read cache holds, where that is followed block by block.
+    cached: Option<Cached>,
     rng: Rng,
     members: HashMap<u32, MemberHistory>,
     ready: VecDeque<VirtualCompletion>,
@@ -104,13 +134,30 @@ impl Simulation {
             core: Core::new(&resolved, outstanding, seed),
             resolved,
             outstanding,
+            arrival: Arrival::InOrder,
             io_costs: HashMap::new(),
+            cached: None,
             rng: Rng::new(seed ^ 0xCA_5E5),
             members: HashMap::new(),
             ready: VecDeque::with_capacity(outstanding),
             next_id: 0,
             truth_ns: Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid"),
         }
+    }
+
+    /// The same array, to which the I/Os of a stream come in this order.
+    #[must_use]
+    pub fn with_arrival(self, arrival: Arrival) -> Self {
+        Self { arrival, ..self }
+    }
+
+    /// The same array, whose read cache holds the blocks that were read last, instead of any block with the same
+    /// probability: a short span then fits into it.
+    #[must_use]
+    pub fn with_cached_blocks(self) -> Self {
+        let bytes = whole(self.resolved.read_cache_bytes);
+        let cached = (bytes > 0).then(|| Cached::new(bytes));
+        Self { cached, ..self }
     }
 
     /// Submits an I/O at `now_ns`; the id comes back with its completion.
@@ -127,7 +174,12 @@ impl Simulation {
             return Err(SubmitError::Full(self.outstanding));
         }
         let position = self.position(op);
-        let io_cost = self.io_cost(op.kind, position, op.size_bytes);
+        let held = match self.cached.as_mut().map(|cached| cached.touch(op)) {
+            None => Held::ByShare,
+            Some(true) if op.kind == Kind::Read => Held::Yes,
+            Some(_) => Held::No,
+        };
+        let io_cost = self.io_cost(op.kind, position, held, op.size_bytes);
         let id = self.next_id;
         self.next_id += 1;
         self.core.submit(io_cost, id);
@@ -168,15 +220,13 @@ impl Simulation {
     /// Sequential = starts where a recent I/O of its member ended, or at the member's start.
     fn position(&mut self, op: VirtualOp) -> Position {
         let member = self.members.entry(op.member).or_default();
-        let known = member.ends.iter().position(|end| *end == op.offset_bytes);
-        if let Some(place) = known {
-            member.ends.remove(place);
-        } else if member.ends.len() == STREAMS {
-            member.ends.pop_front();
-        }
-        member.ends.push_back(op.offset_bytes + op.size_bytes);
         // A rewound cursor starts at the beginning, or one request after it (Iometer's reopen).
-        let random = known.is_none() && op.offset_bytes > op.size_bytes;
+        let is_start = op.offset_bytes <= op.size_bytes;
+        let continues = match self.arrival {
+            Arrival::InOrder => member.continues(op),
+            Arrival::Shuffled => member.recent.continues(op),
+        };
+        let random = !continues && !is_start;
         let after_random = std::mem::replace(&mut member.last_random, random);
         match (random, after_random) {
             (true, _) => Position::Random,
@@ -185,12 +235,13 @@ impl Simulation {
         }
     }
 
-    fn io_cost(&mut self, kind: Kind, position: Position, size_bytes: u64) -> u32 {
-        if !self.io_costs.contains_key(&(kind, position, size_bytes)) {
-            let known = self.cases(kind, position, size_bytes);
-            self.io_costs.insert((kind, position, size_bytes), known);
+    fn io_cost(&mut self, kind: Kind, position: Position, held: Held, size_bytes: u64) -> u32 {
+        let key = (kind, position, held, size_bytes);
+        if !self.io_costs.contains_key(&key) {
+            let known = self.cases(kind, position, held, size_bytes);
+            self.io_costs.insert(key, known);
         }
-        match self.io_costs[&(kind, position, size_bytes)].as_slice() {
+        match self.io_costs[&key].as_slice() {
             [(_, only)] => *only,
             cases => {
                 let draw = self.rng.next() >> 32;
@@ -200,14 +251,19 @@ impl Simulation {
     }
 
     /// Makes the cases that an I/O may meet known: one, unless members have failed.
-    fn cases(&mut self, kind: Kind, position: Position, size_bytes: u64) -> Vec<(u64, u32)> {
+    fn cases(&mut self, kind: Kind, position: Position, held: Held, size_bytes: u64) -> Vec<(u64, u32)> {
         let mut io_cost = self.resolved.io_cost(kind, position == Position::Random, size_bytes as f64);
         if position == Position::Stream {
             io_cost.serial_ns = 0.0;
         }
         if kind == Kind::Read {
             let cached = share(self.resolved.read_cache_bytes, self.resolved.span_bytes);
-            io_cost.hit = if position == Position::Random { cached } else { cached.floor() };
+            io_cost.hit = match held {
+                Held::Yes => 1.0,
+                Held::No => 0.0,
+                Held::ByShare if position == Position::Random => cached,
+                Held::ByShare => cached.floor(),
+            };
         }
         let mut below = 0.0;
         let mut known = Vec::new();

@@ -4,11 +4,15 @@
 //! clients as fast as the machine allows, and [`Simulation`] lets an outside loop submit single I/Os and
 //! collect their completions in real time. Same core, same costs, same answers.
 
+mod arrival;
+mod cached;
 mod core;
 mod disks;
 mod heap;
 mod live;
+mod op;
 mod run;
 
-pub use live::{Simulation, SubmitError, VirtualCompletion, VirtualOp};
+pub use live::{Arrival, Simulation, SubmitError, VirtualCompletion};
+pub use op::VirtualOp;
 pub use run::{ClientOutcome, SimOptions, simulate};

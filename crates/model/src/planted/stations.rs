@@ -41,17 +41,23 @@ pub(super) struct Links {
     out: Vec<Station>,
     back: Vec<Station>,
     used: Vec<usize>,
+    /// Time that I/Os spent on each link, µs.
+    spent: Vec<f64>,
+    /// Rate of the last link over that of the others.
+    slowest: f64,
     one_path: bool,
     even_paths: bool,
 }
 
 impl Links {
-    pub(super) fn new(paths: usize, load: &PlantedLoad) -> Self {
+    pub(super) fn new(paths: usize, slowest: f64, load: &PlantedLoad) -> Self {
         let stations = || (0..paths.max(1)).map(|_| Station::new(1)).collect();
         Self {
             out: stations(),
             back: stations(),
             used: vec![0; paths.max(1)],
+            spent: vec![0.0; paths.max(1)],
+            slowest,
             one_path: load.one_path,
             even_paths: load.even_paths,
         }
@@ -71,11 +77,31 @@ impl Links {
     }
 
     pub(super) fn send(&mut self, path: usize, now: f64, service: f64) -> f64 {
-        self.out[path].serve(now, service)
+        let service = service / self.rate(path);
+        let end = self.out[path].serve(now, service);
+        self.spent[path] += end - now;
+        end
     }
 
     pub(super) fn receive(&mut self, path: usize, now: f64, service: f64) -> f64 {
-        self.back[path].serve(now, service)
+        let service = service / self.rate(path);
+        let end = self.back[path].serve(now, service);
+        self.spent[path] += end - now;
+        end
+    }
+
+    /// Rate of a link over that of the others.
+    fn rate(&self, path: usize) -> f64 {
+        if path > 0 && path + 1 == self.out.len() { self.slowest } else { 1.0 }
+    }
+
+    /// Mean time on the slowest link over that on the fastest; 1 where not all were used.
+    pub(super) fn delays(&self) -> f64 {
+        let mean = |(spent, used): (&f64, &usize)| spent / (*used as f64).max(1.0);
+        let means: Vec<f64> = self.spent.iter().zip(&self.used).map(mean).collect();
+        let (longest, shortest) =
+            (means.iter().copied().fold(0.0, f64::max), means.iter().copied().fold(f64::MAX, f64::min));
+        if shortest > 0.0 { longest / shortest } else { 1.0 }
     }
 
     /// I/Os of the busiest path over the mean of all.

@@ -1,4 +1,4 @@
-//! COMMIT: what was written unstably becomes durable, or the server says that it forgot.
+//! COMMIT: unstable writes become durable, or the server reports that it lost them.
 
 use std::time::Instant;
 
@@ -10,11 +10,11 @@ use super::{File, Kind};
 use crate::error::IoError;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    /// Makes every write that ended durable, and waits for it; nothing is sent where nothing is uncommitted. I/O that
-    /// ends meanwhile is kept for the next `poll`.
+    /// Makes every completed write durable and waits for that; sends nothing if nothing is uncommitted. I/Os that
+    /// complete meanwhile are kept for the next `poll`.
     ///
-    /// The COMMIT covers the whole file. Where the server restarted since, [`crate::WriteStats::uncertain`] says how
-    /// many writes it may have forgotten. Ends after the limit of a COMMIT, or soon after `give_up` says so.
+    /// The COMMIT covers the whole file. If the server restarted meanwhile, [`crate::WriteStats::uncertain`] counts the
+    /// writes that may be lost. Ends after the limit of a COMMIT, or soon after `give_up` returns true.
     pub fn commit(&mut self, give_up: &dyn Fn() -> bool) -> Result<(), IoError> {
         let (writes, bytes) = self.uncommitted;
         if writes == 0 {
@@ -29,7 +29,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.write_call(call);
         self.homeless.push_back(call);
         let began = Instant::now();
-        // Every call ends: with an answer, by its time limits, or when the server says nothing for too long.
+        // The wait is bounded, because every call ends: with an answer, by its time limits, or when the server is
+        // silent for too long.
         self.is_committing = true;
         let answer = loop {
             if let Some(answer) = self.commit_answer.take() {
@@ -50,7 +51,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.writes.commits += 1;
         self.writes.commit_ns += nanos(began.elapsed());
         self.compare_verifier(verifier, Instant::now());
-        // A verifier that changed has taken them out already.
+        // A changed verifier has removed them already.
         if self.uncommitted.0 >= writes {
             self.uncommitted.0 -= writes;
             self.uncommitted.1 -= bytes;

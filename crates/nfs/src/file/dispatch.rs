@@ -1,4 +1,4 @@
-//! One turn: commands to calls, calls to connections, wait, answers from connections.
+//! One turn of the event loop: commands to calls, calls to connections, wait, answers from connections.
 
 use std::net::TcpStream;
 use std::time::Instant;
@@ -59,7 +59,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Client for File<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    /// Gives calls to commands that wait, and all of them to connections that are up.
+    /// Assigns calls to waiting commands, and waiting calls to connections that are up.
     fn dispatch(&mut self) {
         while let Some(&call) = self.homeless.front() {
             let Some(path) = self.choose() else { return };
@@ -77,7 +77,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The next connection that is up, in turn.
+    /// Returns the next connection that is up, in round-robin order.
     fn choose(&mut self) -> Option<u8> {
         let count = self.paths.len();
         let at = (0..count).map(|step| (self.next_path + step) % count).find(|at| self.paths[*at].is_up())?;
@@ -85,7 +85,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         Some(self.paths[at].index)
     }
 
-    /// Cuts a command into calls; false when there are no more calls to be had.
+    /// Splits a command into calls; returns false if no call is free.
     fn give_calls(&mut self, slot: u32, path: u8) -> bool {
         let kind = self.tables.slot(slot).kind;
         let most = self.call_bytes_max(kind);
@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// Makes the bytes of a call, with a new xid.
+    /// Encodes a call with a new xid.
     pub(super) fn write_call(&mut self, call: u32) {
         let template = match (self.tables.call(call).owner, self.tables.call(call).kind) {
             (Owner::Ping, _) => &self.templates.null,
@@ -117,7 +117,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.tables.write_call(call, template);
     }
 
-    /// Puts a call into the sending queue of a connection that is up.
+    /// Puts a call into the send queue of a connection that is up.
     pub(super) fn queue(&mut self, call: u32, path: u8) {
         let State::Up(wire) = &mut self.paths[usize::from(path)].state else {
             self.tables.call(call).place = CallState::Bound { path };
@@ -143,20 +143,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     fn receive_up(&mut self, at: usize, blocking: Blocking, now: Instant) {
         let index = self.paths[at].index;
         let State::Up(wire) = &mut self.paths[at].state else { return };
-        // Taken out and put back, so that its memory is kept and `self` is free to be used.
+        // Taken out and put back, so that its memory is kept and `self` can be borrowed.
         let mut answers = std::mem::take(&mut self.answers);
         let result = wire.receive(index, blocking, &mut self.tables, &mut answers);
-        // After a sleep the time is another one.
+        // After a blocking read the clock must be read again.
         let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
         if let Ok(true) = result {
             wire.received_at = now;
         }
-        // Nonsense, too, is said by a server that is there; a connection that ends is not.
+        // An invalid answer proves a live server as well; the end of a connection does not.
         let is_silent = matches!(result, Ok(false) | Err(WireError::Closed | WireError::Io(_)));
         if !is_silent || !answers.is_empty() {
             self.heard(now);
         }
-        // What came before an error still counts.
+        // Answers received before an error still count.
         for (call, answer) in answers.drain(..) {
             self.settle(at, call, &answer, now);
         }

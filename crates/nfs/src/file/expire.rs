@@ -1,4 +1,4 @@
-//! The end of commands whose time is over, wherever their calls are; and the word that commands take long.
+//! Ends overdue commands, wherever their calls are, and reports stalls.
 
 use std::time::Instant;
 
@@ -11,14 +11,14 @@ use crate::events::EventKind;
 use crate::nfs3::NfsStatus;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    /// Commands that were submitted since the last turn begin their time now.
+    /// Starts the time limit of commands that were submitted since the last turn.
     pub(super) fn stamp_submitted(&mut self, now: Instant) {
         for &slot in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
             self.tables.slot(slot).submitted_at = now;
         }
     }
 
-    /// Reports commands that take long, once for each stretch.
+    /// Reports a stall once when it begins and once when it ends.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
         let limit_s = self.config.timeouts.io.as_secs();
         let submitted_at = self.tables.live_slots().map(|(_, slot)| slot.submitted_at);
@@ -37,14 +37,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.overdue(now).next().is_some()
     }
 
-    /// Commands that were submitted longer ago than the limit.
+    /// Returns the commands that exceeded their time limit.
     fn overdue(&self, now: Instant) -> impl Iterator<Item = u32> {
         let limit = self.config.timeouts.io;
         let is_overdue = move |since: Instant| now.saturating_duration_since(since) > limit;
         self.tables.live_slots().filter(move |(_, slot)| is_overdue(slot.submitted_at)).map(|(slot, _)| slot)
     }
 
-    /// Fails every command whose time is over.
+    /// Fails every overdue command.
     pub(super) fn expire(&mut self, now: Instant) {
         for slot in self.overdue(now).collect::<Vec<_>>() {
             self.expire_one(slot, now);
@@ -59,7 +59,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             let error = self.expired(Some(call));
             self.end_overdue(call, error, now);
         }
-        // One without calls has not been given any yet; the others ended with their last call.
+        // A command without calls was not given any yet; the others completed with their last call.
         if self.tables.live_slots().any(|(live, _)| live == slot) {
             self.waiting.retain(|waiting| *waiting != slot);
             let error = self.expired(None);
@@ -71,7 +71,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         IoError::Expired { waited_s: self.config.timeouts.io.as_secs(), last: self.last_words(call) }
     }
 
-    /// Why a call, or any of them, has no answer.
+    /// Returns why a call, or any call, has no answer.
     pub(super) fn last_words(&mut self, call: Option<u32>) -> String {
         let is_paused = |place| matches!(place, CallState::Paused { .. });
         if call.is_some_and(|call| is_paused(self.tables.call(call).place)) {
@@ -81,8 +81,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         last.unwrap_or_else(|| "the server keeps the connection open but does not respond".into())
     }
 
-    /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left:
-    /// its connection ends first.
+    /// Ends a call that nobody waits for any more. Its answer may still arrive, and half of the call may have been
+    /// sent, so its connection is ended first.
     pub(super) fn end_overdue(&mut self, call: u32, error: IoError, now: Instant) {
         let (owner, xid) = (self.tables.call(call).owner, self.tables.call(call).xid);
         if let CallState::Queued { path } | CallState::Sent { path } = self.tables.call(call).place {

@@ -1,4 +1,4 @@
-//! One file, driven in parallel over several connections by the caller's thread alone.
+//! One file, accessed in parallel over several connections; all work happens in the caller's thread.
 //!
 //! ```text
 //! submit -> waiting -> calls -> connection.tx -> wire -> connection.rx -> settle -> ready -> poll
@@ -27,10 +27,10 @@ use crate::stats::{ConnectionStatus, WriteStats};
 use path::{Answer, Path, State};
 use table::{CallState, Owner, Tables};
 
-/// Calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
+/// Number of calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
 const CALLS_MORE: u32 = 256;
 
-/// What a command does.
+/// Operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Read into the buffer.
@@ -42,32 +42,32 @@ pub enum Kind {
 /// One I/O with its buffer.
 #[derive(Debug)]
 pub struct Command<B> {
-    /// The caller's number, which comes back.
+    /// Tag chosen by the caller, returned with the completion.
     pub tag: u64,
-    /// What to do.
+    /// Operation.
     pub kind: Kind,
-    /// Where, bytes.
+    /// Offset, bytes.
     pub offset_bytes: u64,
-    /// How much, bytes; at least 1, at most the buffer's length.
+    /// Length, bytes; at least 1, at most the buffer's length.
     pub data_bytes: u32,
-    /// The buffer; it moves in and comes back.
+    /// Buffer; it moves in and is returned with the completion.
     pub buf: B,
 }
 
-/// The end of one I/O.
+/// Completion of one I/O.
 #[derive(Debug)]
 pub struct Completion<B> {
-    /// The caller's number.
+    /// Tag chosen by the caller.
     pub tag: u64,
     /// The buffer.
     pub buf: B,
-    /// Bytes moved (fewer than asked for only where the file ends), or why not.
+    /// Number of bytes transferred (fewer than requested only at the end of the file), or the error.
     pub result: Result<u32, IoError>,
-    /// Connection the last call took.
+    /// Connection of the last call.
     pub path: Option<u8>,
 }
 
-/// The calls there are, whole but for what changes with each.
+/// Templates of the calls, complete except for the fields that change with each.
 #[derive(Debug)]
 struct Templates {
     read: Template,
@@ -76,7 +76,7 @@ struct Templates {
     null: Template,
 }
 
-/// One file on an NFSv3 server. It has no threads: everything happens in `submit`, `poll` and `commit`.
+/// One file on an NFSv3 server. It has no threads: all work happens in `submit`, `poll` and `commit`.
 #[derive(Debug)]
 pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     config: FileConfig,
@@ -86,12 +86,12 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     paths: Vec<Path>,
     /// Connection that gets the next command.
     next_path: usize,
-    /// Commands that have not been given all their calls, oldest first.
+    /// Commands without all their calls, oldest first.
     waiting: VecDeque<u32>,
-    /// Calls for any connection.
+    /// Calls not assigned to a connection.
     homeless: VecDeque<u32>,
     paused_count: u32,
-    /// Commands at the end of `waiting` that were submitted since the last turn: it stamps them.
+    /// Number of commands at the end of `waiting` that were submitted since the last turn, which sets their time.
     unstamped_count: usize,
     completions: Completions<Completion<B>>,
     answers: Vec<(u32, Answer)>,
@@ -100,26 +100,26 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
 
     writes: WriteStats,
     verifier: Option<Verifier>,
-    /// Writes, and their bytes, that were answered UNSTABLE and not committed.
+    /// Number of writes answered UNSTABLE and not committed, and their bytes.
     uncommitted: (u64, u64),
     commit_answer: Option<Result<Verifier, IoError>>,
-    /// A COMMIT is awaited; I/O that ends is not.
+    /// True while a COMMIT is awaited, but not I/O.
     is_committing: bool,
 
     stall: StallWatch,
-    /// When the server said anything last.
+    /// Time of the last data from the server.
     heard_at: Instant,
-    /// Since when an answer is awaited and nothing comes.
+    /// Start of the silence, while an answer is outstanding.
     silent_since: Option<Instant>,
-    /// `AllDown` was reported, and the server has sent nothing since.
+    /// True if `AllDown` was reported and no data has arrived since.
     is_down_reported: bool,
-    /// When JUKEBOX was last reported.
+    /// Time of the last JUKEBOX report.
     jukebox_at: Option<Instant>,
     lost: Option<Lost>,
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    /// Opens all connections. At least one must come up; the others are tried again while the file lives.
+    /// Opens all connections. At least one must come up; the others are retried during the lifetime of the file.
     pub fn open(config: FileConfig) -> Result<Self, FileError> {
         check(&config)?;
         let mut file = Self::new(config);
@@ -179,8 +179,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// Takes a command, or gives it back when `depth` commands are outstanding or the server is lost. Nothing is sent
-    /// before the next `poll`, so that commands submitted together leave together.
+    /// Accepts a command, or returns it if `depth` commands are outstanding or the server is lost. Nothing is sent
+    /// before the next `poll`, so that commands submitted together are sent together.
     pub fn submit(&mut self, command: Command<B>) -> Result<(), Command<B>> {
         if self.lost.is_some() {
             return Err(command);
@@ -194,7 +194,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         (slot.error, slot.path, slot.sent_at) = (None, None, None);
         self.completions.taken();
         if fits {
-            // The next turn stamps `submitted_at`: the clock is read once per batch.
+            // The next turn sets `submitted_at`, so that the clock is read once per batch.
             self.unstamped_count += 1;
             self.waiting.push_back(index);
         } else {
@@ -206,19 +206,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         Ok(())
     }
 
-    /// Sends what was submitted and collects what has ended. Returns when at least one command ended, or after
-    /// `timeout` (`None`: as long as it takes while commands are outstanding).
+    /// Sends submitted commands and collects completions. Returns when at least one command has completed, or after
+    /// `timeout` (`None`: while commands are outstanding).
     pub fn poll(&mut self, timeout: Option<Duration>, done: &mut Vec<Completion<B>>) -> Result<(), Lost> {
         assay_tcp::poll(self, timeout, done)
     }
 
-    /// Commands submitted and not yet given back.
+    /// Returns the number of commands submitted and not yet returned to the caller.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.completions.outstanding()
     }
 
-    /// What happened since the last call.
+    /// Returns the events since the last call.
     pub fn events(&mut self) -> Vec<Event> {
         self.log.take(|count| EventKind::Dropped { count })
     }
@@ -229,7 +229,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         WriteStats { uncommitted_bytes: self.uncommitted.1, ..self.writes }
     }
 
-    /// Every connection as it is now, with its TCP facts. To be called about once a second.
+    /// Returns the present state of every connection, with its TCP facts. Call it about once a second.
     pub fn stats(&mut self) -> Vec<ConnectionStatus> {
         let mut reports = Vec::with_capacity(self.paths.len());
         for path in &self.paths {
@@ -272,7 +272,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 }
 
-/// Random, so that a server which remembers answers does not take a new call for an old one.
+/// Returns a random xid, so that a server's duplicate request cache does not take a new call for an old one.
 fn first_xid() -> u32 {
     let mut bytes = [0; 4];
     // Without random bytes the process id distinguishes the clients of one host.
@@ -302,7 +302,7 @@ fn check(config: &FileConfig) -> Result<(), FileError> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for File<B> {
-    /// What is still in flight may not be carried out later: such a connection is reset, not closed.
+    /// Commands still in flight must not be executed later: such a connection is reset, not closed.
     fn drop(&mut self) {
         let is_busy = self.tables.live().any(|(_, call)| call.owner != Owner::Ping);
         for path in &mut self.paths {

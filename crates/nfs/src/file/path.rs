@@ -1,4 +1,4 @@
-//! One connection to the server: its socket, its timers, what went over it.
+//! One connection to the server: its socket, timers and counters.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::rpc::{Refusal, read_reply};
 use crate::transport::{Head, Rx, Sink, Tx, WireError};
 use crate::xdr::XdrError;
 
-/// Records in a row that answer no call of this client: more than a path can have calls in flight.
+/// Number of consecutive records that answer no call: more than a path can have calls in flight.
 const STRAYS_MAX: u32 = 8192;
 
 /// An established connection.
@@ -22,16 +22,16 @@ pub(crate) struct Wire {
     pub stream: TcpStream,
     pub tx: Tx,
     pub rx: Rx,
-    /// When the last byte came.
+    /// Time of the last received byte.
     pub received_at: Instant,
-    /// Records in a row that answered no call.
+    /// Number of consecutive records that answered no call.
     pub stray_count: u32,
     /// The ping in flight.
     pub ping: Option<u32>,
     pub next_ping_at: Instant,
 }
 
-/// Where the connection stands.
+/// State of a connection.
 #[derive(Debug)]
 pub(crate) enum State {
     Down { retry_at: Instant },
@@ -44,9 +44,9 @@ pub(crate) enum State {
 pub(crate) struct Path {
     pub index: u8,
     pub state: State,
-    /// The port we came from last, to come from again.
+    /// Local port of the last connection, to be used again.
     pub port: Option<u16>,
-    /// Whether it was up before.
+    /// True if it was up before.
     pub was_up: bool,
     pub attempts: u32,
     pub backoff: Duration,
@@ -72,7 +72,7 @@ impl Path {
         matches!(self.state, State::Up(_))
     }
 
-    /// The stream to wait on, and whether it is to be waited for writing.
+    /// Returns the stream to poll, and whether to poll it for writing as well.
     pub(crate) fn interest(&self) -> Option<(&TcpStream, bool)> {
         match &self.state {
             State::Down { .. } => None,
@@ -81,7 +81,7 @@ impl Path {
         }
     }
 
-    /// The pause before the next try, which grows with every failure.
+    /// Returns the pause before the next attempt, which grows with every failure.
     pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
         let pause = self.backoff;
         self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
@@ -90,7 +90,7 @@ impl Path {
 }
 
 impl Wire {
-    /// Takes what the socket has; true if that was anything.
+    /// Receives what has arrived. Returns true if that was anything.
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
         path: u8,
@@ -102,13 +102,13 @@ impl Wire {
         Ok(self.rx.receive(&self.stream, blocking, &mut replies)? > 0)
     }
 
-    /// Ends the connection so that nothing of it can arrive later.
+    /// Resets the connection, so that none of its data can arrive later.
     pub(crate) fn abandon(self) {
         assay_tcp::abandon(self.stream);
     }
 }
 
-/// What a server answered.
+/// Answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     Read { bytes: u32, is_end: bool },
@@ -120,7 +120,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// As an error, where it is one.
+    /// Returns the error, if the answer is one.
     pub(crate) fn error(&self) -> Option<IoError> {
         match self {
             Self::Status(status) => Some(IoError::Status(*status)),
@@ -130,7 +130,7 @@ impl Answer {
     }
 }
 
-/// Takes records apart: each call is answered once at most, whatever the server sends.
+/// Parses records: each call is answered at most once, whatever the server sends.
 struct Replies<'r, B> {
     tables: &'r mut Tables<B>,
     path: u8,
@@ -139,7 +139,7 @@ struct Replies<'r, B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
-    /// The call that a record answers; `None` for one that was given up meanwhile.
+    /// Returns the call that a record answers; `None` if the call was given up meanwhile.
     fn call_of(&mut self, record: &[u8]) -> Result<Option<u32>, WireError> {
         let xid = crate::xdr::Reader::new(record).u32("the head of a reply")?;
         let Some(call) = self.tables.find(xid, self.path) else { return Ok(None) };
@@ -149,7 +149,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
         }
     }
 
-    /// Counts a record that answers no call. A few are late answers; one after the other without end are nonsense.
+    /// Counts a record that answers no call. A few are late answers; an endless series is a protocol violation.
     fn stray(&mut self) -> Result<(), WireError> {
         *self.stray_count += 1;
         if *self.stray_count > STRAYS_MAX {
@@ -165,7 +165,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
         self.answers.push((call, answer));
     }
 
-    /// The head of an answer to a READ.
+    /// Returns the head of an answer to a READ.
     fn read_head(&mut self, call: u32, beginning: &[u8]) -> Result<Head, WireError> {
         let Ok(at) = read_reply(beginning)?.results else { return Ok(Head::Whole) };
         let Ok(head) = nfs3::read_head(&beginning[at..])? else { return Ok(Head::Whole) };
@@ -177,7 +177,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
         Ok(Head::Data { call, at: assay_tcp::u32_of(at + head.data_at), bytes: head.bytes })
     }
 
-    /// The answer to a READ that came in several fragments.
+    /// Returns the answer to a READ that arrived in several fragments.
     fn gathered_read(&mut self, call: u32, record: &[u8]) -> Result<Option<Answer>, WireError> {
         let Head::Data { at, bytes, .. } = self.read_head(call, record)? else { return Ok(None) };
         let mut reader = crate::xdr::Reader::new(&record[at as usize..]);

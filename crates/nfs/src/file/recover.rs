@@ -1,4 +1,4 @@
-//! What happens because time has passed or a connection failed: retries, time limits, pings, pauses.
+//! Work triggered by timers or failed connections: retries, time limits, pings, pauses.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,10 @@ use crate::error::{IoError, Lost};
 use crate::events::EventKind;
 use crate::transport::{Rx, Tx};
 
-/// A call fails when its time is over, but not before it was sent so often: the first connection may have been all that
-/// was wrong.
+/// Number of attempts before an overdue call fails: the fault may have been in the first connection only.
 const ATTEMPTS_MIN: u32 = 2;
 
-/// What a connection's timers ask for.
+/// Work that the timers of a connection require.
 enum Due {
     Nothing,
     Retry,
@@ -46,7 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs_f64()))
             }
             State::Up(wire) => {
-                // A server that sends anything is alive, even if its answer waits behind much data.
+                // A server that sends any data is alive, even if its answer waits behind that data.
                 let silence = now.duration_since(wire.received_at);
                 let pinged_at = wire.ping.map(|call| self.tables.sent_at(call));
                 if pinged_at.is_some_and(|sent| now.saturating_duration_since(sent) > timeouts.ping)
@@ -69,7 +68,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The limit that a call on this connection exceeded, if one did.
+    /// Returns the limit that a call on this connection exceeded, if one did.
     fn overdue_limit(&self, index: u8, now: Instant) -> Option<Duration> {
         let timeouts = &self.config.timeouts;
         let sent = self.tables.live().filter(|(_, call)| call.place == CallState::Sent { path: index });
@@ -105,7 +104,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.tables.live().filter(|(_, call)| is_over(call.place)).map(|(index, _)| index).collect();
         for call in over {
             self.paused_count -= 1;
-            // With the old xid a server that remembers its answers would say "later" for ever.
+            // With the old xid a server with a duplicate request cache would repeat JUKEBOX for ever.
             self.write_call(call);
             self.tables.call(call).place = CallState::Waiting;
             self.homeless.push_back(call);
@@ -124,7 +123,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The connection is there, or not. What was bound to it goes out, the same bytes again.
+    /// Handles a finished connection attempt. Calls bound to the connection are sent again, byte for byte.
     pub(super) fn connected(&mut self, at: usize, now: Instant) {
         let down = State::Down { retry_at: now };
         let State::Connecting { connecting, .. } = std::mem::replace(&mut self.paths[at].state, down) else {
@@ -145,14 +144,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             ping: None,
             next_ping_at: now,
         }));
-        // That a port takes connections says nothing of the server behind it: only an answer ends the pauses.
+        // An accepted connection proves nothing about the server behind the port: only an answer ends the pauses.
         (path.was_up, path.last_error) = (true, None);
         let index = path.index;
         self.log.push(now, Some(index), EventKind::Up);
         self.move_bound(index, Some(index));
     }
 
-    /// Sends what is bound to a connection over it (`to`), or over any other.
+    /// Moves the calls bound to a connection to it (`to`), or to any other.
     fn move_bound(&mut self, from: u8, to: Option<u8>) {
         let is_bound = |place| place == CallState::Bound { path: from };
         let bound: Vec<u32> =
@@ -168,8 +167,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The connection is gone, or did not come: its calls stay bound to it, because a server that remembers answers
-    /// knows them again from the same port; they go elsewhere only when it does not come back at once.
+    /// Handles a failed connection or attempt. Its calls stay bound to it, because a duplicate request cache recognises
+    /// them only from the same port; they move only if it does not recover at once.
     pub(super) fn fail_path(&mut self, at: usize, cause: &str, now: Instant) {
         let path = &mut self.paths[at];
         path.attempts += 1;
@@ -185,7 +184,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 self.log.push(now, Some(index), EventKind::Down { cause: cause.to_owned(), calls });
             }
             State::Connecting { .. } | State::Down { .. } => {
-                // The same error with every attempt is reported once, or it would hide everything else.
+                // An error that repeats with every attempt is reported once, or it would fill the log.
                 if path.was_up && is_news {
                     self.log.push(now, Some(index), EventKind::RetryFailed { cause: cause.to_owned() });
                 }
@@ -196,7 +195,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// Takes the calls off a connection that failed; says how many there were.
+    /// Removes the calls of a failed connection; returns their number.
     fn bind(&mut self, at: usize, now: Instant) -> u32 {
         let index = self.paths[at].index;
         let is_here =
@@ -214,7 +213,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             let attempts = call.attempts;
             let first_at = call.first_at.unwrap_or(now);
             let is_late = now.saturating_duration_since(first_at) >= self.config.timeouts.no_server;
-            // A server that said nothing since is given up as a whole.
+            // A server that was silent since then is given up as a whole.
             let is_over = is_late && attempts >= ATTEMPTS_MIN && self.heard_at > first_at;
             call.place = CallState::Bound { path: index };
             self.paths[at].stats.retries += 1;
@@ -226,22 +225,22 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         count
     }
 
-    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its
-    /// port takes connections meanwhile or not.
+    /// Records when the last connection went down, and gives up after the limit on a silent server, even if its port
+    /// accepts connections.
     fn watch_paths(&mut self, now: Instant) {
         let is_up = self.paths.iter().any(super::Path::is_up);
         if !is_up && !self.is_down_reported {
             self.is_down_reported = true;
             self.log.push(now, None, EventKind::AllDown);
         }
-        // What the server asked to be sent later is no reason to hear from it.
+        // A call that the server asked to retry later awaits no answer now.
         let awaits = |place| !matches!(place, CallState::Paused { .. } | CallState::Answered);
         if is_up && !self.tables.live().any(|(_, call)| awaits(call.place)) {
             self.silent_since = None;
             return;
         }
         let waited = now.duration_since(*self.silent_since.get_or_insert(now));
-        // Before the first connection was up, `open` has its own limit.
+        // Until the first connection is up, the limit of `open` applies.
         let was_up = self.paths.iter().any(|path| path.was_up);
         let is_lost = assay_tcp::is_lost(waited, self.config.timeouts.no_server, || self.has_overdue(now));
         if was_up && self.lost.is_none() && is_lost {
@@ -249,12 +248,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The server said something.
+    /// Records that data arrived from the server.
     pub(super) fn heard(&mut self, now: Instant) {
         (self.heard_at, self.silent_since, self.is_down_reported) = (now, None, false);
     }
 
-    /// No answer came: everything fails, and the file stays lost.
+    /// Gives up: every command fails, and the file stays lost.
     fn give_up(&mut self, waited_s: u64, now: Instant) {
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
         let last = last.unwrap_or_else(|| "none; the server accepts connections but does not respond".into());
@@ -263,7 +262,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         for call in calls {
             self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
         }
-        // What had not been given any call yet.
+        // Commands without a call.
         let slots: Vec<u32> = self.tables.live_slots().map(|(slot, _)| slot).collect();
         for slot in slots {
             self.finish(slot, Err(IoError::NoServer { waited_s }));
@@ -271,7 +270,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.waiting.clear();
         self.homeless.clear();
         self.paused_count = 0;
-        // They still hold the beginning of calls that are no more.
+        // They still hold the beginning of calls that no longer exist.
         for at in 0..self.paths.len() {
             if self.paths[at].is_up() {
                 self.fail_path(at, "the server is silent", now);

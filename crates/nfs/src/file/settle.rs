@@ -1,4 +1,4 @@
-//! From the answer to a call to the end of its command.
+//! From the answer to a call to the completion of its command.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use crate::error::IoError;
 use crate::events::EventKind;
 use crate::nfs3::{NfsStatus, Stable, Verifier, Written};
 
-/// Pauses of a server that says "later": the first, and the longest.
+/// First and longest pause after NFS3ERR_JUKEBOX.
 const JUKEBOX_PAUSE_MIN: Duration = Duration::from_millis(20);
 const JUKEBOX_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Two JUKEBOX further apart than this are two stretches of them.
+/// JUKEBOX answers further apart than this belong to separate series.
 const JUKEBOX_STRETCH: Duration = Duration::from_secs(5);
 
-/// What an answer leaves to be done.
+/// Work left after an answer.
 enum Rest {
     Nothing,
-    /// So many bytes were moved; the others must be asked for again.
+    /// This many bytes were transferred; the rest must be requested again.
     After(u32),
     Failed(IoError),
 }
@@ -29,7 +29,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     pub(super) fn settle(&mut self, at: usize, call: u32, answer: &Answer, now: Instant) {
         let owner = self.tables.call(call).owner;
         if owner != Owner::Ping {
-            // A server may answer pings, and hang up at every other call: pings do not shorten the pauses.
+            // Pings do not shorten the pauses: a server may answer them and close the connection at every other call.
             self.paths[at].backoff = Duration::ZERO;
         }
         match owner {
@@ -52,7 +52,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         match rest {
             Rest::Nothing => {}
             Rest::After(bytes) => {
-                // What was moved stays; the rest is another call.
+                // The transferred part counts; the rest is another call.
                 let path = self.paths[at].index;
                 let again = self.tables.call(call);
                 (again.start, again.bytes) = (again.start + bytes, again.bytes - bytes);
@@ -98,7 +98,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         if written.bytes == asked { Rest::Nothing } else { Rest::After(written.bytes) }
     }
 
-    /// A verifier that changed says that the server may have forgotten every unstable write before.
+    /// Compares the verifier. A change means that the server may have lost every earlier unstable write.
     pub(super) fn compare_verifier(&mut self, verifier: Verifier, now: Instant) {
         if self.verifier.is_some_and(|known| known != verifier) {
             let (writes, bytes) = std::mem::take(&mut self.uncommitted);
@@ -110,7 +110,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.verifier = Some(verifier);
     }
 
-    /// One call less; the command ends with its last.
+    /// Ends a call; the command completes with its last call.
     pub(super) fn end_call(&mut self, at: usize, index: u32, now: Instant) {
         let slot = self.tables.slot(index);
         slot.call_count -= 1;
@@ -119,7 +119,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             return;
         }
         let (bytes, kind, sent_at) = (slot.end_bytes, slot.kind, slot.sent_at);
-        // One that failed before all of it was handed out still stands in the queue.
+        // A command that failed before all its calls were made is still in the queue.
         let is_waiting = slot.handed_bytes < slot.data_bytes;
         let stats = &mut self.paths[at].stats;
         match self.tables.slot(index).error.take() {
@@ -142,7 +142,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.finish(index, Ok(bytes));
     }
 
-    /// The one way out for a command and its buffer.
+    /// Completes a command and releases its buffer. Every command ends here.
     pub(super) fn finish(&mut self, index: u32, result: Result<u32, IoError>) {
         let (tag, path) = (self.tables.slot(index).tag, self.tables.slot(index).path);
         let buf = self.tables.put_slot(index);
@@ -159,7 +159,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// The server says "later": the call goes out again after a pause, as a new one, or it fails.
+    /// Handles NFS3ERR_JUKEBOX: the call is sent again after a pause as a new one, or fails.
     fn pause(&mut self, at: usize, call: u32, now: Instant) {
         self.paths[at].stats.retries += 1;
         if self.jukebox_at.is_none_or(|last| now.duration_since(last) > JUKEBOX_STRETCH) {
@@ -178,7 +178,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.paused_count += 1;
     }
 
-    /// Ends a call without an answer that would do.
+    /// Ends a call without a usable answer.
     pub(super) fn give_up_call(&mut self, at: usize, call: u32, error: IoError, now: Instant) {
         let owner = self.tables.call(call).owner;
         self.tables.put_call(call);

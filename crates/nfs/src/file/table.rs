@@ -1,7 +1,7 @@
-//! Where commands, their buffers and their calls live while the file owns them.
+//! Storage for commands, their buffers and their calls while the file owns them.
 //!
-//! A command is one I/O of the caller; a call is one READ or WRITE of the protocol. A command larger than the server
-//! takes has several calls. Nothing here is allocated after the start.
+//! A command is one I/O of the caller; a call is one READ or WRITE of the protocol. A command larger than the server's
+//! limit has several calls. Nothing here is allocated after the start.
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use crate::error::IoError;
 use crate::nfs3::{CALL_BYTES_MAX, Template};
 use crate::transport::Outgoing;
 
-/// Calls are found by the low bits of their xid; the other bits distinguish a call from the one that had its place
-/// before.
+/// Calls are found by the low bits of their xid; the other bits distinguish a call from the previous one with the same
+/// index.
 const INDEX_BITS: u32 = 13;
 
 /// One I/O of the caller.
@@ -22,21 +22,21 @@ pub(crate) struct Slot<B> {
     pub offset_bytes: u64,
     pub data_bytes: u32,
     pub buf: Option<B>,
-    /// Bytes that were given to calls.
+    /// Number of bytes assigned to calls.
     pub handed_bytes: u32,
-    /// Calls that have not ended.
+    /// Number of outstanding calls.
     pub call_count: u32,
-    /// Where the file turned out to end, bytes from the start of the I/O.
+    /// End of the file as found by a short read, bytes from the start of the I/O.
     pub end_bytes: u32,
     pub error: Option<IoError>,
-    /// Connection that its calls take.
+    /// Connection of its calls.
     pub path: Option<u8>,
-    /// When the caller handed it in.
+    /// Time of submission.
     pub submitted_at: Instant,
     pub sent_at: Option<Instant>,
 }
 
-/// Whose call it is.
+/// Owner of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Free,
@@ -45,20 +45,20 @@ pub(crate) enum Owner {
     Commit,
 }
 
-/// Where a call is.
+/// State of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallState {
-    /// Goes to any connection.
+    /// Not assigned to a connection.
     Waiting,
-    /// Goes to this connection when it is up again.
+    /// Assigned to this connection, to be sent when it is up again.
     Bound { path: u8 },
-    /// In the sending queue of a connection.
+    /// In the send queue of a connection.
     Queued { path: u8 },
-    /// All of it was handed to the socket.
+    /// Completely passed to the socket.
     Sent { path: u8 },
-    /// Waits until a time, because the server said so.
+    /// Waiting until a time that the server requested.
     Paused { until: Instant },
-    /// Its answer is here.
+    /// Answered.
     Answered,
 }
 
@@ -73,17 +73,17 @@ pub(crate) struct Call {
     pub bytes: u32,
     pub xid: u32,
     pub sent_at: Instant,
-    /// When it was sent for the first time.
+    /// Time of the first attempt.
     pub first_at: Option<Instant>,
     pub attempts: u32,
-    /// What the head of its answer announced: bytes, and whether the file ends.
+    /// Announced by the head of its answer: number of bytes, and whether the file ends.
     pub announced: (u32, bool),
 
     head: [u8; CALL_BYTES_MAX],
     head_bytes: usize,
 }
 
-/// Both, so that a call finds the bytes of its command.
+/// Commands and calls together, so that a call finds the bytes of its command.
 #[derive(Debug)]
 pub(crate) struct Tables<B> {
     slots: Vec<Slot<B>>,
@@ -91,7 +91,7 @@ pub(crate) struct Tables<B> {
     calls: Vec<Call>,
     free_calls: Vec<u32>,
     next_xid: u32,
-    /// The time that calls are stamped with when they leave.
+    /// Time of sending for calls in this turn.
     pub now: Instant,
 }
 
@@ -148,13 +148,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         self.free_slots.pop()
     }
 
-    /// Frees a slot and gives its buffer back.
+    /// Frees a slot and returns its buffer.
     pub(crate) fn put_slot(&mut self, slot: u32) -> B {
         self.free_slots.push(slot);
         self.slot(slot).buf.take().expect("a slot that is taken holds a buffer")
     }
 
-    /// A call for `owner`; it still has to be given its bytes.
+    /// Returns a call for `owner`, to be encoded by the caller.
     pub(crate) fn take_call(&mut self, owner: Owner, kind: Kind) -> Option<u32> {
         let index = self.free_calls.pop()?;
         let call = self.call(index);
@@ -170,7 +170,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         self.free_calls.push(call);
     }
 
-    /// Makes the bytes of a call, with an xid that no call in flight has.
+    /// Encodes a call with an xid that no call in flight has.
     pub(crate) fn write_call(&mut self, index: u32, template: &Template) {
         let xid = self.next_xid << INDEX_BITS | index;
         self.next_xid = self.next_xid.wrapping_add(1);
@@ -184,17 +184,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         call.head_bytes = template.fill(&mut call.head, xid, offset_bytes, call.bytes);
     }
 
-    /// How many calls there can be.
+    /// Returns the number of calls in the table.
     pub(crate) fn call_count(&self) -> usize {
         self.calls.len()
     }
 
-    /// When a call was sent last.
+    /// Returns the time at which a call was last sent.
     pub(crate) fn sent_at(&self, call: u32) -> Instant {
         self.calls[call as usize].sent_at
     }
 
-    /// The call of that xid, if it is one that was sent or is being sent over `path`.
+    /// Returns the call with that xid if it was sent or is being sent over `path`.
     pub(crate) fn find(&self, xid: u32, path: u8) -> Option<u32> {
         let index = xid & ((1 << INDEX_BITS) - 1);
         let call = self.calls.get(index as usize)?;
@@ -203,17 +203,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         (call.xid == xid && is_here && call.owner != Owner::Free).then_some(index)
     }
 
-    /// Every call that has not ended.
+    /// Returns all outstanding calls.
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Call)> {
         (0..).zip(&self.calls).filter(|(_, call)| call.owner != Owner::Free)
     }
 
-    /// Every command that has not ended.
+    /// Returns all outstanding commands.
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.buf.is_some())
     }
 
-    /// The part of the caller's buffer that a call reads into.
+    /// Returns the part of the caller's buffer into which a call reads.
     pub(crate) fn place_of(&mut self, call: u32, start: u32, end: u32) -> &mut [u8] {
         let call = &self.calls[call as usize];
         let Owner::Io { slot } = call.owner else { return &mut [] };

@@ -1,10 +1,10 @@
-//! Arguments, and whole calls of READ and WRITE that only have to be patched.
+//! Arguments, and complete READ and WRITE calls of which only a few fields change.
 
 use super::{Handle, Rights, Stable, procedure};
 use crate::rpc::{Credentials, LAST_FRAGMENT, write_call};
 use crate::xdr::Writer;
 
-/// Arguments that are a handle and nothing else: GETATTR, FSSTAT, FSINFO, PATHCONF.
+/// Returns arguments that consist of a handle: GETATTR, FSSTAT, FSINFO, PATHCONF.
 #[must_use]
 pub fn handle_only(handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -12,7 +12,7 @@ pub fn handle_only(handle: &Handle) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Arguments of LOOKUP and REMOVE.
+/// Returns the arguments of LOOKUP and REMOVE.
 #[must_use]
 pub fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -20,7 +20,7 @@ pub fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Arguments of ACCESS.
+/// Returns the arguments of ACCESS.
 #[must_use]
 pub fn access(handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -28,18 +28,18 @@ pub fn access(handle: &Handle) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Arguments of a guarded CREATE: it fails where the name exists.
+/// Returns the arguments of a guarded CREATE, which fails if the name exists.
 #[must_use]
 pub fn create(directory: &Handle, name: &str, mode: u32) -> Vec<u8> {
     const GUARDED: u32 = 1;
     let mut writer = Writer::new();
     writer.opaque(directory.bytes()).opaque(name.as_bytes()).u32(GUARDED);
-    // Mode is set; owner, group, size and times are the server's choice.
+    // The mode is set; the server chooses owner, group, size and times.
     writer.u32(1).u32(mode).u32(0).u32(0).u32(0).u32(0).u32(0);
     writer.into_bytes()
 }
 
-/// Arguments of a SETATTR that sets the length.
+/// Returns the arguments of a SETATTR that sets the length.
 #[must_use]
 pub fn set_size(handle: &Handle, bytes: u64) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -49,7 +49,7 @@ pub fn set_size(handle: &Handle, bytes: u64) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Arguments of READ.
+/// Returns the arguments of READ.
 #[must_use]
 pub fn read(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -57,7 +57,7 @@ pub fn read(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
     writer.into_bytes()
 }
 
-/// Arguments of WRITE up to where the data begins.
+/// Returns the arguments of WRITE up to the data.
 #[must_use]
 pub fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable: Stable) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -65,7 +65,7 @@ pub fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable: Stable
     writer.into_bytes()
 }
 
-/// Arguments of WRITE.
+/// Returns the arguments of WRITE.
 #[must_use]
 pub fn write(handle: &Handle, offset_bytes: u64, data: &[u8], stable: Stable) -> Vec<u8> {
     let bytes = u32::try_from(data.len()).expect("whoever writes so keeps to the server's limit");
@@ -76,7 +76,7 @@ pub fn write(handle: &Handle, offset_bytes: u64, data: &[u8], stable: Stable) ->
     writer.into_bytes()
 }
 
-/// Arguments of COMMIT; 0 bytes means up to the end.
+/// Returns the arguments of COMMIT; 0 bytes means up to the end.
 #[must_use]
 pub fn commit(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
     read(handle, offset_bytes, bytes)
@@ -90,40 +90,41 @@ fn stable_number(stable: Stable) -> u32 {
     }
 }
 
-/// Longest call up to its data: mark, head, credentials with 16 groups and 64 bytes of name, handle, arguments.
+/// Largest length of a call up to its data, bytes: mark, head, credentials with 16 groups and 64 bytes of name, handle,
+/// arguments.
 pub const CALL_BYTES_MAX: usize = 4 + 24 + 8 + 148 + 8 + 68 + 20;
 
-/// A call of one kind on one file, whole but for what changes with each I/O: xid, offset, count.
+/// A call of one kind on one file, complete except for the fields that change with each I/O: xid, offset, count.
 #[derive(Debug, Clone)]
 pub struct Template {
     bytes: [u8; CALL_BYTES_MAX],
     length: usize,
-    /// Where the offset stands; the count follows it.
+    /// Position of the offset field; the count follows it.
     offset_at: usize,
-    /// Whether data follows, with its length once more before it.
+    /// True if data follows, preceded by its length.
     has_data: bool,
 }
 
 impl Template {
-    /// Reads of a file.
+    /// Returns a template for READs of a file.
     #[must_use]
     pub fn read(credentials: &Credentials, handle: &Handle) -> Self {
         Self::new(procedure::READ, credentials, &read(handle, 0, 0), handle, false)
     }
 
-    /// Writes to a file.
+    /// Returns a template for WRITEs to a file.
     #[must_use]
     pub fn write(credentials: &Credentials, handle: &Handle, stable: Stable) -> Self {
         Self::new(procedure::WRITE, credentials, &write_head(handle, 0, 0, stable), handle, true)
     }
 
-    /// COMMIT of a file.
+    /// Returns a template for COMMITs of a file.
     #[must_use]
     pub fn commit(credentials: &Credentials, handle: &Handle) -> Self {
         Self::new(procedure::COMMIT, credentials, &commit(handle, 0, 0), handle, false)
     }
 
-    /// A ping.
+    /// Returns a template for pings.
     #[must_use]
     pub fn null() -> Self {
         let mut writer = Writer::new();
@@ -154,7 +155,7 @@ impl Template {
         Self { bytes, length: call.len(), offset_at, has_data }
     }
 
-    /// Puts a call into `place` and says how long it is up to its data.
+    /// Encodes a call into `place` and returns its length up to the data.
     pub fn fill(&self, place: &mut [u8; CALL_BYTES_MAX], xid: u32, offset_bytes: u64, bytes: u32) -> usize {
         place[..self.length].copy_from_slice(&self.bytes[..self.length]);
         let data_bytes = if self.has_data { bytes + crate::xdr::padding(bytes) } else { 0 };

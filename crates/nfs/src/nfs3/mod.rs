@@ -20,11 +20,11 @@ use std::fmt;
 
 use crate::rpc::Procedure;
 
-/// The program.
+/// Program number.
 pub const PROGRAM: u32 = 100_003;
-/// Its version.
+/// Program version.
 pub const VERSION: u32 = 3;
-/// Where servers listen unless they say otherwise.
+/// Default port of NFS.
 pub const PORT: u16 = 2049;
 /// Longest file handle, bytes.
 pub const HANDLE_BYTES_MAX: u32 = 64;
@@ -42,13 +42,13 @@ pub mod procedure {
     pub const GETATTR: Procedure = of(1);
     /// Changes attributes.
     pub const SETATTR: Procedure = of(2);
-    /// Finds a name in a directory.
+    /// Looks up a name in a directory.
     pub const LOOKUP: Procedure = of(3);
-    /// What the caller may do.
+    /// Access rights of the caller.
     pub const ACCESS: Procedure = of(4);
-    /// Reads.
+    /// Reads from a file.
     pub const READ: Procedure = of(6);
-    /// Writes.
+    /// Writes to a file.
     pub const WRITE: Procedure = of(7);
     /// Creates a file.
     pub const CREATE: Procedure = of(8);
@@ -72,7 +72,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// A handle of these bytes; `None` where they are too few or too many.
+    /// Returns a handle of these bytes; `None` if there are too few or too many.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let length = u8::try_from(bytes.len()).ok()?;
@@ -81,7 +81,7 @@ impl Handle {
         (length > 0).then_some(Self { bytes: all, length })
     }
 
-    /// As the server knows it.
+    /// Returns the bytes of the handle.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -94,7 +94,7 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// What a file is.
+/// Type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -110,7 +110,7 @@ pub enum FileKind {
 /// Attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it is.
+    /// Type.
     pub kind: FileKind,
     /// Permission bits.
     pub mode: u32,
@@ -120,24 +120,24 @@ pub struct Attributes {
     pub gid: u32,
     /// Length, bytes.
     pub size_bytes: u64,
-    /// Space it takes, bytes.
+    /// Allocated space, bytes.
     pub used_bytes: u64,
-    /// Number of its file system.
+    /// Identifier of its file system.
     pub fsid: u64,
-    /// Its number in the file system.
+    /// Inode number.
     pub fileid: u64,
-    /// When its content was modified, ns since 1970.
+    /// Time of the last modification of the content, ns since 1970.
     pub modified_ns: i128,
-    /// When anything about it was changed, ns since 1970. Nobody can set it.
+    /// Time of the last change of content or attributes, ns since 1970. No call can set it.
     pub changed_ns: i128,
 }
 
-/// How durable a write is when it is answered, in rising order.
+/// Durability of an answered write, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stable {
     /// The server may hold it in memory until a COMMIT.
     Unstable,
-    /// Data, and what is needed to find it, are on stable storage.
+    /// Data, and the metadata needed to read it, are on stable storage.
     DataSync,
     /// Data and all attributes are on stable storage.
     FileSync,
@@ -149,9 +149,9 @@ pub type Verifier = [u8; 8];
 /// Result of a WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes that were taken.
+    /// Number of bytes accepted.
     pub bytes: u32,
-    /// How durable they are.
+    /// Durability of these bytes.
     pub stable: Stable,
     /// The server's verifier.
     pub verifier: Verifier,
@@ -192,43 +192,43 @@ pub struct FsStat {
 pub struct PathLimits {
     /// Longest name, bytes.
     pub name_bytes_max: u32,
-    /// Whether a name that is too long is refused instead of cut.
+    /// True if a name that is too long is refused instead of truncated.
     pub no_truncation: bool,
 }
 
-/// What a caller may do, as ACCESS has it.
+/// Access rights of a caller, in the encoding of ACCESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights(pub u32);
 
 impl Rights {
-    /// Everything that is asked.
+    /// Every right.
     pub const ALL: Self = Self(0x3f);
 
-    /// May read data or list a directory.
+    /// Returns true if the caller may read data or list a directory.
     #[must_use]
     pub fn read(self) -> bool {
         self.0 & 0x01 != 0
     }
 
-    /// May look up names.
+    /// Returns true if the caller may look up names.
     #[must_use]
     pub fn lookup(self) -> bool {
         self.0 & 0x02 != 0
     }
 
-    /// May change what is there.
+    /// Returns true if the caller may change existing data.
     #[must_use]
     pub fn modify(self) -> bool {
         self.0 & 0x04 != 0
     }
 
-    /// May write new data or add names.
+    /// Returns true if the caller may write new data or add names.
     #[must_use]
     pub fn extend(self) -> bool {
         self.0 & 0x08 != 0
     }
 
-    /// May remove names.
+    /// Returns true if the caller may remove names.
     #[must_use]
     pub fn delete(self) -> bool {
         self.0 & 0x10 != 0

@@ -1,5 +1,5 @@
-//! Results: each function takes what follows the head of a reply. The outer error is a broken answer, the inner one
-//! the server's status.
+//! Results: each function takes the bytes that follow the head of a reply. The outer error is a malformed answer, the
+//! inner one the server's status.
 
 use super::{
     Attributes, FileKind, FsInfo, FsStat, HANDLE_BYTES_MAX, Handle, NfsStatus, PathLimits, Rights, Stable,
@@ -11,18 +11,18 @@ type Answer<T> = Result<Result<T, NfsStatus>, XdrError>;
 
 const ATTRIBUTES_BYTES: usize = 84;
 
-/// Where the data of a READ begins, and what is said of it.
+/// Position and properties of the data of a READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadHead {
-    /// Bytes of data.
+    /// Number of bytes of data.
     pub bytes: u32,
-    /// Whether the file ends with them.
+    /// True if the file ends with them.
     pub is_end: bool,
-    /// Where the data begins, bytes from the start of the results.
+    /// Start of the data, bytes from the start of the results.
     pub data_at: usize,
 }
 
-/// Reads the status; whatever else follows a bad one is left unread.
+/// Parses the status; anything after an error status is not read.
 fn begin<'m>(results: &'m [u8]) -> Result<Result<Reader<'m>, NfsStatus>, XdrError> {
     let mut reader = Reader::new(results);
     Ok(match reader.u32("a status")? {
@@ -67,7 +67,7 @@ fn post_op(reader: &mut Reader<'_>) -> Result<Option<Attributes>, XdrError> {
     if reader.bool("attributes")? { read_attributes(reader).map(Some) } else { Ok(None) }
 }
 
-/// Attributes before and after a change, which nobody here needs.
+/// Skips the attributes before and after a change, which are not used.
 fn skip_change(reader: &mut Reader<'_>) -> Result<(), XdrError> {
     if reader.bool("attributes")? {
         reader.fixed(24, "attributes")?;
@@ -87,17 +87,17 @@ fn read_handle(reader: &mut Reader<'_>) -> Result<Handle, XdrError> {
         .ok_or(XdrError::Value { what: "length of a file handle", value: 0 })
 }
 
-/// Of GETATTR.
+/// Parses the results of GETATTR.
 pub fn attributes(results: &[u8]) -> Answer<Attributes> {
     whole(results, read_attributes)
 }
 
-/// Of a SETATTR.
+/// Parses the results of SETATTR.
 pub fn size_set(results: &[u8]) -> Answer<()> {
     whole(results, skip_change)
 }
 
-/// Of LOOKUP.
+/// Parses the results of LOOKUP.
 pub fn looked_up(results: &[u8]) -> Answer<(Handle, Option<Attributes>)> {
     whole(results, |reader| {
         let found = (read_handle(reader)?, post_op(reader)?);
@@ -106,7 +106,7 @@ pub fn looked_up(results: &[u8]) -> Answer<(Handle, Option<Attributes>)> {
     })
 }
 
-/// Of ACCESS.
+/// Parses the results of ACCESS.
 pub fn accessed(results: &[u8]) -> Answer<Rights> {
     whole(results, |reader| {
         skip_post_op(reader)?;
@@ -114,7 +114,7 @@ pub fn accessed(results: &[u8]) -> Answer<Rights> {
     })
 }
 
-/// Of CREATE; a server may leave out the handle, which then has to be looked up.
+/// Parses the results of CREATE; if the server omits the handle, the caller has to look it up.
 pub fn created(results: &[u8]) -> Answer<Option<Handle>> {
     whole(results, |reader| {
         let handle = if reader.bool("a file handle")? { Some(read_handle(reader)?) } else { None };
@@ -124,12 +124,12 @@ pub fn created(results: &[u8]) -> Answer<Option<Handle>> {
     })
 }
 
-/// Of REMOVE.
+/// Parses the results of REMOVE.
 pub fn removed(results: &[u8]) -> Answer<()> {
     whole(results, skip_change)
 }
 
-/// Of FSSTAT.
+/// Parses the results of FSSTAT.
 pub fn fsstat(results: &[u8]) -> Answer<FsStat> {
     whole(results, |reader| {
         skip_post_op(reader)?;
@@ -140,7 +140,7 @@ pub fn fsstat(results: &[u8]) -> Answer<FsStat> {
     })
 }
 
-/// Of FSINFO.
+/// Parses the results of FSINFO.
 pub fn fsinfo(results: &[u8]) -> Answer<FsInfo> {
     whole(results, |reader| {
         skip_post_op(reader)?;
@@ -162,7 +162,7 @@ pub fn fsinfo(results: &[u8]) -> Answer<FsInfo> {
     })
 }
 
-/// Of PATHCONF.
+/// Parses the results of PATHCONF.
 pub fn path_limits(results: &[u8]) -> Answer<PathLimits> {
     whole(results, |reader| {
         skip_post_op(reader)?;
@@ -174,7 +174,7 @@ pub fn path_limits(results: &[u8]) -> Answer<PathLimits> {
     })
 }
 
-/// Of READ, up to where the data begins; `Short` while more of it has to come.
+/// Parses the results of READ up to the data; `Short` if more bytes are needed.
 pub fn read_head(results: &[u8]) -> Answer<ReadHead> {
     let mut reader = match begin(results)? {
         Ok(reader) => reader,
@@ -190,7 +190,7 @@ pub fn read_head(results: &[u8]) -> Answer<ReadHead> {
     Ok(Ok(ReadHead { bytes, is_end, data_at: results.len() - reader.rest().len() }))
 }
 
-/// Of WRITE.
+/// Parses the results of WRITE.
 pub fn written(results: &[u8]) -> Answer<Written> {
     whole(results, |reader| {
         skip_change(reader)?;
@@ -205,7 +205,7 @@ pub fn written(results: &[u8]) -> Answer<Written> {
     })
 }
 
-/// Of COMMIT.
+/// Parses the results of COMMIT.
 pub fn committed(results: &[u8]) -> Answer<Verifier> {
     whole(results, |reader| {
         skip_change(reader)?;

@@ -1,4 +1,4 @@
-//! Every status of NFSv3, in words and with what it calls for.
+//! Every status of NFSv3, in words and with the reaction it requires.
 
 use std::fmt;
 
@@ -21,12 +21,12 @@ impl NfsStatus {
     pub const NOSPC: Self = Self(28);
     /// Read-only.
     pub const ROFS: Self = Self(30);
-    /// The handle means nothing any more.
+    /// The handle is no longer valid.
     pub const STALE: Self = Self(70);
-    /// Ask again later.
+    /// The server requests a later retry.
     pub const JUKEBOX: Self = Self(10_008);
 
-    /// The name in the standard, and what it means.
+    /// Returns its name in the standard, and its meaning.
     #[must_use]
     pub fn words(self) -> (&'static str, &'static str) {
         match self.0 {
@@ -78,7 +78,7 @@ impl fmt::Display for NfsStatus {
 
 impl std::error::Error for NfsStatus {}
 
-/// The status of that number.
+/// Returns the status with that number.
 #[must_use]
 pub fn status(number: u32) -> NfsStatus {
     NfsStatus(number)

@@ -1,4 +1,4 @@
-//! The codec byte by byte, as RFC 1813 has it.
+//! The codec byte by byte, as RFC 1813 specifies it.
 
 use super::*;
 use crate::rpc::{Credentials, read_reply};
@@ -18,7 +18,7 @@ fn put_attributes(writer: &mut Writer, kind: u32) {
 }
 
 #[test]
-fn a_read_is_right_to_the_byte() {
+fn a_read_is_encoded_to_the_byte() {
     let mut place = [0xee; calls::CALL_BYTES_MAX];
     let length = Template::read(&credentials(), &handle()).fill(&mut place, 0x0102_0304, 0x1_0000_0002, 4096);
     let mut expected = Writer::new();
@@ -80,7 +80,7 @@ fn attributes_are_read_field_by_field() {
 }
 
 #[test]
-fn a_read_head_says_where_data_begins_and_wants_no_more_than_it_needs() {
+fn a_read_head_gives_the_start_of_data_and_needs_no_further_bytes() {
     let mut writer = Writer::new();
     writer.u32(0).u32(1);
     put_attributes(&mut writer, 1);
@@ -110,7 +110,7 @@ fn a_write_says_how_durable_it_is() {
 }
 
 #[test]
-fn control_results_are_read() {
+fn control_results_are_parsed() {
     let mut writer = Writer::new();
     writer.u32(0).opaque(&[6; 8]).u32(0).u32(0);
     assert_eq!(looked_up(writer.bytes()), Ok(Ok((Handle::new(&[6; 8]).unwrap(), None))));
@@ -148,9 +148,9 @@ fn every_status_has_words_and_unknown_ones_their_number() {
     assert_eq!(NfsStatus(4711).to_string(), "status 4711, which RFC 1813 does not define");
 }
 
-/// Bytes that a hostile server could send: nothing but an error may come of them.
+/// Arbitrary bytes from a hostile server must lead to an error only.
 #[test]
-fn no_bytes_bring_the_decoders_down() {
+fn arbitrary_bytes_never_crash_the_decoders() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         seed ^= seed << 13;
@@ -160,7 +160,7 @@ fn no_bytes_bring_the_decoders_down() {
     };
     for _ in 0..20_000 {
         let length = usize::try_from(next() % 200).unwrap();
-        // Small words are likelier to pass the first checks than random ones.
+        // Small words pass the first checks more often than random ones.
         let bytes: Vec<u8> = (0..length)
             .map(|at| if at % 4 == 3 || next() % 4 == 0 { next().to_be_bytes()[0] % 8 } else { 0 })
             .collect();

@@ -1,6 +1,7 @@
-//! Receiving: heads of replies through a modest buffer, the data of reads straight into the caller's buffer.
+//! Receiving: heads of replies through a small buffer, the data of reads directly into the caller's buffer.
 //!
-//! A record in one fragment, as every server sends it, is never gathered; one in several is, up to a bound.
+//! A record in one fragment, as every server sends it, is never assembled in memory; one in several fragments is, up to
+//! a bound.
 
 use std::io;
 use std::net::TcpStream;
@@ -11,34 +12,35 @@ use super::WireError;
 use crate::rpc::LAST_FRAGMENT;
 use crate::xdr::padding;
 
-/// What a record has besides data: heads with the longest verifier, attributes. Far more than any has.
+/// Allowance for the rest of a record, bytes: heads with the longest verifier, attributes. Far more than any record
+/// has.
 const OVERHEAD_BYTES: u32 = 4096;
-/// Fragments of a record without a byte: none has a reason.
+/// Number of empty fragments in a record; no server has a reason to send any.
 const EMPTY_FRAGMENTS_MAX: u32 = 256;
-/// What the head of a record says.
+/// Meaning of the head of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Head {
-    /// More of it must come.
+    /// More bytes are needed.
     More,
-    /// Data of a call begin at `at`.
+    /// The data of a call starts at `at`.
     Data { call: u32, at: u32, bytes: u32 },
-    /// The record is short, and wanted as a whole.
+    /// The record is short, and needed as a whole.
     Whole,
 }
 
 /// What receives records.
 pub(crate) trait Sink {
-    /// The beginning of a record, as much as there is. `is_all`: no more will come.
+    /// Handles the beginning of a record, as far as received. `is_all`: no more will follow.
     fn head(&mut self, beginning: &[u8], is_all: bool) -> Result<Head, WireError>;
-    /// Space for data of a call; the range was given out by `head`.
+    /// Returns the space for data of a call; `head` returned this range.
     fn place(&mut self, call: u32, start: u32, end: u32) -> &mut [u8];
-    /// All data of a call are in their place.
+    /// All data of a call has been received.
     fn filled(&mut self, call: u32);
-    /// A record as a whole.
+    /// Handles a complete record.
     fn whole(&mut self, record: &[u8]) -> Result<(), WireError>;
 }
 
-/// Where in the stream we are.
+/// Position in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Mark,
@@ -52,7 +54,7 @@ enum State {
     Padding {
         call: u32,
     },
-    /// The record is being gathered.
+    /// The record is being assembled.
     Gather {
         is_last: bool,
     },
@@ -61,18 +63,18 @@ enum State {
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(crate) struct Rx {
-    /// Most data of one record, bytes.
+    /// Largest amount of data in one record, bytes.
     data_bytes_max: u32,
 
     inbox: Inbox,
     state: State,
-    /// Bytes of the fragment that were not parsed yet.
+    /// Number of bytes of the fragment that were not parsed yet.
     left: u32,
-    /// A record that came in pieces.
+    /// A record that arrived in several fragments.
     gathered: Vec<u8>,
-    /// Fragments of the record that had no byte.
+    /// Number of empty fragments of the record.
     empty_count: u32,
-    /// The last data were so large that reading ahead would only be copied.
+    /// True if the last data was so large that data read ahead would only be copied.
     expect_large: bool,
 }
 
@@ -89,9 +91,9 @@ impl Rx {
         }
     }
 
-    /// Takes what the socket has and hands whole records to `sink`; says how many bytes came.
+    /// Receives from the socket and passes complete records to `sink`; returns the number of bytes received.
     ///
-    /// With [`Blocking::Sleep`] the first read sleeps until something comes, as long as the socket's own time limit.
+    /// With [`Blocking::Sleep`] the first read blocks until data arrives or the socket's own time limit expires.
     pub(crate) fn receive<S: Sink>(
         &mut self,
         stream: &TcpStream,
@@ -121,7 +123,7 @@ impl Rx {
         Ok(read)
     }
 
-    /// One step of parsing; false when more must come first.
+    /// Parses one element; returns false if more bytes are needed.
     fn step<S: Sink>(&mut self, sink: &mut S) -> Result<bool, WireError> {
         match self.state {
             State::Mark => self.step_mark(),
@@ -132,7 +134,7 @@ impl Rx {
         }
     }
 
-    /// What there is of the fragment.
+    /// Returns the received part of the fragment.
     fn available(&self) -> &[u8] {
         let bytes = self.inbox.available();
         &bytes[..bytes.len().min(self.left as usize)]

@@ -1,6 +1,7 @@
-//! Sending: calls wait in a queue and leave together in one vectored write, payload straight from the caller's buffer.
+//! Sending: calls wait in a queue and are sent together in one vectored write, payload directly from the caller's
+//! buffer.
 //!
-//! A call's head stays with the call, so the same bytes, with the same xid, can be sent again on another connection.
+//! The head of a call is kept, so that the same bytes, with the same xid, can be sent again on another connection.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -8,11 +9,11 @@ use std::net::TcpStream;
 
 use assay_tcp::SLICES_MAX;
 
-/// Where calls have their bytes.
+/// Access to the bytes of calls.
 pub(crate) trait Outgoing {
-    /// The parts of a call: head, data, padding.
+    /// Returns the parts of a call: head, data, padding.
     fn parts(&self, call: u32) -> [&[u8]; 3];
-    /// The last byte of a call was handed to the socket.
+    /// The last byte of a call was passed to the socket.
     fn sent(&mut self, call: u32);
 }
 
@@ -20,12 +21,12 @@ pub(crate) trait Outgoing {
 #[derive(Debug)]
 pub(crate) struct Tx {
     queue: VecDeque<u32>,
-    /// Bytes of the first call that are gone.
+    /// Number of bytes of the first call that were sent.
     gone_bytes: usize,
 }
 
 impl Tx {
-    /// A queue for up to `calls` calls.
+    /// Returns a queue for up to `calls` calls.
     pub(crate) fn new(calls: usize) -> Self {
         Self { queue: VecDeque::with_capacity(calls), gone_bytes: 0 }
     }
@@ -38,7 +39,7 @@ impl Tx {
         self.queue.push_back(call);
     }
 
-    /// Sends until everything is gone or the socket takes no more.
+    /// Sends until everything is sent or the socket accepts no more.
     pub(crate) fn flush<T: Outgoing>(&mut self, stream: &TcpStream, calls: &mut T) -> io::Result<()> {
         while !self.queue.is_empty() {
             let Some((sent, offered)) = self.send_once(stream, calls)? else { return Ok(()) };
@@ -50,7 +51,8 @@ impl Tx {
         Ok(())
     }
 
-    /// One system call: bytes that were taken and offered; `None` where the socket takes nothing now.
+    /// Makes one system call; returns the number of bytes accepted and offered, or `None` if the socket accepts nothing
+    /// now.
     fn send_once<T: Outgoing>(&self, stream: &TcpStream, calls: &T) -> io::Result<Option<(usize, usize)>> {
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
         let (mut count, mut offered, mut skip) = (0, 0, self.gone_bytes);
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_leaves_once_and_in_order_however_little_the_socket_takes() {
+    fn every_byte_is_sent_once_and_in_order_however_little_the_socket_accepts() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();

@@ -1,4 +1,4 @@
-//! Against a real server: control calls, parallel I/O, splitting, durability, refusals, a crash.
+//! Behaviour against a real server: control calls, parallel I/O, splitting, durability, refusals, a crash.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::ganesha;
 use crate::work::{collect, command, connect, file_config, make, pattern, server_config};
 
 #[test]
-fn a_server_is_asked_about_exports_files_and_space() {
+fn exports_files_and_space_of_a_server_are_read() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     let exports: Vec<String> = server.exports().unwrap().into_iter().map(|export| export.path).collect();
@@ -46,13 +46,13 @@ fn a_server_is_asked_about_exports_files_and_space() {
 }
 
 #[test]
-fn refusals_say_what_and_why() {
+fn refusals_name_the_call_and_the_reason() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     let refused =
         |result: Result<_, CallError>| result.map(|_: assay_nfs::mount::Mounted| ()).unwrap_err().to_string();
     for export in ["/none", "/denied"] {
-        // Servers differ in which of the two they say; this one does not tell strangers what exists.
+        // Servers differ in which of the two errors they return; this one does not reveal to strangers what exists.
         let said = refused(server.mount(export));
         assert!(said.contains("MNT3ERR_ACCES") || said.contains("MNT3ERR_NOENT"), "{said}");
     }
@@ -71,10 +71,10 @@ fn refusals_say_what_and_why() {
     assert!(error.to_string().contains("program is not available"), "{error}");
 }
 
-/// Every I/O comes back once with the right bytes, whether it is smaller or larger than one call, over one connection
+/// Every I/O completes once with the correct bytes, whether it is smaller or larger than one call, over one connection
 /// or several.
 #[test]
-fn what_is_written_in_parallel_is_read_back() {
+fn data_written_in_parallel_is_read_back() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     for (connections, size, most) in
@@ -140,10 +140,9 @@ fn the_end_of_the_file_is_a_short_read_and_a_failure_keeps_its_status() {
     assert!(matches!(collect(&mut file, 1)[0].result, Err(IoError::Invalid(_))));
 }
 
-/// A server that is killed takes its unstable writes with it, as far as anybody can know, and the client says so; no
-/// I/O is lost or done twice.
+/// A killed server may lose its unstable writes, and the client reports that; no I/O is lost or done twice.
 #[test]
-fn a_crash_of_the_server_is_survived_and_reported() {
+fn io_survives_a_server_crash_which_is_reported() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     let handle = make(&mut server, "/rw", "crash");
@@ -160,7 +159,7 @@ fn a_crash_of_the_server_is_survived_and_reported() {
         file.submit(command(tag, Kind::Write, tag * 4096, pattern(tag * 4096, 4096))).unwrap();
     }
     let mut done = Vec::new();
-    // Longer than a second: ganesha's verifier is the second of its start.
+    // Longer than a second, because ganesha's verifier is the second of its start.
     file.poll(Some(Duration::from_millis(1100)), &mut done).unwrap();
     assert!(done.is_empty(), "nobody answers");
     ganesha.restart();
@@ -182,7 +181,7 @@ fn a_crash_of_the_server_is_survived_and_reported() {
 }
 
 #[test]
-fn a_server_that_stays_away_fails_what_waits_and_stays_lost() {
+fn waiting_commands_fail_when_the_server_stays_down_and_the_file_stays_lost() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     let handle = make(&mut server, "/rw", "gone");

@@ -1,4 +1,4 @@
-//! Every command ends within its limit, whatever the server says meanwhile.
+//! Every command completes within its limit, whatever else the server sends.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::faults::config;
 use crate::scripted::{Answer, COMMIT, Scripted};
 use crate::work::command;
 
-/// Far longer than the limit of an I/O, and far shorter than every other one together.
+/// Far longer than the limit of an I/O, and far shorter than all other limits together.
 const LATE: Duration = Duration::from_secs(8);
 
 fn open(server: &Scripted, timeouts: Timeouts) -> File<Vec<u8>> {
@@ -30,13 +30,13 @@ fn all_end(file: &mut File<Vec<u8>>, what: &str) -> Vec<Completion<Vec<u8>>> {
     done
 }
 
-/// A reply to a call that nobody made.
+/// Returns a reply to a call that was never made.
 fn stray() -> Vec<u8> {
     let words = [24_u32 | 1 << 31, 0x0bad_cafe, 1, 0, 0, 0, 0];
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// Pings are answered, bytes trickle in, fragments and replies come: none of that is an answer to a call.
+/// Pings are answered, bytes trickle in, fragments and replies arrive: none of these answers a call.
 #[test]
 fn a_command_ends_within_its_limit_whatever_the_server_answers_meanwhile() {
     let answers = [
@@ -67,7 +67,7 @@ fn a_command_ends_within_its_limit_whatever_the_server_answers_meanwhile() {
 }
 
 #[test]
-fn nonsense_without_end_costs_the_connection_at_once() {
+fn endless_invalid_data_ends_the_connection_at_once() {
     for (answer, words) in
         [(Answer::Flood(stray()), "that belong to no call"), (Answer::Flood(vec![0; 4]), "empty fragments")]
     {
@@ -84,7 +84,7 @@ fn nonsense_without_end_costs_the_connection_at_once() {
 }
 
 #[test]
-fn a_stall_is_reported_long_before_the_limit_and_its_end_too() {
+fn a_stall_is_reported_at_its_start_and_end() {
     let server = Scripted::start(|_, count| if count < 2 { Answer::Never } else { Answer::Good });
     let mut file = open(&server, Timeouts { call: Duration::from_millis(1200), ..Timeouts::default() });
     file.submit(command(1, Kind::Read, 0, vec![1; 512])).unwrap();
@@ -100,7 +100,7 @@ fn a_stall_is_reported_long_before_the_limit_and_its_end_too() {
 }
 
 #[test]
-fn a_commit_ends_when_its_time_is_over_or_the_caller_gives_up() {
+fn a_commit_ends_at_its_limit_or_when_the_caller_gives_up() {
     let server =
         Scripted::start(|procedure, _| if procedure == COMMIT { Answer::Never } else { Answer::Good });
     for is_given_up in [true, false] {

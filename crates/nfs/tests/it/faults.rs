@@ -1,4 +1,4 @@
-//! What no good server does, and what becomes of it.
+//! Faults that no correct server shows, and their consequences.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +44,7 @@ fn open(server: &Scripted) -> File<Vec<u8>> {
     File::open(config(server)).unwrap()
 }
 
-/// One I/O; what came of it.
+/// Executes one I/O and returns its result and buffer.
 fn one(file: &mut File<Vec<u8>>, kind: Kind, offset: u64, buf: Vec<u8>) -> (Result<u32, IoError>, Vec<u8>) {
     file.submit(command(0, kind, offset, buf)).unwrap();
     let done = collect(file, 1).pop().unwrap();
@@ -56,7 +56,7 @@ fn events(file: &mut File<Vec<u8>>) -> Vec<EventKind> {
 }
 
 #[test]
-fn answers_in_fragments_of_any_size_are_put_together() {
+fn answers_in_fragments_of_any_size_are_assembled() {
     for size in [1, 3, 4, 100, 5000] {
         let server = Scripted::start(move |_, _| Answer::Fragments(size));
         let mut file = open(&server);
@@ -68,7 +68,7 @@ fn answers_in_fragments_of_any_size_are_put_together() {
 }
 
 #[test]
-fn what_is_moved_only_in_part_is_asked_for_again_and_counts_once() {
+fn a_partial_transfer_is_completed_and_counts_once() {
     let server = Scripted::start(|_, _| Answer::Short(1000));
     let mut file = open(&server);
     assert_eq!(one(&mut file, Kind::Write, 0, pattern(0, 4096)).0, Ok(4096));
@@ -92,7 +92,7 @@ fn what_is_moved_only_in_part_is_asked_for_again_and_counts_once() {
 }
 
 #[test]
-fn a_server_that_says_later_is_asked_later_with_another_xid() {
+fn jukebox_is_retried_later_with_a_new_xid() {
     let later = NfsStatus::JUKEBOX.0;
     let server =
         Scripted::start(move |_, count| if count < 3 { Answer::Status(later) } else { Answer::Good });
@@ -112,10 +112,10 @@ fn a_server_that_says_later_is_asked_later_with_another_xid() {
     assert_eq!(one(&mut file, Kind::Write, 0, vec![0; 512]).0, Err(IoError::Status(NfsStatus::JUKEBOX)));
 }
 
-/// A call without an answer goes out again on a new connection, with the same xid and from the same port, so that a
-/// server which remembers its answers knows it.
+/// A call without an answer is sent again on a new connection, with the same xid and from the same port, so that the
+/// server's duplicate request cache recognises it.
 #[test]
-fn silence_and_hang_ups_make_a_call_go_out_again_unchanged() {
+fn a_call_is_resent_unchanged_after_silence_and_closed_connections() {
     for answer in [Answer::Never, Answer::Hang] {
         let first = answer.clone();
         let server = Scripted::start(move |_, count| if count == 0 { first.clone() } else { Answer::Good });
@@ -135,9 +135,9 @@ fn silence_and_hang_ups_make_a_call_go_out_again_unchanged() {
     assert!(matches!(ended, Err(IoError::GivenUp { .. } | IoError::NoServer { .. })), "{ended:?}");
 }
 
-/// A port that takes connections is no server: what counts is how long no answer came, not how often it was tried.
+/// An accepting port is no server: the time without an answer counts, not the number of attempts.
 #[test]
-fn a_server_that_takes_connections_and_says_nothing_is_given_up_when_its_time_is_over() {
+fn a_server_that_accepts_connections_and_stays_silent_is_given_up_at_the_limit() {
     for is_mute in [true, false] {
         for commits in [false, true] {
             let server = Scripted::start(|_, _| Answer::Good);
@@ -159,9 +159,9 @@ fn a_server_that_takes_connections_and_says_nothing_is_given_up_when_its_time_is
     }
 }
 
-/// One that only hangs up for a while, more often than eight times, loses nothing.
+/// A server that closes connections for a while, more than eight times, loses nothing.
 #[test]
-fn a_server_that_hangs_up_often_within_its_time_loses_nothing() {
+fn a_server_that_often_closes_connections_within_the_limit_loses_nothing() {
     let server = Scripted::start(|_, count| if count < 12 { Answer::Hang } else { Answer::Good });
     let mut config = config(&server);
     config.timeouts.no_server = Duration::from_secs(30);
@@ -171,7 +171,7 @@ fn a_server_that_hangs_up_often_within_its_time_loses_nothing() {
 }
 
 #[test]
-fn answers_to_calls_that_nobody_made_and_second_answers_are_dropped() {
+fn unsolicited_and_duplicate_answers_are_dropped() {
     let server = Scripted::start(|_, _| Answer::Twice);
     let mut file = open(&server);
     for tag in 0..40 {
@@ -189,7 +189,7 @@ fn answers_to_calls_that_nobody_made_and_second_answers_are_dropped() {
 }
 
 #[test]
-fn a_server_that_sends_too_much_or_nonsense_loses_its_connection_and_the_io_its_patience() {
+fn oversized_or_invalid_answers_end_the_connection_and_finally_fail_the_io() {
     let huge = vec![0xff; 64];
     for (answer, words) in [
         (Answer::TooMuch, "at most 512 were requested"),
@@ -210,7 +210,7 @@ fn a_server_that_sends_too_much_or_nonsense_loses_its_connection_and_the_io_its_
 }
 
 #[test]
-fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_reported() {
+fn a_changed_verifier_and_weaker_durability_are_reported() {
     let server = Scripted::start(|_, _| Answer::Good);
     let mut file = open(&server);
     one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();
@@ -226,7 +226,7 @@ fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_reported() {
     let writes = file.writes();
     assert_eq!((writes.restarts, writes.uncertain, writes.uncertain_bytes), (1, 1, 512));
     assert_eq!((writes.commits, writes.committed_bytes), (2, 1536));
-    // The COMMIT itself may be the first to tell.
+    // The COMMIT itself may be the first to show it.
     one(&mut file, Kind::Write, 0, vec![3; 512]).0.unwrap();
     server.stage.verifier.store(3, Ordering::SeqCst);
     file.commit(&|| false).unwrap();
@@ -245,7 +245,7 @@ fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_reported() {
 }
 
 #[test]
-fn a_commit_that_fails_says_so_and_ends() {
+fn a_failed_commit_is_reported_and_ends() {
     let server = Scripted::start(|procedure, _| match procedure {
         COMMIT => Answer::Status(5),
         _ => Answer::Good,
@@ -261,7 +261,7 @@ fn a_commit_that_fails_says_so_and_ends() {
 }
 
 #[test]
-fn nonsense_in_a_configuration_is_named() {
+fn errors_name_the_invalid_field_of_a_configuration() {
     let server = Scripted::start(|_, _| Answer::Good);
     let refused = |change: fn(&mut FileConfig)| {
         let mut config = config(&server);
@@ -275,15 +275,15 @@ fn nonsense_in_a_configuration_is_named() {
     assert!(refused(|c| c.address.set_port(1)).contains("no connection to 127.0.0.1:1 came up"));
 }
 
-/// A server that answers with random bytes, and with right answers of which one byte is wrong. Runs for
-/// `NFS_FUZZ_SECONDS` (default 3) with the seeds from `NFS_FUZZ_SEED` (default 0) on; a failure prints its seed.
+/// A server that answers with random bytes, and with correct answers of which one byte is wrong. Runs for
+/// `NFS_FUZZ_SECONDS` (default 3) with seeds from `NFS_FUZZ_SEED` (default 0) on; a failure prints its seed.
 #[test]
-fn nonsense_on_the_wire_is_survived() {
+fn the_client_survives_random_data_on_the_wire() {
     let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let end = Instant::now() + Duration::from_secs(variable("NFS_FUZZ_SECONDS").unwrap_or(3));
     let first = variable("NFS_FUZZ_SEED").unwrap_or(0);
     let next = AtomicU64::new(first);
-    // Most conversations wait for time limits; several at once keep the processor busy.
+    // Most conversations wait for time limits; running several at once keeps the CPU busy.
     std::thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
@@ -330,7 +330,7 @@ fn one_conversation(seed: u64) {
     let _ = file.commit(&|| false);
 }
 
-/// A small generator with a fixed seed: a failure can be repeated.
+/// A small generator with a fixed seed, so that a failure can be reproduced.
 struct Noise(u64);
 
 impl Noise {

@@ -1,5 +1,6 @@
-//! The client against a server that lies, one lie after the other (`testkit::lying`): it ends in bounded time with an
-//! error that names the lie or with right data, ends every command once, and takes no wrong data for right.
+//! Runs the client against a server that sends false answers, one kind at a time (`testkit::lying`). It must finish in
+//! bounded time with an error that names the fault or with correct data, complete every command once, and never accept
+//! wrong data.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +8,22 @@ use assay_nfs::nfs3::{Handle, Stable};
 use assay_nfs::rpc::Credentials;
 use assay_nfs::{CallError, File, FileConfig, Kind, Server, ServerConfig, Timeouts};
 use assay_testkit::lying::Kept;
-use assay_testkit::lying::nfs::{EXPORT, LyingNfs};
+use assay_testkit::lying::nfs::{EXPORT, LyingNfs, Procedure};
 use assay_testkit::lying::nfs_lies::{LIES, Lie};
 use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
 
 use crate::work::{command, pattern};
 
-/// Commands of one story, and bytes of each: several calls.
+/// Number of commands in one story. Each is several calls long.
 const BLOCKS: usize = 4;
 const BLOCK: usize = 20_000;
-/// How long an answer to a question before the run may take. Some are long, and all stories run at once.
+/// Time limit of a call before the run. Some are long, and all stories run at once.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
-/// Lies whose story is not yet what it should be: they run only by name (`ASSAY_LIE`).
+/// Lies that are not handled correctly yet: they run only by name (`ASSAY_LIE`).
 const OPEN: [&str; 0] = [];
 
-/// Limits that end a story soon. One that ends well waits for none of them, so a busy machine gets more time there.
+/// Limits that end a failing story soon. A successful one waits for none of them, so a busy machine has more time for
+/// it.
 fn quick(kept: Kept) -> Timeouts {
     Timeouts {
         io: Duration::from_secs(if ends_well(kept) { 15 } else { 3 }),
@@ -45,12 +47,21 @@ fn credentials() -> Credentials {
     Credentials { machine: "test".into(), uid: 0, gid: 0, groups: Vec::new() }
 }
 
-/// Everything that is asked before a run.
-fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
+/// How the client finds the ports of NFS and MOUNT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ports {
+    Given,
+    Mapped,
+}
+
+/// Makes every call that precedes a run.
+fn look(port: u16, ports: Ports) -> Result<(Server, Handle, Handle), CallError> {
+    let given = (ports == Ports::Given).then_some(port);
     let mut server = Server::connect(ServerConfig {
         host: "127.0.0.1".into(),
-        port: Some(port),
-        mount_port: Some(port),
+        port: given,
+        mount_port: given,
+        mapper_port: port,
         credentials: credentials(),
         patience: LOOK_LIMIT,
     })?;
@@ -72,7 +83,8 @@ fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
 fn story(lie: &'static Lie) -> Ending {
     let server = LyingNfs::start(move |asked, honest| lie.tell(asked, honest));
     let mut ending = Ending::default();
-    let (mut asking, root, handle) = match look(server.port) {
+    let ports = if lie.of == Procedure::GetPort { Ports::Mapped } else { Ports::Given };
+    let (mut asking, root, handle) = match look(server.port, ports) {
         Ok(found) => found,
         Err(error) => {
             ending.errors.push(error.to_string());
@@ -128,7 +140,7 @@ fn story(lie: &'static Lie) -> Ending {
     ending
 }
 
-/// Waits until every command ended, and checks what it brought.
+/// Waits until every command has completed, and checks its result.
 fn collect(lie: &Lie, file: &mut File<Vec<u8>>, kind: Kind, is_written: &mut [bool], ending: &mut Ending) {
     let (mut done, began) = (Vec::new(), Instant::now());
     let mut ended = [false; BLOCKS];
@@ -157,7 +169,7 @@ fn collect(lie: &Lie, file: &mut File<Vec<u8>>, kind: Kind, is_written: &mut [bo
 }
 
 #[test]
-fn no_lie_of_a_server_hangs_the_client_or_passes_for_the_truth() {
+fn no_false_answer_hangs_the_client_or_passes_as_correct() {
     let lies = LIES.iter().flat_map(|group| group.iter());
     let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Box::new(move || story(lie)) });
     all(stories.collect(), &OPEN);

@@ -1,5 +1,5 @@
-//! Tests through the public border: against a real nfs-ganesha where one can be started, and against a scripted server
-//! that breaks the rules.
+//! Tests of the public interface: against a real nfs-ganesha if one can be started, and against a scripted server that
+//! violates the protocol.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod behaviour;

@@ -1,5 +1,5 @@
-//! A server that does what a test tells it: for what no good server does (silence, nonsense, short answers). It speaks
-//! just enough NFS for that, byte by byte; everything that ganesha can do is tested against ganesha.
+//! A scripted server, for behaviour that no correct server shows (silence, invalid data, short answers). It implements
+//! just enough NFS for that; everything that ganesha can do is tested against ganesha.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ pub const READ: u32 = 6;
 pub const WRITE: u32 = 7;
 pub const COMMIT: u32 = 21;
 
-/// What the server does with a READ, WRITE or COMMIT.
+/// Reaction of the server to a READ, WRITE or COMMIT.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Good,
@@ -21,11 +21,11 @@ pub enum Answer {
     /// Nothing is read, and the file does not end.
     Nothing,
     Status(u32),
-    /// In fragments of this many bytes.
+    /// The correct answer in fragments of this many bytes.
     Fragments(usize),
-    /// The same answer twice, after one to a call that nobody made.
+    /// The same answer twice, after an answer to a call that was never made.
     Twice,
-    /// More data than asked for.
+    /// More data than requested.
     TooMuch,
     /// Answered with this `stable_how`.
     Stable(u32),
@@ -35,15 +35,15 @@ pub enum Answer {
     Hang,
     /// These bytes instead of a record.
     Bytes(Vec<u8>),
-    /// These bytes for ever, as fast as it goes.
+    /// Sends these bytes for ever, as fast as possible.
     Flood(Vec<u8>),
-    /// The right answer, a byte every 40 ms, and then the next: the connection is never silent.
+    /// The correct answer, one byte every 40 ms, and then the next: the connection is never silent.
     Drip,
-    /// The right answer with one byte changed: where (of the record, marks included), and how.
+    /// The correct answer with one byte changed: its position in the record, marks included, and the change.
     Flipped(usize, u8),
 }
 
-/// A call as the server saw it.
+/// A call as received by the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub procedure: u32,
@@ -60,9 +60,9 @@ pub struct Stage {
     pub seen: Mutex<Vec<Seen>>,
     pub disk: Mutex<Vec<u8>>,
     pub verifier: AtomicU32,
-    /// Connections are taken, and nothing is answered any more, pings neither.
+    /// Connections are accepted, but nothing is answered any more, including pings.
     pub is_mute: AtomicBool,
-    /// Connections are taken and closed.
+    /// Connections are accepted and closed.
     pub closes: AtomicBool,
     stop: AtomicBool,
 }
@@ -74,7 +74,8 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// `script` is asked for every READ, WRITE and COMMIT: procedure, and how many came before.
+    /// Starts a server. `script` is called for every READ, WRITE and COMMIT with the procedure and the number of
+    /// earlier ones.
     pub fn start(script: impl Fn(u32, u32) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -186,7 +187,7 @@ fn serve(mut stream: TcpStream, peer: SocketAddr, stage: &Stage, count: &AtomicU
             continue;
         }
         let credentials = word(&call, 28) as usize;
-        // Verifier of nothing, then a handle of eight bytes.
+        // Empty verifier, then a handle of eight bytes.
         let at = 32 + credentials + 8 + 12;
         let offset = u64::from(word(&call, at)) << 32 | u64::from(word(&call, at + 4));
         let seen = Seen { procedure, xid, port: peer.port(), offset, bytes: word(&call, at + 8) };
@@ -211,7 +212,7 @@ fn serve(mut stream: TcpStream, peer: SocketAddr, stage: &Stage, count: &AtomicU
     }
 }
 
-/// A whole record, marks included.
+/// Returns a complete record, marks included.
 fn reply(seen: Seen, answer: &Answer, arguments: &[u8], stage: &Stage) -> Vec<u8> {
     let accepted = words(&[seen.xid, 1, 0, 0, 0, 0]);
     match answer {

@@ -1,4 +1,4 @@
-//! What tests do with a server and a file.
+//! Helpers for tests with a server and a file.
 
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ pub fn server_config(server: &Ganesha) -> ServerConfig {
         host: "127.0.0.1".into(),
         port: Some(server.port),
         mount_port: Some(server.mount_port),
+        mapper_port: assay_nfs::portmap::PORT,
         credentials: Credentials::of_process(),
         patience: Duration::from_secs(5),
     }
@@ -22,7 +23,7 @@ pub fn connect(server: &Ganesha) -> Server {
     Server::connect(server_config(server)).unwrap()
 }
 
-/// A new file in an export.
+/// Returns a new file in an export.
 pub fn make(server: &mut Server, export: &str, name: &str) -> Handle {
     let root = server.mount(export).unwrap().handle;
     server.create(&root, name, 0o644).unwrap()
@@ -42,7 +43,7 @@ pub fn file_config(server: &Server, handle: Handle) -> FileConfig {
     }
 }
 
-/// Bytes that differ at every offset.
+/// Returns bytes that differ at every offset.
 pub fn pattern(offset: u64, bytes: usize) -> Vec<u8> {
     (offset..).take(bytes).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).to_le_bytes()[0]).collect()
 }

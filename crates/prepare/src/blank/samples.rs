@@ -1,30 +1,31 @@
-//! Where a target is sampled: spread evenly, so that nothing large is missed, and in rounds, each as wide as the whole
-//! target and finer than the one before, so that one that is read slowly is still seen from end to end.
+//! Positions of samples on a target: evenly spread, so that nothing large is missed, and in rounds, each over the whole
+//! target and finer than the one before, so that a slow target is still sampled from end to end.
 
 use assay_target::rng::derive;
 
-/// Bytes of one sample: as cheap as less on a disk that has to seek to it.
+/// Size of a sample, bytes: as cheap as a smaller one on a disk that has to seek to it.
 const SAMPLE_BYTES: u64 = 32 << 10;
-/// Samples of a device or LUN, and of a file that a mark vouches for.
+/// Number of samples of a device or LUN, and of a file with a valid mark.
 const DEVICE_SAMPLES: u64 = 1024;
 const FILE_SAMPLES: u64 = 128;
-/// All samples begin at multiples of this, bytes: a block of any device.
+/// Alignment of samples, bytes: a block of any device.
 const GRAIN_BYTES: u64 = 4096;
 
-/// How many samples are read.
+/// Number of samples read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Breadth {
-    /// Of a device or LUN: only its bytes show whose they are.
+    /// For a device or LUN, where only the content shows its owner.
     Device,
-    /// Of a file that carries Assay's mark.
+    /// For a file with Assay's mark.
     MarkedFile,
 }
 
 /// Returns the samples of a target of `size_bytes` in three rounds of a quarter, a quarter and a half of them. Each is
 /// an offset and a length, bytes, ascending in its round.
 ///
-/// Every second sample lies at a fixed share of the target: file systems divide a disk into equal parts and begin each
-/// with a superblock. The others lie anywhere in their part, so that what repeats at such a distance is met as well.
+/// Every second sample is at a fixed fraction of the target, because file systems divide a disk into equal parts and
+/// start each with a superblock. The others are at random positions in their part, so that periodic structures are
+/// found as well.
 pub(crate) fn samples(size_bytes: u64, breadth: Breadth) -> [Vec<(u64, u64)>; 3] {
     let most = match breadth {
         Breadth::Device => DEVICE_SAMPLES,

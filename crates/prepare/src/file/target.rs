@@ -1,10 +1,10 @@
-//! Making, marking and filling a local file, and leaving it as it should be found.
+//! Creates, marks and fills a local file, and leaves it in order.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self, Lock, Marker};
+use assay_target::file::{self, Lock, MarkBefore, Marker};
 use assay_target::{AccessMode, Binding, Caching, FileMember, HeadCheck, Member};
 
 use super::InspectedFile;
@@ -16,9 +16,9 @@ use crate::error::{PrepareError, io_error, text};
 use crate::held::{Held, fingerprint};
 use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
-use crate::span::FileState;
+use crate::span::{FileState, Making};
 
-/// Least length of a file in which the smallest direct I/O can be found by reading, bytes.
+/// Smallest length of a file in which the smallest direct I/O can be found by reading, bytes.
 const PROBE_BYTES: usize = 16 << 10;
 
 /// A file that is open and locked.
@@ -29,23 +29,18 @@ pub(crate) struct FileTarget {
     /// `None` for foreign files.
     marker: Option<Marker>,
     making: Making,
-}
-
-/// Whether this run made the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Making {
-    New,
-    WasThere,
+    /// The mark of somebody else's file as it was; `None` from the moment on when that is filled.
+    before: Option<MarkBefore>,
 }
 
 impl InspectedFile {
-    /// Refuses a file that is not as it was looked at.
+    /// Fails if the file has changed since its inspection.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
-        // A file that has appeared since is not opened: it would have to be created.
+        // A file that was created meanwhile is not opened.
         self.held.as_ref().map_or(Ok(()), Held::confirm)
     }
 
-    /// Creates it where it is not there, and marks it.
+    /// Creates it if it does not exist, and marks it.
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<FileTarget, PrepareError> {
         let path = self.path.as_path();
         let (mut held, making) = match self.held.take() {
@@ -58,12 +53,17 @@ impl InspectedFile {
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
+        let before = match &self.state {
+            FileState::Allowed => Some(MarkBefore::note(&held.real, &held.file)),
+            FileState::New | FileState::Ours(_) | FileState::Foreign => None,
+        };
+        let before = before.transpose().map_err(io_error("read the mark of", path))?;
         let opened = self.mark(&mut held, marker.as_mut(), context);
         let block_bytes = match opened {
             Ok(block_bytes) => block_bytes,
             Err(error) => {
                 if making == Making::New {
-                    // Made a moment ago, and nothing is in it; the error is what is reported.
+                    // It was just created and is empty; the original error is reported.
                     let _ = file::discard(&held.real, &held.file);
                 }
                 return Err(error);
@@ -96,7 +96,7 @@ impl InspectedFile {
             ..member_facts(context, self.span_bytes, block_bytes)
         };
         let facts = TargetFacts { address: self.address, member: facts };
-        Ok(FileTarget { facts, member, held, marker, making })
+        Ok(FileTarget { facts, member, held, marker, making, before })
     }
 
     fn create(&self) -> Result<Held, PrepareError> {
@@ -115,7 +115,7 @@ impl InspectedFile {
         Err(failed)
     }
 
-    /// Marks it, and returns the smallest I/O that it takes, bytes.
+    /// Marks it, and returns the smallest I/O that it accepts, bytes.
     fn mark(
         &self,
         held: &mut Held,
@@ -125,7 +125,7 @@ impl InspectedFile {
         let path = self.path.as_path();
         let length = held.file.metadata().map_err(io_error("look at", path))?.len();
         if length < PROBE_BYTES as u64 && marker.is_some() {
-            // Reads of holes, and behind the end of a file, succeed at any size: the probe needs something to read.
+            // Reads of holes and beyond the end of a file succeed at any size, so the probe needs data to read.
             let written =
                 held.file.write_all_at(&[0x5A; PROBE_BYTES], 0).and_then(|()| held.file.sync_data());
             written.map_err(io_error("write to", path))?;
@@ -145,11 +145,14 @@ impl FileTarget {
         Member::File(self.member.clone())
     }
 
-    /// Writes what is missing, and looks for what was never written.
+    /// Writes the missing data, and searches for unwritten parts.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         let path = self.member.path.clone();
         if let Some(mut marker) = self.marker.take() {
-            let filled = self.held.confirm().and_then(|()| marked::fill(self, &mut marker, context));
+            let filled = self.held.confirm().and_then(|()| {
+                self.before = None;
+                marked::fill(self, &mut marker, context)
+            });
             self.marker = Some(marker);
             self.facts.member.content = filled?;
         }
@@ -181,12 +184,14 @@ impl FileTarget {
         marker.write(real, &self.held.file, false).map_err(io_error("mark", &path))
     }
 
-    /// Removes it if it was created and holds nothing.
+    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// written.
     pub(crate) fn discard(self) {
+        let Held { real, file, .. } = &self.held;
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
-        let _ = match self.making {
-            Making::New if is_empty => file::discard(&self.held.real, &self.held.file),
-            Making::WasThere if is_empty => file::remove(&self.held.real, self.held.identity).map(drop),
+        let _ = match (self.making, self.before) {
+            (Making::New, _) if is_empty => file::discard(real, file),
+            (_, Some(before)) => before.put_back(real, file),
             _ => Ok(()),
         };
     }
@@ -201,7 +206,7 @@ impl MarkedFile for FileTarget {
         Ok(self.held.file.metadata().map_err(io_error("look at", self.path()))?.len())
     }
 
-    /// Somebody may have cut it, or punched holes into it, since.
+    /// Returns the state of the filled region, which another program may have truncated or punched holes into.
     fn holes(&self, filled_bytes: u64) -> Result<Holes, PrepareError> {
         let extents = file::extents(&self.held.file, filled_bytes).map_err(io_error("map", self.path()))?;
         Ok(if extents.is_none_or(|e| e.unwritten_bytes == 0) { Holes::None } else { Holes::Some })

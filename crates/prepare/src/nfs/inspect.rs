@@ -1,4 +1,4 @@
-//! Looks at a file on an NFS server, or at the place where it will be made, and changes nothing.
+//! Inspects a file on an NFS server, or the place where it will be created, and changes nothing.
 
 use std::path::Path;
 use std::time::Instant;
@@ -19,36 +19,36 @@ use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_sin
 use crate::space::Need;
 use crate::span::{self, FileState};
 
-/// AUTH_SYS among the flavours of an export.
+/// Number of AUTH_SYS among the authentication flavors.
 const AUTH_SYS: u32 = 1;
-/// One read of a file's content before a run, bytes.
+/// Size of one read of a file's content before a run, bytes.
 const READ_BYTES: u64 = 256 << 10;
-/// A file whose space is less than this share of its length has holes, or the server compresses it; data of Assay do
-/// not compress, and what little a file system keeps elsewhere is less than the rest.
+/// Share of its length below which a file's allocated space means holes, or compression by the server; Assay's data
+/// does not compress, and the little data that a file system keeps elsewhere is less than the rest.
 const WHOLE_SHARE: f64 = 0.9;
 
-/// A file that may be made or used.
+/// A file that can be created or used.
 pub(crate) struct InspectedNfs {
     pub(crate) span_bytes: u64,
     pub(super) address: String,
-    /// As typed; a directory stands for the test file in it.
+    /// Address as typed; a directory means the test file in it.
     given: NfsAddress,
     pub(super) place: NfsLocation,
     pub(super) state: FileState,
     pub(super) own: Option<OwnReadOnly>,
     pub(super) durability: Durability,
     pub(super) route: ServerRoute,
-    /// What tells the file from others, where it is there.
+    /// Identity of the file, if it exists.
     identity: Option<Identity>,
 }
 
 /// A file of Assay's own that the server lets this user only read.
 pub(super) struct OwnReadOnly {
-    /// Why.
+    /// Reason.
     pub(super) why: String,
-    /// Whether verify mode can check it.
+    /// True if verify mode can check it.
     is_stamped: bool,
-    /// Bytes from its start that hold data.
+    /// Number of bytes with data, from its start.
     filled_bytes: u64,
 }
 
@@ -58,22 +58,22 @@ pub(super) struct ServerRoute {
     path: PathFacts,
 }
 
-/// A file on an NFS server as `assay check` reports it.
+/// Facts that `assay check` reports about a file on an NFS server.
 #[derive(Debug, Clone)]
 pub struct NfsInspection {
-    /// As a member of a run would be recorded.
+    /// Facts as recorded for a member of a run.
     pub facts: MemberFacts,
-    /// Whether the file is there.
+    /// True if the file exists.
     pub exists: bool,
-    /// Whether it carries Assay's mark of having created it.
+    /// True if it carries Assay's mark of having created it.
     pub is_ours: bool,
-    /// Attributes, where it is there.
+    /// Attributes, if it exists.
     pub attributes: Option<nfs::Attributes>,
     /// Reasons not to write to it, a clause each.
     pub holds: Vec<String>,
 }
 
-/// Looks at a place without changing it.
+/// Inspects a place without changing it.
 pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
     let mut place = locate(address)?;
     let route = route(&mut place)?;
@@ -104,14 +104,14 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
     })
 }
 
-/// Looks at the network to the server over the connection that the place was found with; workers take the same way.
+/// Examines the network to the server over the connection that resolved the address; workers use the same route.
 fn route(place: &mut NfsLocation) -> Result<ServerRoute, PrepareError> {
     let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
     let path = crate::network::way(place.local_address(), place.server_address());
     Ok(ServerRoute { round_trip_us, path })
 }
 
-/// Looks at a file, or at the place where it will be made. `writer`: the first test that writes to it.
+/// Inspects a file, or the place where it will be created. `writer`: the first test that writes to it.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &NfsAddress,
@@ -125,7 +125,7 @@ pub(crate) fn inspect(
     let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
     let state = match (place.file, mark) {
         (None, _) => FileState::New,
-        // Leave to overwrite a foreign file was given once, not for ever.
+        // Permission to overwrite a foreign file was given for one run only.
         (_, Mark::Valid(marker)) if marker.created => match used_since(&mut place, &marker, holds_bytes)? {
             None => FileState::Ours(marker),
             Some(_) if is_allowed => FileState::Allowed,
@@ -168,7 +168,7 @@ pub(crate) fn inspect(
     })
 }
 
-/// Returns what a file with Assay's mark holds that Assay did not write, in words.
+/// Returns the content of a file with Assay's mark that Assay did not write, in words.
 fn used_since(
     place: &mut NfsLocation,
     marker: &Marker,
@@ -204,7 +204,7 @@ fn read_places(
             if read.is_empty() {
                 return Err(format!("the server returned no data at offset {}", offset_bytes + at));
             }
-            // Sectors are judged whole: what a server cuts elsewhere is read again.
+            // Sectors are judged as a whole: if a server returns a partial one, it is read again.
             let whole = read.len() / SECTOR_BYTES * SECTOR_BYTES;
             let whole = if whole == 0 || at + read.len() as u64 == bytes { read.len() } else { whole };
             take(offset_bytes + at, &read[..whole]);
@@ -214,8 +214,8 @@ fn read_places(
     Ok(done)
 }
 
-/// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and
-/// more is known of it.
+/// Returns the state of our own file that the server lets us only read. For a plan that only reads it is equivalent to
+/// a foreign file, with more facts known.
 fn only_read(
     place: &NfsLocation,
     state: FileState,
@@ -230,8 +230,7 @@ fn only_read(
     }
 }
 
-/// Refuses two targets that are one file: a server may have several names, addresses, ports and exports that lead to
-/// it.
+/// Fails if two targets are the same file: several names, addresses, ports and exports of a server may lead to it.
 pub(crate) fn check_different(files: &[&InspectedNfs]) -> Result<(), PrepareError> {
     for (at, file) in files.iter().enumerate() {
         let Some(identity) = &file.identity else { continue };
@@ -244,7 +243,7 @@ pub(crate) fn check_different(files: &[&InspectedNfs]) -> Result<(), PrepareErro
 }
 
 impl InspectedNfs {
-    /// What it needs of the server's file system; `None` where it is only read.
+    /// Returns the space that it needs in the server's file system; `None` if it is only read.
     pub(crate) fn need(&self) -> Option<Need> {
         let place = &self.place;
         (self.state != FileState::Foreign).then(|| Need {
@@ -256,15 +255,15 @@ impl InspectedNfs {
         })
     }
 
-    /// How `--overwrite` names it.
+    /// Returns how `--overwrite` names it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         let (address, known_as) = (self.address.clone(), self.address.clone());
         Nameable { address, known_as, answers_to: Box::new(|name| names(name, &self.given, &self.place)) }
     }
 }
 
-/// Whether a name given to `--overwrite` is that of the file at `place`, which was `given` as a target: its path on the
-/// server, or an address that leads there. Queries say how a file is reached, not which file it is.
+/// Returns true if a name given to `--overwrite` is that of the file at `place`, which was `given` as a target: its
+/// path on the server, or an address that leads there. Queries describe how a file is reached, not which file it is.
 fn names(name: &str, given: &NfsAddress, place: &NfsLocation) -> bool {
     let file = &place.address;
     let Ok(Address::Nfs(named)) = name.parse() else { return name == file.path };
@@ -272,7 +271,7 @@ fn names(name: &str, given: &NfsAddress, place: &NfsLocation) -> bool {
     named.host == file.host && is_port && (named.path == file.path || named.path == given.path)
 }
 
-/// Returns what the server does not allow this user although a run needs it; `None` where it allows all.
+/// Returns the missing permission of this user that a run needs; `None` if none is missing.
 fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
     let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
     let helps = "check the export's options (ro, squashing), or set uid= and gid= in the address";
@@ -290,7 +289,7 @@ fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
         (_, Some(file)) if !file.rights.modify() || !file.rights.extend() => {
             Some(format!("the server denies {who} write access; {helps}"))
         }
-        // The marker beside the file needs a place too.
+        // The marker beside the file needs space too.
         (_, _) if !place.directory_rights.extend() => {
             Some(format!("the server does not allow {who} to create files in its directory; {helps}"))
         }
@@ -356,8 +355,8 @@ pub(super) fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
     used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
 }
 
-/// Returns the size of a call, bytes: what every server takes where this one reports nothing, and no more than the
-/// largest I/O.
+/// Returns the size of a call, bytes: the size that every server accepts if this one reports no limit, and at most that
+/// of the largest I/O.
 pub(super) fn call_bytes(limit: u32) -> u32 {
     const LEAST: u32 = 8 << 10;
     const MOST: u32 = 64 << 20;

@@ -1,4 +1,4 @@
-//! Making, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
+//! Creates, marks and fills a file on an NFS server like a local one, and leaves it in order.
 
 use std::fs::File;
 
@@ -14,39 +14,44 @@ use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::error::PrepareError;
 use crate::marked::{self, MarkedFile};
-use crate::span::FileState;
+use crate::span::{FileState, Making};
 
-/// A file that is open for the run: NFS has no open, so this is its lock and its mark.
+/// A file that is open for the run: NFS has no open, so its lock and its mark take that role.
 pub(crate) struct NfsTarget {
     pub(crate) facts: TargetFacts,
     member: NfsMember,
-    /// Keep other runs on this machine away.
+    /// Locks against other runs on this machine.
     locks: Vec<File>,
     /// `None` for files that are only read.
     marker: Option<Marker>,
-    /// As it was opened.
+    /// Attributes when it was opened.
     looked: Attributes,
     whose: Whose,
+    making: Making,
+    before: Option<MarkBefore>,
 }
+
+/// The mark of somebody else's file as it was, until that is filled; inside, `None` where it had none.
+type MarkBefore = Option<Vec<u8>>;
 
 /// Who made a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
-    /// It carries our mark, and is ours to write.
+    /// It carries our mark, and may be written.
     Ours,
     /// It carries our mark, and the server lets us only read it.
     OursReadOnly,
-    /// Somebody else's.
+    /// A foreign file.
     Foreign,
 }
 
 impl InspectedNfs {
-    /// Refuses a file that another run uses or that is not as it was looked at. Somebody may write to what is only
-    /// read.
+    /// Fails if another run uses the file, or it has changed since its inspection. Others may write to a file that is
+    /// only read.
     pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let mark_id = self.place.mark_id().map(str::to_owned);
         let lock = if self.state == FileState::Foreign { Lock::Shared } else { Lock::Exclusive };
-        // The lock itself is taken with the mark that the file is to have.
+        // The final lock is taken with the mark that the file will get.
         if matches!(self.place.hold(lock, mark_id.as_deref()), Ok(None)) {
             return Err(PrepareError::InUse { path: self.place.address.to_string() });
         }
@@ -54,12 +59,14 @@ impl InspectedNfs {
         Ok(self.place.confirm(looked.as_ref())?)
     }
 
-    /// Creates it where it is not there, locks it and marks it.
+    /// Creates it if it does not exist, locks it and marks it.
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
-        let is_new = self.state == FileState::New;
-        if is_new {
+        let making = if self.state == FileState::New { Making::New } else { Making::WasThere };
+        if making == Making::New {
             self.create(context)?;
         }
+        let is_allowed = self.state == FileState::Allowed;
+        let before = is_allowed.then(|| self.place.mark_before()).transpose()?;
         let mut marker = self.new_mark(context);
         if let Some(own) = &self.own {
             context.warnings.push(own_read_only(&self.address, own));
@@ -71,7 +78,7 @@ impl InspectedNfs {
         let locks = match opened {
             Ok(locks) => locks,
             Err(error) => {
-                if is_new {
+                if making == Making::New {
                     self.place.discard();
                 }
                 return Err(error);
@@ -80,10 +87,15 @@ impl InspectedNfs {
         if let Some(marker) = &marker {
             context.nfs_marks.push((marker.id.clone(), self.address.clone()));
         }
-        Ok(self.opened(locks, marker))
+        Ok(self.opened(locks, marker, (making, before)))
     }
 
-    fn opened(self, locks: Vec<File>, marker: Option<Marker>) -> NfsTarget {
+    fn opened(
+        self,
+        locks: Vec<File>,
+        marker: Option<Marker>,
+        (making, before): (Making, Option<MarkBefore>),
+    ) -> NfsTarget {
         let Self { address, place, own, span_bytes, durability, route, .. } = self;
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
@@ -106,10 +118,10 @@ impl InspectedNfs {
         };
         let looked = file.attributes;
         let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
-        NfsTarget { facts, member, locks, marker, looked, whose }
+        NfsTarget { facts, member, locks, marker, looked, whose, making, before }
     }
 
-    /// The mark that the file is to have; `None` for one that is only read.
+    /// Returns the mark that the file will get; `None` if it is only read.
     fn new_mark(&self, context: &mut OpenContext<'_>) -> Option<Marker> {
         let mut marker = match &self.state {
             FileState::New => Marker::new(true),
@@ -118,7 +130,7 @@ impl InspectedNfs {
             FileState::Foreign => return None,
         };
         if let Some(id) = self.place.mark_id() {
-            // Whoever else holds the file holds it by the mark that is there.
+            // Another holder of the file holds it by its present mark.
             id.clone_into(&mut marker.id);
         }
         if self.state != FileState::New && marker.is_open && context.plan.verifies() {
@@ -129,7 +141,7 @@ impl InspectedNfs {
         Some(marker)
     }
 
-    /// Of two targets that are one file nobody could tell before the first of them is there.
+    /// Creates the file. Two targets that are the same file can only be distinguished once it exists.
     fn create(&mut self, context: &OpenContext<'_>) -> Result<(), PrepareError> {
         if let Some(Some(id)) = self.place.appeared()?
             && let Some((_, earlier)) = context.nfs_marks.iter().find(|(known, _)| *known == id)
@@ -146,7 +158,7 @@ impl InspectedNfs {
     ) -> Result<Vec<File>, PrepareError> {
         let name = self.place.address.to_string();
         let lock = if marker.is_some() { Lock::Exclusive } else { Lock::Shared };
-        // One that is only read may be another run's to write.
+        // A file that is only read may be written by another run.
         let mark_id = marker.map_or(self.place.mark_id(), |marker| Some(&*marker.id)).map(str::to_owned);
         match self.place.hold(lock, mark_id.as_deref()) {
             Ok(Some(locks)) => Ok(locks),
@@ -164,7 +176,7 @@ impl NfsTarget {
         Member::Nfs(Box::new(self.member.clone()))
     }
 
-    /// Writes what is missing; NFSv3 knows no holes, only how much space a file takes.
+    /// Writes the missing data; NFSv3 does not report holes, only the allocated space of a file.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         match self.marker.take() {
             None => {
@@ -183,13 +195,14 @@ impl NfsTarget {
         }
     }
 
-    /// Refuses a file that is not as this run marked it, then writes what is missing.
+    /// Fails if the file has changed since this run marked it, then writes the missing data.
     fn fill_marked(
-        &self,
+        &mut self,
         marker: &mut Marker,
         context: &mut FillContext<'_>,
     ) -> Result<Content, PrepareError> {
         nfs::confirm(&self.member, &self.looked, &marker.run)?;
+        self.before = None;
         marked::fill(self, marker, context)
     }
 
@@ -215,8 +228,8 @@ impl NfsTarget {
         });
     }
 
-    /// Marks it as closed. Where the server cannot be reached the mark says what it says after a run that was killed,
-    /// and the file is still ours. Where its name leads to another file by now nothing is marked.
+    /// Marks it as closed. If the server cannot be reached, the mark is in the same state as after a killed run, and
+    /// the file is still ours. If its name leads to another file by now, nothing is marked.
     pub(crate) fn close(&mut self, closed: &mut Closed) {
         let why = match self.close_mark(closed) {
             None => return closed.removable.push(Removable::Nfs(Box::new(self.member.clone()))),
@@ -225,7 +238,7 @@ impl NfsTarget {
         closed.kept.push(KeptFile { name: self.member.address.to_string(), why });
     }
 
-    /// Why the file cannot be removed; `None` where it can.
+    /// Returns why the file cannot be removed; `None` where it can.
     fn close_mark(&mut self, closed: &mut Closed) -> Option<&'static str> {
         const SILENT: &str = "the server did not answer after the run";
         let Some(marker) = &mut self.marker else {
@@ -256,13 +269,17 @@ impl NfsTarget {
         }
     }
 
-    /// Removes it if it was created and holds nothing.
+    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// written.
     pub(crate) fn discard(self) {
-        // Whoever removes takes the lock itself.
+        // The removal takes the lock itself.
         drop(self.locks);
-        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
-            let _ = nfs::remove(&self.member);
-        }
+        let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
+        let _ = match (self.making, self.before) {
+            (Making::New, _) if is_empty => nfs::remove(&self.member).map(drop),
+            (_, Some(before)) => nfs::put_back(&self.member, before),
+            _ => Ok(()),
+        };
     }
 }
 
@@ -277,7 +294,7 @@ fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
     }
 }
 
-/// A server keeps what was not committed in memory, and knows no reservations: the space is checked beforehand.
+/// A server keeps uncommitted data in memory and supports no reservations: the space is checked beforehand.
 impl MarkedFile for NfsTarget {
     fn member(&self) -> Member {
         self.member()
@@ -303,7 +320,7 @@ impl MarkedFile for NfsTarget {
         Ok(())
     }
 
-    /// The fill itself ends with a COMMIT.
+    /// Does nothing, because the fill itself ends with a COMMIT.
     fn flush(&self) -> Result<(), PrepareError> {
         Ok(())
     }
@@ -317,7 +334,7 @@ impl MarkedFile for NfsTarget {
     }
 }
 
-/// Of a file whose last run never said that it was over.
+/// Returns the warning about a file whose last run did not close it.
 fn killed_before(address: &str) -> Warning {
     Warning {
         rule: "killed-before".into(),

@@ -1,4 +1,4 @@
-//! Preparation as the program uses it, on real files, devices and servers: look, open, fill, close.
+//! Preparation as the program uses it, on real files, devices and servers: inspect, open, fill, close.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod making;
@@ -17,7 +17,7 @@ use assay_prepare::{
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 use assay_target::{Caching, Durability};
 
-/// One job writes to the first target, another reads the second where there is one.
+/// Returns a plan in which one job writes to the first target, and another reads the second if there is one.
 pub(crate) fn plan(size: &str, targets: usize) -> Plan {
     let reader = "[[test.job]]\ntargets = [1]\naccess = [{ size = 4096, read = 100 }]\n";
     let text = format!(
@@ -46,7 +46,7 @@ pub(crate) fn address(text: &str) -> Address {
     text.parse().unwrap()
 }
 
-/// Looks at the targets, opens and fills them; `between` happens after they are open.
+/// Inspects the targets, opens and fills them; `between` is called after they are open.
 pub(crate) fn prepare(
     targets: &[&str],
     overwrite: &[&str],
@@ -67,12 +67,12 @@ pub(crate) fn prepare_with(
     open.fill(&|| false, &mut |_| {})
 }
 
-/// Makes a file of Assay's own, 1 MiB long.
+/// Creates a file of Assay's own, 1 MiB long.
 pub(crate) fn own_file(path: &Path) {
     prepare(&[path.to_str().unwrap()], &[], || {}).unwrap().close().unwrap();
 }
 
-/// Passes connections on to a server. `first` happens before the first one is, so whoever connects waits for it.
+/// Forwards connections to a server. `first` is called before the first one is forwarded, so the client waits for it.
 pub(crate) fn relay(server: String, first: impl FnOnce() + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! What preparation makes it takes back where it fails.
+//! Preparation removes what it created if it fails.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use assay_testkit::need;
 
 use crate::{own_file, prepare};
 
-/// A mounted tmpfs; gone at the end.
+/// A mounted tmpfs; removed at the end.
 struct Tmpfs(tempfile::TempDir);
 
 impl Tmpfs {
@@ -33,10 +33,10 @@ impl Drop for Tmpfs {
 }
 
 #[test]
-fn a_new_file_is_taken_back_where_it_cannot_be_filled() {
+fn a_new_file_is_removed_if_it_cannot_be_filled() {
     let Some(full) = Tmpfs::mount("size=4m") else { return };
     let path = full.0.path().join("t.dat");
-    // The space is there when it is looked at, and gone when it is to be reserved.
+    // The space is available at the inspection, and gone when it is to be reserved.
     let error = prepare(&[path.to_str().unwrap()], &[], || {
         fs::write(full.0.path().join("other"), vec![1; 4 << 20]).unwrap_err();
     });
@@ -45,10 +45,10 @@ fn a_new_file_is_taken_back_where_it_cannot_be_filled() {
     assert_eq!(names(full.0.path()), ["other"]);
 }
 
-/// A new file that could not be marked stayed, and the next run refused it as somebody's.
+/// A new file that could not be marked was left behind, and the next run refused it as foreign.
 #[test]
-fn a_new_file_is_taken_back_where_it_cannot_be_marked() {
-    // An inode for the file, and none for an attribute or for a file beside it.
+fn a_new_file_is_removed_if_it_cannot_be_marked() {
+    // One inode for the file, and none for an attribute or for a file beside it.
     let Some(small) = Tmpfs::mount("size=4m,nr_inodes=2") else { return };
     let path = small.0.path().join("t.dat");
     let error = prepare(&[path.to_str().unwrap()], &[], || {}).err().unwrap().to_string();

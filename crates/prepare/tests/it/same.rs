@@ -13,7 +13,7 @@ fn check(targets: [&str; 2], says: &str) {
     assert!(error.contains("cannot be targets of one run") && error.contains(says), "{error}");
 }
 
-/// One file by two names counted as two targets.
+/// One file under two names counted as two targets.
 #[test]
 fn two_names_of_one_file_are_not_two_targets() {
     let folder = tempfile::tempdir().unwrap();

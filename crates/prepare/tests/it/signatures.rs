@@ -1,5 +1,5 @@
-//! The table of signatures: every image of `assay_testkit::images` on every kind of target that is written. Nothing is
-//! overwritten, whatever it holds and wherever it lies, and not one byte of it changes.
+//! The table of signatures: every image of `assay_testkit::images` on every kind of target that can be written. Nothing
+//! is overwritten, whatever its content and position, and no byte of it changes.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -15,19 +15,19 @@ use assay_testkit::loop_device::LoopDevice;
 use assay_testkit::need;
 use assay_testkit::tgt::{self, Tgt};
 
-/// Images that there are at least.
+/// Smallest number of images.
 const IMAGES_MIN: usize = 90;
-/// Logins at the same time: one takes half a second, nearly all of it waiting.
+/// Number of parallel logins: one takes half a second, nearly all of it waiting.
 const LUN_THREADS: usize = 3;
 
 /// Why a target was refused.
 #[derive(Debug, Clone, PartialEq)]
 enum Verdict {
-    /// For a known signature, in these words.
+    /// Because of a known signature, in these words.
     Signature(String),
-    /// For data that Assay did not write.
+    /// Because of data that Assay did not write.
     NotBlank,
-    /// It was not refused, or for another reason.
+    /// Not refused, or for another reason.
     Wrong(String),
 }
 
@@ -59,7 +59,8 @@ fn open(address: &str) -> Result<(), PrepareError> {
     opened.close().map(|_| ())
 }
 
-/// Tries to open a target for writing. A device or LUN that passes is refused all the same, as nobody named it.
+/// Tries to open a target for writing. A device or LUN that passes is still refused, because `--overwrite` does not
+/// name it.
 fn judge(address: &str) -> Verdict {
     match open(address) {
         Err(PrepareError::DeviceHeld { holds, .. }) => Verdict::Signature(holds.trim().to_owned()),
@@ -71,7 +72,7 @@ fn judge(address: &str) -> Verdict {
     }
 }
 
-/// Judges a target that was given an image by its file at `path`, which must not have changed.
+/// Judges a target that holds an image, given by its file at `path`, which must not have changed.
 fn judge_unchanged(image: &Image, path: &Path, address: &str) -> Verdict {
     let verdict = judge(address);
     match image.is_on(path).unwrap() {
@@ -103,8 +104,8 @@ fn lun_path(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("lun{number}"))
 }
 
-/// A file that Assay made, and that somebody then used for something else without changing its length; its time of
-/// change is set back, so that only its content can betray it.
+/// Judges files that Assay created and that another program then used without changing their length; the time of change
+/// is reset, so that only the content can show it.
 fn on_own_files(images: &[Image], path: &Path, address: &str) -> Vec<Verdict> {
     open(address).unwrap();
     open(address).expect("what Assay made it takes again");
@@ -163,8 +164,8 @@ fn judged_everywhere(images: &[Image], tgt: &Tgt, ganesha: &Ganesha, folder: &Pa
     })
 }
 
-/// Returns the table of images and kinds of target, and what is wrong in it: one that was not refused, or not for the
-/// same reason on all of them.
+/// Returns the table of images and kinds of target, and its errors: images that were not refused, or not for the same
+/// reason on all kinds.
 fn table(images: &[Image], columns: &[Vec<Verdict>; 4]) -> (String, Vec<String>) {
     let mut text =
         format!("{:<42}{:>12}{:>12}{:>12}{:>12}\n", "image", "device", "LUN", "NFS file", "own file");

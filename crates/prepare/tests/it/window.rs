@@ -1,5 +1,5 @@
-//! Nothing is written to a target that somebody changed or replaced after Assay looked at it. Nobody looked again: six
-//! of seven such changes were overwritten, within seconds where a second target was slow to look at.
+//! Nothing is written to a target that was changed or replaced after its inspection. Without a second check six of
+//! seven such changes were overwritten, within seconds if another target was slow to inspect.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -17,7 +17,7 @@ use crate::{options, own_file, prepare, prepare_with, relay};
 
 const PRECIOUS: &[u8] = &[0xB7; 1 << 20];
 
-/// What somebody does to a file, and what the refusal says.
+/// A change of a file, and the message of the refusal.
 struct Change {
     name: &'static str,
     make: fn(&Path),
@@ -63,13 +63,13 @@ fn cut(path: &Path) {
     File::options().write(true).open(path).unwrap().set_len(512 << 10).unwrap();
 }
 
-/// The address of a target's LUN 1 that becomes reachable once `change` has happened.
+/// Returns the address of a target's LUN 1 that becomes reachable once `change` has happened.
 fn slow_lun(tgt: &Tgt, change: impl FnOnce() + Send + 'static) -> String {
     let at = relay(tgt.portals[0].clone(), change);
     format!("iscsi://{at}/{}/1", tgt.name())
 }
 
-/// Refused, and neither file has changed since `kept` was noted.
+/// Checks that the run was refused, and that neither file has changed since `kept`.
 #[track_caller]
 fn check_refused(
     result: Result<PreparedTargets, PrepareError>,
@@ -85,7 +85,7 @@ fn check_refused(
     }
 }
 
-/// What the change left behind. Where the run was refused for another reason, before the change, nobody sends it.
+/// Returns the result of the change. If the run was refused for another reason, before the change, there is none.
 #[track_caller]
 fn sent<T>(kept: &Receiver<T>, result: &Result<PreparedTargets, PrepareError>, name: &str) -> T {
     let refused = || result.as_ref().err().map(ToString::to_string);
@@ -98,7 +98,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_file_that_changes_while_another_target_is_looked_at_is_not_written() {
+fn a_file_that_changes_during_the_inspection_of_another_target_is_not_written() {
     let Some(tgt) = tgt::start(1) else { return };
     for change in CHANGES {
         let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn a_file_that_changes_before_it_is_filled_is_not_written() {
     for change in CHANGES {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.dat");
-        // Somebody's own, with leave to overwrite it: there is something to fill.
+        // A foreign file with permission to overwrite it: there is something to fill.
         fs::write(&path, vec![0x11; 1 << 20]).unwrap();
         let mut kept = Vec::new();
         let text = path.to_str().unwrap();
@@ -135,7 +135,7 @@ fn a_file_that_changes_before_it_is_filled_is_not_written() {
 
 /// A worker opens the file long after preparation has ended.
 #[test]
-fn a_worker_does_not_open_what_took_the_place_of_its_file() {
+fn a_worker_does_not_open_a_replacement_of_its_file() {
     for change in [&CHANGES[0], &CHANGES[1]] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.dat");
@@ -151,7 +151,7 @@ fn a_worker_does_not_open_what_took_the_place_of_its_file() {
 }
 
 #[test]
-fn a_device_that_is_formatted_after_the_look_is_not_written() {
+fn a_device_formatted_after_its_inspection_is_not_written() {
     let (Some(tgt), Some(device)) = (tgt::start(1), LoopDevice::over_empty(4 << 20)) else { return };
     let (path, identity) = (device.text(), format!("{}-{}", device.name(), 4 << 20));
     let wipe = || device.write(0, &[0; 4]);
@@ -178,7 +178,7 @@ fn a_device_that_is_formatted_after_the_look_is_not_written() {
     assert!(error.contains("its start holds data that Assay did not write"), "{error}");
 }
 
-/// As a worker does, at any time of the run.
+/// Opens the targets as a worker does, at any time of the run.
 fn open_worker(prepared: &PreparedTargets) -> Result<AnyTarget, OpenError> {
     let members = prepared.members();
     assay_target::open(&OpenRequest { members: &members, depth: 1, engine: prepared.io, buffers: &[] })
@@ -206,9 +206,9 @@ fn disk_of(tgt: &Tgt, name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_lun_that_is_another_disk_after_the_look_is_not_written() {
+fn a_lun_that_is_another_disk_after_its_inspection_is_not_written() {
     let (Some(mut tgt), Some(mut other)) = (tgt::start(1), tgt::start(1)) else { return };
-    // Both servers number their LUNs alike, and a name that two targets have allows nothing.
+    // Both servers number their LUNs alike, and a name shared by two targets permits nothing.
     other.set("--op update --mode logicalunit --tid 1 --lun 1 --params scsi_sn=other").unwrap();
     let (lun, disk) = (tgt.address("", ""), disk_of(&tgt, "other"));
     let Address::Iscsi(at) = crate::address(&lun) else { panic!("{lun}") };
@@ -254,14 +254,15 @@ fn nfs_address(server: &Ganesha, name: &str) -> String {
 }
 
 #[test]
-fn a_file_on_a_server_that_changes_after_the_look_is_not_written() {
+fn a_file_on_a_server_that_changes_after_its_inspection_is_not_written() {
     let (Some(server), Some(tgt)) = (ganesha::start(), tgt::start(1)) else { return };
     for (index, change) in CHANGES.into_iter().enumerate() {
-        // The time of the file is all that the server reports of its content.
-        if change.name.contains("set back") {
-            continue;
-        }
-        let says = if change.says.contains("replaced") { "now refers to another file" } else { change.says };
+        // Times are all that the server reports of its content; that of the last change cannot be set back.
+        let says = match change.says {
+            "start or end" => "(its change time)",
+            says if says.contains("replaced") => "now refers to another file",
+            says => says,
+        };
         let address = nfs_address(&server, &format!("d{index}/t.dat"));
         let path = server.file(&format!("rw/d{index}/t.dat"));
         let folder = path.parent().unwrap().to_owned();
@@ -273,7 +274,7 @@ fn a_file_on_a_server_that_changes_after_the_look_is_not_written() {
             make(&changed);
             sender.send(contents(&there)).unwrap();
         });
-        // A link there is no regular file, which the second look says first.
+        // A link is not a regular file, which the second check reports first.
         let says = if change.name.contains("link") { "" } else { says };
         let result = prepare(&[&address, &slow], &[], || {});
         let kept = sent(&kept, &result, change.name);

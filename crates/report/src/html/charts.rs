@@ -1,6 +1,6 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
-use assay_analysis::{OpSummary, RunSummary, StepSummary};
+use assay_analysis::{OpSummary, RunSummary, SteadyState, StepSummary};
 use assay_record::{Latency, RunHeader, StepId};
 
 use crate::number::{self, TimeUnit};
@@ -125,10 +125,54 @@ fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
 pub(super) fn of_test(steps: &[&StepSummary]) -> String {
     let lanes = super::timeline::lanes(steps);
     let charts = match steps {
-        [step] => format!("{}{}{}", curve(step), super::timeline::heat(step), five_parts(step)),
+        [step] => {
+            let proof = step.steady.as_ref().map_or_else(|| five_parts(step), rounds);
+            format!("{}{}{proof}", curve(step), super::timeline::heat(step))
+        }
         several => latency_by_step(several),
     };
     format!("{lanes}<div class=\"charts\">\n{charts}</div>\n")
+}
+
+/// The proof of a step that is measured until it is steady: every round, and the five that are judged.
+fn rounds(state: &SteadyState) -> String {
+    let is_rate = state.tracks == "iops";
+    let value = |round: &assay_analysis::Round| if is_rate { round.iops } else { round.mean_us / 1e3 };
+    let all: Vec<(f64, f64)> = (0_u32..).map(f64::from).zip(state.rounds.iter().map(value)).collect();
+    let judged = &all[state.first.min(all.len())..];
+    let (Some(first), Some(last)) = (judged.first(), judged.last()) else { return String::new() };
+    let mean = judged.iter().map(|(_, y)| y).sum::<f64>() / judged.len() as f64;
+    let centre = f64::midpoint(first.0, last.0);
+    let rise: f64 = judged.iter().map(|(x, y)| (x - centre) * (y - mean)).sum::<f64>()
+        / judged.iter().map(|(x, _)| (x - centre).powi(2)).sum::<f64>().max(1.0);
+    let along = |from: f64, to: f64| vec![(first.0, from), (last.0, to)];
+    let half = rise * (last.0 - first.0) / 2.0;
+    let ten = mean * 0.1;
+    let line = |name: &str, pieces| Line { name: name.to_owned(), pieces };
+    let lines = vec![
+        line("round", vec![all.clone()]),
+        line("line through the last five", vec![along(mean - half, mean + half)]),
+        line("their mean ± 10 %", vec![along(mean - ten, mean - ten), along(mean + ten, mean + ten)]),
+    ];
+    let highest = all.iter().map(|(_, y)| *y).fold(mean + ten, f64::max);
+    let verdict = if state.is_reached { "steady" } else { "not steady" };
+    let title = format!(
+        "{} rounds of {} s: range {:.1} %, slope {:.1} %, {verdict}",
+        all.len(),
+        state.round_s,
+        state.range * 100.0,
+        state.slope * 100.0
+    );
+    let names: Vec<String> = (1..=all.len()).map(|n| n.to_string()).collect();
+    let chart = Lines {
+        title: &title,
+        x: Axis::names("round", &names),
+        y: Axis::from_zero(if is_rate { "IOPS" } else { "mean latency, ms" }, highest),
+        lines,
+        breaks: vec![],
+        marks: vec![],
+    };
+    chart.svg()
 }
 
 /// The proof that a load was steady, or was not.
@@ -206,7 +250,8 @@ fn nines(latency: &Latency) -> f64 {
 
 fn curve_points(latency: &Latency, unit: TimeUnit) -> Vec<(f64, f64)> {
     let end = nines(latency);
-    (0..=CURVE_POINTS)
+    // The first share is that of the fastest single I/O, which would stretch the axis; the table has it.
+    (1..=CURVE_POINTS)
         .filter_map(|n| {
             let x = end * f64::from(n) / f64::from(CURVE_POINTS);
             let share = 1.0 - 10_f64.powf(-x);

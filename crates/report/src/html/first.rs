@@ -137,10 +137,13 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
 fn verdict(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     let by_array = meta.judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
     let says = by_array.or_else(|| assay_analysis::limits(header, summary).map(|limits| limits.says));
+    let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
+        format!("<p class=\"soft\">{} (<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
+    });
     says.map_or_else(String::new, |says| {
         format!(
-            "<h2>What limits it</h2>\n<p class=\"verdict\"><strong>Verdict:</strong> {}</p>\n",
-            escape(&says)
+            "<h2>What limits it</h2>\n<p class=\"verdict\"><strong>Verdict:</strong> {}</p>\n{tester}",
+            super::unbroken(&says)
         )
     })
 }

@@ -1,7 +1,7 @@
 //! How each number of a page is made: a short definition with an anchor, to which the titles of tables lead.
 
 /// Anchor, name and definition.
-const METHODS: [(&str, &str, &str); 13] = [
+const METHODS: [(&str, &str, &str); 16] = [
     (
         "iops",
         "IOPS",
@@ -59,6 +59,25 @@ const METHODS: [(&str, &str, &str); 13] = [
          steady within 20 % and 10 %.",
     ),
     (
+        "rounds",
+        "Rounds",
+        "A test that is measured until it is steady runs in rounds. The last five count: highest minus lowest at most \
+         20 % of their mean, and the line through them at most 10 % up or down (SNIA's test specification).",
+    ),
+    (
+        "tester",
+        "Tester",
+        "The null ceiling is the rate of the same load on a target that costs nothing. Workers busy: CPU time of the \
+         tester for each worker. Timers: mean lateness of sleeps of 1 ms. Other I/O and traffic: what disks and links \
+         moved beyond the tester's own. Each number is from the test in which it is highest.",
+    ),
+    (
+        "cost",
+        "Cost",
+        "Price of the targets (<code>--price</code>, <code>assay target set --price</code>) divided by IOPS / 1000, \
+         and by MiB/s.",
+    ),
+    (
         "knee",
         "Knee",
         "The point with the highest rate over mean latency. Steps that complete fewer than 99 % of the I/Os that were \
@@ -68,6 +87,10 @@ const METHODS: [(&str, &str, &str); 13] = [
 
 /// Returns the anchor of the number that a column's title names.
 pub(crate) fn anchor(title: &str) -> Option<&'static str> {
+    // The currency stands first.
+    if title.ends_with("per 1000 IOPS") || title.ends_with("per MiB/s") {
+        return Some("cost");
+    }
     let word = title.split_whitespace().next().unwrap_or_default();
     Some(match word {
         "IOPS" => "iops",
@@ -104,9 +127,20 @@ mod tests {
     #[test]
     fn every_anchor_of_a_title_is_on_the_page() {
         let section = section();
-        for title in
-            ["IOPS", "MiB/s", "MB/s", "Avg ms", "mean", "Max ms", "p50", "p99.9", "Outst.", "CPU %", "Load"]
-        {
+        for title in [
+            "IOPS",
+            "MiB/s",
+            "MB/s",
+            "Avg ms",
+            "mean",
+            "Max ms",
+            "p50",
+            "p99.9",
+            "Outst.",
+            "CPU %",
+            "Load",
+            "EUR per MiB/s",
+        ] {
             let anchor = anchor(title).unwrap();
             assert!(section.contains(&format!("id=\"m-{anchor}\"")), "{title}");
         }

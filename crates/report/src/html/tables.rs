@@ -2,16 +2,28 @@
 
 use assay_analysis::{OpSummary, RunSummary, StepSummary};
 
+use assay_record::RunHeader;
+
 use crate::forum::{self, Reader};
-use crate::number::TimeUnit;
+use crate::number::{self, TimeUnit};
+use crate::svg::escape;
 use crate::table::{Cell, Column, Decimals, Row, Table};
 
-/// The forum table.
-pub(super) fn summary(summary: &RunSummary) -> String {
-    let caption = "MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on \
-                   average, IOPS × mean latency. Latency under an open load is response time.";
-    let table = forum::table(&summary.steps, Reader::Person);
-    format!("<div class=\"scroll\">{}</div>\n", table.html(caption))
+/// The forum table, with what the rates cost where the price of the targets is known.
+pub(super) fn summary(header: &RunHeader, summary: &RunSummary) -> String {
+    let mut caption =
+        "MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on \
+                   average, IOPS × mean latency. Latency under an open load is response time."
+            .to_owned();
+    if let Some(price) = assay_analysis::price(header) {
+        caption.push_str(&format!(
+            " The targets cost {} {}.",
+            number::long(price.amount),
+            escape(&price.currency)
+        ));
+    }
+    let table = forum::priced(&summary.steps, Reader::Person, assay_analysis::price(header));
+    format!("<div class=\"scroll\">{}</div>\n", table.html(&caption))
 }
 
 /// Reads and writes of each step, with their distributions.

@@ -217,14 +217,27 @@ pub(super) fn heat(step: &StepSummary) -> String {
     if seconds.len() < POINTS_MIN {
         return String::new();
     }
-    let rungs = || seconds.iter().flatten().map(|(rung, _)| *rung);
-    let (Some(low), Some(high)) = (rungs().min(), rungs().max()) else { return String::new() };
+    let mut sums = std::collections::BTreeMap::<i32, u64>::new();
+    for (rung, count) in seconds.iter().flatten() {
+        *sums.entry(*rung).or_default() += count;
+    }
+    // The few fastest I/Os would stretch the axis; slow ones are what the map is for.
+    let few = sums.values().sum::<u64>() / 10_000;
+    let up_to = sums.values().scan(0, |sum, count| {
+        *sum += count;
+        Some(*sum)
+    });
+    let skipped = up_to.take_while(|sum| *sum <= few).count();
+    let (Some(low), Some(high)) = (sums.keys().nth(skipped).copied(), sums.keys().next_back().copied())
+    else {
+        return String::new();
+    };
     let unit = TimeUnit::for_means(&[HeatMap::low_ns((low + high) / 2)]);
     let at = |rung: i32| unit.of_ns(HeatMap::low_ns(rung));
     let together = seconds.len().div_ceil(COLUMNS_MAX);
     let columns = seconds.chunks(together).enumerate().map(|(index, part)| {
         let from = (index * together) as f64;
-        HeatColumn { from, to: (from + part.len() as f64).min(step.seconds), cells: cells(part, &at) }
+        HeatColumn { from, to: (from + part.len() as f64).min(step.seconds), cells: cells(part, low, &at) }
     });
     let what = if step.total.response.is_some() { "response time" } else { "service time" };
     let chart = Heat {
@@ -236,11 +249,12 @@ pub(super) fn heat(step: &StepSummary) -> String {
     chart.svg()
 }
 
-fn cells(seconds: &[Vec<(i32, u64)>], at: &impl Fn(i32) -> f64) -> Vec<(f64, f64, f64)> {
+fn cells(seconds: &[Vec<(i32, u64)>], low: i32, at: &impl Fn(i32) -> f64) -> Vec<(f64, f64, f64)> {
     let mut sums = std::collections::BTreeMap::<i32, u64>::new();
     for (rung, count) in seconds.iter().flatten() {
         *sums.entry(*rung).or_default() += count;
     }
     let all: u64 = sums.values().sum();
-    sums.into_iter().map(|(rung, count)| (at(rung), at(rung + 1), count as f64 / all.max(1) as f64)).collect()
+    let shown = sums.into_iter().filter(|(rung, _)| *rung >= low);
+    shown.map(|(rung, count)| (at(rung), at(rung + 1), count as f64 / all.max(1) as f64)).collect()
 }

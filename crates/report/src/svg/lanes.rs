@@ -40,8 +40,14 @@ pub(crate) struct Lane {
     pub(crate) height: f64,
 }
 
-/// As wide as a page, so that letters are as large as those of the other charts.
-const WIDTH: f64 = 1120.0;
+/// As wide as a page, so that letters are as large as those of the other charts; and as wide as a phone, which would
+/// show half of the time only, or letters too small to read.
+const WIDE: f64 = 1120.0;
+const NARROW: f64 = 400.0;
+/// Ticks of a lane lie at least so far apart.
+const TICK_ROOM: f64 = 17.0;
+/// Bands that are narrower have no name: a drain of a moment cannot be seen.
+const NAMED_MIN: f64 = 4.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 12.0;
 /// Room for the title of the chart and the names of the phases.
@@ -52,34 +58,39 @@ const BOTTOM: f64 = 34.0;
 /// Points of a line that lie further apart are not joined, s.
 const JOINED_MAX: f64 = 3.5;
 /// Width of a letter.
-const LETTER: f64 = 6.2;
+const LETTER: f64 = 7.0;
 
 impl Lanes<'_> {
+    /// Two drawings, of which the page shows the one that fits.
     pub(crate) fn svg(&self) -> String {
-        let x =
-            |t: f64| LEFT + (t - self.from_s) / (self.to_s - self.from_s).max(1e-9) * (WIDTH - LEFT - RIGHT);
+        format!("{}{}", self.svg_in("wide", WIDE), self.svg_in("narrow", NARROW))
+    }
+
+    fn svg_in(&self, class: &str, width: f64) -> String {
+        let end = width - RIGHT;
+        let x = |t: f64| LEFT + (t - self.from_s) / (self.to_s - self.from_s).max(1e-9) * (end - LEFT);
         let heights: f64 = self.lanes.iter().map(|lane| lane.height + LANE_HEAD).sum();
         let floor = TOP + heights;
         let mut svg = format!(
-            "<svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" \
-             x=\"0\" y=\"14\">{}</text>\n",
+            "<svg class=\"lanes {class}\" viewBox=\"0 0 {width} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text \
+             class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
             floor + BOTTOM,
             escape(self.title),
             escape(self.title)
         );
-        svg.push_str(&self.bands(&x, floor));
+        svg.push_str(&self.bands(&x, end, floor));
         let mut top = TOP;
         for lane in &self.lanes {
             top += LANE_HEAD;
-            svg.push_str(&lane_svg(lane, top, &x));
+            svg.push_str(&lane_svg(lane, top, end, &x));
             top += lane.height;
         }
-        svg.push_str(&self.time_axis(&x, floor));
+        svg.push_str(&self.time_axis(&x, end, floor));
         svg.push_str("</svg>\n");
         svg
     }
 
-    fn bands(&self, x: &impl Fn(f64) -> f64, floor: f64) -> String {
+    fn bands(&self, x: &impl Fn(f64) -> f64, end: f64, floor: f64) -> String {
         let mut svg = String::new();
         let mut free_from = f64::NEG_INFINITY;
         for band in &self.phases {
@@ -96,8 +107,8 @@ impl Lanes<'_> {
             ));
             // A name that would run into the one before it moves to its right, within its band or the end of the chart.
             let room = band.name.chars().count() as f64 * LETTER;
-            let at = (left + 2.0).max(free_from).min(WIDTH - RIGHT - room);
-            if at >= free_from && at <= right.max(left + room) {
+            let at = (left + 2.0).max(free_from).min(end - room);
+            if right - left >= NAMED_MIN && at >= free_from && at <= right.max(left + room) {
                 svg.push_str(&format!(
                     "<text class=\"pn\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>\n",
                     TOP - 8.0,
@@ -109,12 +120,10 @@ impl Lanes<'_> {
         svg
     }
 
-    fn time_axis(&self, x: &impl Fn(f64) -> f64, floor: f64) -> String {
+    fn time_axis(&self, x: &impl Fn(f64) -> f64, end: f64, floor: f64) -> String {
         let axis = Axis::up_to("", self.to_s);
-        let mut svg = format!(
-            "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor:.1}\" x2=\"{}\" y2=\"{floor:.1}\"/>",
-            WIDTH - RIGHT
-        );
+        let mut svg =
+            format!("<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor:.1}\" x2=\"{}\" y2=\"{floor:.1}\"/>", end);
         for (value, label) in &axis.ticks {
             let at = x(*value);
             svg.push_str(&format!(
@@ -126,28 +135,28 @@ impl Lanes<'_> {
         }
         svg.push_str(&format!(
             "<text class=\"m\" x=\"{:.1}\" y=\"{:.1}\">s since the measured window began</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2.0,
+            (LEFT + end) / 2.0,
             floor + 30.0
         ));
         svg
     }
 }
 
-fn lane_svg(lane: &Lane, top: f64, x: &impl Fn(f64) -> f64) -> String {
+fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String {
     let y = |value: f64| top + lane.height - lane.y.share(value) * lane.height;
     let mut svg = format!("<text class=\"ln\" x=\"{LEFT}\" y=\"{:.1}\">{}", top - 5.0, escape(&lane.title));
     svg.push_str("</text>\n");
-    // The lowest, the highest and one tick in between are enough for a lane.
+    // As many ticks as there is room for, all equally far apart, the lowest and the highest among them.
     let last = lane.y.ticks.len().saturating_sub(1);
-    for (index, (value, label)) in lane.y.ticks.iter().enumerate() {
-        if index != 0 && index != last && (index != last / 2 || lane.height < 60.0) {
-            continue;
-        }
+    let has_room =
+        |every: &usize| last.is_multiple_of(*every) && lane.height / (last / every) as f64 >= TICK_ROOM;
+    let every = (1..=last).find(has_room).unwrap_or(last.max(1));
+    for (value, label) in lane.y.ticks.iter().step_by(every) {
         let at = y(*value);
         svg.push_str(&format!(
             "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" \
              y=\"{:.1}\">{label}</text>\n",
-            WIDTH - RIGHT,
+            end,
             LEFT - 6.0,
             at + 4.0
         ));

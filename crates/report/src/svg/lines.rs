@@ -57,6 +57,8 @@ impl Lines<'_> {
     fn line(&self, line: &Line, style: usize) -> String {
         let mut text = format!("<g class=\"s{style}\">");
         let count: usize = line.pieces.iter().map(Vec::len).sum();
+        // Markers of a limit or of a fitted line, which is straight, would hide the points that were measured.
+        let longest = self.lines.iter().flat_map(|line| &line.pieces).map(Vec::len).max().unwrap_or(0);
         for piece in &line.pieces {
             let at: Vec<(f64, f64)> =
                 piece.iter().map(|(x, y)| (x_at(&self.x, *x), y_at(&self.y, *y))).collect();
@@ -67,7 +69,8 @@ impl Lines<'_> {
                 points.join(" ")
             ));
             // A piece of one point would not be seen without its marker.
-            if count <= MARKED_MAX || piece.len() == 1 {
+            let is_guide = piece.len() == 2 && longest > 2;
+            if (count <= MARKED_MAX && !is_guide) || piece.len() == 1 {
                 text.extend(at.iter().map(|(x, y)| marker(style, *x, *y)));
             }
         }

@@ -97,8 +97,11 @@ impl Table {
     /// Returns the table as an HTML `<table>` with a caption, which is HTML already.
     pub(crate) fn html(&self, caption: &str) -> String {
         let titles: String = self.columns.iter().map(|c| title_html(&c.heading())).collect();
-        let caption =
-            if caption.is_empty() { String::new() } else { format!("<caption>{caption}</caption>\n") };
+        let caption = if caption.is_empty() {
+            String::new()
+        } else {
+            format!("<caption><span>{caption}</span></caption>\n")
+        };
         let mut text = format!("<table>\n{caption}<thead><tr>{titles}</tr></thead>\n<tbody>\n");
         let count = self.columns.len();
         for (row, cells) in self.rows.iter().zip(self.written()) {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use assay_analysis::{Round, SteadyState, Tracks};
 use assay_report::{Meta, html::report};
 
 use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
 
 fn html(reported: &Reported, name: &str) -> String {
-    let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), lost: None, judgement: None };
+    let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), ..Meta::default() };
     let page = report(&reported.header, &reported.summary, &reported.findings, meta);
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
     page
@@ -42,8 +43,8 @@ pub fn check(page: &str) {
 fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
     let page = html(&run(synthetic::suite("vmware", 20)), "vmware");
     check(&page);
-    // Three charts of all tests; lanes, distribution, heat map and five parts of each.
-    assert_eq!(page.matches("<svg").count(), 3 + 4 * 4);
+    // Three charts of all tests; lanes twice, distribution, heat map and five parts of each.
+    assert_eq!(page.matches("<svg").count(), 3 + 4 * 5);
     for words in
         ["What came out", "What limits it", "What to do next", "CPU of this host", "Five parts of the window"]
     {
@@ -105,7 +106,7 @@ fn every_other_kind_of_run_has_a_whole_page() {
 fn a_short_run_has_no_lines_over_time() {
     let page = html(&run(synthetic::suite("vmware", 3)), "short");
     check(&page);
-    for drawing in ["class=\"lanes\"", "Latency over time: share", "Five parts of the window"] {
+    for drawing in ["class=\"lanes", "Latency over time: share", "Five parts of the window"] {
         assert!(!page.contains(drawing), "{drawing}");
     }
     assert!(page.contains("Latency distribution"));
@@ -176,8 +177,36 @@ fn names_that_look_like_markup_stay_text() {
         &reported.header,
         &reported.summary,
         &reported.findings,
-        Meta { label: Some(evil), note: Some(evil), lost: None, judgement: None },
+        Meta { label: Some(evil), note: Some(evil), ..Meta::default() },
     );
     check_nesting(&page);
     assert!(!page.contains("<script") && !page.contains("<b>"));
+}
+
+#[test]
+fn a_page_has_what_the_rates_cost_where_the_price_is_known() {
+    let mut priced = run(synthetic::suite("vmware", 3));
+    assert!(!html(&priced, "unpriced").contains("per 1000 IOPS"));
+    priced.header.setting.price = Some("5500EUR".parse().unwrap());
+    let page = html(&priced, "priced");
+    check(&page);
+    assert!(page.contains("<a href=\"#m-cost\">EUR per 1000 IOPS</a>"), "{page}");
+    assert!(page.contains("The targets cost 5,500 EUR."), "{page}");
+    // 5500 EUR over the 9.4 thousand IOPS of the first test.
+    let first = &priced.summary.steps[0].total;
+    let cost = format!("{:.0}", 5500.0 / (first.iops / 1000.0));
+    assert!(page.contains(&format!("<td>{cost}</td>")), "{cost}");
+}
+
+#[test]
+fn a_page_draws_every_round_and_names_the_tester() {
+    let mut steady = run(synthetic::suite("vmware", 20));
+    let rounds = [40.0, 25.0, 20.4, 20.0, 19.8, 20.1, 20.0];
+    let rounds = rounds.map(|iops| Round { iops: iops * 1000.0, mean_us: 800.0 });
+    steady.summary.steps[0].steady = SteadyState::of(rounds.to_vec(), 60.0, Tracks::Iops);
+    let page = html(&steady, "rounds");
+    check(&page);
+    assert!(page.contains("7 rounds of 60 s: range 3.0 %, slope 1.4 %, steady"), "{page}");
+    assert_eq!(page.matches("<svg").count(), 3 + 4 * 5, "the rounds take the place of the five parts");
+    assert!(page.contains("<p class=\"soft\">Tester: workers up to "), "{page}");
 }

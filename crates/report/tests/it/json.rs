@@ -16,7 +16,7 @@ fn json(reported: &Reported) -> Value {
         &reported.header,
         &reported.summary,
         &reported.findings,
-        Meta { label: Some("before"), note: None, lost: None, judgement: None },
+        Meta { label: Some("before"), note: None, ..Meta::default() },
     )
 }
 

@@ -102,7 +102,7 @@ fn a_full_file_system_is_named_and_what_was_stored_before_stays() {
 }
 
 /// The runs of a store, or why it does not give them. `Ok` must be right.
-fn read(path: &Path, runs: &[&str]) -> Result<Vec<Vec<Event>>, StoreError> {
+fn read(path: &Path, runs: &[String]) -> Result<Vec<Vec<Event>>, StoreError> {
     let store = Store::open(path)?;
     store.runs()?;
     runs.iter().map(|run| store.load(run)).collect()
@@ -112,7 +112,9 @@ fn read(path: &Path, runs: &[&str]) -> Result<Vec<Vec<Event>>, StoreError> {
 fn a_torn_page_is_an_error_and_never_another_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
-    let names = ["261121-aaaa", "261121-bbbb"];
+    // So many that most pages are of events, and not of the index of the search, which no result is read from.
+    let names = ["aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff", "gggg", "hhhh"]
+        .map(|letters| format!("261121-{letters}"));
     let written: Vec<Vec<Event>> = {
         let store = Store::open(&path).unwrap();
         names.iter().map(|name| write(&store, &header(name), None)).collect()

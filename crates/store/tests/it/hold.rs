@@ -93,6 +93,105 @@ fn only_its_owner_can_read_a_store() {
     assert_eq!(Store::open(&run.path).unwrap().tightened_from(), None, "once");
 }
 
+/// Somebody who may write to the folder of a store put links there: a store of root in `/tmp` took the rights from any
+/// file of the system.
+#[test]
+fn links_beside_a_store_are_not_followed() {
+    for end in BESIDE {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, victim) = (folder.path().join("runs.sqlite"), folder.path().join("victim"));
+        std::fs::write(&victim, "of somebody else").unwrap();
+        std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&victim, beside(&path, end)).unwrap();
+        let refused = message(&Store::open(&path).unwrap_err());
+        assert!(refused.contains(&format!("{end} beside it is not a regular file")), "{refused}");
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of somebody else", "{end}");
+        let mode = std::fs::metadata(&victim).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o644, "{end}");
+    }
+}
+
+/// What SQLite and Assay keep beside a store.
+const BESIDE: [&str; 4] = ["-live", "-wal", "-shm", "-journal"];
+
+/// A pipe under the name of the journal, or of the file of live runs, made `assay runs` wait for ever.
+#[test]
+fn pipes_beside_a_store_are_not_waited_for() {
+    for end in BESIDE {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.sqlite");
+        write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+        let pipe = beside(&path, end);
+        let _ = std::fs::remove_file(&pipe);
+        story::run(&["mkfifo", pipe.to_str().unwrap()]);
+        let refused = message(&Store::open_existing(&path).unwrap_err());
+        assert!(refused.contains("is not a regular file"), "{end}: {refused}");
+    }
+}
+
+/// By a link to its store a run that was going on looked like one that was killed, and could be removed.
+#[test]
+fn a_run_is_live_by_every_name_of_its_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begin(folder.path(), STORED);
+    let link = folder.path().join("link.sqlite");
+    std::os::unix::fs::symlink(&run.path, &link).unwrap();
+    let store = Store::open(&link).unwrap();
+    assert!(store.runs().unwrap()[0].is_running);
+    assert!(matches!(store.remove("261121-aaaa").unwrap_err(), StoreError::Running { .. }));
+}
+
+/// The child: opens a store by the name that it was given, whatever comes of it.
+#[test]
+#[ignore = "run by names_that_mean_something_to_sqlite_are_names_of_files"]
+fn child_that_opens_a_store() {
+    let Some(path) = std::env::var_os(STORE) else { return };
+    drop(Store::open(path));
+}
+
+/// `assay run … --store file:/dev/sdX` destroyed what was on the disk: the name that was checked is a file in a folder
+/// `file:`, and SQLite followed it as a URI to the device.
+#[test]
+fn names_that_mean_something_to_sqlite_are_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = assay_testkit::loop_device::LoopDevice::over_empty(1 << 20);
+    let of_device = device.as_ref().map(|device| format!("file:{}", device.text()));
+    let of_file = format!("file:{}/other", folder.path().display());
+    for name in [Some(of_file), of_device, Some(":memory:".to_owned())].into_iter().flatten() {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "hold::child_that_opens_a_store", "--ignored"])
+            .env(STORE, &name)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{child:?}");
+        let made = std::fs::read(folder.path().join(&name)).unwrap();
+        assert!(made.starts_with(b"SQLite format 3\0"), "{name}");
+    }
+    assert!(!folder.path().join("other").exists(), "a file that was never checked");
+    let bytes = device.map(|device| std::fs::read(device.text()).unwrap()).unwrap_or_default();
+    assert!(bytes.iter().all(|byte| *byte == 0), "the device was written to");
+}
+
+/// SQLite itself moved the log of another program's database into it, and removed the log, before Assay refused it.
+#[test]
+fn another_program_s_database_is_left_as_it_is_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (used, left) = (folder.path().join("used.sqlite"), folder.path().join("mail.sqlite"));
+    let other = rusqlite::Connection::open(&used).unwrap();
+    other.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mail (body TEXT)").unwrap();
+    // As that program leaves it when it is killed.
+    for end in ["", "-wal", "-shm"] {
+        std::fs::copy(beside(&used, end), beside(&left, end)).unwrap();
+    }
+    let bytes = |end: &str| std::fs::read(beside(&left, end)).unwrap();
+    let before = ["", "-wal", "-shm"].map(bytes);
+    assert!(!before[1].is_empty());
+    assert!(matches!(Store::open(&left), Err(StoreError::Foreign { .. })));
+    assert!(matches!(Store::open_existing(&left), Err(StoreError::Foreign { .. })));
+    assert!(["", "-wal", "-shm"].map(bytes) == before, "it was changed");
+}
+
 #[test]
 fn a_store_on_a_full_file_system_can_be_read() {
     let Some(filesystem) = SmallFilesystem::new("size=2m") else { return };

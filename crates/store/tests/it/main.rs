@@ -2,14 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 mod damage;
+mod floats;
 mod hold;
 mod killed;
+mod lists;
 mod releases;
 
 use std::path::{Path, PathBuf};
 
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
-use assay_store::{RunWriter, Store, StoreError};
+use assay_store::{RunFilter, RunSlice, RunWriter, Store, StoreError};
 use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"mixed\"\n[[test]]\nname = \"t\"\nrun = \"3s\"\n\
@@ -158,7 +160,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("has format 99, but this version of Assay reads formats up to 4"), "{text}");
+    assert!(text.contains("has format 99, but this version of Assay reads formats up to 5"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
@@ -220,12 +222,23 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
     let written = write(&Store::open(&path).unwrap(), &header("261121-bbbb"), None);
     // A store as the first format left it: no checksums, and no tables beside the runs.
     let old = rusqlite::Connection::open(&path).unwrap();
-    let undo = "DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \
+    let undo = "DROP VIEW run_searched; DROP TABLE run_text; DROP TRIGGER run_text_insert; \
+                DROP TRIGGER run_text_update; DROP TRIGGER run_text_delete; DROP INDEX run_unended; \
+                DROP INDEX run_label; DROP TABLE run_target; DROP TABLE digest; DROP TABLE run_finding; \
+                DROP TABLE baseline; DROP TABLE checked; ALTER TABLE run DROP COLUMN host; \
+                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; \
+                DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \
                 ALTER TABLE event DROP COLUMN crc32c; ALTER TABLE run DROP COLUMN lost;";
     old.execute_batch(&format!("{undo} PRAGMA user_version = 1;")).unwrap();
     drop(old);
     let store = Store::open(&path).unwrap();
     assert_eq!(store.load("261121-bbbb").unwrap(), written, "the runs are kept");
+    let host = store.row("261121-bbbb").unwrap().host;
+    assert_eq!(host.as_deref(), Some("bench1"), "from the header, for the list");
+    let filter = RunFilter { text: "bench1 t.dat".into(), ..RunFilter::default() };
+    assert_eq!(store.list(&filter, RunSlice::ALL).unwrap().matching, 1, "and for the search");
+    let filter = RunFilter { on_target: Some("/srv/t.dat".into()), ..RunFilter::default() };
+    assert_eq!(store.list(&filter, RunSlice::ALL).unwrap().matching, 1);
     assert_eq!(store.target_array("/srv/t.dat").unwrap(), None);
     store.set_target_array("/srv/t.dat", Some("one")).unwrap();
     store.set_target_array("/srv/t.dat", Some("two")).unwrap();

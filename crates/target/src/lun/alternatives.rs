@@ -1,4 +1,5 @@
-//! Lists what is there when the target or unit asked for is not: the targets of a portal, the units of a target.
+//! Lists the alternatives if the requested target or unit does not exist: the targets of a portal, the units of a
+//! target.
 
 use assay_iscsi::{ConnectError, DiscoveredTarget, Missing, Unit, discover, units};
 use assay_spec::IscsiAddress;
@@ -6,11 +7,11 @@ use assay_spec::units::Bytes;
 
 use super::{Credentials, config};
 
-/// Entries of a list in a message; more would hide what it says.
+/// Number of list entries in a message; more would hide the message itself.
 const LISTED_MAX: usize = 8;
 
-/// Returns a connection error in words, with a list of what is there if the target or unit is not. Without the list the
-/// error is the same.
+/// Returns a connection error in words, with a list of alternatives if the target or unit does not exist. If the list
+/// cannot be obtained, the error stays the same.
 pub(super) fn explained(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -34,7 +35,7 @@ fn target_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> Str
     }
 }
 
-/// The targets of a portal, those first whose names are most like `wanted`.
+/// Returns the targets of a portal, the names most similar to `wanted` first.
 pub(super) fn targets(portal: &str, found: &[DiscoveredTarget], wanted: &str) -> String {
     let mut names: Vec<&str> = found.iter().map(|target| target.name.as_str()).collect();
     if names.is_empty() {
@@ -46,7 +47,8 @@ pub(super) fn targets(portal: &str, found: &[DiscoveredTarget], wanted: &str) ->
     format!("\n  {portal} has:{}", list(lines, more_count))
 }
 
-/// Returns the number of letters that two names share at their starts and ends: names on one system differ in between.
+/// Returns the number of letters that two names have in common at their starts and ends, because names on one system
+/// differ in between.
 fn alike(one: &str, other: &str) -> usize {
     let same = |pairs: &mut dyn Iterator<Item = (u8, u8)>| {
         pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_most_like_the_wanted_one_come_first_and_eight_are_listed() {
+    fn the_most_similar_names_come_first_and_eight_are_listed() {
         let names = (0..12).map(|n| format!("iqn.2026-11.example:disk{n:02}"));
         let found: Vec<DiscoveredTarget> =
             names.map(|name| DiscoveredTarget { name, portals: Vec::new() }).collect();

@@ -1,4 +1,5 @@
-//! Locks a LUN against other runs on this machine: a target offers no lock that the initiators of two runs could share.
+//! Locks a LUN against other runs on this machine, because a target offers no lock that initiators of two runs could
+//! share.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::file::{self, Lock};
 
-/// Directories that are emptied at boot, the better one first. Some systems let only root write to the first.
+/// Directories that are emptied at boot, in order of preference. On some systems only root may write to the first.
 const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
 
 /// Takes the lock of a LUN: exclusive to write, shared to read. Returns `None` if another run holds it. The lock lasts
@@ -19,7 +20,7 @@ pub fn hold(address: &IscsiAddress, lock: Lock) -> io::Result<Option<File>> {
     hold_name(&format!("{}-{}", address.target, address.lun), lock)
 }
 
-/// The same for whatever `name` tells apart from everything else.
+/// Takes a lock identified by `name`.
 pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
     let name = format!("assay-{name}.lock");
     let mut places: Vec<PathBuf> = PLACES.iter().map(PathBuf::from).collect();
@@ -35,9 +36,10 @@ pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
     Ok(if file::lock(&file, lock)? { Some(file) } else { None })
 }
 
-/// Reading is enough to lock, so another user's file serves as well as one's own.
+/// Read access suffices for a lock, so another user's file works as well.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    // A pipe that somebody put there would be waited for; it locks as well as a file.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => {
             rustix::fs::open(path, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))

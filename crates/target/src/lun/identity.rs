@@ -1,4 +1,4 @@
-//! Recognises a logical unit at every login: another one may have got its number meanwhile.
+//! Verifies a logical unit at every login: another one may have got its number meanwhile.
 
 use assay_iscsi::scsi::cdb::{self, Fua};
 use assay_iscsi::{CommandError, Initiator, Transfer};
@@ -8,26 +8,26 @@ use crate::OpenError;
 use crate::fingerprint::NOT_OWN;
 use crate::fingerprint::{END_BYTES, HeadCheck, ends_of, is_own};
 
-/// One read, bytes: also within the limits of modest targets.
+/// Size of one read, bytes; within the limits of modest targets.
 const READ_BYTES: usize = 32 << 10;
 
-/// What tells a logical unit from others, and from itself after somebody changed it.
+/// Identity of a logical unit, and of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LunIdentity {
-    /// Unit serial number, where it has one.
+    /// Unit serial number, if any.
     pub serial: Option<String>,
-    /// World-wide name, where it has one.
+    /// World-wide name, if any.
     pub wwid: Option<String>,
     /// Size, bytes.
     pub capacity_bytes: u64,
     /// Digest of the data at both ends.
     pub ends: u64,
-    /// Index of a path that was up, among the portals of the address.
+    /// Index of a portal of the address whose path was up.
     pub portal: usize,
 }
 
 impl LunIdentity {
-    /// Of the unit that an initiator is logged in to. `ends`: as of [`ends`].
+    /// Returns the identity of the unit that an initiator is logged in to. `ends`: as of [`ends`].
     pub(super) fn of<B: AsRef<[u8]> + AsMut<[u8]>>(initiator: &mut Initiator<B>, ends: u64) -> Self {
         let is_up = |path: &assay_iscsi::PathStatus| path.is_up;
         Self {
@@ -39,7 +39,7 @@ impl LunIdentity {
         }
     }
 
-    /// What is different now, for a sentence.
+    /// Returns the difference in words.
     fn difference(&self, now: &Self) -> Option<String> {
         let words = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
         if self.capacity_bytes != now.capacity_bytes {
@@ -83,7 +83,7 @@ fn read<B: AsRef<[u8]> + AsMut<[u8]>>(
     Ok(data)
 }
 
-/// Refuses a session that leads to another unit than the one that was looked at.
+/// Fails if a session leads to another unit than the inspected one.
 pub(super) fn check<B: AsRef<[u8]> + AsMut<[u8]>>(
     member: &LunMember,
     initiator: &mut Initiator<B>,
@@ -100,7 +100,7 @@ pub(super) fn check<B: AsRef<[u8]> + AsMut<[u8]>>(
     changed(member, (!is_own(&head)).then(|| NOT_OWN.to_owned()))
 }
 
-/// Logs in over one path, and refuses a unit that is not as it was looked at, to the bytes at its ends.
+/// Logs in over one path, and fails if the unit differs from the inspected one, including the bytes at its ends.
 pub fn confirm(member: &LunMember) -> Result<(), OpenError> {
     let Some(looked) = &member.looked else { return Ok(()) };
     let failed = |why: String| OpenError::Lun { lun: member.address.to_string(), why };

@@ -15,25 +15,25 @@ use crate::OpenError;
 use crate::fingerprint::ends_of;
 use crate::remote::{PathChange, PathReport};
 
-/// One read, bytes; also within the limit of modest targets.
+/// Size of one read, bytes; within the limit of modest targets.
 const CHUNK_BYTES: u32 = 64 << 10;
-/// Reads in flight at once: 512 KiB. Disks answer scattered reads faster when they may choose the order.
+/// Number of reads in flight: 512 KiB. Disks serve scattered reads faster if they can choose the order.
 const READS: u32 = 8;
-/// Where the target states no limit: what a 10-byte command can carry at 512-byte blocks, bytes.
+/// Largest I/O if the target reports no limit: the maximum of a 10-byte command at 512-byte blocks, bytes.
 const TRANSFER_BYTES_MAX: u64 = 65_535 * 512;
-/// Answers of GET LBA STATUS that are asked for at most; a unit in more pieces is not counted to its end.
+/// Largest number of GET LBA STATUS calls; a unit with more pieces is not counted to its end.
 const LBA_STATUS_MAX: u32 = 4096;
 
-/// What a writer is held to until it has written: pieces of this size, bytes, of both ends …
+/// Until its first write a writer must find these pieces unchanged: this many bytes at both ends …
 const PIECE_BYTES: usize = 32 << 10;
-/// … and of so many places in between that hold anything.
+/// … and at this many non-empty places in between.
 const PIECES_BETWEEN: usize = 4;
 
-/// Round trips without load: about six of them, on every path at once.
+/// Interval of pings that measure the round-trip time without load: about six on every path in parallel.
 const PING_EVERY: Duration = Duration::from_millis(50);
 const PING_FOR: Duration = Duration::from_millis(350);
 
-/// A logical unit as it was found.
+/// A logical unit as found by the inspection.
 #[derive(Debug, Clone)]
 pub struct LunLook {
     /// From INQUIRY.
@@ -44,7 +44,8 @@ pub struct LunLook {
     pub revision: String,
     /// Serial number, WWID, size, and the data at its ends.
     pub identity: LunIdentity,
-    /// The same for the initiators of a run that writes, which prove it whenever anything could have changed.
+    /// The same as a proof for the initiators of a run that writes, which verify the unit whenever it could have
+    /// changed.
     pub proof: Arc<UnitProof>,
     /// Logical block, bytes.
     pub block_bytes: u32,
@@ -54,30 +55,30 @@ pub struct LunLook {
     pub aligned_lba: u16,
     /// Largest I/O, bytes.
     pub transfer_bytes_max: u64,
-    /// How blocks are provided.
+    /// Provisioning of the blocks.
     pub provision: Provision,
-    /// Whether the medium is write protected.
+    /// True if the medium is write protected.
     pub write_protected: bool,
-    /// Whether the write cache is on; `None` where the target does not say.
+    /// True if the write cache is enabled; `None` if the target does not report it.
     pub write_cache: Option<bool>,
-    /// Whether it rotates; `None` where the target does not say.
+    /// True for a rotating medium; `None` if the target does not report it.
     pub rotational: Option<bool>,
     /// Reservations of other hosts, each a clause.
     pub reservations: Vec<String>,
-    /// Every path.
+    /// Reports of all paths.
     pub paths: Vec<PathReport>,
-    /// Events of paths that are not good news, each a clause.
+    /// Events of paths other than "up", each a clause.
     pub path_events: Vec<String>,
     /// Name of this initiator, as sent to the target.
     pub initiator: String,
 }
 
-/// How blocks are provided.
+/// Provisioning of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provision {
-    /// Every block has its place.
+    /// Every block is allocated.
     Full,
-    /// A block gets its place when it is written.
+    /// A block is allocated when it is written.
     Thin,
 }
 
@@ -86,15 +87,14 @@ pub struct LunReader<'i> {
     initiator: &'i mut Initiator<Vec<u8>>,
     /// Longest wait for any answer.
     patience: Duration,
-    /// Offset and data of places that hold anything, spread over all that was read.
+    /// Offset and data of non-empty places, spread over everything that was read.
     pieces: Vec<(u64, Vec<u8>)>,
-    /// Places that hold anything.
+    /// Number of non-empty places.
     seen: u64,
 }
 
-/// Logs in, inspects the unit and logs out. Anything that a writer must know and that cannot be determined is an error.
-/// `content` is called once with the capacity in bytes and reads what it wants. `patience`: longest wait for each of
-/// its reads.
+/// Logs in, inspects the unit and logs out. Fails if anything that a writer must know cannot be determined. `content`
+/// is called once with the capacity in bytes and reads what it needs. `patience`: longest wait for each of its reads.
 pub fn look(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -130,7 +130,7 @@ fn look_with(
     let reservations = reservations(initiator)?;
     let bytes = capacity.bytes();
     let mut reader = LunReader { initiator, patience, pieces: Vec::new(), seen: 0 };
-    // Taken first: whatever somebody changes while the content is examined shows.
+    // Taken first, so that any change during the examination of the content is detected.
     let mut pieces = Vec::new();
     let ends = ends_of(bytes, |offset_bytes, bytes| {
         let data = reader.read_all(offset_bytes, bytes)?;
@@ -176,7 +176,7 @@ fn look_with(
     })
 }
 
-/// Lets the pings go their round; nothing else is in flight.
+/// Sends the pings; nothing else is in flight.
 fn ping(initiator: &mut Initiator<Vec<u8>>) -> Result<(), String> {
     let until = Instant::now() + PING_FOR;
     let mut done = Vec::new();
@@ -186,8 +186,8 @@ fn ping(initiator: &mut Initiator<Vec<u8>>) -> Result<(), String> {
     Ok(())
 }
 
-/// What other hosts have registered. A target that does not know the command has no reservations; any other failure
-/// leaves open whether somebody holds the unit, and is an error.
+/// Returns the registrations of other hosts. A target that does not support the command has no reservations; with any
+/// other failure the reservation is unknown, which is an error.
 fn reservations(initiator: &mut Initiator<Vec<u8>>) -> Result<Vec<String>, String> {
     let mut claims = Vec::new();
     match initiator.reservation() {
@@ -230,7 +230,7 @@ impl LunReader<'_> {
         if done == bytes as u64 { Ok(data) } else { Err(format!("no answer for {s} s to the first reads")) }
     }
 
-    /// Keeps a piece of a place that holds anything: the first ones, and of later ones each in turn, ever more rarely.
+    /// Keeps a piece of a non-empty place: the first ones, and later ones in turn with decreasing frequency.
     fn note(&mut self, offset_bytes: u64, data: &[u8]) {
         let piece = &data[..data.len().min(PIECE_BYTES)];
         if piece.iter().all(|byte| *byte == 0) {
@@ -245,8 +245,8 @@ impl LunReader<'_> {
         }
     }
 
-    /// Reads places of the unit, each given as its offset and length in bytes and handed to `take` in pieces as they
-    /// arrive, in any order. After `until` no further read is started; returns how many bytes were read.
+    /// Reads places of the unit, each given as its offset and length in bytes and passed to `take` in pieces as they
+    /// arrive, in any order. After `until` no further read is started. Returns the number of bytes read.
     pub fn read(
         &mut self,
         places: &[(u64, u64)],
@@ -291,7 +291,7 @@ impl LunReader<'_> {
     }
 }
 
-/// Cuts a place into reads.
+/// Splits a place into reads.
 fn pieces(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
     (0..bytes).step_by(CHUNK_BYTES as usize).map(move |at| {
         let length = (bytes - at).min(u64::from(CHUNK_BYTES));
@@ -299,7 +299,7 @@ fn pieces(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
     })
 }
 
-/// Returns how many of the first `span_bytes` the target reports as unmapped; `None` where it does not report that.
+/// Returns the number of unmapped bytes among the first `span_bytes`; `None` if the target does not report that.
 pub fn unmapped_bytes(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -311,7 +311,7 @@ pub fn unmapped_bytes(
     let end = span_bytes / block;
     let (mut at, mut unmapped) = (0, 0);
     for _ in 0..LBA_STATUS_MAX {
-        // Whatever the reason: a target that does not answer this cannot tell.
+        // Whatever the reason: without an answer the mapping is unknown.
         let Ok(ranges) = initiator.lba_status(at) else { return Ok(None) };
         for range in &ranges {
             let until = range.lba.saturating_add(range.blocks.into()).min(end);

@@ -1,7 +1,7 @@
-//! A logical unit over iSCSI, driven by Assay's own initiator on the worker's thread.
+//! A logical unit over iSCSI, driven by Assay's initiator in the worker's thread.
 //!
-//! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
-//! the spread over paths is each worker's own.
+//! Every worker has its own initiator with all its sessions and paths: nothing is shared between threads, and each
+//! worker distributes its own I/O over the paths.
 
 mod alternatives;
 mod hold;
@@ -36,18 +36,19 @@ pub use secret::{
     Credentials, Secret, SecretError, credentials, exposed_file, keep_out_of_dumps, needs_prompt,
 };
 
-/// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.
+/// Interval of pings: short enough for a round-trip time per path even in a short test, too long to affect the load.
 const PING_EVERY: Duration = Duration::from_secs(1);
 /// Largest queue depth of the initiator.
 const DEPTH_MAX: u32 = 4096;
 const PATH_DEPTH_MAX: u32 = 1024;
-/// A login takes several round trips and a few questions to the unit, however short an I/O may be.
+/// Shortest login limit: a login takes several round trips and some queries to the unit, however short the limit of an
+/// I/O.
 const LOGIN_MIN: Duration = Duration::from_secs(5);
 
-/// A logical unit, and how it is driven.
+/// A logical unit, and how to access it.
 #[derive(Debug, Clone)]
 pub struct LunMember {
-    /// Where it is.
+    /// Its address.
     pub address: IscsiAddress,
     /// CHAP names and secrets; never shown.
     pub credentials: Option<Credentials>,
@@ -59,20 +60,20 @@ pub struct LunMember {
     pub span_bytes: u64,
     /// Logical block, bytes.
     pub block_bytes: u32,
-    /// Largest I/O the target takes, bytes.
+    /// Largest I/O that the target accepts, bytes.
     pub transfer_bytes_max: u64,
-    /// What the unit was at the first login, and what was written to it since: every later login, and every path whose
-    /// target reports a change, is held to it before it writes.
+    /// The unit at the first login, and the data written to it since: every later login, and every path whose target
+    /// reports a change, is verified against it before it writes.
     pub proof: Arc<UnitProof>,
-    /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
+    /// The inspected unit, to which every login must lead; `None` for any.
     pub looked: Option<LunIdentity>,
-    /// How closely it is watched while it is written.
+    /// How often it is checked during writes.
     pub watch: UnitWatch,
-    /// What it must hold at every login.
+    /// Required content at every login.
     pub head: HeadCheck,
 }
 
-/// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.
+/// Returns the initiator's configuration for an address. Anything that the address omits has the initiator's default.
 #[must_use]
 pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: u32) -> Config {
     let mut config = Config::new(address.portals.clone(), address.target.clone(), address.lun);
@@ -105,7 +106,8 @@ pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: 
     config
 }
 
-/// All limits follow from that of an I/O: there is time to abort a command once and to send it again.
+/// Returns the time limits, which derive from that of an I/O: there is time to abort a command once and to send it
+/// again.
 fn timeouts(io: Duration) -> Timeouts {
     let default = Timeouts::default();
     Timeouts {
@@ -129,7 +131,7 @@ pub struct LunTarget {
     fua: Fua,
 
     initiator: Initiator<IoBuf>,
-    /// Straight from the initiator, which may give more at once than a poll may.
+    /// Completions from the initiator, which may return more at once than a poll may.
     given_back: Vec<assay_iscsi::Completion<IoBuf>>,
     completed: CompletionQueue,
 }
@@ -165,7 +167,7 @@ impl LunTarget {
         for back in self.given_back.drain(..) {
             let outcome = match back.result {
                 Ok(bytes) => Ok(bytes),
-                // A short transfer is the engine's to judge, as with files.
+                // The engine handles short transfers, as with files.
                 Err(IoError::Short { transferred_bytes, .. }) => Ok(transferred_bytes),
                 Err(error) => {
                     self.completed.failed(&error);
@@ -214,8 +216,8 @@ impl Target for LunTarget {
         self.completed.hand_out(polled, done)
     }
 
-    /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so
-    /// many I/Os would measure logins and start every turn of the round robin anew.
+    /// Keeps the sessions: closing and opening a disk does not log out of its target either, and frequent logins would
+    /// measure logins and restart every turn of the round robin.
     fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
         Ok(())
     }

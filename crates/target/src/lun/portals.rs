@@ -36,7 +36,7 @@ pub fn with_all_portals(
     Ok(IscsiAddress { portals, all_portals: false, ..address.clone() })
 }
 
-/// The given portals, then those of the same group that were not given.
+/// Returns the given portals, then the others of the same group.
 fn of_one_group(given: &[String], target: &DiscoveredTarget) -> Vec<String> {
     let mut places: Vec<_> = given.iter().filter_map(|portal| resolve(portal).ok()).collect();
     let first = places.first().copied();
@@ -44,7 +44,7 @@ fn of_one_group(given: &[String], target: &DiscoveredTarget) -> Vec<String> {
     let own = target.portals.iter().find(|portal| is_first(&portal.address));
     let mut portals = given.to_vec();
     for portal in &target.portals {
-        // A portal reached by another address (NAT, a name) is in no list: then all that are listed are as good.
+        // A portal reached by another address (NAT, a name) is in no list; then all listed portals qualify.
         let is_of_group = own.is_none_or(|own| own.group == portal.group);
         let Ok(place) = resolve(&portal.address) else { continue };
         if is_of_group && !places.contains(&place) {

@@ -1,4 +1,5 @@
-//! The CHAP secret: from a file, the environment or a prompt; never from an address or an argument, and never shown.
+//! The CHAP secret, from a file, the environment or a prompt; never from an address or an argument, and never
+//! displayed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +12,24 @@ use crate::input::{Input, InputError};
 
 pub use assay_iscsi::chap::Secret;
 
-/// Names the file with the secret.
+/// Variable with the path of the secret file.
 const FILE_VARIABLE: &str = "ASSAY_CHAP_FILE";
-/// The secret itself.
+/// Variable with the secret.
 const SECRET_VARIABLE: &str = "ASSAY_CHAP_SECRET";
-/// Name and secret of the target, for mutual CHAP.
+/// Variables with the target's name and secret, for mutual CHAP.
 const MUTUAL_USER_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_USER";
 const MUTUAL_SECRET_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_SECRET";
-/// A secret is one line; a file that is longer is something else.
+/// A secret is one line; a longer file is something else.
 const SECRET: Input = Input { name: "a CHAP secret", bytes_max: 4096 };
 
 /// CHAP names and secrets of the initiator and, for mutual CHAP, of the target. `Debug` shows names only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials(pub(super) ChapConfig);
 
-/// Why there are no credentials.
+/// Why the credentials are not available.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    /// A name without a secret.
+    /// A name was given without a secret.
     #[error(
         "CHAP name `{user}` needs a secret: put it into a file (chap_file=PATH in the address, or ASSAY_CHAP_FILE) or \
          into ASSAY_CHAP_SECRET, or type it on a terminal"
@@ -37,7 +38,7 @@ pub enum SecretError {
         /// The name.
         user: String,
     },
-    /// A secret file without a name.
+    /// A secret file was given without a name.
     #[error("chap_file is given without a CHAP name; write iscsi://NAME@host/…")]
     NoUser,
     /// The file cannot be used.
@@ -48,7 +49,7 @@ pub enum SecretError {
         /// Why not.
         why: String,
     },
-    /// One of two variables.
+    /// Only one of two variables is set.
     #[error("mutual CHAP needs both ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET")]
     HalfMutual,
 }
@@ -75,8 +76,8 @@ pub fn credentials(
     Ok(Some(Credentials(ChapConfig { initiator: Account { name: user.clone(), secret }, target })))
 }
 
-/// Keeps the memory of this process, in which there are secrets from now on, from core dumps and from debuggers of the
-/// same user. A kernel that cannot do that leaves everything as it was.
+/// Protects the memory of this process, which holds secrets from now on, from core dumps and from debuggers of the same
+/// user. Has no effect on a kernel without support.
 pub fn keep_out_of_dumps() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secret_comes_from_the_file_and_does_not_show() {
+    fn the_secret_is_read_from_the_file_and_never_displayed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hush-hush-hush\nsecond line\n").unwrap();
         let at = address(&format!("bob@nas/iqn.x/1?chap_file={}", file.path().display()));
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_file_that_others_can_read_is_found() {
+    fn a_secret_file_readable_by_others_is_detected() {
         use std::os::unix::fs::PermissionsExt as _;
         let file = tempfile::NamedTempFile::new().unwrap();
         let at = address(&format!("bob@nas/iqn.x/1?chap_file={}", file.path().display()));
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn errors_name_the_missing_credential() {
         let message = |at: &str, typed| credentials(&address(at), typed).unwrap_err().to_string();
         assert!(message("bob@nas/iqn.x/1", None).contains("ASSAY_CHAP_SECRET"));
         assert!(message("nas/iqn.x/1?chap_file=/x", None).contains("NAME@"));

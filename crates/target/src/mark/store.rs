@@ -1,4 +1,4 @@
-//! Where the marks of local files are: an extended attribute, or a hidden file beside where there are none.
+//! Storage of the marks of local files: an extended attribute, or a hidden file beside the file if there are none.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -12,23 +12,32 @@ use super::MARKER_BYTES_MAX;
 
 const MARKER_ATTRIBUTE: &str = "user.assay";
 
+/// A mark as it is stored.
+pub(super) struct StoredText {
+    pub(super) text: Vec<u8>,
+    /// User who owns the file beside; `None` of an attribute, which only those can set who may write to the file.
+    pub(super) writer: Option<u32>,
+}
+
 /// The text of a file's mark; `None` where the file has none. `inode` is the file's.
-pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<StoredText>> {
     let mut text = vec![0; MARKER_BYTES_MAX];
     if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
         text.truncate(length);
-        return Ok(Some(text));
+        return Ok(Some(StoredText { text, writer: None }));
     }
     let beside = match open_beside(&beside_path(path)) {
-        Ok(beside) => read_beside(beside)?,
+        Ok(beside) => beside,
         // Assay makes no links there: the file has no marker.
         Err(e) if is_missing_or_link(&e) => return Ok(None),
         Err(e) => return Err(e),
     };
-    Ok(beside.filter(|b| b.inode == inode).map(|b| b.marker.into_bytes()))
+    let writer = Some(beside.metadata()?.uid());
+    let beside = read_beside(beside)?.filter(|beside| beside.inode == inode);
+    Ok(beside.map(|beside| StoredText { text: beside.marker.into_bytes(), writer }))
 }
 
-/// Writes the text of a file's mark, and returns the time of that by the clock of the file system, ns since 1970.
+/// Writes the text of a file's mark, and returns the time of writing by the clock of the file system, ns since 1970.
 pub(super) fn write(path: &Path, file: &File, inode: u64, text: &[u8]) -> io::Result<i128> {
     let marked = match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, text, XattrFlags::empty()) {
         Ok(()) => file.metadata()?,
@@ -42,37 +51,46 @@ pub(super) fn write(path: &Path, file: &File, inode: u64, text: &[u8]) -> io::Re
     Ok(i128::from(marked.ctime()) * 1_000_000_000 + i128::from(marked.ctime_nsec()))
 }
 
+/// Takes the mark away from a file.
+pub(super) fn remove(path: &Path, file: &File) -> io::Result<()> {
+    match rustix::fs::fremovexattr(file, MARKER_ATTRIBUTE) {
+        // It has none, or its file system has no attributes.
+        Ok(()) | Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP) => remove_beside(path),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Removes the file beside that holds a mark, where there is one.
 pub(crate) fn remove_beside(path: &Path) -> io::Result<()> {
     let beside = beside_path(path);
     if is_beside(&beside) { fs::remove_file(beside) } else { Ok(()) }
 }
 
-/// The marker where there are no extended attributes: tied to its file by the inode.
+/// The marker without extended attributes: tied to its file by the inode.
 #[derive(Serialize, Deserialize)]
 struct Beside {
     inode: u64,
     marker: String,
 }
 
-/// Returns what the file with the marker of the file `inode` holds.
+/// Returns the content of the file beside with the marker of the file `inode`.
 pub(crate) fn beside_text(inode: u64, marker: &[u8]) -> io::Result<Vec<u8>> {
     let marker = String::from_utf8_lossy(marker).into_owned();
     serde_json::to_vec(&Beside { inode, marker }).map_err(io::Error::other)
 }
 
-/// The marker in the file beside, if that belongs to the file `inode`.
+/// Returns the marker in the file beside, if that belongs to the file `inode`.
 pub(crate) fn marker_beside(text: &[u8], inode: u64) -> Option<Vec<u8>> {
     let beside: Beside = serde_json::from_slice(text).ok()?;
     (beside.inode == inode).then(|| beside.marker.into_bytes())
 }
 
-/// Returns true if a file beside holds a marker, whoever's.
+/// Returns true if a file beside holds a marker of any file.
 pub(crate) fn is_marker(text: &[u8]) -> bool {
     serde_json::from_slice::<Beside>(text).is_ok()
 }
 
-/// The name of the file with the marker of the file `name`.
+/// Returns the name of the file with the marker of the file `name`.
 pub(crate) fn beside_name(name: &std::ffi::OsStr) -> std::ffi::OsString {
     let mut beside = std::ffi::OsString::from(".");
     beside.push(name);
@@ -84,9 +102,9 @@ fn beside_path(path: &Path) -> PathBuf {
     path.with_file_name(beside_name(path.file_name().unwrap_or_default()))
 }
 
-/// Writes the marker beside its file in one step, over an older marker but over nothing else.
+/// Writes the marker beside its file atomically, over an older marker but over nothing else.
 ///
-/// A link, or a file of somebody else's, may stand there: it is neither followed nor overwritten.
+/// A link or another user's file there is neither followed nor overwritten.
 fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -107,13 +125,13 @@ fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = File::from(rustix::fs::open(&new, flags, Mode::from_raw_mode(0o644))?);
     let moved = file.write_all(text).and_then(|()| fs::rename(&new, path));
     if moved.is_err() {
-        // Half a marker is of no use to anybody.
+        // A partial marker is useless.
         let _ = fs::remove_file(&new);
     }
     moved
 }
 
-/// Returns true if a marker stands there, and not a link or a file of somebody else's.
+/// Returns true if the path is a marker, not a link or another file.
 fn is_beside(path: &Path) -> bool {
     matches!(open_beside(path).and_then(read_beside), Ok(Some(_)))
 }

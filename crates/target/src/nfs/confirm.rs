@@ -1,14 +1,13 @@
-//! Recognises a file on a server before it is written: a name proves nothing, and anybody may write to the file.
+//! Verifies a file on a server before it is written: a name proves nothing, and anybody may write to the file.
 
 use super::location::{NfsLocation, failed, locate_again};
 use super::{Attributes, NfsMember};
 use crate::OpenError;
 
 impl NfsLocation {
-    /// Refuses a place where another file stands than was looked at, and where `looked` is given a file that was
-    /// changed since.
+    /// Fails if the name leads to another file than the inspected one, or if the file was changed since `looked`.
     pub fn confirm(&mut self, looked: Option<&Attributes>) -> Result<(), OpenError> {
-        // Where none stood none is opened: it would have to be created.
+        // If there was none, none is opened: it would have to be created.
         let Some(file) = self.file else { return Ok(()) };
         if !self.leads_to(&file.handle, None)? {
             return Err(OpenError::NfsElsewhere { file: self.address.to_string() });
@@ -31,17 +30,20 @@ fn difference(looked: &Attributes, now: &Attributes) -> Option<&'static str> {
         Some("its size")
     } else if looked.modified_ns != now.modified_ns {
         Some("its modification time")
+    } else if looked.changed_ns != now.changed_ns {
+        // Whoever sets the time of modification back cannot do so with this one.
+        Some("its change time")
     } else {
         None
     }
 }
 
-/// Refuses a file that is not as it was when this run marked it: `looked` were its attributes then, and `run` was the
-/// number of this run in the mark.
+/// Fails if a file differs from the one that this run marked: `looked` were its attributes then, and `run` was the id
+/// of this run in the mark.
 pub fn confirm(member: &NfsMember, looked: &Attributes, run: &str) -> Result<(), OpenError> {
     let mut place = locate_again(member)?;
     let elsewhere = || OpenError::NfsElsewhere { file: member.address.to_string() };
-    // The file that was opened, whichever the name leads to now.
+    // The opened file, whatever the name leads to now.
     place.file.as_mut().ok_or_else(elsewhere)?.handle = member.handle;
     place.confirm(Some(looked))?;
     let marked = place.marker()?;

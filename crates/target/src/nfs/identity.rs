@@ -1,9 +1,9 @@
-//! Recognises a file by whichever of its server's names, addresses, ports and exports it was reached.
+//! Identifies a file, whichever name, address, port or export of its server was used.
 //!
-//! NFSv3 has no name for a server. What there is: the mark beside a file of Assay's own carries a random number,
-//! which is the same by every way; and a server's write verifier, which its addresses have in common while it runs,
-//! together with the numbers of file system and file. Either alone would do for most files; locks are taken by all
-//! that is known.
+//! NFSv3 has no name for a server. Two things identify a file: the mark beside Assay's own file contains a random
+//! number, which is the same over every route; and a server's write verifier, common to its addresses while it runs,
+//! together with the numbers of file system and file. Either would suffice for most files; locks are taken on
+//! everything that is known.
 
 use std::fs::File;
 use std::io;
@@ -13,25 +13,25 @@ use assay_nfs::nfs3::{Attributes, Verifier};
 use super::location::NfsLocation;
 use crate::file::Lock;
 
-/// What tells a file from others.
+/// Identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Of the mark beside it, where there is one that is the file's.
+    /// Id in the mark beside it, if that belongs to the file.
     mark_id: Option<String>,
     attributes: Attributes,
-    /// `None` where the server does not report it.
+    /// `None` if the server does not report it.
     verifier: Option<Verifier>,
 }
 
 impl Identity {
-    /// Whether both are one file. Both are looked at in the same moment; a file that somebody else changes in between
-    /// may seem to be two.
+    /// Returns true if both are the same file. Both are examined at the same moment; a file that is changed meanwhile
+    /// may appear to be two.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         if let (Some(ours), Some(theirs)) = (&self.mark_id, &other.mark_id) {
             return ours == theirs;
         }
-        // Servers that were copied have equal files with equal numbers and times; they were not started together.
+        // Copied servers have equal files with equal numbers and times, but different start times.
         let may_be_one_server = match (self.verifier, other.verifier) {
             (Some(ours), Some(theirs)) => ours == theirs,
             _ => true,
@@ -41,18 +41,18 @@ impl Identity {
 }
 
 impl NfsLocation {
-    /// Returns what tells the file from others; `None` where there is no file.
+    /// Returns the identity of the file; `None` if there is no file.
     pub fn identity(&mut self) -> Option<Identity> {
         let file = self.file?;
         let verifier = self.server.verifier(&file.handle).ok();
-        // Access times and the like are not among them; what a COMMIT may change is nothing here.
+        // Access times and similar attributes are not included, so a COMMIT has no effect here.
         let attributes = self.server.attributes(&file.handle).unwrap_or(file.attributes);
         Some(Identity { mark_id: self.mark_id.clone(), attributes, verifier })
     }
 
-    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share,
-    /// an NFSv3 server has none without its lock manager. `None` when another run has it. `mark_id`: the number of
-    /// the mark that it has or is about to get.
+    /// Locks the file, which must exist, against other runs on this machine: an NFSv3 server without its lock manager
+    /// has no lock that they could share, like a LUN. `None` if another run holds it. `mark_id`: the id of the mark
+    /// that it has or is about to get.
     pub fn hold(&mut self, lock: Lock, mark_id: Option<&str>) -> io::Result<Option<Vec<File>>> {
         let names = self.lock_names(mark_id);
         let mut held = Vec::with_capacity(names.len());
@@ -61,7 +61,7 @@ impl NfsLocation {
             match crate::lun::hold_name(&name, lock) {
                 Ok(Some(file)) => held.push(file),
                 Ok(None) => return Ok(None),
-                // The other names keep others away as well; only without any is nothing held.
+                // The locks of the other names exclude other runs as well; without any of them nothing is held.
                 Err(error) => failed = Some(error),
             }
         }
@@ -71,7 +71,8 @@ impl NfsLocation {
         }
     }
 
-    /// By the address, which serves where a server tells nothing; by the server, for files without a mark; by the mark.
+    /// Returns the names of its locks: by address, which works if a server reports nothing; by server, for files
+    /// without a mark; by mark.
     fn lock_names(&mut self, mark_id: Option<&str>) -> Vec<String> {
         let Some(file) = self.file else { return Vec::new() };
         let number = format!("{:x}-{:x}", self.fsid, file.attributes.fileid);
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_decides_where_both_have_one_and_else_numbers_and_the_server() {
+    fn the_mark_decides_if_both_have_one_otherwise_numbers_and_server() {
         let plain = identity(None, 1, Some(1));
         assert!(plain.is_same(&plain) && plain.is_same(&identity(None, 1, None)));
         assert!(!plain.is_same(&identity(None, 2, Some(1))), "another file");

@@ -1,4 +1,4 @@
-//! From an address to a place on a server: which export, which directory, which name, and what is there.
+//! Resolves an address on a server: the export, the directory, the name, and the existing file.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use assay_nfs::mount::Export;
 use assay_nfs::nfs3::{Attributes, FileKind, FsInfo, FsStat, Handle, Rights};
 use assay_nfs::rpc::Credentials;
-use assay_nfs::{CallError, Server, ServerConfig};
+use assay_nfs::{CallError, Server, ServerConfig, portmap};
 use assay_spec::NfsAddress;
 
 use super::NfsMember;
 use crate::OpenError;
 
-/// The test file in a directory that is given as a target.
+/// Name of the test file if the target is a directory.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
-/// Longest wait for a single answer before a run.
+/// Longest wait for one answer before a run.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// What every server reads with one call, bytes, where this one reports no limit.
+/// Read size that every server supports with one call, bytes, if this one reports no limit.
 const READ_BYTES: u32 = 8 << 10;
-/// Exports, and clients of each, that an error names.
+/// Number of exports, and of clients of each, that an error lists.
 const NAMED_MAX: usize = 8;
 
-/// Where a file is or would be, and what the server says about it.
+/// Location of an existing or new file, and the server's facts about it.
 #[derive(Debug)]
 pub struct NfsLocation {
     /// The address with the path of the file itself.
     pub address: NfsAddress,
-    /// What was mounted.
+    /// Mounted export.
     pub export: String,
     /// Authentication that the export accepts (`auth_flavor` numbers; 1 is AUTH_SYS).
     pub flavors: Vec<u32>,
@@ -36,11 +36,11 @@ pub struct NfsLocation {
     pub fsid: u64,
     /// Directory of the file.
     pub directory: Handle,
-    /// What this user may do in the directory.
+    /// Rights of this user in the directory.
     pub directory_rights: Rights,
     /// Name of the file.
     pub name: String,
-    /// The file, if it is there.
+    /// The file, if it exists.
     pub file: Option<FoundFile>,
     /// Limits of the server.
     pub limits: FsInfo,
@@ -48,18 +48,18 @@ pub struct NfsLocation {
     pub space: FsStat,
 
     pub(super) server: Server,
-    /// Of the mark beside the file, where one was found, whatever it says.
+    /// Id in the mark beside the file, if a mark was found, valid or not.
     pub(super) mark_id: Option<String>,
 }
 
-/// A file that is there.
+/// An existing file.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundFile {
-    /// The server's name for it.
+    /// File handle.
     pub handle: Handle,
     /// Its attributes.
     pub attributes: Attributes,
-    /// What this user may do with it.
+    /// Rights of this user on it.
     pub rights: Rights,
 }
 
@@ -70,7 +70,7 @@ impl NfsLocation {
         self.server.address()
     }
 
-    /// Returns the local address of the connection to it; `None` once that is broken.
+    /// Returns the local address of the connection to it; `None` once that has failed.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.server.local_address()
@@ -82,8 +82,8 @@ impl NfsLocation {
         self.server.mount_port()
     }
 
-    /// Reads up to `bytes` bytes of the file, in one call at most as large as the server takes; fewer at its end, and
-    /// none where there is no file.
+    /// Reads up to `bytes` bytes of the file in one call, limited by the server's maximum; fewer at its end, and none
+    /// if there is no file.
     pub fn read(&mut self, offset_bytes: u64, bytes: u32) -> Result<Vec<u8>, OpenError> {
         let Some(file) = self.file else { return Ok(Vec::new()) };
         let most = if self.limits.read_max == 0 { READ_BYTES } else { self.limits.read_max };
@@ -102,13 +102,13 @@ impl NfsLocation {
     }
 }
 
-/// Returns the user and groups that an address names; those of this process where it names none.
+/// Returns the user and groups that an address names, or those of this process.
 #[must_use]
 pub fn credentials(address: &NfsAddress) -> Credentials {
     let own = Credentials::of_process();
     match (address.uid, address.gid) {
         (None, None) => own,
-        // Somebody else is not in our groups.
+        // Another user is not in our groups.
         (uid, gid) => Credentials {
             uid: uid.unwrap_or(own.uid),
             gid: gid.unwrap_or(own.gid),
@@ -128,23 +128,24 @@ fn server_config(address: &NfsAddress) -> ServerConfig {
         host: address.host.clone(),
         port: address.port,
         mount_port: address.mount_port,
+        mapper_port: portmap::PORT,
         credentials: credentials(address),
         patience: PATIENCE.min(Duration::from_secs(address.timeout_s.max(1).into())),
     }
 }
 
-/// Returns what the server exports, and to whom.
+/// Returns the exports of the server and their clients.
 pub fn exports(address: &NfsAddress) -> Result<Vec<Export>, OpenError> {
     let asked = Server::connect(server_config(address)).and_then(|mut server| server.exports());
     asked.map_err(|error| failed(address, &error))
 }
 
-/// Finds the place of an address, and changes nothing.
+/// Resolves an address; changes nothing.
 pub fn locate(address: &NfsAddress) -> Result<NfsLocation, OpenError> {
     locate_at(address, server_config(address))
 }
 
-/// The same on the server that `config` leads to.
+/// Resolves an address on the server of `config`.
 fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<NfsLocation, OpenError> {
     let failed = |error: CallError| failed(address, &error);
     let mut server = Server::connect(config).map_err(failed)?;
@@ -178,8 +179,9 @@ fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<NfsLocation, 
     })
 }
 
-/// Finds the place of a file again, where it was found: another address of the name may be another server, and the port
-/// mapper is only asked where this one listens there no more. One that was silent for its limit is not asked again.
+/// Resolves a known file again at the same server address: another address of the name may be another server, and the
+/// port mapper is only queried if this server no longer listens there. A server that was silent for its limit is not
+/// queried again.
 pub(super) fn locate_again(member: &NfsMember) -> Result<NfsLocation, OpenError> {
     let address = &member.address;
     let host = match member.server {
@@ -197,13 +199,13 @@ pub(super) fn locate_again(member: &NfsMember) -> Result<NfsLocation, OpenError>
         Err(error @ OpenError::NfsSilent { .. }) => Err(error),
         Err(error) => match locate(address)? {
             place if place.server_address().ip() == member.server.ip() => Ok(place),
-            // What stands there says nothing of the file that was measured.
+            // The service there says nothing about the measured file.
             _ => Err(error),
         },
     }
 }
 
-/// The end of a path.
+/// Result of following a path.
 struct Walked {
     directory: Handle,
     name: String,
@@ -211,7 +213,7 @@ struct Walked {
     path: String,
 }
 
-/// Follows a path from the root of its export; a directory at its end stands for the test file in it.
+/// Follows a path from the root of its export; for a directory at its end, the test file in it is used.
 fn walk(server: &mut Server, address: &NfsAddress, root: Handle, below: &str) -> Result<Walked, OpenError> {
     let failed = |error: CallError| failed(address, &error);
     let names: Vec<&str> = below.split('/').filter(|name| !name.is_empty()).collect();
@@ -241,17 +243,17 @@ fn not_usable(address: &NfsAddress, why: &str) -> OpenError {
     OpenError::Nfs { file: address.to_string(), why: why.to_owned() }
 }
 
-/// Mounts the export that the path lies in: the longest of those the server lists, else whatever directory on the way
-/// up the server takes.
+/// Mounts the export that contains the path: the longest one listed by the server, else any parent directory that the
+/// server accepts.
 fn mount(
     server: &mut Server,
     address: &NfsAddress,
 ) -> Result<(String, assay_nfs::mount::Mounted), OpenError> {
     let listed = match server.exports() {
         Ok(listed) => listed,
-        // Whoever is silent now is silent at the next question too.
+        // A silent server does not answer the next call either.
         Err(error) if error.is_silence() => return Err(failed(address, &error)),
-        // Some servers keep their list to themselves.
+        // Some servers do not reveal their list.
         Err(_) => Vec::new(),
     };
     let path = address.path.as_str();
@@ -292,7 +294,7 @@ fn export_words(export: &Export) -> String {
     }
 }
 
-/// The first few, and how many more there are.
+/// Returns the first few, and the number of the others.
 fn some_of(all: &[String]) -> String {
     let named = all[..all.len().min(NAMED_MAX)].join(", ");
     match all.len().saturating_sub(NAMED_MAX) {
@@ -306,7 +308,7 @@ fn is_within(path: &str, export: &str) -> bool {
     path.strip_prefix(export).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The path and every directory above it.
+/// Returns the path and every directory above it.
 fn upwards(path: &str) -> Vec<&str> {
     let mut all = vec![path];
     all.extend(path.rmatch_indices('/').map(|(at, _)| if at == 0 { "/" } else { &path[..at] }));
@@ -318,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_lies_in_an_export_by_whole_names() {
+    fn a_path_belongs_to_an_export_by_whole_components() {
         assert!(is_within("/vol1/a/b", "/vol1") && is_within("/vol1", "/vol1/") && is_within("/x", "/"));
         assert!(!is_within("/vol10/a", "/vol1") && !is_within("/vol", "/vol1"));
     }
@@ -332,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn the_way_up_ends_at_the_root() {
+    fn parent_directories_end_at_the_root() {
         assert_eq!(upwards("/a/b/c"), ["/a/b/c", "/a/b", "/a", "/"]);
         assert_eq!(upwards("/a"), ["/a", "/"]);
     }
 
     #[test]
-    fn whoever_says_to_be_somebody_else_is_in_no_group() {
+    fn another_user_id_has_no_groups() {
         let address = |text| NfsAddress::parse(text).unwrap();
         let own = credentials(&address("nas/a"));
         assert_eq!(own, Credentials::of_process());

@@ -1,6 +1,6 @@
-//! A file on an NFS server, driven by Assay's own NFSv3 client on the worker's thread.
+//! A file on an NFS server, accessed by Assay's NFSv3 client in the worker's thread.
 //!
-//! Every worker has a client of its own, with all its connections: nothing is shared between threads.
+//! Every worker has its own client with all its connections: nothing is shared between threads.
 
 mod confirm;
 mod identity;
@@ -28,27 +28,27 @@ pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use confirm::confirm;
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, lengthen, mark, remove};
+pub use marker::{Removal, lengthen, mark, put_back, remove};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
-/// A COMMIT has this many times the limit of an I/O.
+/// Limit of a COMMIT, as a multiple of the limit of an I/O.
 const COMMIT_TIMES: u32 = 10;
-/// NFS takes any offset and size.
+/// Unit of offsets and sizes, bytes: NFS accepts any.
 pub const BLOCK_BYTES: u32 = 1;
 
-/// A file on an NFS server, and how it is driven.
+/// A file on an NFS server, and how to access it.
 #[derive(Debug, Clone)]
 pub struct NfsMember {
-    /// Where it is, with the path of the file itself.
+    /// Address with the path of the file itself.
     pub address: NfsAddress,
-    /// Where the server's NFS listens.
+    /// Address of the server's NFS service.
     pub server: SocketAddr,
-    /// Where its MOUNT listens, to find the file again after the run.
+    /// Port of its MOUNT service, to find the file again after the run.
     pub mount_port: Option<u16>,
-    /// The server's name for the file: whatever happens to names, I/O stays on it.
+    /// File handle: whatever happens to names, I/O stays on this file.
     pub handle: Handle,
-    /// Number of the mark that this run gave it, if any: it tells the file from another that gets its name later.
+    /// Id of the mark that this run gave it, if any: it distinguishes the file from another that gets its name later.
     pub mark_id: Option<String>,
     /// User and groups sent to the server.
     pub credentials: Credentials,
@@ -65,7 +65,7 @@ pub struct NfsMember {
 }
 
 impl NfsMember {
-    /// Returns the stability that each WRITE asks for.
+    /// Returns the stability that each WRITE requests.
     #[must_use]
     pub fn stable(&self) -> Stable {
         match (self.address.sync, self.durability) {
@@ -83,7 +83,7 @@ pub struct NfsTarget {
     server: String,
 
     file: File<IoBuf>,
-    /// Straight from the client, which may give more at once than a poll may.
+    /// Completions from the client, which may return more at once than a poll may.
     given_back: Vec<assay_nfs::Completion<IoBuf>>,
     completed: CompletionQueue,
 }
@@ -132,7 +132,7 @@ impl NfsTarget {
         }
     }
 
-    /// Makes durable what the server may still hold in memory; `None` where nothing was written.
+    /// Makes writes in the server's memory durable; `None` if nothing was written.
     fn commit(&mut self, give_up: &dyn Fn() -> bool) -> Option<WriteReport> {
         let failure = self.file.commit(give_up).err().map(|error| error.to_string());
         let stats = self.file.writes();
@@ -202,8 +202,8 @@ impl Target for NfsTarget {
     }
 }
 
-/// All limits follow from that of an I/O: there is time for a second attempt on a new connection. A COMMIT may have to
-/// write what the server's memory holds.
+/// Returns the time limits, which derive from that of an I/O: there is time for a second attempt on a new connection. A
+/// COMMIT may have to write everything in the server's memory.
 fn timeouts(io: Duration) -> Timeouts {
     let default = Timeouts::default();
     Timeouts {
@@ -264,7 +264,7 @@ fn errno_of(status: NfsStatus) -> i32 {
     match status {
         NfsStatus::JUKEBOX => libc::EBUSY,
         NfsStatus::STALE => libc::ESTALE,
-        // The first statuses are the error numbers of the systems of their time, and of this one.
+        // The first statuses are the errno values of the systems of that time, and of Linux.
         NfsStatus(number @ (1 | 2 | 5 | 6 | 13 | 17..=22 | 27 | 28 | 30)) => {
             i32::try_from(number).expect("a small number")
         }

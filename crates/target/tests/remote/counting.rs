@@ -1,5 +1,5 @@
-//! An allocator that counts, for tests of what allocates nothing (design invariant 1). Shared by path, as only this
-//! room may hold unsafe code.
+//! A counting allocator, for tests of code that must not allocate (design invariant 1). Shared by path, because only
+//! this room may contain unsafe code.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,11 +12,11 @@ thread_local! {
 }
 
 fn count() {
-    // Allocations while a thread is torn down belong to nobody.
+    // Allocations during the teardown of a thread are not attributed.
     let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
 }
 
-// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing.
+// SAFETY: every call is forwarded unchanged to the system's allocator; counting allocates nothing.
 #[expect(unsafe_code, reason = "a global allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,5 +1,5 @@
-//! A connection that breaks at any step of marking a file must not cost the file its mark. It did: the mark was emptied
-//! before it was written again, and a cut between the two left a file that was "not created by Assay".
+//! A connection that fails at any step of marking a file must not cost the file its mark. It did: the mark was emptied
+//! before it was written again, and a failure in between left a file that was "not created by Assay".
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use assay_target::nfs::{NfsLocation, NfsMember, credentials, locate, mark};
 use assay_target::{AccessMode, Durability, OpenError};
 use assay_testkit::ganesha::{self, Ganesha};
 
-/// More calls than any of the sequences here takes.
+/// More calls than any of these sequences makes.
 const CALLS_MAX: usize = 60;
 
 fn address(server: &Ganesha, port: u16, name: &str) -> NfsAddress {
@@ -21,7 +21,7 @@ fn address(server: &Ganesha, port: u16, name: &str) -> NfsAddress {
     }
 }
 
-/// One record of ONC RPC over TCP, as it came; `None` at the end of the stream.
+/// Returns one record of ONC RPC over TCP, unchanged; `None` at the end of the stream.
 fn record(from: &mut TcpStream) -> Option<Vec<u8>> {
     let mut head = [0; 4];
     from.read_exact(&mut head).ok()?;
@@ -32,8 +32,8 @@ fn record(from: &mut TcpStream) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Passes on this many calls with their answers, all connections together, and one more whose answer is lost; then
-/// the server is gone.
+/// Forwards this many calls and their answers, over all connections, and one more whose answer is lost; then the server
+/// is unreachable.
 fn cut_after(calls: usize, server: u16) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();

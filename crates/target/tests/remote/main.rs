@@ -1,5 +1,5 @@
-//! Design invariant 1 for targets on other machines: once it runs, nothing is allocated for an I/O. Against a real
-//! nfs-ganesha and a real tgt; skipped where they do not start.
+//! Design invariant 1 for remote targets: during a run no I/O allocates memory. Against a real nfs-ganesha and a real
+//! tgt; skipped if they do not start.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod counting;
@@ -55,7 +55,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
     assay_target::open(&request).unwrap()
 }
 
-/// Keeps the queue full for some time; how many I/Os ended well, and how many allocations that took.
+/// Keeps the queue full for some time. Returns the number of successful I/Os, and of allocations meanwhile.
 fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duration) -> (u64, u64) {
     let mut done: Vec<Completion> = Vec::with_capacity(64);
     let (mut submitted, mut ended, began) = (0_u64, 0, Instant::now());
@@ -82,10 +82,10 @@ fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duratio
     }
 }
 
-/// That a target takes I/O of `size` for longer than the time between two pings, and what that allocates.
+/// Runs I/O of `size` on a target for longer than the interval of pings, and checks the number of allocations.
 fn holds(mut target: AnyTarget, size: u32, what: &str) {
     let mut bufs: Vec<IoBuf> = IoBuf::many(DEPTH, size);
-    // The whole span is written once, so that every read later finds all its bytes.
+    // The whole span is written once, so that later reads find data everywhere.
     for offset_bytes in (0..SPAN).step_by(size as usize) {
         let buf = bufs.pop().unwrap();
         let op = Op { tag: 0, member: 0, kind: OpKind::Write, size_bytes: size, offset_bytes, buf };

@@ -1,10 +1,11 @@
-//! The fault matrix: what may happen to a run, in which phase, on which kind of target, and what must be kept.
+//! The fault matrix: faults of a run by phase and kind of target, and the guarantees that must hold.
 //!
-//! A [`Cell`] is one fault in one phase on one kind. [`run`] plays it with the real program on a real file, device, LUN
-//! or NFS server ([`place`]): it starts a run, waits for the phase, does the fault, waits for the end, and checks what
-//! every cell must keep: the run ends in bounded time with a message and no panic; nothing is written outside of the
-//! target; the store is readable and holds every interval that could be seen before; exit code 0 means that the run is
-//! stored whole, and exit code 2 that nothing was written; and a run afterwards works or says why not.
+//! A [`Cell`] is one fault in one phase on one kind of target. [`run`] executes it with the real program on a real
+//! file, device, LUN or NFS server ([`place`]): it starts a run, waits for the phase, causes the fault, waits for the
+//! end, and checks what must hold in every cell: the run ends in bounded time with a message and no panic; nothing is
+//! written outside of the target; the store is readable and contains every interval that was visible before; exit code
+//! 0 means that the run is stored completely, and exit code 2 that nothing was written; and a later run works or states
+//! why not.
 
 mod phase;
 pub mod place;
@@ -14,31 +15,31 @@ use std::time::{Duration, Instant};
 use crate::story::{DONE, ProgramOutput, Running, Story};
 use place::{Place, Played};
 
-/// No run may last longer after a fault.
+/// Longest duration of a run after a fault.
 const END_MAX: Duration = Duration::from_secs(100);
 
-/// What happens.
+/// Kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// `kill -9`.
     Kill,
-    /// `kill -STOP`, and `-CONT` a while later, as a suspended laptop.
+    /// `kill -STOP`, and `-CONT` a while later, like a suspended laptop.
     Stop,
     /// The network is cut for a while.
     Cut,
-    /// The server crashes and comes back.
+    /// The server crashes and restarts.
     Restart,
     /// The file system of the store, and of a file that is the target, is full.
     Full,
     /// The target becomes read-only.
     ReadOnly,
-    /// Another disk is behind the number of the LUN.
+    /// Another disk takes over the number of the LUN.
     Remap,
-    /// Another file or device is behind the name.
+    /// Another file or device takes over the name.
     Replace,
 }
 
-/// When it happens.
+/// Phase of the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// While targets are inspected and opened.
@@ -51,11 +52,11 @@ pub enum Phase {
     Measure,
     /// While workers drain and reconnect, as they do all the time in this plan.
     Drain,
-    /// When the last step has ended.
+    /// After the last step has ended.
     Close,
 }
 
-/// What it happens to.
+/// Kind of target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A file.
@@ -68,7 +69,7 @@ pub enum Kind {
     Nfs,
 }
 
-/// All of each, in the order of tables.
+/// All faults, in the order of tables.
 pub const FAULTS: [Fault; 8] = [
     Fault::Kill,
     Fault::Stop,
@@ -88,24 +89,24 @@ pub const KINDS: [Kind; 4] = [Kind::File, Kind::Device, Kind::Lun, Kind::Nfs];
 /// One fault in one phase on one kind of target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// What happens.
+    /// Kind of fault.
     pub fault: Fault,
-    /// When.
+    /// Phase.
     pub phase: Phase,
-    /// To what.
+    /// Kind of target.
     pub kind: Kind,
 }
 
-/// How a cell ended.
+/// Result of a cell.
 #[derive(Debug)]
 pub struct Ending {
-    /// Exit code of the run; `None`: killed.
+    /// Exit code of the run; `None` if it was killed.
     pub code: Option<i32>,
-    /// Exit code of the run afterwards.
+    /// Exit code of the later run.
     pub code_afterwards: Option<i32>,
-    /// From the fault to the end of the program.
+    /// Time from the fault to the end of the program.
     pub took: Duration,
-    /// What was not kept.
+    /// Guarantees that did not hold.
     pub broken: Vec<String>,
 }
 
@@ -122,7 +123,7 @@ pub fn cells() -> Vec<Cell> {
 }
 
 impl Cell {
-    /// Returns why there is no such case; `None` where there is.
+    /// Returns why there is no such case; `None` if there is one.
     #[must_use]
     pub fn why_not(self) -> Option<&'static str> {
         match (self.fault, self.kind, self.phase) {
@@ -143,7 +144,7 @@ impl Cell {
     }
 }
 
-/// Plays a cell with that program; `jitter` moves the fault within its phase. `None` where the servers for it cannot be
+/// Executes a cell with that program; `jitter` moves the fault within its phase. `None` if its servers cannot be
 /// started.
 #[must_use]
 pub fn run(cell: Cell, program: &str, jitter: Duration) -> Option<Ending> {
@@ -181,7 +182,7 @@ pub fn run(cell: Cell, program: &str, jitter: Duration) -> Option<Ending> {
     Some(Ending { code: output.code, code_afterwards: again.code, took, broken })
 }
 
-/// Waits for the end of a run, and ends it where it does not come.
+/// Waits for the end of a run, and ends it after the limit.
 fn end(mut running: Running, began: Instant) -> (ProgramOutput, Duration) {
     while began.elapsed() <= END_MAX {
         if running.child().try_wait().unwrap().is_some() {
@@ -209,7 +210,7 @@ fn check_words(cell: Cell, output: &ProgramOutput, broken: &mut Vec<String>) {
     }
 }
 
-/// The store is readable, and has what could be seen of the run before the fault.
+/// Checks that the store is readable and contains what was visible of the run before the fault.
 fn check_store(story: &Story, output: &ProgramOutput, seen: &Played, broken: &mut Vec<String>) {
     if seen.intervals == 0 && output.code != Some(DONE) && !story.path("store.sqlite").exists() {
         // It ended before there was anything to store.

@@ -1,4 +1,4 @@
-//! Waiting until a run is in a phase.
+//! Waits until a run is in a phase.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use super::Phase;
 use super::place::{self, MEASURED, Place, Played, WARM_UP};
 use crate::story::Running;
 
-/// Preparing the slowest target takes seconds on a busy machine.
+/// Longest wait; preparing the slowest target takes seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits for the phase, or for the end of the program; returns what the store has of the run then.
+/// Waits for the phase, or for the end of the program; returns what the store contains of the run then.
 pub(super) fn wait_for(phase: Phase, place: &mut Place, running: &mut Running, jitter: Duration) -> Played {
     let into_phase = match phase {
         Phase::Prepare => {
@@ -27,9 +27,9 @@ pub(super) fn wait_for(phase: Phase, place: &mut Place, running: &mut Running, j
         }
         Phase::WarmUp => Duration::ZERO,
         Phase::Measure => WARM_UP + Duration::from_millis(1200),
-        // Workers reconnect, and drain before it, many times a second.
+        // Workers drain and reconnect many times a second.
         Phase::Drain => WARM_UP + Duration::from_millis(600) + jitter * 4,
-        // The look above takes a while, so most of these moments are about the end of the last step.
+        // The check above takes a while, so most of these moments are near the end of the last step.
         Phase::Close => WARM_UP + MEASURED - Duration::from_millis(150),
     };
     let deadline = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! Where a cell of the matrix is played: a target of each kind, what is beside it, and what can happen to both.
+//! The environment of a matrix cell: a target of each kind, what is next to it, and the faults that can happen to both.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -13,17 +13,17 @@ use crate::proxy::Proxy;
 use crate::story::{DONE, ProgramOutput, Running, Story};
 use crate::tgt::Tgt;
 
-/// Warm-up and measured window of the plan.
+/// Duration of the plan's warm-up; the measured window follows.
 pub(super) const WARM_UP: Duration = Duration::from_secs(1);
 pub(super) const MEASURED: Duration = Duration::from_secs(2);
-/// The part of a target that the plan uses, MiB; more where the fill is to last.
+/// Part of a target that the plan uses, MiB; larger if the fill must last.
 const SPAN_MIB: u64 = 16;
 const SPAN_FILL_MIB: u64 = 160;
-/// Capacity of devices and LUNs, MiB. What is beyond the span is a guard.
+/// Capacity of devices and LUNs, MiB. The part beyond the span is a guard.
 const CAPACITY_MIB: u64 = 192;
 /// The file system for faults that fill it or make it read-only, MiB.
 const FILE_SYSTEM_MIB: u64 = 320;
-/// How long a program is stopped, and a network cut.
+/// Duration of a stop and of a network cut.
 const PAUSE: Duration = Duration::from_millis(1500);
 
 const PLAN: &str = r#"
@@ -37,14 +37,14 @@ reconnect_every = 500
 access = [{ size = "8KiB", read = 30, random = 100 }]
 "#;
 
-/// What the store has of the last run.
+/// The content of the store about the last run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Played {
     pub(super) intervals: usize,
     pub(super) status: Option<String>,
 }
 
-/// Returns what the store has of the last run; nothing where there is none.
+/// Returns the content of the store about the last run, if there is one.
 pub(super) fn played(story: &Story) -> Played {
     let shown = story.assay(&["show", "last", "--json"]);
     if shown.code != Some(DONE) {
@@ -55,14 +55,14 @@ pub(super) fn played(story: &Story) -> Played {
     Played { intervals, status: document["status"].as_str().map(str::to_owned) }
 }
 
-/// Checksums of the target and of what must not change.
+/// Checksums of the target and of data that must not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Digests {
     pub(super) target: Option<u32>,
     pub(super) guards: Vec<(String, Option<u32>)>,
 }
 
-/// A file, or its part from an offset on.
+/// A file, or a part of it from an offset.
 #[derive(Debug)]
 struct Part {
     name: String,
@@ -77,7 +77,7 @@ enum Server {
     Ganesha(Ganesha),
 }
 
-/// A target with what is beside it.
+/// A target and its surroundings.
 #[derive(Debug)]
 pub struct Place {
     pub(super) story: Story,
@@ -85,26 +85,26 @@ pub struct Place {
     address: String,
     span_mib: u64,
     overwrite: Option<String>,
-    /// The bytes of the target on this host.
+    /// The target's data on this host.
     bytes: PathBuf,
     guards: Vec<Part>,
     server: Server,
     proxy: Option<Proxy>,
     devices: Vec<LoopDevice>,
-    /// The file that took the place of the target, and its checksum.
+    /// The file that replaced the target, and its checksum.
     newcomer: Option<(PathBuf, Option<u32>)>,
-    /// The file system that holds the story, where it is one of its own; unmounted when it is dropped.
+    /// The file system of the story, if it has its own; unmounted on drop.
     file_system: Option<LoopDevice>,
 }
 
-/// Random bytes, so that nothing looks like them.
+/// Returns random bytes, which resemble no other data.
 fn noise(mib: u64) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(mib << 20).unwrap()];
     File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
     bytes
 }
 
-/// A checksum of a file from an offset on; `None` where there is none.
+/// Returns a checksum of a file from an offset; `None` if the file does not exist.
 fn digest(path: &Path, from: u64) -> Option<u32> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
@@ -218,7 +218,7 @@ impl Place {
         Some(())
     }
 
-    /// What the program wants typed before it writes.
+    /// Returns the identity that must be typed before the program writes.
     fn identity(&self) -> String {
         let checked = self.story.assay(&["check", &self.address, "--json"]).ends(DONE).json();
         let found = checked["serial"].as_str().or_else(|| checked["identities"][0].as_str());
@@ -245,13 +245,13 @@ impl Place {
         self.story.start(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// A short run when all is over.
+    /// Executes a short run after the fault.
     pub(super) fn again(&self) -> ProgramOutput {
         let arguments = self.arguments(&["--set", "run=300ms", "--set", "warmup=0s"]);
         self.story.assay(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Returns whether the target has bytes that are not zero: its fill has begun.
+    /// Returns true if the target contains a non-zero byte: its fill has begun.
     pub(super) fn is_written_to(&self) -> bool {
         let Ok(mut file) = File::open(&self.bytes) else { return false };
         let mut first = [0; 4096];
@@ -287,7 +287,7 @@ impl Place {
                 Server::None => {}
             },
             Fault::Full => {
-                // Written until no byte more fits: that it fails is the point.
+                // Written until the file system is full; the failure is intended.
                 let mut filler = File::create(self.filler()).unwrap();
                 for piece in [1 << 20, 4096, 1] {
                     while filler.write_all(&vec![7; piece]).is_ok() {}
@@ -312,7 +312,7 @@ impl Place {
                 words(&format!("blockdev --setro {}", self.devices[0].path.display()));
             }
             _ => {
-                // Mounted with errors=remount-ro: what ext4 does when its device fails.
+                // Mounted with errors=remount-ro: the reaction of ext4 to a failure of its device.
                 let device = self.file_system.as_ref().unwrap().name();
                 let _ = std::fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "fault matrix");
             }
@@ -322,7 +322,7 @@ impl Place {
     fn remap(&mut self) {
         let other = self.bytes.with_file_name("other").display().to_string();
         if let Server::Tgt(tgt) = &mut self.server {
-            // tgt refuses it while a command is in flight.
+            // tgt refuses this while a command is in flight.
             let delete = "--op delete --mode logicalunit --tid 1 --lun 1";
             let is_deleted = (0..2000).any(|_| tgt.set(delete).is_ok());
             assert!(is_deleted, "the LUN is never idle");
@@ -330,7 +330,7 @@ impl Place {
         }
     }
 
-    /// Another file by rename, or another device behind the link.
+    /// Replaces the target by another file, by rename, or another device behind the link.
     fn replace(&mut self) {
         if self.kind == Kind::Device {
             let link = self.story.path("disk");
@@ -345,12 +345,12 @@ impl Place {
         self.newcomer = Some((self.bytes.clone(), digest));
     }
 
-    /// Returns whether the file that took the place of the target is as it was.
+    /// Returns true if the file that replaced the target is unchanged.
     pub(super) fn newcomer_is_kept(&self) -> bool {
         self.newcomer.as_ref().is_none_or(|(path, before)| digest(path, 0) == *before)
     }
 
-    /// Takes back what can be taken back.
+    /// Undoes the fault as far as possible.
     pub(super) fn undo(&mut self) {
         if self.file_system.is_some() {
             let _ = std::fs::remove_file(self.filler());
@@ -364,7 +364,7 @@ impl Place {
     }
 }
 
-/// A loop device over memory: a matrix of an hour writes a hundred gigabytes, and none to the disk of this machine.
+/// Returns a loop device over memory, because an hour of the matrix writes a hundred gigabytes.
 fn device(mib: u64) -> Option<LoopDevice> {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let file = folder.path().join("backing");
@@ -372,7 +372,7 @@ fn device(mib: u64) -> Option<LoopDevice> {
     LoopDevice::over(folder, &file, &[])
 }
 
-/// A small ext4 in a folder `mounted`, which becomes read-only at its first error.
+/// Returns a small ext4 in a directory `mounted`, which becomes read-only at its first error.
 fn file_system() -> Option<LoopDevice> {
     let mut device = device(FILE_SYSTEM_MIB)?;
     let folder = device.folder.path().join("mounted");

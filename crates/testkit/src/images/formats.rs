@@ -1,8 +1,8 @@
-//! The recipes. Offsets and magic numbers are those of the formats' documents and of libblkid.
+//! The recipes. Offsets and magic numbers are from the formats' documentation and from libblkid.
 
 use super::{IMAGE_BYTES, Recipe};
 
-/// What the recipes run.
+/// Programs of the recipes.
 pub(super) const PROGRAMS: [&str; 28] = [
     "mkfs.ext4",
     "mkfs.xfs",
@@ -34,10 +34,10 @@ pub(super) const PROGRAMS: [&str; 28] = [
     "dd",
 ];
 
-/// Name, recipe, and how many bytes of the start are cleared in a second image of it; 0: there is none.
+/// Name, recipe, and the number of bytes cleared at the start in a second image; 0 for no second image.
 type Entry = (&'static str, Recipe, u64);
 
-/// Lines of shell, and what is cleared in a second image.
+/// Shell commands, and the bytes cleared in a second image.
 const BY_PROGRAMS: &[(&str, &str, u64)] = &[
     ("ext2", "mkfs.ext2 -q -F $I", 0),
     ("ext3", "mkfs.ext3 -q -F $I", 0),
@@ -117,7 +117,7 @@ fn one(name: &'static str, at: i64, bytes: &[u8]) -> Entry {
     (name, Recipe::Bytes(vec![(at, bytes.to_vec())]), 0)
 }
 
-/// What only other systems or kernel modules make.
+/// Returns the formats that only other systems or kernel modules create.
 fn by_format() -> Vec<Entry> {
     const KIB: i64 = 1 << 10;
     const MIB: i64 = 1 << 20;
@@ -180,7 +180,7 @@ fn by_format() -> Vec<Entry> {
 const BCACHEFS: [u8; 16] =
     [0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9, 0xd9, 0x6a, 0x60, 0xcf, 0x80, 0x3d, 0xf7, 0xef];
 
-/// What has no signature at all.
+/// Returns data without any signature.
 fn plain_data() -> Vec<Entry> {
     let random = noise(1 << 20);
     let pages: Vec<u8> = (0..64_u32).flat_map(innodb_page).collect();
@@ -197,7 +197,7 @@ fn plain_data() -> Vec<Entry> {
     ]
 }
 
-/// Random bytes from splitmix64: not from Assay's own generator, whose data are recognised.
+/// Returns random bytes from splitmix64, not from Assay's own generator, whose data is recognised.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut at: u64 = 42;
     let mut next = || {
@@ -208,7 +208,7 @@ fn noise(bytes: usize) -> Vec<u8> {
     std::iter::repeat_with(&mut next).flatten().take(bytes).collect()
 }
 
-/// A page of 16 KiB: checksum, number, neighbours, LSN, type 17855 (index).
+/// Returns a page of 16 KiB: checksum, number, neighbours, LSN, type 17855 (index).
 fn innodb_page(number: u32) -> Vec<u8> {
     let mut page = vec![0; 16 << 10];
     page[..4].copy_from_slice(&(number ^ 0xDEAD_BEEF).to_be_bytes());
@@ -219,7 +219,7 @@ fn innodb_page(number: u32) -> Vec<u8> {
     page
 }
 
-/// Version 0.90 lies in the last whole 64 KiB but one.
+/// Returns the position of version 0.90: the last whole 64 KiB but one.
 fn md_old_at() -> i64 {
     i64::try_from(IMAGE_BYTES / 65_536 * 65_536 - 65_536).unwrap()
 }

@@ -1,8 +1,8 @@
-//! Servers that lie: an iSCSI target ([`target`]) and an NFS server ([`nfs`]) that know their protocol, and a table of
-//! *lies* for each. A lie gets every honest answer before it is sent and may change, double, delay or drop it.
+//! Servers that send false answers: an iSCSI target ([`target`]) and an NFS server ([`nfs`]), and a table of *lies* for
+//! each. A lie receives every correct answer before it is sent and can change, duplicate, delay or drop it.
 //!
-//! They share nothing with the clients of Assay, not even the layout of a header, so that a mistake cannot hide in
-//! both. A test takes the rows of a table one by one; each row says what must be kept ([`Kept`]).
+//! They share no code with Assay's clients, not even the layout of a header, so that a mistake cannot hide in both. A
+//! test goes through the rows of a table; each row states what must hold ([`Kept`]).
 
 pub mod nfs;
 pub mod nfs_lies;
@@ -19,37 +19,37 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a server sleeps before it looks whether it is to stop.
+/// Interval at which a server checks whether it has to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a client must make of a lie. Always: it ends in bounded time, does not panic, ends every I/O once, and hands
-/// out no wrong data as right.
+/// What must hold for a client that gets a lie. In all cases it finishes in bounded time, does not panic, completes
+/// every I/O once, and never returns wrong data as correct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// Every I/O is right: the lie is one that can be lived with, or passes.
+    /// Every I/O is correct: the lie is tolerable, or is temporary.
     Right,
-    /// Every I/O is right, and the client reports what happened: one of these words is in its events.
+    /// Every I/O is correct, and the client reports the lie: its events contain one of these words.
     RightAndSaid(&'static [&'static str]),
-    /// An I/O or the connect fails, and one of these words is in the errors or events.
+    /// An I/O or the connect fails, and errors or events contain one of these words.
     Fails(&'static [&'static str]),
-    /// Either is well, for it depends on timing which one happens.
+    /// Either is correct, because it depends on timing.
     Either,
 }
 
-/// What a server does instead of an honest answer, one after the other.
+/// An action of a server instead of a correct answer.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// These bytes.
+    /// Sends these bytes.
     Bytes(Vec<u8>),
-    /// These bytes, one at a time with this pause between two.
+    /// Sends these bytes one at a time with this pause between two.
     Drip(Vec<u8>, Duration),
-    /// These bytes again and again, as fast as they are taken, until the client hangs up.
+    /// Sends these bytes repeatedly, as fast as possible, until the client closes the connection.
     Endless(Vec<u8>),
-    /// A pause. Nothing is read meanwhile.
+    /// Pauses without reading.
     Pause(Duration),
-    /// The end of the connection.
+    /// Closes the connection.
     HangUp,
-    /// From now on everything is taken and nothing is answered.
+    /// From now on reads everything and answers nothing.
     Mute,
 }
 
@@ -57,7 +57,7 @@ pub enum Act {
 #[derive(Debug)]
 struct Over;
 
-/// A thread that accepts connections, each served by a thread of its own.
+/// A thread that accepts connections, each served by its own thread.
 #[derive(Debug)]
 struct Listening {
     address: SocketAddr,
@@ -66,7 +66,7 @@ struct Listening {
 }
 
 impl Listening {
-    /// `serve` gets each connection and its number.
+    /// Starts listening. `serve` gets each connection and its number.
     fn start(serve: impl Fn(Line, u32) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -86,7 +86,7 @@ impl Listening {
                 }
             }
             for thread in threads {
-                // A server that panicked is a test that failed, wherever it is noticed.
+                // A panic of the server fails the test that joins it.
                 thread.join().unwrap();
             }
         });
@@ -104,7 +104,7 @@ impl Drop for Listening {
     }
 }
 
-/// One connection, seen from the server.
+/// One connection, from the server's side.
 #[derive(Debug)]
 struct Line {
     stream: TcpStream,
@@ -119,6 +119,11 @@ impl Line {
         stream.set_read_timeout(Some(LOOK)).unwrap();
         stream.set_write_timeout(Some(LOOK)).unwrap();
         Self { stream, stop, is_mute: false }
+    }
+
+    /// Returns the port that the client connected to.
+    fn port(&self) -> u16 {
+        self.stream.local_addr().unwrap().port()
     }
 
     fn is_stopped(&self) -> bool {

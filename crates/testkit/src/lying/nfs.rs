@@ -1,5 +1,5 @@
-//! An NFSv3 server with one export in memory, and MOUNT on the same port, which answers as the standard wants it, or as
-//! a lie does.
+//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port. It answers according to
+//! the standard, or to a lie.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,11 +10,11 @@ use super::{Act, Line, Listening, Over};
 
 /// The only export.
 pub const EXPORT: &str = "/export";
-/// Longest READ and WRITE, bytes.
+/// Largest READ and WRITE, bytes.
 pub const IO_BYTES_MAX: u32 = 32_768;
-/// The bit of a record mark that says: the last fragment.
+/// The bit of a record mark that means "last fragment".
 pub const LAST: u32 = 1 << 31;
-/// Bytes before the results in an honest answer.
+/// Number of bytes before the results in a correct answer.
 pub const HEAD_BYTES: usize = 24;
 
 const ROOT: u64 = 1;
@@ -23,7 +23,7 @@ const EXIST: u32 = 17;
 const INVAL: u32 = 22;
 const STALE: u32 = 70;
 
-/// Which procedure a call names.
+/// Procedure of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the standard")]
 pub enum Procedure {
@@ -72,44 +72,44 @@ impl Procedure {
     }
 }
 
-/// A call, with what a lie may want to know about the conversation.
+/// A call, with the facts about the conversation that a lie may need.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// What is called.
+    /// Procedure.
     pub procedure: Procedure,
-    /// Its number.
+    /// Xid.
     pub xid: u32,
     /// Its arguments.
     pub arguments: &'a [u8],
-    /// The number of the connection.
+    /// Number of the connection.
     pub connection: u32,
-    /// Calls of this procedure so far, this one included.
+    /// Number of calls of this procedure so far, including this one.
     pub count: u32,
 }
 
 impl Asked<'_> {
-    /// The head of an answer that was accepted and carried out.
+    /// Returns the head of an answer to a call that was accepted and executed.
     #[must_use]
     pub fn accepted(&self) -> Message {
         Message::default().words(&[self.xid, 1, 0, 0, 0, 0])
     }
 }
 
-/// A message as one record.
+/// Returns a message as one record.
 #[must_use]
 pub fn record(message: &[u8]) -> Vec<u8> {
     let mark = u32::try_from(message.len()).unwrap() | LAST;
     [&mark.to_be_bytes()[..], message].concat()
 }
 
-/// What turns the honest answer to a call into acts.
+/// Function that turns the correct answer to a call into acts.
 pub type Lie = dyn Fn(&Asked<'_>, Vec<u8>) -> Vec<Act> + Send + Sync;
 
 #[derive(Debug, Clone)]
 struct Stored {
     id: u64,
     data: Vec<u8>,
-    /// Changes so far: its time.
+    /// Number of changes so far, used as its time.
     changes: u32,
 }
 
@@ -131,9 +131,9 @@ struct Shared {
     counts: Mutex<Vec<(Procedure, u32)>>,
 }
 
-/// A running server. Ends when it is dropped.
+/// A running server. Stops on drop.
 pub struct LyingNfs {
-    /// The port of NFS and MOUNT on loopback.
+    /// The port of NFS, MOUNT and the port mapper on loopback.
     pub port: u16,
     shared: Arc<Shared>,
     _listening: Listening,
@@ -157,7 +157,7 @@ impl LyingNfs {
         Self { port: listening.address.port(), shared, _listening: listening }
     }
 
-    /// Returns what a file holds; `None` where there is none.
+    /// Returns the content of a file; `None` if it does not exist.
     ///
     /// # Panics
     /// If a connection panicked.
@@ -192,7 +192,10 @@ fn serve(line: &mut Line, connection: u32, shared: &Shared) -> Result<(), Over> 
         let procedure = Procedure::of(program, number);
         let count = counted(shared, procedure);
         let asked = Asked { procedure, xid, arguments: head.0, connection, count };
-        let results = answer(procedure, Arguments(head.0), &mut shared.files.lock().unwrap());
+        let results = match procedure {
+            Procedure::GetPort => Message::default().words(&[line.port().into()]),
+            _ => answer(procedure, Arguments(head.0), &mut shared.files.lock().unwrap()),
+        };
         let honest = asked.accepted().raw(&results.0).0;
         for act in (shared.lie)(&asked, honest) {
             line.act(act)?;
@@ -210,7 +213,7 @@ fn counted(shared: &Shared, procedure: Procedure) -> u32 {
     1
 }
 
-/// Attributes of the export's root or of a file, 84 bytes.
+/// Returns the attributes of the export's root or of a file, 84 bytes.
 fn attributes(id: u64, file: Option<&Stored>) -> Message {
     let (kind, mode, bytes, changes) = match file {
         Some(file) => (1, 0o644, file.data.len() as u64, file.changes),
@@ -232,7 +235,7 @@ fn handle(bytes: &[u8]) -> u64 {
     bytes.try_into().map_or(0, u64::from_be_bytes)
 }
 
-/// The results of a call, as an honest server gives them.
+/// Returns the results of a call according to the standard.
 fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> Message {
     let good = || Message::default().words(&[0]);
     match procedure {
@@ -242,7 +245,6 @@ fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> 
             false => failed(NOENT, &[]),
         },
         Procedure::Exports => Message::default().words(&[1]).opaque(EXPORT.as_bytes()).words(&[0, 0]),
-        Procedure::GetPort => Message::default().words(&[2049]),
         Procedure::FsStat => {
             let space = good().raw(&post(ROOT, None).0);
             space
@@ -261,7 +263,7 @@ fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> 
         }
         Procedure::PathConf => good().raw(&post(ROOT, None).0).words(&[1024, 255, 1, 1, 0, 1]),
         Procedure::Lookup | Procedure::Create | Procedure::Remove => names(procedure, asked, files),
-        Procedure::Other => Message::default(),
+        Procedure::GetPort | Procedure::Other => Message::default(),
         _ => {
             let id = handle(asked.opaque());
             of_file(procedure, id, asked, files)
@@ -269,7 +271,7 @@ fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> 
     }
 }
 
-/// LOOKUP, CREATE, REMOVE: a directory and a name.
+/// Handles LOOKUP, CREATE, REMOVE: a directory and a name.
 fn names(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> Message {
     let good = || Message::default().words(&[0]);
     if handle(asked.opaque()) != ROOT {
@@ -301,7 +303,7 @@ fn names(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> M
     }
 }
 
-/// Procedures whose first argument is a file, or the root where that makes sense.
+/// Handles procedures whose first argument is a file, or the root if that is meaningful.
 fn of_file(procedure: Procedure, id: u64, mut asked: Arguments<'_>, files: &mut Files) -> Message {
     let good = || Message::default().words(&[0]);
     let verifier = [0x5eed, 1];

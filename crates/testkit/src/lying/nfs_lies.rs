@@ -1,4 +1,4 @@
-//! What the NFS server lies about: one row for each lie.
+//! The lies of the NFS server, one per row.
 
 use std::time::Duration;
 
@@ -6,23 +6,24 @@ use super::nfs::{Asked, HEAD_BYTES, LAST, Message, Procedure, record};
 use super::{Act, Kept};
 use Kept::{Either, Fails, Right, RightAndSaid};
 use Procedure::{
-    Access, Commit, Create, Exports, FsInfo, FsStat, GetAttr, Lookup, Mount, Null, Read, SetAttr, Write,
+    Access, Commit, Create, Exports, FsInfo, FsStat, GetAttr, GetPort, Lookup, Mount, Null, Read, SetAttr,
+    Write,
 };
 
 /// One lie.
 #[derive(Debug)]
 pub struct Lie {
-    /// What the server does, for messages.
+    /// Description of the lie for messages.
     pub name: &'static str,
-    /// Which calls it concerns, all where it is `Other`; all others are answered honestly.
+    /// Calls to which it applies, all calls for `Other`; the rest is answered correctly.
     pub of: Procedure,
-    /// What the client must make of it.
+    /// What must hold for the client.
     pub kept: Kept,
     tell: fn(&Asked<'_>, Vec<u8>) -> Vec<Act>,
 }
 
 impl Lie {
-    /// Acts on a call: lies where the lie is about it.
+    /// Returns the acts for a call: the lie if it applies.
     #[must_use]
     pub fn tell(&self, asked: &Asked<'_>, honest: Vec<u8>) -> Vec<Act> {
         let is_meant = self.of == Procedure::Other || self.of == asked.procedure;
@@ -41,25 +42,25 @@ const fn lie(
 
 const SECOND: Duration = Duration::from_secs(1);
 const JUKEBOX: u32 = 10_008;
-/// Where the length of a READ's data stands in an honest answer: after status, attributes, count and end.
+/// Position of the length of a READ's data in a correct answer: after status, attributes, count and end.
 const READ_COUNT_AT: usize = HEAD_BYTES + 4 + 4 + 84;
 
 fn good(honest: &[u8]) -> Vec<Act> {
     vec![Act::Bytes(record(honest))]
 }
 
-/// The honest answer with a word changed.
+/// Returns the correct answer with a word changed.
 fn word(mut honest: Vec<u8>, at: usize, word: u32) -> Vec<Act> {
     honest[at..at + 4].copy_from_slice(&word.to_be_bytes());
     good(&honest)
 }
 
-/// Other results in place of the honest ones.
+/// Returns other results instead of the correct ones.
 fn results(asked: &Asked<'_>, words: &[u32]) -> Vec<Act> {
     good(&asked.accepted().words(words).0)
 }
 
-/// A status that refuses, with empty attributes.
+/// Returns an error status with empty attributes.
 fn refused(asked: &Asked<'_>, status: u32) -> Vec<Act> {
     let empty: &[u32] = match asked.procedure {
         GetAttr | Mount => &[],
@@ -69,12 +70,12 @@ fn refused(asked: &Asked<'_>, status: u32) -> Vec<Act> {
     good(&asked.accepted().words(&[status]).words(empty).0)
 }
 
-/// A reply that RPC itself refuses.
+/// Returns a reply that was refused by RPC itself.
 fn denied(asked: &Asked<'_>, words: &[u32]) -> Vec<Act> {
     good(&Message::default().words(&[asked.xid, 1]).words(words).0)
 }
 
-/// A record in pieces of that many bytes.
+/// Returns a record in fragments of that many bytes.
 fn pieces(honest: &[u8], bytes: usize) -> Vec<u8> {
     let count = honest.len().div_ceil(bytes);
     let piece = |(index, piece): (usize, &[u8])| {
@@ -85,19 +86,19 @@ fn pieces(honest: &[u8], bytes: usize) -> Vec<u8> {
     honest.chunks(bytes).enumerate().flat_map(piece).collect()
 }
 
-/// The results of a READ with these data, and a count of its own.
+/// Returns the results of a READ with this data, and a separate count.
 fn read_results(asked: &Asked<'_>, count: u32, is_end: u32, data: &[u8]) -> Vec<Act> {
     good(&asked.accepted().words(&[0, 0, count, is_end]).opaque(data).0)
 }
 
-/// The data of an honest READ.
+/// Returns the data of a correct READ.
 fn data_of(honest: &[u8]) -> Option<&[u8]> {
     let length = honest.get(READ_COUNT_AT + 8..READ_COUNT_AT + 12)?;
     let length = u32::from_be_bytes(length.try_into().unwrap()) as usize;
     honest.get(READ_COUNT_AT + 12..READ_COUNT_AT + 12 + length)
 }
 
-/// The results of a WRITE or COMMIT with the verifier of another server.
+/// Returns the results of a WRITE or COMMIT with the verifier of another server.
 fn other_verifier(mut honest: Vec<u8>, with: u32) -> Vec<Act> {
     let at = honest.len() - 8;
     honest[at..at + 4].copy_from_slice(&with.to_be_bytes());
@@ -105,7 +106,7 @@ fn other_verifier(mut honest: Vec<u8>, with: u32) -> Vec<Act> {
 }
 
 /// Every lie.
-pub const LIES: &[&[Lie]] = &[RPC, MOUNT, FILES, READ, WRITE];
+pub const LIES: &[&[Lie]] = &[RPC, MAPPER, MOUNT, FILES, READ, WRITE];
 
 const RPC: &[Lie] = &[
     lie("says nothing at all", Procedure::Other, Fails(&["in time"]), |_, _| vec![Act::Mute]),
@@ -210,6 +211,33 @@ const RPC: &[Lie] = &[
     }),
     lie("answers no ping", Null, Either, |_, _| Vec::new()),
     lie("is honest", Null, Right, |_, honest| good(&honest)),
+];
+
+/// Messages of the client if it found no server: the port mapper was silent, or the known port is not served.
+const NOT_FOUND: Kept =
+    Fails(&["the port mapper of 127.0.0.1 does not respond", "cannot connect to NFS", "refused to mount"]);
+
+const MAPPER: &[Lie] = &[
+    lie("maps nothing", GetPort, Fails(&["serves no NFS version 3"]), |asked, _| results(asked, &[0])),
+    lie("maps NFS without MOUNT", GetPort, Fails(&["serves no MOUNT version 3"]), |asked, honest| {
+        if asked.count == 1 { good(&honest) } else { results(asked, &[0]) }
+    }),
+    lie("maps a port above 65535", GetPort, Fails(&["is malformed"]), |asked, _| results(asked, &[70_000])),
+    lie("maps no port at all", GetPort, Fails(&["is malformed"]), |asked, _| results(asked, &[])),
+    lie("maps two ports at once", GetPort, Fails(&["is malformed"]), |asked, _| {
+        results(asked, &[2049, 2049])
+    }),
+    lie("maps MOUNT to nonsense", GetPort, Fails(&["is malformed"]), |asked, honest| {
+        if asked.count == 1 { good(&honest) } else { results(asked, &[u32::MAX]) }
+    }),
+    lie("maps a port where nobody listens", GetPort, Fails(&["cannot connect to NFS"]), |asked, _| {
+        results(asked, &[1])
+    }),
+    lie("maps nobody without credentials", GetPort, NOT_FOUND, |asked, _| denied(asked, &[1, 1, 5])),
+    lie("never maps", GetPort, NOT_FOUND, |_, _| vec![Act::Mute]),
+    lie("maps at a byte a second", GetPort, NOT_FOUND, |_, honest| vec![Act::Drip(record(&honest), SECOND)]),
+    lie("hangs up instead of mapping", GetPort, NOT_FOUND, |_, _| vec![Act::HangUp]),
+    lie("maps everything twice", GetPort, Right, |_, honest| vec![Act::Bytes(record(&honest).repeat(2))]),
 ];
 
 const MOUNT: &[Lie] = &[

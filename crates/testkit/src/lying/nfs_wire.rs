@@ -1,25 +1,25 @@
-//! XDR for the lying NFS server: words out, words in.
+//! XDR for the lying NFS server: encoding and decoding.
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Debug, Clone, Default)]
 pub struct Message(pub Vec<u8>);
 
 impl Message {
-    /// With words appended.
+    /// Returns the message with words appended.
     #[must_use]
     pub fn words(mut self, words: &[u32]) -> Self {
         self.0.extend(words.iter().flat_map(|word| word.to_be_bytes()));
         self
     }
 
-    /// With a double word appended.
+    /// Returns the message with a double word appended.
     #[must_use]
     pub fn long(mut self, value: u64) -> Self {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    /// With bytes appended: their length, and zeros up to whole words.
+    /// Returns the message with bytes appended: their length, and padding to whole words.
     #[must_use]
     pub fn opaque(self, bytes: &[u8]) -> Self {
         let mut longer = self.words(&[u32::try_from(bytes.len()).unwrap()]);
@@ -28,7 +28,7 @@ impl Message {
         longer
     }
 
-    /// With bytes appended as they are.
+    /// Returns the message with bytes appended without length or padding.
     #[must_use]
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
@@ -36,7 +36,7 @@ impl Message {
     }
 }
 
-/// The arguments of a call; zeros beyond their end, for a client's mistakes are not what is tested here.
+/// The arguments of a call; zeros beyond their end, because mistakes of a client are not tested here.
 #[derive(Debug)]
 pub(super) struct Arguments<'a>(pub &'a [u8]);
 

@@ -1,15 +1,15 @@
-//! Running every lie of a table as a story of its own, all at the same time, as most of them wait for time limits.
+//! Runs every lie of a table as a separate story, all in parallel, as most of them wait for time limits.
 
 use std::time::{Duration, Instant};
 
 use super::Kept;
 
-/// No story may take longer, on a machine that does other things too.
+/// Longest duration of a story, on a machine with other load.
 pub const LIMIT: Duration = Duration::from_secs(20);
-/// Peak memory that the process may have after all stories at once, KiB.
+/// Largest peak memory of the process after all stories at once, KiB.
 const MEMORY_KIB_MAX: u64 = 400 << 10;
 
-/// How a story ended: what failed, and what was reported.
+/// Result of a story: failures and reports.
 #[derive(Debug, Default)]
 pub struct Ending {
     /// Errors of the connect and of commands.
@@ -18,11 +18,11 @@ pub struct Ending {
     pub events: Vec<String>,
 }
 
-/// A story that has not begun.
+/// A story to be run.
 pub struct Story {
     /// Name of the lie.
     pub name: &'static str,
-    /// What must be kept.
+    /// What must hold.
     pub kept: Kept,
     /// The story.
     pub run: Box<dyn FnOnce() -> Ending + Send>,
@@ -34,11 +34,11 @@ impl std::fmt::Debug for Story {
     }
 }
 
-/// Runs all stories but those in `open`, whose ending is not yet what it should be; with `ASSAY_LIE=WORDS` those whose
-/// name contains the words, the open ones too.
+/// Runs all stories except those in `open`, which are known to fail; with `ASSAY_LIE=WORDS` those whose name contains
+/// the words, including the open ones.
 ///
 /// # Panics
-/// If one does not end as it should, or the process needs too much memory.
+/// If a story fails, or the process needs too much memory.
 #[expect(clippy::print_stdout, reason = "what a test prints is shown when it fails")]
 pub fn all(stories: Vec<Story>, open: &[&str]) {
     let wanted = std::env::var("ASSAY_LIE").unwrap_or_default();
@@ -86,7 +86,7 @@ fn is_kept(kept: Kept, ending: &Ending) -> bool {
     }
 }
 
-/// Most memory that this process had so far, KiB.
+/// Returns the most memory that this process had so far, KiB.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));

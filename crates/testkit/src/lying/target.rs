@@ -1,4 +1,4 @@
-//! An iSCSI target with one LUN in memory, which answers as the standard wants it, or as a lie does.
+//! An iSCSI target with one LUN in memory, which answers according to the standard, or to a lie.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ pub const SEGMENT_BYTES: usize = 8192;
 pub const BURST_BYTES: usize = 262_144;
 /// The name of the target.
 pub const NAME: &str = "iqn.2026-11.example:lying";
-/// A tag that stands for none.
+/// The tag that means "none".
 pub const NO_TAG: u32 = 0xffff_ffff;
 
 const LOGIN: u8 = 0x03;
@@ -24,18 +24,18 @@ const DATA_OUT: u8 = 0x05;
 /// A PDU: 48 bytes of header, additional headers, data without padding.
 #[derive(Debug, Clone)]
 pub struct Pdu {
-    /// The header. The length of the data is put into it when it is sent, unless `announced` says another one.
+    /// The header. The data length is filled in when it is sent, unless `announced` contains another one.
     pub header: [u8; 48],
     /// Additional header segments.
     pub more: Vec<u8>,
     /// The data segment.
     pub data: Vec<u8>,
-    /// A length to announce in place of the right one.
+    /// Data length to announce instead of the correct one.
     pub announced: Option<usize>,
 }
 
 impl Pdu {
-    /// A PDU of this opcode with the final bit.
+    /// Returns a PDU of this opcode with the final bit.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
         let mut header = [0; 48];
@@ -49,7 +49,7 @@ impl Pdu {
         self.header[0] & 0x3f
     }
 
-    /// The word at a byte of the header.
+    /// Returns the word at a byte of the header.
     #[must_use]
     pub fn word(&self, at: usize) -> u32 {
         u32::from_be_bytes([self.header[at], self.header[at + 1], self.header[at + 2], self.header[at + 3]])
@@ -61,14 +61,14 @@ impl Pdu {
         self
     }
 
-    /// With the word at a byte of the header changed.
+    /// Returns the PDU with the word at a byte of the header changed.
     #[must_use]
     pub fn with(mut self, at: usize, word: u32) -> Self {
         self.set(at, word);
         self
     }
 
-    /// As it goes over the wire, without digests.
+    /// Returns the PDU in wire format, without digests.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.digested(Digests::None)
@@ -93,7 +93,7 @@ impl Pdu {
     }
 }
 
-/// Whether PDUs carry digests of header and data.
+/// Digests of headers and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Digests {
     /// No digests.
@@ -103,14 +103,14 @@ pub enum Digests {
     Crc32c,
 }
 
-/// What a request is about, for lies that concern only some.
+/// Kind of a request, for lies that apply only to some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Part of a login.
     Login,
-    /// A command by which the initiator looks at the LUN, with its operation code.
+    /// A command that examines the LUN, with its operation code.
     Look(u8),
-    /// A READ of a test.
+    /// A READ of the test.
     Read,
     /// A WRITE of a test, or data for it.
     Write,
@@ -122,20 +122,20 @@ pub enum When {
     Text,
     /// A logout.
     Logout,
-    /// Anything else; for a lie: every request.
+    /// Any other request; for a lie, every request.
     Other,
 }
 
-/// A request, with what a lie may want to know about the conversation.
+/// A request, with the facts about the conversation that a lie may need.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// What it is about.
+    /// Kind of request.
     pub when: When,
-    /// As it came.
+    /// The request as received.
     pub request: &'a Pdu,
-    /// The number of the connection.
+    /// Number of the connection.
     pub connection: u32,
-    /// READs and WRITEs that came over all connections, this one included.
+    /// Number of READs and WRITEs over all connections, including this one.
     pub io_count: u32,
     /// The next status number.
     pub stat_sn: u32,
@@ -146,23 +146,23 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// An honest PDU as an act.
+    /// Returns a correct PDU as an act.
     #[must_use]
     pub fn send(&self, pdu: &Pdu) -> Act {
         Act::Bytes(pdu.digested(self.digests))
     }
 
-    /// Honest PDUs as acts.
+    /// Returns a correct PDU as an act.
     #[must_use]
     pub fn all(&self, pdus: &[Pdu]) -> Vec<Act> {
         pdus.iter().map(|pdu| self.send(pdu)).collect()
     }
 }
 
-/// What turns the honest answer to a request into acts.
+/// Function that turns the correct answer to a request into acts.
 pub type Lie = dyn Fn(&Asked<'_>, Vec<Pdu>) -> Vec<Act> + Send + Sync;
 
-/// What all connections share.
+/// State shared by all connections.
 struct Shared {
     lie: Box<Lie>,
     digests: Digests,
@@ -170,7 +170,7 @@ struct Shared {
     io_count: Mutex<u32>,
 }
 
-/// A running target. Ends when it is dropped.
+/// A running target. Stops on drop.
 pub struct LyingTarget {
     /// `host:port`.
     pub portal: String,
@@ -200,7 +200,7 @@ impl LyingTarget {
         Self { portal: listening.address.to_string(), shared, _listening: listening }
     }
 
-    /// Returns a copy of what is on the LUN.
+    /// Returns a copy of the LUN's content.
     ///
     /// # Panics
     /// If a connection panicked.
@@ -210,7 +210,7 @@ impl LyingTarget {
     }
 }
 
-/// A WRITE whose data has not all come.
+/// A WRITE whose data has not completely arrived.
 struct Write {
     request: Pdu,
     data: Vec<u8>,
@@ -260,7 +260,7 @@ impl<'a> Connection<'a> {
             };
             let acts = (self.shared.lie)(&asked, honest);
             if acts.is_empty() {
-                // What is never sent takes no status number, or the next answer would show that one is missing.
+                // A PDU that is never sent consumes no status number, or the next answer would show a gap.
                 self.stat_sn = stat_sn;
             }
             for act in acts {
@@ -297,7 +297,7 @@ impl<'a> Connection<'a> {
             0x02 => When::Management,
             0x06 => When::Logout,
             DATA_OUT => When::Write,
-            // I/O of tests is larger than a block; by single blocks the initiator looks for the end of the LUN.
+            // I/O of tests is larger than a block; the initiator reads single blocks to find the end of the LUN.
             COMMAND => match request.header[32] {
                 0x28 | 0x88 if request.word(20) as usize > BLOCK_BYTES => When::Read,
                 0x2a | 0x8a => When::Write,
@@ -307,7 +307,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// A PDU that answers a request; it takes the next status number.
+    /// Returns a PDU that answers a request; it consumes the next status number.
     fn reply(&mut self, opcode: u8, request: &Pdu) -> Pdu {
         let mut pdu = Pdu::new(opcode);
         pdu.set(16, request.word(16)).set(24, self.stat_sn).set(28, self.exp_cmd_sn);
@@ -316,7 +316,7 @@ impl<'a> Connection<'a> {
         pdu
     }
 
-    /// One that uses no status number up.
+    /// Returns a PDU that consumes no status number.
     fn aside(&mut self, opcode: u8, request: &Pdu) -> Pdu {
         let pdu = self.reply(opcode, request);
         self.stat_sn = self.stat_sn.wrapping_sub(1);
@@ -376,7 +376,7 @@ impl<'a> Connection<'a> {
         pdu
     }
 
-    /// Data of a command in segments, the status with the last one.
+    /// Returns the data of a command in segments, with the status in the last one.
     fn data_in(&mut self, request: &Pdu, data: &[u8]) -> Vec<Pdu> {
         let most = (request.word(20) as usize).min(data.len());
         let (pieces, left) =
@@ -441,7 +441,7 @@ impl<'a> Connection<'a> {
         self.go_on(write)
     }
 
-    /// Asks for what is missing of a WRITE, or carries it out.
+    /// Requests the missing data of a WRITE, or executes it.
     fn go_on(&mut self, write: Write) -> Vec<Pdu> {
         let request = write.request.clone();
         let missing = (write.data.len() - write.filled).min(BURST_BYTES);
@@ -459,7 +459,7 @@ impl<'a> Connection<'a> {
 }
 
 impl Write {
-    /// Data in order; what is beyond the end is left out.
+    /// Stores data in order; data beyond the end is dropped.
     fn put(&mut self, at: usize, data: &[u8]) {
         let end = (at + data.len()).min(self.data.len());
         if at < end {

@@ -1,4 +1,4 @@
-//! What the target lies about: one row for each lie.
+//! The lies of the target, one per row.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use Kept::{Either, Fails, Right, RightAndSaid};
 /// One lie.
 #[derive(Debug)]
 pub struct Lie {
-    /// What the target does, for messages.
+    /// Description of the lie for messages.
     pub name: &'static str,
-    /// Which requests it concerns; all others are answered honestly.
+    /// Requests to which it applies; the rest is answered correctly.
     pub when: When,
-    /// What the client must make of it.
+    /// What must hold for the client.
     pub kept: Kept,
-    /// Digests that the target agrees on.
+    /// Digests that the target negotiates.
     pub digests: Digests,
     tell: fn(&Asked<'_>, Vec<Pdu>) -> Vec<Act>,
 }
 
 impl Lie {
-    /// Acts on a request: lies where the lie is about it.
+    /// Returns the acts for a request: the lie if it applies.
     #[must_use]
     pub fn tell(&self, asked: &Asked<'_>, honest: Vec<Pdu>) -> Vec<Act> {
-        // No command has the operation code 0xff: here it stands for every look.
+        // No command has the operation code 0xff: here it means every examining command.
         let is_meant = match (self.when, asked.when) {
             (When::Look(0xff), When::Look(_)) | (When::Other, _) => true,
             (meant, is) => meant == is,
@@ -49,7 +49,7 @@ const INQUIRY: When = When::Look(0x12);
 const CAPACITY: When = When::Look(0x9e);
 const READY: When = When::Look(0x00);
 
-/// All honest PDUs, each changed.
+/// Returns all correct PDUs, each changed.
 fn changed(asked: &Asked<'_>, honest: Vec<Pdu>, change: impl Fn(usize, &mut Pdu)) -> Vec<Act> {
     let change = |(index, mut pdu): (usize, Pdu)| {
         change(index, &mut pdu);
@@ -58,7 +58,7 @@ fn changed(asked: &Asked<'_>, honest: Vec<Pdu>, change: impl Fn(usize, &mut Pdu)
     honest.into_iter().enumerate().map(change).collect()
 }
 
-/// A PDU of an opcode that nobody asked for, with the next status number.
+/// Returns an unsolicited PDU of an opcode, with the next status number.
 fn stray(asked: &Asked<'_>, opcode: u8) -> Pdu {
     let mut pdu = Pdu::new(opcode);
     let exp_cmd_sn = asked.request.word(24).wrapping_add(1);
@@ -67,7 +67,7 @@ fn stray(asked: &Asked<'_>, opcode: u8) -> Pdu {
     pdu
 }
 
-/// A stray PDU before the honest answer, whose status numbers move on.
+/// Returns a stray PDU before the correct answer, whose status numbers advance.
 fn first(asked: &Asked<'_>, stray: &Pdu, honest: Vec<Pdu>) -> Vec<Act> {
     let mut acts = vec![asked.send(stray)];
     acts.extend(changed(asked, honest, |_, pdu| {
@@ -77,7 +77,7 @@ fn first(asked: &Asked<'_>, stray: &Pdu, honest: Vec<Pdu>) -> Vec<Act> {
     acts
 }
 
-/// A status in place of the honest answer.
+/// Returns a status instead of the correct answer.
 fn status(asked: &Asked<'_>, status: u8, sense: &[u8]) -> Vec<Act> {
     let mut pdu = stray(asked, 0x21).with(16, asked.request.word(16)).with(20, 0);
     pdu.header[3] = status;
@@ -88,7 +88,7 @@ fn status(asked: &Asked<'_>, status: u8, sense: &[u8]) -> Vec<Act> {
     vec![asked.send(&pdu)]
 }
 
-/// Other data in place of those that the honest answer carries.
+/// Returns the answer with other data.
 fn data(asked: &Asked<'_>, honest: Vec<Pdu>, data: &[u8]) -> Vec<Act> {
     let asked_for = asked.request.word(20);
     changed(asked, honest, |_, pdu| {
@@ -99,7 +99,7 @@ fn data(asked: &Asked<'_>, honest: Vec<Pdu>, data: &[u8]) -> Vec<Act> {
     })
 }
 
-/// Login text in place of the honest one, in the operational stage.
+/// Returns the answer with another login text, in the operational stage.
 fn keys(asked: &Asked<'_>, honest: Vec<Pdu>, text: &[u8]) -> Vec<Act> {
     let is_operational = asked.request.header[1] >> 2 & 3 == 1;
     changed(asked, honest, |_, pdu| {
@@ -116,7 +116,7 @@ fn capacity(last: u64, block_bytes: u32) -> Vec<u8> {
     data
 }
 
-/// Hangs up at the first WRITE; later connections are another story.
+/// Closes the connection at the first WRITE; later connections behave differently.
 fn after_hang_up(
     asked: &Asked<'_>,
     honest: Vec<Pdu>,
@@ -129,12 +129,12 @@ fn after_hang_up(
     }
 }
 
-/// Another capacity.
+/// Returns the answer with another capacity.
 fn other_size(asked: &Asked<'_>, honest: Vec<Pdu>, capacity: &[u8]) -> Vec<Act> {
     if asked.when == CAPACITY { data(asked, honest, capacity) } else { asked.all(&honest) }
 }
 
-/// Page 83 with another name.
+/// Returns page 83 with another name.
 fn other_unit(asked: &Asked<'_>, honest: Vec<Pdu>) -> Vec<Act> {
     if asked.when == INQUIRY && asked.request.header[33] == 1 && asked.request.header[34] == 0x83 {
         return data(asked, honest, &[0, 0x83, 0, 12, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0, 0, 2]);
@@ -142,7 +142,7 @@ fn other_unit(asked: &Asked<'_>, honest: Vec<Pdu>) -> Vec<Act> {
     asked.all(&honest)
 }
 
-/// An R2T for part of a WRITE, in place of the honest answer to the command.
+/// Returns an R2T for part of a WRITE, instead of the correct answer to the command.
 fn r2t(asked: &Asked<'_>, offset: u32, bytes: u32) -> Pdu {
     let mut pdu = stray(asked, 0x31).with(16, asked.request.word(16)).with(20, 0x7777);
     pdu.set(40, offset).set(44, bytes);
@@ -543,7 +543,7 @@ const STRAY: &[Lie] = &[
     lie("sends messages for ever", When::Read, Fails(&[""]), |asked, _| {
         let mut message = stray(asked, 0x32);
         message.header[36] = 255;
-        // Its numbers are right for the first one only.
+        // Its numbers are correct for the first one only.
         vec![Act::Endless(message.bytes().repeat(32))]
     }),
     lie("rejects every READ", When::Read, Fails(&["rejected PDU 0x01"]), |asked, _| {
@@ -691,7 +691,7 @@ const WRITE: &[Lie] = &[
     lie("has no LUN any more", When::Write, Fails(&[""]), |asked, _| status(asked, 2, &sense(5, 0x25, 0))),
 ];
 
-/// Lies that begin after the first I/O, or with the second connection.
+/// Lies that start after the first I/O, or with the second connection.
 const LATER: &[Lie] = &[
     lie("is another LUN after a hang-up", When::Other, Fails(&["different unit"]), |asked, honest| {
         after_hang_up(asked, honest, other_unit)

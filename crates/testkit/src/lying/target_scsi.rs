@@ -1,13 +1,13 @@
-//! The LUN of the lying target: what SCSI commands say about it.
+//! The LUN of the lying target: its answers to SCSI commands.
 
 use std::ops::Range;
 
-/// Blocks of the LUN.
+/// Number of blocks of the LUN.
 pub(super) const BLOCKS: u64 = 4096;
-/// Bytes of a block.
+/// Size of a block, bytes.
 pub(super) const BLOCK_BYTES: usize = 512;
 
-/// What a command is answered with.
+/// Answer to a command.
 pub(super) enum Answer {
     /// Data, and GOOD.
     Data(Vec<u8>),
@@ -15,20 +15,20 @@ pub(super) enum Answer {
     Status(u8, Vec<u8>),
 }
 
-/// Returns the serial number of the LUN of the target on that port: two LUNs of one name may not be written to.
+/// Returns the serial number of the LUN of the target on that port: two LUNs with one name must not be written to.
 #[must_use]
 pub fn serial(port: u16) -> String {
     format!("LIAR-{port:05}")
 }
 
-/// Fixed sense data.
+/// Returns fixed-format sense data.
 pub(super) fn sense(key: u8, asc: u8, ascq: u8) -> Vec<u8> {
     let mut sense = vec![0x70, 0, key, 0, 0, 0, 0, 10, 0, 0, 0, 0, asc, ascq, 0, 0, 0, 0];
     sense.truncate(18);
     sense
 }
 
-/// The bytes of the LUN that a READ or WRITE names; `None` beyond its end.
+/// Returns the bytes of the LUN that a READ or WRITE names; `None` beyond its end.
 pub(super) fn range(cdb: &[u8]) -> Option<Range<usize>> {
     let word = |at: usize| u64::from(u32::from_be_bytes(cdb[at..at + 4].try_into().unwrap()));
     let (lba, count) = match cdb[0] {
@@ -39,7 +39,7 @@ pub(super) fn range(cdb: &[u8]) -> Option<Range<usize>> {
     Some(usize::try_from(lba).ok()? * BLOCK_BYTES..usize::try_from(end).ok()? * BLOCK_BYTES)
 }
 
-/// Commands that look at the LUN, whose names come from the port.
+/// Answers commands that examine the LUN, whose names derive from the port.
 pub(super) fn look(cdb: &[u8], disk: &[u8], port: u16) -> Answer {
     match (cdb[0], cdb[1], cdb[2]) {
         (0x00 | 0x35 | 0x91, ..) => Answer::Status(0, Vec::new()),

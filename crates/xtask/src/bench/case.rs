@@ -1,4 +1,4 @@
-//! The cases: what is compared, and which ratio is aimed at.
+//! The cases: what is compared, and the goal for the ratio.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::{BenchFolders, Options, servers};
 
 /// One comparison.
 pub(crate) enum Case {
-    /// The tester itself, storage that costs nothing.
+    /// The tester itself, on storage that costs nothing.
     Null,
     /// The same file read or written by both.
     File { name: String, folder: PathBuf, load: Load, medium: Medium },
@@ -21,26 +21,26 @@ pub(crate) enum Case {
     Lun { name: String, load: Load, goals: RemoteGoals },
     /// Files on an NFS server on this machine, read or written over loopback by both.
     Nfs { name: String, load: Load, goals: RemoteGoals },
-    /// What Assay takes beyond its buffers.
+    /// Memory of Assay beyond its buffers.
     Memory,
     /// One load on every kind of target.
     Kinds,
 }
 
-/// What is aimed at over the network.
+/// Goals over the network.
 #[derive(Clone, Copy)]
 pub(crate) struct RemoteGoals {
     iops: Goal,
     cpu: Goal,
 }
 
-/// What is under the file decides what can be aimed at.
+/// The medium under the file, which determines the goals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// The kernel serves an I/O within the call that starts it: the tester is the limit, and by Little's law latency
     /// is depth / IOPS. So IOPS and CPU are compared; latency is shown without a goal, as a faster tester has less.
     Memory,
-    /// The device is the limit: both testers must see the same latency.
+    /// The device is the limit: both testers must measure the same latency.
     Disk,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
             cases.push(Case::File { name, folder, load, medium });
         }
     }
-    // One I/O at a time shows where a tester runs: neither is given a CPU.
+    // Queue depth 1 shows where a tester runs, so neither is bound to a CPU.
     let free = [
         ("disk 4k random read QD1, CPUs free", Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 1) }),
         (
@@ -83,7 +83,8 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
         Case::Lun { name: format!("iscsi {name}"), load, goals }
     }));
     let large_write = Load { rw: "write", ..large };
-    // The server is the limit, and a faster client finds fewer answers at a time: no less CPU is aimed at than fio's.
+    // The server is the limit, and a faster client receives fewer answers at a time: the CPU goal is fio's use, not
+    // less.
     let exports = [
         ("4k random read QD32", small, 1.0),
         ("256k sequential read QD8", large, 1.0),
@@ -114,7 +115,7 @@ impl Case {
             Self::File { name, folder, load, medium } => {
                 let path = folder.join(format!("assay-bench-{}.dat", std::process::id()));
                 let rows = file(name, &path, load, *medium, place, options);
-                // What could not be created need not be removed.
+                // A file that could not be created need not be removed.
                 let _ = std::fs::remove_file(&path);
                 rows
             }
@@ -136,7 +137,7 @@ fn null(place: &BenchFolders, options: &Options) -> anyhow::Result<Vec<Row>> {
     let rows = DEPTHS.iter().enumerate().flat_map(|(index, depth)| {
         let pairs: Vec<_> = rounds.iter().map(|(ours, theirs)| (ours[index], theirs[index])).collect();
         let name = format!("null QD{depth}");
-        // One I/O at a time pays for a whole turn each: the goals are for queues.
+        // At queue depth 1 each I/O costs a whole turn: the goals are for larger depths.
         let (ratio, own) = match depth {
             1 => (Goal::None, Goal::None),
             _ => (Goal::RatioAtLeast(8.0), Goal::OursAtLeast(15e6)),
@@ -154,7 +155,7 @@ fn file(
     place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
-    // Prepares the file; what it measures is thrown away.
+    // Prepares the file; the measurement is discarded.
     assay_run(place, load, path, options, 2).with_context(|| format!("cannot prepare {}", path.display()))?;
     let mut pairs = Vec::new();
     for _ in 0..options.rounds {
@@ -163,7 +164,9 @@ fn file(
     }
     let (iops, cpu, latency) = match medium {
         Medium::Memory => (Goal::RatioAtLeast(1.05), Goal::RatioAtMost(0.9), Goal::None),
-        // With memory in small pages fio's large I/Os are other requests for the device; ours must not be slower.
+        // One I/O at a time, wherever each tester runs: what a wake-up costs is in every I/O.
+        Medium::Disk if load.depth == 1 => (Goal::RatioAtLeast(1.0), Goal::None, Goal::None),
+        // With memory in small pages, fio's large I/Os are different requests for the device; ours must not be slower.
         Medium::Disk if load.block > 4096 && !load.has_like_memory() => {
             (Goal::None, Goal::None, Goal::RatioAtMost(1.03))
         }
@@ -172,7 +175,7 @@ fn file(
     Ok(rows_of(name, &pairs, [iops, cpu, latency]))
 }
 
-/// The rows of a load; the goals are for IOPS, CPU and latency.
+/// Returns the rows of a load; the goals are for IOPS, CPU and latency.
 fn rows_of(name: &str, pairs: &[(Measured, Measured)], [iops, cpu, latency]: [Goal; 3]) -> Vec<Row> {
     let row = |what, of: fn(&Measured) -> f64, goal| {
         let pairs: Vec<_> = pairs.iter().map(|(ours, theirs)| (of(ours), of(theirs))).collect();
@@ -186,7 +189,7 @@ fn rows_of(name: &str, pairs: &[(Measured, Measured)], [iops, cpu, latency]: [Go
     ]
 }
 
-/// Both read the same LUN of a tgt on this machine, which has a CPU of its own.
+/// Compares both testers on the same LUN of a tgt on this machine, which has its own CPU.
 fn lun(
     name: &str,
     load: &Load,
@@ -211,8 +214,8 @@ fn lun(
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
 
-/// Each has a file of its own with the same data on an nfs-ganesha on this machine, which has a CPU of its own: what
-/// fio has written to is not Assay's own any more, and would be filled anew each time.
+/// Compares both testers over NFS. Each has its own file with the same data on an nfs-ganesha on this machine, which
+/// has its own CPU: a file that fio has written to is no longer Assay's own, and would be filled again each time.
 fn nfs(
     name: &str,
     load: &Load,
@@ -236,7 +239,7 @@ fn nfs(
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
 
-/// Beyond the buffers, at 4 workers of 128.
+/// Measures memory beyond the buffers, at 4 workers of 128.
 fn memory(place: &BenchFolders, options: &Options) -> anyhow::Result<Vec<Row>> {
     let path = PathBuf::from(format!("/dev/shm/assay-bench-{}.dat", std::process::id()));
     let mib = assay_memory_mib(place, &path, options);

@@ -1,4 +1,5 @@
-//! Every kind of target under one load: which engine Assay used, how many I/Os the device had, and IOPS beside fio's.
+//! Every kind of target under one load: the engine that Assay used, the queue depth at the device, and IOPS compared
+//! with fio.
 //!
 //! Neither tester is bound to a CPU: this compares what a user gets. Devices are loop devices over files on the disk,
 //! so this case needs root.
@@ -15,15 +16,15 @@ use super::runners::{SETTLED, document_of, number};
 use super::table::{Goal, Row};
 use super::{BenchFolders, Options, servers};
 
-/// I/Os that both testers are asked to keep in flight.
+/// Queue depth requested from both testers.
 const DEPTH: u32 = 64;
 /// Size of a loop device, MiB.
 const DEVICE_MIB: u64 = 512;
 
-/// What one run came to.
+/// Result of one run.
 struct Seen {
     document: Value,
-    /// I/Os that the device had on average, where it is a block device.
+    /// Mean queue depth at the device, if it is a block device.
     queue: f64,
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn kinds(place: &BenchFolders, options: &Options) -> anyhow::Result<V
     Ok(rows)
 }
 
-/// Both testers on one target; fio is given the file itself where Assay is given its folder.
+/// Compares both testers on one target; fio gets the file itself where Assay gets its directory.
 fn kind(
     name: &str,
     ours: &Path,
@@ -134,7 +135,7 @@ fn fio(path: &Path, options: &Options) -> Command {
     command
 }
 
-/// Runs one tester and looks at the device's own count while the load is certainly on.
+/// Runs one tester and reads the device's counters while the load is certainly on.
 fn watch(command: &mut Command, device: Option<&str>, options: &Options) -> anyhow::Result<Seen> {
     let program = command.get_program().display().to_string();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -150,8 +151,8 @@ fn watch(command: &mut Command, device: Option<&str>, options: &Options) -> anyh
     Ok(Seen { document: document_of(&program, &child.wait_with_output()?)?, queue })
 }
 
-/// Returns the milliseconds that all requests of a device have waited together, field 11 of its `stat`. Its growth over
-/// a time is the mean number of requests in the device.
+/// Returns the total waiting time of all requests of a device, ms (field 11 of its `stat`). Its growth over a time is
+/// the mean number of requests in the device.
 fn waited_ms(device: &str) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?;
     stat.split_whitespace().nth(10)?.parse().ok()
@@ -164,7 +165,7 @@ fn major_minor(device: &str) -> anyhow::Result<(String, String)> {
     Ok((major.to_owned(), minor.to_owned()))
 }
 
-/// Undoes everything, the last thing first.
+/// Undoes everything in reverse order.
 #[derive(Default)]
 struct Cleaner {
     undo: Vec<Vec<String>>,
@@ -176,7 +177,7 @@ impl Cleaner {
         path
     }
 
-    /// A loop device over a new file of random bytes, past the page cache.
+    /// Returns a loop device with direct I/O over a new file of random bytes.
     fn device(&mut self, backing: &Path) -> anyhow::Result<String> {
         let backing = self.file(backing.to_owned());
         let mut random = std::io::Read::take(File::open("/dev/urandom")?, DEVICE_MIB << 20);
@@ -218,7 +219,7 @@ impl Drop for Cleaner {
     fn drop(&mut self) {
         for command in self.undo.iter().rev() {
             let is_undone = || done(Command::new(&command[0]).args(&command[1..])).is_ok();
-            // The kernel lets go of a ring's files a moment after their process has ended.
+            // The kernel releases a ring's files a moment after their process has ended.
             for _ in 0..20 {
                 if is_undone() {
                     break;

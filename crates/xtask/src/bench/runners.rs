@@ -1,4 +1,4 @@
-//! Runs Assay and fio with the same load, and reads their JSON.
+//! Runs Assay and fio with the same load, and parses their JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{BenchFolders, Options};
 
-/// A load that both understand.
+/// A load that both testers support.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
-    /// In fio's words: `read`, `randread`, `randwrite`.
+    /// Name in fio: `read`, `randread`, `randwrite`.
     pub(crate) rw: &'static str,
     /// Bytes per I/O.
     pub(crate) block: u32,
@@ -22,24 +22,24 @@ pub(crate) struct Load {
     pub(crate) cpu: CpuUse,
 }
 
-/// Where testers run.
+/// CPUs of the testers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuUse {
     /// Both on the first CPU: the same conditions, whatever each would choose.
     First,
-    /// Where they choose, as for a user who says nothing.
+    /// Their own choice, the default for a user.
     Free,
 }
 
 impl Load {
-    /// On the first CPU.
+    /// Returns a load on the first CPU.
     pub(crate) fn new(rw: &'static str, block: u32, depth: u32) -> Self {
         Self { rw, block, depth, cpu: CpuUse::First }
     }
 
-    /// Whether fio can have memory like ours. Assay's buffers of more than a page lie in transparent huge pages, which
-    /// makes large I/Os cheaper for the device; fio takes huge pages only from the system's pool, which is empty unless
-    /// somebody did `sysctl vm.nr_hugepages=8`.
+    /// Returns true if fio can use huge pages like Assay. Assay's buffers larger than a page are in transparent huge
+    /// pages, which makes large I/Os cheaper for the device; fio takes huge pages only from the system's pool, which is
+    /// empty unless set by `sysctl vm.nr_hugepages=8`.
     pub(crate) fn has_like_memory(&self) -> bool {
         const HUGE_PAGE: u64 = 2 << 20;
         let needed = (u64::from(self.block) * u64::from(self.depth)).div_ceil(HUGE_PAGE) + 1;
@@ -53,11 +53,11 @@ fn huge_pages_in(meminfo: &str) -> u64 {
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// What both report.
+/// Figures that both testers report.
 ///
-/// Latency is compared as our service time against fio's `lat`, not its `clat`. We stamp an I/O before the system
-/// call that starts it. fio stamps `clat` after that call, so what the kernel does within it (on tmpfs: everything)
-/// counts as `slat`. fio's `lat` begins when the I/O is prepared, a fraction of a microsecond before our stamp.
+/// Assay's service time is compared with fio's `lat`, not its `clat`. Assay stamps an I/O before the system call that
+/// starts it. fio stamps `clat` after that call, so that time in the kernel within the call (on tmpfs: all of it)
+/// counts as `slat`. fio's `lat` starts when the I/O is prepared, a fraction of a microsecond before Assay's stamp.
 pub(crate) struct Measured {
     pub(crate) iops: f64,
     pub(crate) cpu_us_per_io: f64,
@@ -65,11 +65,11 @@ pub(crate) struct Measured {
     pub(crate) p99_us: f64,
 }
 
-/// Warm-up of both, and the CPU that both are bound to where they may not choose.
+/// Warm-up of both testers; the next constant is the CPU to which both are bound.
 const RAMP: &str = "200ms";
 const CPU: &str = "0";
 
-/// IOPS at each depth.
+/// Returns the IOPS at each depth.
 pub(crate) fn assay_null(place: &BenchFolders, seconds: u32, depths: &[u32]) -> anyhow::Result<Vec<f64>> {
     let run = format!("{seconds}s");
     let document = json_of(Command::new(&place.assay).args(["overhead", "--json", "--run", &run]))?;
@@ -86,7 +86,7 @@ pub(crate) fn fio_null(depth: u32, seconds: u32) -> anyhow::Result<f64> {
     number(&document, "/jobs/0/read/iops")
 }
 
-/// One run of `load`; the file is prepared when it is not there.
+/// Executes one run of `load`; creates the file if it does not exist.
 pub(crate) fn assay_run(
     place: &BenchFolders,
     load: &Load,
@@ -121,7 +121,7 @@ fn assay(
     command.arg("run").arg(plan).arg(path).args(["--json", "--store"]);
     command.arg(place.scratch.join("runs.sqlite"));
     if !is_remote(path) {
-        // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for
+        // The benchmark created this file under its own name; once fio has written to it, Assay no longer accepts it as
         // its own.
         command.arg("--overwrite").arg(path);
     }
@@ -158,15 +158,15 @@ pub(crate) fn fio_run(load: &Load, path: &Path, options: &Options) -> anyhow::Re
     fio_measured(&mut command, load, options)
 }
 
-/// One run against a LUN by an fio that was built with libiscsi, as Debian's is not.
+/// Executes one run against a LUN with an fio that was built with libiscsi, unlike Debian's.
 pub(crate) fn fio_lun(fio: &Path, load: &Load, lun: &str, options: &Options) -> anyhow::Result<Measured> {
     let mut command = fio_at(fio, load, options.seconds);
-    // A colon separates files in a file name of fio.
+    // A colon separates file names in fio.
     command.arg("--ioengine=libiscsi").arg(format!("--filename={}", lun.replace(':', "\\:")));
     fio_measured(&mut command, load, options)
 }
 
-/// One run over NFS by an fio that was built with libnfs, as Debian's is not.
+/// Executes one run over NFS with an fio that was built with libnfs, unlike Debian's.
 pub(crate) fn fio_nfs(
     fio: &Path,
     load: &Load,
@@ -191,8 +191,8 @@ fn fio_measured(command: &mut Command, load: &Load, options: &Options) -> anyhow
     })
 }
 
-/// fio as close to Assay's habits as its options allow: random offsets are drawn anew instead of kept in a map, data
-/// is new for each write, everything in one thread on one CPU.
+/// Returns an fio command as similar to Assay as its options allow: random offsets without a map, new data for each
+/// write, everything in one thread on one CPU.
 fn fio(load: &Load, seconds: u32) -> Command {
     fio_at(Path::new("fio"), load, seconds)
 }
@@ -210,7 +210,7 @@ fn fio_at(program: &Path, load: &Load, seconds: u32) -> Command {
     command
 }
 
-/// The peak of resident memory at 4 workers of 128, less the buffers, MiB.
+/// Returns the peak of resident memory at 4 workers of 128, less the buffers, MiB.
 pub(crate) fn assay_memory_mib(place: &BenchFolders, path: &Path, options: &Options) -> anyhow::Result<f64> {
     const WORKERS: u32 = 4;
     let load = Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 128) };
@@ -223,7 +223,7 @@ pub(crate) fn assay_memory_mib(place: &BenchFolders, path: &Path, options: &Opti
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        // The file is empty when the process ends in between; the last look before that counts.
+        // The file is empty if the process ends in between; the last earlier value counts.
         peak_kib = peak_kib.max(peak_in(&std::fs::read_to_string(&status_file).unwrap_or_default()));
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -239,15 +239,15 @@ fn peak_in(status: &str) -> u64 {
     line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0)
 }
 
-/// When a run's load is certainly on: fio starts for a third of a second, and both warm up.
+/// Time after which a run's load is certainly on: fio starts within a third of a second, and both warm up.
 pub(crate) const SETTLED: Duration = Duration::from_millis(800);
-/// Clock ticks of /proc/PID/stat per second, on every architecture Linux offers to programs.
+/// Number of clock ticks of /proc/PID/stat per second, on every Linux architecture.
 const TICKS_PER_S: f64 = 100.0;
 
-/// A run's document, and how many CPUs its whole process kept busy while the load was on.
+/// Returns a run's document, and the CPU use of its whole process under load, in CPUs.
 ///
-/// Both testers are measured from outside by the same instrument. fio's own `usr_cpu` and `sys_cpu` are those of the
-/// job's thread: what the kernel's io_uring helper threads do for it is left out, and on tmpfs that is half.
+/// Both testers are measured from outside in the same way. fio's own `usr_cpu` and `sys_cpu` cover only the job's
+/// thread: the kernel's io_uring helper threads are left out, and on tmpfs they are half.
 fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value, f64)> {
     let program = command.get_program().display().to_string();
     let started = Instant::now();
@@ -266,8 +266,8 @@ fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value
     Ok((document, cpus_busy))
 }
 
-/// CPU time of a process and its children with all their threads, the kernel's helpers included, ticks: fio's engine
-/// for NFS insists on a process of its own for the job.
+/// Returns the CPU time of a process and its children with all their threads, including the kernel's helpers, ticks:
+/// fio's NFS engine requires a separate process for the job.
 fn ticks_of(process: u32) -> Option<f64> {
     let of = |id: &str| ticks_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
     let children =
@@ -275,7 +275,7 @@ fn ticks_of(process: u32) -> Option<f64> {
     Some(of(&process.to_string())? + children.split_whitespace().filter_map(of).sum::<f64>())
 }
 
-/// Fields 14 and 15; the name in field 2 may hold anything, so counting begins behind it.
+/// Returns the sum of fields 14 and 15; the name in field 2 may contain anything, so fields are counted from its end.
 fn ticks_in(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some(fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?)
@@ -317,13 +317,13 @@ mod tests {
     }
 
     #[test]
-    fn cpu_time_is_found_behind_a_name_with_blanks_and_brackets() {
+    fn cpu_time_is_parsed_after_a_name_with_blanks_and_brackets() {
         let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20";
         assert_eq!(ticks_in(stat), Some(300.0));
     }
 
     #[test]
-    fn a_plan_says_what_the_load_says() {
+    fn a_plan_matches_its_load() {
         let text = plan_text(&Load::new("randwrite", 4096, 7), 2, 3, 64);
         for part in ["outstanding = 7", "workers = 2", "read = 0, random = 100", "\"64MiB\"", "run = \"3s\""]
         {

@@ -1,4 +1,4 @@
-//! The servers that clients are compared on: tgt and nfs-ganesha of the tests, on a CPU of their own.
+//! The servers of the comparisons: tgt and nfs-ganesha of the tests, on their own CPU.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use assay_testkit::ganesha::Ganesha;
 use assay_testkit::tgt::Tgt;
 
-/// Puts a server on CPU 1; the testers have CPU 0.
+/// Runs a server on CPU 1; the testers use CPU 0.
 const LAUNCHER: [&str; 3] = ["taskset", "-c", "1"];
 
-/// The file of Assay on the NFS server, which must stay its own, and that of fio.
+/// Assay's file on the NFS server, which must stay its own, and fio's file.
 const OURS: &str = "ours.dat";
 const THEIRS: &str = "theirs.dat";
 
@@ -26,7 +26,7 @@ pub(super) fn lun(size_mib: u64) -> anyhow::Result<Tgt> {
     Ok(tgt)
 }
 
-/// Returns the address of its LUN 1 as both testers write it.
+/// Returns the address of its LUN 1 in the form that both testers accept.
 pub(super) fn lun_address(tgt: &Tgt) -> String {
     format!("iscsi://{}/{}/1", tgt.portals[0], tgt.name())
 }
@@ -36,12 +36,12 @@ pub(super) fn nfs() -> anyhow::Result<Ganesha> {
     Ganesha::start(&LAUNCHER).map_err(anyhow::Error::msg)
 }
 
-/// Returns the address of the file that Assay drives.
+/// Returns the address of Assay's file.
 pub(super) fn ours(server: &Ganesha) -> PathBuf {
     format!("nfs://127.0.0.1:{}/rw/{OURS}?mountport={}", server.port, server.mount_port).into()
 }
 
-/// Returns the export in the words of fio's engine, and the name of the file there.
+/// Returns the export in the notation of fio's engine, and the name of the file there.
 pub(super) fn theirs(server: &Ganesha) -> (String, &'static str) {
     let query = format!("nfsport={}&mountport={}&version=3", server.port, server.mount_port);
     (format!("nfs://127.0.0.1/rw?{query}"), THEIRS)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// What is aimed at.
+/// A goal for the ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Goal {
     /// Shown, not judged.
@@ -55,7 +55,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// From the (ours, fio's) of each round; not empty.
+    /// Returns a row of the pairs (ours, fio's) of all rounds; not empty.
     pub(crate) fn new(case: &str, what: &'static str, pairs: &[(f64, f64)], goal: Goal) -> Self {
         let sorted = |of: fn(&(f64, f64)) -> f64| {
             let mut values: Vec<f64> = pairs.iter().map(of).collect();
@@ -86,7 +86,7 @@ impl Row {
     }
 }
 
-/// Of sorted values; not empty.
+/// Returns the median of sorted values; not empty.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
@@ -116,7 +116,7 @@ pub(crate) fn text(rows: &[Row]) -> String {
 
 fn figure(value: f64) -> String {
     match value {
-        // Nobody counts this: fio has no such engine, or no device stands behind the file.
+        // Not available: fio has no such engine, or there is no device behind the file.
         v if v.is_nan() => "-".to_owned(),
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),
         v if v >= 1e4 => format!("{:.1} k", v / 1e3),
@@ -136,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_counted_is_a_dash() {
+    fn a_missing_value_is_a_dash() {
         assert_eq!([figure(f64::NAN), figure(12_345.0)], ["-", "12.3 k"]);
     }
 
     #[test]
-    fn goals_are_judged_at_their_borders() {
+    fn goals_are_judged_at_their_bounds() {
         assert_eq!(Goal::Within(0.03).is_met(0.0, 0.96), Some(false));
         assert_eq!(Goal::Within(0.03).is_met(0.0, 1.02), Some(true));
         assert_eq!(Goal::RatioAtMost(0.9).is_met(0.0, 0.91), Some(false));

@@ -1,4 +1,4 @@
-//! Which room may use which: a boundary is a dependency firewall (ARCHITECTURE.md, docs/design/001-rooms.md).
+//! Dependencies between rooms: a boundary is a dependency firewall (ARCHITECTURE.md, docs/design/001-rooms.md).
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{none, root};
 
-/// What only tests use, and `xtask`, whose benchmarks are tests with a clock: no program that ships has it in it.
+/// Room that only tests and `xtask` use, whose benchmarks are tests with a clock: no shipped program contains it.
 const FOR_TESTS: &str = "testkit";
 
-/// Room and the rooms it may use; `cli` may use all.
+/// Each room and the rooms that it may use; `cli` may use all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("spec", &[]),
     ("tcp", &[]),
@@ -60,12 +60,12 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// `assay-spec` is the room `spec`; xtask is called as cargo's habit wants it.
+/// Returns the room of a package: `assay-spec` is `spec`; xtask keeps the name that cargo expects.
 fn room(package: &str) -> &str {
     package.strip_prefix("assay-").unwrap_or(package)
 }
 
-/// The rooms that a package uses for more than its tests.
+/// Returns the rooms that a package uses outside of its tests.
 fn uses(package: &Value) -> BTreeSet<String> {
     let dependencies = package["dependencies"].as_array().expect("a list of dependencies");
     let is_room = |d: &&Value| d["path"].is_string() && d["kind"].is_null();
@@ -90,9 +90,9 @@ fn rooms_use_only_the_rooms_they_may() {
     );
 }
 
-/// A list that names what is not there, or forgets what is, checks less than it says.
+/// A list with missing or removed rooms would check less than it claims.
 #[test]
-fn every_arrow_is_of_rooms_that_exist() {
+fn every_arrow_connects_existing_rooms() {
     let packages = packages();
     let rooms: BTreeSet<&str> = packages.iter().map(|package| room(text(package, "name"))).collect();
     let named = ARROWS.iter().flat_map(|(room, allowed)| [&[*room][..], allowed].concat());
@@ -114,7 +114,7 @@ fn folder_name_is_crate_name() {
 }
 
 #[test]
-fn every_room_says_what_it_is_and_only_target_has_unsafe_code() {
+fn every_room_has_a_description_and_only_target_has_unsafe_code() {
     let mut offenders = Vec::new();
     for package in packages() {
         let name = room(text(&package, "name"));

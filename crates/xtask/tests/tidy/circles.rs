@@ -1,25 +1,26 @@
-//! Files that use each other in a circle cannot be read, tested or moved one after another. What both need belongs into
-//! a third.
+//! Files in a dependency circle cannot be read, tested or moved one after another. Code that both need belongs in a
+//! third file.
 //!
-//! A file uses another of its crate when its code (tests apart) names a path into it. A re-export is no use: who uses
-//! the name uses the file that it comes from. A file and the files in its folder are one noun and may know each other.
+//! A file uses another of its crate if its code (without tests) names a path into it. A re-export is no use: a file
+//! that uses the name depends on the file that defines it. A file and the files in its directory are one unit and may
+//! use each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{none, sources};
 
-/// Re-exports of re-exports that are followed; no name has more.
+/// Number of chained re-exports that are followed; no name has more.
 const REEXPORTS_MAX: usize = 8;
 
-/// Names of modules from the root of the crate, which is empty.
+/// Path of modules from the root of the crate, which is empty.
 type Module = Vec<String>;
 
-/// What a file names.
+/// Paths in a file.
 #[derive(Default)]
 struct Names {
-    /// Paths as they are written.
+    /// Paths as written.
     used: Vec<Vec<String>>,
-    /// Paths that it makes names of its own.
+    /// Paths that it re-exports.
     reexported: Vec<Vec<String>>,
 }
 
@@ -60,7 +61,7 @@ fn a_circle_is_found_through_re_exports_and_not_within_a_folder() {
     );
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are `a::b`.
+/// Returns the module of a file: `a/b.rs` and `a/b/mod.rs` are `a::b`.
 fn module_of(path: &str) -> Module {
     let mut names: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if names.last().is_some_and(|last| last == "mod")
@@ -71,7 +72,7 @@ fn module_of(path: &str) -> Module {
     names
 }
 
-/// Returns the sets of files that reach each other, each as a sentence part.
+/// Returns the circles of files, each as a clause.
 fn circles(files: &BTreeMap<Module, String>) -> Vec<String> {
     let uses = uses(files);
     let reach: BTreeMap<&Module, BTreeSet<&Module>> =
@@ -100,7 +101,7 @@ fn reachable<'m>(from: &'m Module, uses: &'m BTreeMap<Module, BTreeSet<Module>>)
     seen
 }
 
-/// Which files each file uses.
+/// Returns the files that each file uses.
 fn uses(files: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let names: BTreeMap<&Module, Names> = files.iter().map(|(module, code)| (module, names(code))).collect();
     let mut origins = BTreeMap::new();
@@ -123,7 +124,7 @@ fn uses(files: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> 
     uses
 }
 
-/// A path from the root of the crate; `None` for one into another crate.
+/// Returns a path from the root of the crate; `None` if it leads into another crate.
 fn absolute(module: &[String], path: &[String], files: &BTreeMap<Module, String>) -> Option<Module> {
     if path[0] == "crate" {
         return Some(path[1..].to_vec());
@@ -135,7 +136,7 @@ fn absolute(module: &[String], path: &[String], files: &BTreeMap<Module, String>
     (ups > 0 || is_own).then(|| [base, rest].concat())
 }
 
-/// The file that a path leads into, past re-exports.
+/// Returns the file that a path leads into, through re-exports.
 fn file_of(mut path: Module, files: &BTreeMap<Module, String>, origins: &BTreeMap<Module, Module>) -> Module {
     for _ in 0..REEXPORTS_MAX {
         let length = (0..=path.len()).rev().find(|length| files.contains_key(&path[..*length])).unwrap_or(0);
@@ -148,7 +149,7 @@ fn file_of(mut path: Module, files: &BTreeMap<Module, String>, origins: &BTreeMa
     path
 }
 
-/// All paths of a file.
+/// Returns all paths of a file.
 fn names(code: &str) -> Names {
     let tokens = tokens(code);
     let mut names = Names::default();
@@ -176,10 +177,10 @@ fn names(code: &str) -> Names {
     names
 }
 
-/// The paths of a `use`, up to the comma or brace that ends this part of it.
+/// Collects the paths of a `use`, up to the comma or brace that ends this part of it.
 fn tree(tokens: &mut &[String], before: &[String], paths: &mut Vec<Vec<String>>) {
     let mut path = before.to_vec();
-    // After a trailing comma there is none.
+    // There is no path after a trailing comma.
     let mut has_path = false;
     while let Some((token, rest)) = tokens.split_first() {
         match token.as_str() {
@@ -195,7 +196,7 @@ fn tree(tokens: &mut &[String], before: &[String], paths: &mut Vec<Vec<String>>)
                     }
                 }
             }
-            // The new name is of no interest.
+            // The new name does not matter.
             "as" => *tokens = rest.get(1..).unwrap_or_default(),
             name => {
                 if is_name(name) && (name != "self" || path.is_empty()) {
@@ -215,7 +216,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first == '_' || first.is_alphabetic())
 }
 
-/// Names, `::` and single signs, without comments and literals.
+/// Returns names, `::` and single characters, without comments and literals.
 fn tokens(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -244,7 +245,7 @@ fn tokens(code: &str) -> Vec<String> {
     found
 }
 
-/// Length of the string that begins here, with its quotation marks.
+/// Returns the length of the string literal that starts here, including its quotation marks.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, sign) in text.char_indices().skip(1) {
@@ -258,7 +259,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Length of a character's literal; 1, the quotation mark, of a lifetime.
+/// Returns the length of a character literal; 1, the quotation mark, for a lifetime.
 fn char_length(text: &str) -> usize {
     let mut signs = text.char_indices().skip(1);
     match signs.next() {

@@ -1,11 +1,11 @@
-//! What no file of the project may contain or be.
+//! Rules about the content and size of files.
 
 use crate::{none, root, sources, tracked};
 
-/// The largest file, bytes: larger ones make every clone slow for ever.
+/// Size of the largest file, bytes: larger ones would slow down every clone for ever.
 const FILE_BYTES_MAX: u64 = 512 * 1024;
 
-/// What to look for, and what to do about it. Written in two parts, so that this file is not its own offender.
+/// Forbidden text, and the remedy. Split in two parts, so that this file does not match itself.
 const FORBIDDEN: [(&str, &str); 6] = [
     (concat!("FIX", "ME"), "do it now, or write an issue"),
     (concat!("XX", "X"), "do it now, or write an issue"),
@@ -16,7 +16,7 @@ const FORBIDDEN: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn nothing_unfinished_and_no_path_of_one_machine() {
+fn no_unfinished_code_and_no_local_paths() {
     let mut offenders = Vec::new();
     for source in sources() {
         for (number, line) in (1..).zip(source.text.lines()) {
@@ -28,7 +28,8 @@ fn nothing_unfinished_and_no_path_of_one_machine() {
     none(&offenders, "remove these");
 }
 
-/// Whether `word` occurs, not as part of a longer word in capitals (a template like mkstemp's has six of a letter).
+/// Returns true if `word` occurs, not as part of a longer word in capitals (a template like mkstemp's has six of a
+/// letter).
 fn contains_word(line: &str, word: &str) -> bool {
     let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     line.match_indices(word).any(|(at, _)| {
@@ -38,7 +39,7 @@ fn contains_word(line: &str, word: &str) -> bool {
 }
 
 #[test]
-fn a_word_within_a_word_is_not_found() {
+fn a_word_inside_a_longer_word_is_not_found() {
     assert!(contains_word("// ab: later", "ab"));
     assert!(!contains_word("mktemp -d /tmp/t.ababab", "ab"));
     assert!(contains_word("cd /a/b", "/a/"));

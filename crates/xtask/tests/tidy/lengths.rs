@@ -1,20 +1,20 @@
-//! How long files and functions may be. Tests may be longer: they are data.
+//! Limits on the length of files and functions. Tests may be longer, because they are data.
 
 use crate::{Source, none, sources};
 
-/// Lines of a file, tests apart. The aim is 300.
+/// Number of lines of a file without tests. The aim is 300.
 const FILE_WALL: usize = 800;
-/// Lines of a function from its name to its closing brace. The aim is 30.
+/// Number of lines of a function from its name to its closing brace. The aim is 30.
 const FUNCTION_WALL: usize = 70;
 
-/// Columns of a line of Rust: rustfmt wraps code at 110, and leaves comments and texts to us.
+/// Number of columns of a line of Rust: rustfmt wraps code at 110, but not comments and strings.
 const COLUMNS_WALL: usize = 120;
 
-/// What was too long when the rule came, with its lines: may shrink, must not grow, and goes when it is within the
-/// wall.
+/// Items that were too long when the rule was added, with their number of lines: they may shrink, must not grow, and
+/// are removed once within the limit.
 const RATCHET: [(&str, usize); 0] = [];
 
-/// The code of a file without its test module, which stands last.
+/// Returns the code of a file without its test module, which comes last.
 fn code(source: &Source) -> &str {
     source.text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
@@ -72,7 +72,7 @@ struct Function {
     length: usize,
 }
 
-/// All functions, by indentation: rustfmt closes a function where its first line began.
+/// Returns all functions, found by indentation: rustfmt closes a function at the column of its first line.
 fn functions(code: &str) -> Vec<Function> {
     let lines: Vec<&str> = code.lines().collect();
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ fn lengths_are_counted_from_the_name_to_the_closing_brace() {
 }
 
 #[test]
-fn the_ratchet_holds_nothing_that_is_gone() {
+fn the_ratchet_contains_no_removed_items() {
     let paths: Vec<String> = own_code().into_iter().map(|s| s.path).collect();
     let is_gone = |name: &str| !paths.iter().any(|path| name.starts_with(path.as_str()));
     let gone = RATCHET.iter().filter(|(name, _)| is_gone(name)).map(|(name, _)| (*name).to_owned());

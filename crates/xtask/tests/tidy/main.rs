@@ -1,4 +1,4 @@
-//! The rules of the house that a program can check. Each lists its offenders with what to do.
+//! House rules that a program can check. Each lists its violations with the remedy.
 
 mod arrows;
 mod circles;
@@ -10,7 +10,7 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the workspace is.
+/// Returns the root directory of the workspace.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("this package is in crates/").to_owned()
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 
 /// A text file of the project.
 struct Source {
-    /// From the workspace's root.
+    /// Path from the root of the workspace.
     path: String,
     text: String,
 }
@@ -28,13 +28,13 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the whole file is test code.
+    /// Returns true if the whole file is test code.
     fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
     }
 }
 
-/// Everything git tracks or is about to, so that a rule speaks before the commit.
+/// Returns the files that git tracks or is about to track, so that a rule applies before the commit.
 fn tracked() -> Vec<String> {
     let output = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -50,7 +50,7 @@ fn tracked() -> Vec<String> {
     paths
 }
 
-/// The tracked files that are text.
+/// Returns the tracked files that are text.
 fn sources() -> Vec<Source> {
     let read = |path: String| {
         let text = String::from_utf8(std::fs::read(root().join(&path)).ok()?).ok()?;
@@ -59,7 +59,7 @@ fn sources() -> Vec<Source> {
     tracked().into_iter().filter_map(read).collect()
 }
 
-/// Fails with the list when there is one.
+/// Fails with the list if it is not empty.
 #[track_caller]
 fn none(offenders: &[String], what_to_do: &str) {
     assert!(offenders.is_empty(), "{what_to_do}:\n  {}\n", offenders.join("\n  "));

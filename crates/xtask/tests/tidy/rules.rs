@@ -1,17 +1,18 @@
-//! docs/method.md lists every rule and every warning with its condition, and every threshold with its value.
+//! Checks that docs/method.md lists every rule and every warning with its condition, and every threshold with its
+//! value.
 
 use crate::{Source, none, root, sources};
 
-/// Where the rules are listed.
+/// File that lists the rules.
 const CATALOGUE: &str = "crates/analysis/src/rules/catalogue.rs";
-/// Where the rules and their thresholds are.
+/// Directory of the rules and their thresholds.
 const RULES: &str = "crates/analysis/src/rules/";
 
 fn method() -> String {
     std::fs::read_to_string(root().join("docs/method.md")).expect("docs/method.md is in the repository")
 }
 
-/// Names in the first column of the tables of a document, of rows with a second column that says something.
+/// Returns the names in the first column of a document's tables, of rows with a second column.
 fn listed(document: &str) -> Vec<String> {
     let row = |line: &str| {
         let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
@@ -29,7 +30,7 @@ fn quoted_after(text: &str, before: &str) -> Vec<String> {
     text.split(before).skip(1).filter_map(rest).collect()
 }
 
-/// Names of all rules, and of all warnings that are given while a target is prepared or a run goes on.
+/// Returns the names of all rules, and of all warnings raised during preparation or a run.
 fn names() -> Vec<(String, String)> {
     let mut names = Vec::new();
     for Source { path, text } in sources().into_iter().filter(|s| s.is_rust() && !s.is_test()) {
@@ -55,7 +56,7 @@ fn the_method_lists_every_rule_and_every_warning() {
     none(&missing, "list these with their condition in the tables of docs/method.md");
 }
 
-/// A constant of a rule: its name, its value as written, and the file.
+/// Returns a constant of a rule: its name, its value as written, and the file.
 fn thresholds() -> Vec<(String, String, String)> {
     let of = |source: Source| {
         let value = |line: &str| -> Option<(String, String, String)> {
@@ -70,7 +71,7 @@ fn thresholds() -> Vec<(String, String, String)> {
     sources().into_iter().filter(|s| s.path.starts_with(RULES)).flat_map(of).collect()
 }
 
-/// The ways in which a document may write a number of the code: `0.02` as `0.02` or `2 %`, `20_000_000` ns as `20 ms`.
+/// Returns the notations of a number of the code in a document: `0.02` as `0.02` or `2 %`, `20_000_000` ns as `20 ms`.
 fn ways_to_write(value: &str) -> Vec<String> {
     let plain = value.replace('_', "");
     if let Some((number, shift)) = plain.split_once("<<") {
@@ -90,7 +91,7 @@ fn ways_to_write(value: &str) -> Vec<String> {
 #[test]
 fn the_method_gives_every_threshold() {
     let method = method();
-    // Lengths of lists and units are no thresholds.
+    // Lengths of lists and units are not thresholds.
     let is_threshold = |name: &str| !["MIB", "FAULTS_LISTED", "STRETCH_MIN"].contains(&name);
     let missing: Vec<String> = thresholds()
         .into_iter()
@@ -103,7 +104,7 @@ fn the_method_gives_every_threshold() {
     none(&missing, "give these values in docs/method.md, beside the rule that uses them");
 }
 
-/// Whether a number occurs that is not part of a longer one.
+/// Returns true if a number occurs that is not part of a longer one.
 fn has_number(text: &str, number: &str) -> bool {
     text.match_indices(number).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -117,7 +118,7 @@ fn has_number(text: &str, number: &str) -> bool {
 }
 
 #[test]
-fn numbers_are_found_whole() {
+fn only_complete_numbers_are_found() {
     assert!(has_number("below 97 %.", "97 %") && has_number("1.25 x the bound", "1.25"));
     assert!(!has_number("1.255 or 11.25", "1.25") && !has_number("297 %", "97 %"));
     assert!(ways_to_write("20_000_000").contains(&"20 ms".to_owned()));

@@ -1,9 +1,9 @@
-//! Words that readers stumble over: literal translations, for which the field has words of its own (docs/glossary.md).
+//! Expressions that readers stumble over: literal translations, for which the field has its own terms
+//! (docs/glossary.md).
 
 use crate::{Source, none, sources};
 
-/// What to look for, in lower case, and what to write instead. Written in two parts, so that this file is not its own
-/// offender.
+/// Expressions in lower case, and their replacement. Split in two parts, so that this file does not match itself.
 const ODD: [(&str, &str); 24] = [
     (concat!("hur", "ts"), "costs, slows, limits"),
     (concat!("what o", "f it"), "name the thing"),
@@ -31,8 +31,8 @@ const ODD: [(&str, &str); 24] = [
     (concat!("made by As", "say"), "created by Assay"),
 ];
 
-/// Names that programs read, with the room that has them: a change would break those programs. This is a key in
-/// the JSON of `assay check`.
+/// Names that programs parse, with the room that has them: a change would break those programs. This is a key in the
+/// JSON of `assay check`.
 const MACHINE_READ: [(&str, &str); 1] = [("crates/cli/", concat!("\"hur", "ts\""))];
 
 const TEXTS: [&str; 5] = [".rs", ".md", ".toml", ".sh", "Makefile"];
@@ -41,14 +41,14 @@ fn is_read_by_people(source: &Source) -> bool {
     TEXTS.iter().any(|end| source.path.ends_with(end))
 }
 
-/// The line in lower case, without names that programs read.
+/// Returns the line in lower case, without names that programs parse.
 fn words_of(source: &Source, line: &str) -> String {
     let names = MACHINE_READ.iter().filter(|(room, _)| source.path.starts_with(room));
     names.fold(line.to_lowercase(), |line, (_, name)| line.replace(name, ""))
 }
 
 #[test]
-fn odd_words_do_not_come_back() {
+fn odd_words_do_not_reappear() {
     let mut offenders = Vec::new();
     for source in sources().iter().filter(|source| is_read_by_people(source)) {
         for (number, line) in (1..).zip(source.text.lines()) {
@@ -62,7 +62,7 @@ fn odd_words_do_not_come_back() {
     none(&offenders, "say it as the field does");
 }
 
-/// Whether the words occur, not as a part of longer ones.
+/// Returns true if the words occur, not as part of longer ones.
 fn has_words(line: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(words).any(|(at, _)| {
@@ -72,7 +72,7 @@ fn has_words(line: &str, words: &str) -> bool {
 }
 
 #[test]
-fn words_within_words_are_not_found() {
+fn words_inside_longer_words_are_not_found() {
     for (line, expected) in [(concat!("this hur", "ts."), true), ("hurtsome", false), ("of hours", false)] {
         assert_eq!(ODD.iter().any(|(words, _)| has_words(line, words)), expected, "{line}");
     }

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_near_the_end],
     helps: "Ask for more at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
@@ -49,5 +49,17 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Random) => range(0.02, 1.05),
         Q::LatencyOne => range(100.0, 20000.0),
         _ => None,
+    }
+}
+
+/// So few that one or two more still help, until the next limit is reached.
+fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) if s.outstanding <= 4.0 => range(1.3, 2.7),
+        Q::Rate(E::OneOutstanding) if s.outstanding <= 4.0 => {
+            range(0.8 / s.outstanding, (1.6 / s.outstanding).min(1.1))
+        }
+        Q::TesterBusy => range(0.02, 0.6),
+        _ => expects(quantity, s),
     }
 }

@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         the bytes.",
     source: "Block counters of the kernel (/proc/diskstats) against the tester's own bytes.",
     applies: |s| s.reach == Reach::Cached,
-    forms: &[expects],
+    forms: &[expects, expects_while_it_fills],
     helps: "Measure past the cache (without --cached) if the storage is meant.",
     gain: None,
     look: "The storage was hardly asked; nothing is known of it.",
@@ -34,5 +34,21 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
             range(0.9, 1.3)
         }
         _ => None,
+    }
+}
+
+/// The first reads come from the device, all later ones from memory.
+fn expects_while_it_fills(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::DeviceBytes => range(0.0009, 0.9),
+        Q::Rate(E::Base) | Q::Rate(E::AfterIdle) => range(0.8, 30.0),
+        Q::MedianToMean => range(0.1, 1.08),
+        Q::Rate(E::MoreOutstanding) => range(0.85, 3.0),
+        Q::Rate(E::MoreWorkers) => range(0.95, 4.0),
+        Q::Rate(E::OneOutstanding) => range(0.4, 1.15),
+        Q::Rate(E::Sequential) | Q::Rate(E::Random) | Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => {
+            range(0.9, 10.0)
+        }
+        _ => expects(quantity, s),
     }
 }

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
     source: "Zoned recording (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.random < 0.05,
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_bytes_only],
     helps: "More disks to stripe over; the outer tracks are the fastest.",
     gain: None,
     look: "Number of disks and the RAID level.",
@@ -45,5 +45,16 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::MoreOutstanding) => range(0.97, 1.4),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.7),
         _ => None,
+    }
+}
+
+/// Nothing but bytes counts: the disk reads ahead, or the queue is deep.
+fn expects_bytes_only(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::SmallerIo) => range(7.0, 8.4),
+        Q::Rate(E::OneOutstanding) => range(0.6, 1.05),
+        Q::PacedLatency => range(0.008, 0.65),
+        _ => expects(quantity, s),
     }
 }

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         when I/Os grow, until the bytes count; neither span nor order matters.",
     source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
     applies: |s| s.is_remote() || s.is_local(),
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_throttled],
     helps: "Larger I/Os, more threads in the target's software, or a faster CPU in the target.",
     gain: Some(E::LargerIo),
     look: "CPU use of the target, core by core, while the load runs.",
@@ -45,5 +45,21 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
         Q::Rate(E::MoreConnections) => range(0.95, 1.8),
         _ => None,
+    }
+}
+
+/// The target's CPU time is limited, as a container's or a virtual machine's is: it answers for a part of each period.
+fn expects_throttled(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::MedianToMean => range(0.02, 0.9),
+        Q::LatencyOne => range(25.0, 15_000.0),
+        Q::PacedLatency => range(0.01, 1.0),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.0),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::MoreOutstanding)
+        | Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Sequential) => range(0.85, 1.2),
+        _ => expects(quantity, s),
     }
 }

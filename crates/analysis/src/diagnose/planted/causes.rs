@@ -55,6 +55,7 @@ fn without(case: &PlantedCase) -> (World, PlantedLoad) {
         Cause::Interface => w.bus_rate = None,
         Cause::Link => w.link_rate *= 4.0,
         Cause::PathPolicy => w.spread = Spread::Every(1),
+        Cause::SlowPath => w.slowest_link = 1.0,
         Cause::NetworkFault => w.loss = 0.0,
         Cause::TargetPerIo => w.target_us = 0.5,
         Cause::TargetPerByte => w.target_us_per_kib = 0.0,
@@ -98,6 +99,7 @@ fn ample(random: &mut Random, is_remote: bool) -> World {
         burst: None,
         paths: if is_remote { random.one_of(&[1, 1, 1, 2, 4]) } else { 0 },
         link_rate: random.one_of(&[1170.0, 1170.0, 2940.0]),
+        slowest_link: 1.0,
         spread: Spread::Every(1),
         loss: 0.0,
         target_threads: 4 + random.below(12),
@@ -138,9 +140,12 @@ fn load(random: &mut Random) -> PlantedLoad {
 /// Draws a set-up with this cause.
 pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase {
     let is_remote = match cause {
-        Cause::Link | Cause::PathPolicy | Cause::NetworkFault | Cause::TargetPerIo | Cause::TargetPerByte => {
-            true
-        }
+        Cause::Link
+        | Cause::PathPolicy
+        | Cause::SlowPath
+        | Cause::NetworkFault
+        | Cause::TargetPerIo
+        | Cause::TargetPerByte => true,
         Cause::PageCache | Cause::Interface | Cause::UnmappedBlocks => false,
         Cause::TargetSerial => random.chance(0.85),
         _ => random.chance(0.5),
@@ -158,6 +163,7 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         Cause::Interface
         | Cause::Link
         | Cause::PathPolicy
+        | Cause::SlowPath
         | Cause::NetworkFault
         | Cause::TargetPerIo
         | Cause::TargetPerByte
@@ -241,6 +247,12 @@ fn of_way(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Random)
             w.paths = random.one_of(&[2, 4]);
             w.link_rate = 117.6;
             w.spread = random.one_of(&[Spread::First, Spread::Every(1000)]);
+            (l.size, l.reads, l.outstanding) =
+                (large, random.one_of(&[1.0, 0.0]), random.one_of(&[16, 32, 64]));
+        }
+        Cause::SlowPath => {
+            (w.paths, w.link_rate) = (random.one_of(&[2, 4]), random.one_of(&[117.6, 1170.0]));
+            w.slowest_link = random.one_of(&[0.1, 0.1, 0.4]);
             (l.size, l.reads, l.outstanding) =
                 (large, random.one_of(&[1.0, 0.0]), random.one_of(&[16, 32, 64]));
         }
@@ -374,5 +386,6 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         paths: w.paths,
         is_paced: false,
         span_bytes: 1e11,
+        has_cpu_quota: false,
     }
 }

@@ -1,0 +1,91 @@
+//! A run in short, for lists, cards and trends: the same figures as its report, without its distributions.
+
+use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
+
+use crate::diagnose::diagnose;
+use crate::estimate::Estimate;
+use crate::expected::Judgement;
+use crate::finding::Finding;
+use crate::limit::limits;
+use crate::precision::precision;
+use crate::summary::{RunSummary, StepSummary};
+
+/// Returns the digest of a run, from what its report is made from.
+#[must_use]
+pub fn digest(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    judgement: Option<&Judgement>,
+) -> RunDigest {
+    let by_array = judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
+    let diagnosed = diagnose(header, summary).map(|diagnosis| diagnosis.says);
+    RunDigest {
+        length_s: summary.length_s,
+        planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),
+        tests: summary.steps.iter().filter_map(|step| of_step(step, judgement)).collect(),
+        findings: of_findings(findings),
+        verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
+        is_diagnosis: header.diagnosis.is_some(),
+        spark: spark(&summary.steps),
+    }
+}
+
+/// Returns the figures of a step; `None` where it measured nothing.
+fn of_step(step: &StepSummary, judgement: Option<&Judgement>) -> Option<TestDigest> {
+    let precision = precision(step)?;
+    let figure =
+        |estimate: Estimate| FigureDigest { value: estimate.value, lo: estimate.lo, hi: estimate.hi };
+    // A last second that was cut short has a rate of its own.
+    let whole = || step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
+    let verdict = judgement.and_then(|judgement| judgement.step(step.id)?.1);
+    Some(TestDigest {
+        expected_ratio: verdict.map(|verdict| verdict.ratio).filter(|ratio| ratio.is_finite()),
+        test: step.test.clone(),
+        step: step.step.clone(),
+        measured_s: step.seconds,
+        iops: figure(precision.iops),
+        mib_per_s: figure(precision.mib_per_s),
+        iops_max: whole().map(|point| point.iops).max_by(f64::total_cmp),
+        mib_per_s_max: whole().map(|point| point.mib_per_s).max_by(f64::total_cmp),
+        mean_us: precision.mean_us.map(figure),
+        p50_us: precision.p50_us.map(figure),
+        p99_us: precision.p99_us.map(figure),
+        errors: step.errors,
+        complete: step.complete,
+    })
+}
+
+fn of_findings(findings: &[Finding]) -> Vec<FindingDigest> {
+    let mut short: Vec<FindingDigest> = Vec::new();
+    for finding in findings {
+        match short.iter_mut().find(|known| known.rule == finding.rule) {
+            Some(known) => known.severity = known.severity.max(finding.severity),
+            None => {
+                short.push(FindingDigest { rule: finding.rule.clone(), severity: finding.severity });
+            }
+        }
+    }
+    short.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    short
+}
+
+/// Returns the IOPS of all steps, one after another, in equal parts: the highest of each, as a share of the highest of
+/// all.
+fn spark(steps: &[StepSummary]) -> Vec<f32> {
+    let seconds: Vec<f64> = steps.iter().flat_map(|step| &step.series).map(|point| point.iops).collect();
+    let top = seconds.iter().copied().fold(0.0, f64::max);
+    if top <= 0.0 {
+        return Vec::new();
+    }
+    let parts = seconds.len().min(RunDigest::SPARK_MAX);
+    let part = |index: usize| {
+        let (from, to) = (index * seconds.len() / parts, (index + 1) * seconds.len() / parts);
+        let most = seconds[from..to].iter().copied().fold(0.0, f64::max);
+        // Three digits are more than a small drawing shows.
+        #[expect(clippy::cast_possible_truncation, reason = "a share in [0, 1] with three digits")]
+        let share = ((most / top * 1e3).round() / 1e3) as f32;
+        share
+    };
+    (0..parts).map(part).collect()
+}

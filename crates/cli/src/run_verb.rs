@@ -1,0 +1,140 @@
+//! `assay run`: what was typed, the run, and what it is compared with.
+
+use assay_analysis::compare::ResultSet;
+use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
+use assay_interop::ImportedPlan;
+use assay_record::{RunHeader, RunSetting};
+use assay_report::held::Held;
+use assay_spec::{Overrides, PlanFile, without_secret};
+use assay_store::Store;
+
+use crate::args::{Form, RunArgs};
+use crate::baseline;
+use crate::exit::Exit;
+use crate::foreign::ForeignOrder;
+use crate::open_store::open_store;
+use crate::run::{
+    Done, Order, Telling, check_paths, choice, execute, file, journal_of, overrides, tell, too_small,
+};
+use crate::signals::stop_on_signals;
+use crate::stored::judged;
+use crate::targets::{array_of_run, price_of_run};
+use crate::terminal::note;
+
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let written = Written::of(args, imported.as_ref())?;
+    let search = written.file.search(&written.overrides)?;
+    // A plan that cannot be resolved is refused before anything else happens.
+    let plan = match &search {
+        Some(search) => search.clone(),
+        None => written.file.resolve(&written.overrides)?,
+    };
+    let order = Order {
+        plan,
+        targets: &targets,
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        array: None,
+        stated: args.stated.memory(),
+        too_small: too_small(args.size),
+        setting: RunSetting::default(),
+        turn: None,
+        diagnosis: None,
+    };
+    let store = open_store(&args.store)?;
+    let output = check_paths(args, &targets)?;
+    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
+    let setting = RunSetting {
+        price: price_of_run(args.price.as_ref(), &targets, &store)?,
+        journal: journal_of(args, &targets, &store)?,
+        ..RunSetting::default()
+    };
+    let stop = stop_on_signals()?;
+    let mut order = Order { array, setting, ..order };
+    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
+    if search.is_some() {
+        let Some(found) = crate::maxima::find(of_search(&order), &args.io, &store, &stop)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let mut overrides = written.overrides;
+        overrides.maxima = found.maxima;
+        order.plan = written.file.resolve(&overrides)?;
+        order.plan.notes.push(found.says);
+    }
+    let done = execute(order, &args.io, &store, &stop)?;
+    let held = held(&store, &done);
+    let telling = Telling {
+        note: args.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: held.as_ref(),
+    };
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
+        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
+    });
+    if telling.form != Form::Json {
+        offer_diagnosis(args, &done);
+    }
+    done.end(printed)
+}
+
+/// The order of the run before a run, on the same targets.
+fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
+    Order {
+        plan: order.plan.clone(),
+        targets: order.targets,
+        label: None,
+        note: Some(crate::maxima::SEARCH_NOTE),
+        array: order.array.clone(),
+        stated: order.stated,
+        too_small: order.too_small,
+        diagnosis: None,
+        setting: RunSetting::default(),
+        turn: None,
+    }
+}
+
+/// A plan as it is written, and what the command line changes in it.
+struct Written {
+    file: PlanFile,
+    overrides: Overrides,
+}
+
+impl Written {
+    fn of(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Self> {
+        let choice = choice(args, imported);
+        Ok(Self { file: file(&args.plan, &choice)?, overrides: overrides(&choice)? })
+    }
+}
+
+/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
+fn held(store: &Store, done: &Done) -> Option<Held> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary).ok()?;
+    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
+    baseline::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
+        note!("warning: the baseline cannot be read: {}", crate::message(&error));
+        None
+    })
+}
+
+/// Says which experiments would tell what limits the run, where its own numbers do not.
+fn offer_diagnosis(args: &RunArgs, done: &Done) {
+    if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
+        note!("what limits it is not settled; experiments would tell: {command}");
+    }
+}
+
+/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
+/// suspect.
+fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let [target] = args.targets.as_slice() else { return None };
+    let limits = limits(header, summary)?;
+    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
+    let step = limits.steps.iter().find(is_open)?.step;
+    let test = header.plan.tests.get(step.test as usize)?;
+    // A step of a sweep is named by both.
+    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
+    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
+}

@@ -1,0 +1,85 @@
+//! Later runs compared with a baseline.
+
+use assay_testkit::synthetic;
+
+use crate::story::{DONE, Story};
+
+/// Exit code of a broken --fail-if.
+const WORSE: i32 = 3;
+const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"2s\"\n\
+    access = [{ size = \"4KiB\", read = 100, random = 100 }]\noutstanding = 1\n";
+
+/// Imports a run of the plan on `null:`, as a device of that service time gives it.
+fn import(story: &Story, run: &str, label: &str, service_ns: f64) {
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = run.to_owned();
+    header.targets[0].address = "null:".to_owned();
+    let device = synthetic::Target { servers: 1, service_ns, ..synthetic::Target::default() };
+    let events = synthetic::events(&header, device);
+    let mut text =
+        format!("{{\"schema\":\"assay.export/1\",\"run\":\"{run}\",\"label\":\"{label}\",\"note\":null}}\n");
+    for event in &events {
+        text.push_str(&serde_json::to_string(event).unwrap());
+        text.push('\n');
+    }
+    story.write(&format!("{run}.assay"), text);
+    story.assay(&["import", &format!("{run}.assay")]).ends(DONE);
+}
+
+#[test]
+fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
+    let story = Story::new();
+    for (run, service_ns) in [("261101-aaaa", 100e3), ("261102-bbbb", 101e3), ("261103-cccc", 99e3)] {
+        import(&story, run, "before", service_ns);
+    }
+    import(&story, "261104-dddd", "after", 200e3);
+    let alone = story.assay(&["show", "dddd"]).ends(DONE);
+    assert!(!alone.out.contains("BASELINE"), "none is set: {}", alone.out);
+
+    story
+        .assay(&["baseline", "set", "before"])
+        .ends(DONE)
+        .says(&["nightly on null:", "compared with before"]);
+    let listed = story.assay(&["baseline", "list", "--json"]).ends(DONE).json();
+    assert_eq!((&listed[0]["label"], &listed[0]["target"]), (&"before".into(), &"null:".into()));
+    let shown = story.assay(&["show", "dddd"]).ends(DONE);
+    for words in ["BASELINE: this run against baseline before: slower in 1 of 1", "random", "slower"] {
+        assert!(shown.out.contains(words), "{words}: {}", shown.out);
+    }
+    let document = story.assay(&["show", "dddd", "--json"]).ends(DONE).json();
+    let held = &document["baseline"];
+    assert_eq!((&held["name"], &held["worse"]), (&"before".into(), &true.into()));
+    let against = &held["comparison"]["tests"][0]["sides"][1]["against_first"];
+    assert_eq!(against["change"], "slower");
+    assert!(against["iops"]["hi"].as_f64().unwrap() < 0.7, "{against}");
+    story.assay(&["report", "dddd", "-o", "r.html"]).ends(DONE);
+    let page = String::from_utf8(story.read("r.html")).unwrap();
+    assert!(page.contains("Against the baseline"), "the report has it");
+    let own = story.assay(&["show", "cccc", "--json"]).ends(DONE).json();
+    assert!(own["baseline"].is_null(), "a run of the baseline is not compared with itself");
+
+    story.assay(&["baseline", "remove", "null:"]).ends(DONE);
+    assert!(story.assay(&["show", "dddd", "--json"]).ends(DONE).json()["baseline"].is_null());
+    story.assay(&["baseline", "remove", "null:"]).refused(&["no baseline is set for null:"]);
+}
+
+#[test]
+fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
+    let story = Story::new();
+    story.write("p.toml", PLAN);
+    let run = ["run", "p.toml", "null:", "--set", "run=1s", "--set", "warmup=0s"];
+    let gated = |limit: &str| story.assay(&[&run[..], &["--fail-if", limit]].concat());
+    gated("p99 +10%").refused(&["baseline of nightly on null:", "none is set", "assay baseline set"]);
+    // The null target is far faster than this device, whatever else the machine does.
+    import(&story, "261101-aaaa", "device", 5e6);
+    story.assay(&["baseline", "set", "aaaa", "--target", "null:"]).ends(DONE);
+    story
+        .assay(&["baseline", "set", "aaaa", "--target", "/dev/sdz"])
+        .refused(&["not made on /dev/sdz", "null:"]);
+    gated("iops -10%").ends(DONE).says(&["BASELINE"]);
+    gated("iops +10%").ends(WORSE).says(&["--fail-if \"IOPS +10%\"", "random of this run"]);
+    let repeated = story.assay(&[&run[..], &["--repeat", "2", "--fail-if", "iops +10%"]].concat());
+    repeated.ends(WORSE).says(&["BASELINE"]);
+    story.assay(&["rm", "aaaa"]).ends(DONE);
+    assert_eq!(story.assay(&["baseline", "list", "--json"]).ends(DONE).json(), serde_json::json!([]));
+}

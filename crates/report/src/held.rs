@@ -1,0 +1,122 @@
+//! A run against the baseline of its plan and target.
+
+use assay_analysis::compare::{Change, Comparison, TestPair};
+use serde_json::{Value, json};
+
+use crate::compare::{Reader, document as comparison_json, legend, name_of, ratio_text, result_table};
+use crate::escape;
+use crate::layout::wrap;
+use crate::options::{Detail, TextOptions};
+use crate::svg::escape;
+use crate::table::{Column, Narrow, Table};
+
+/// What the side of the run is called in the comparison.
+pub const THIS_RUN: &str = "this run";
+
+/// A run compared with a baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// The label of the baseline, or the id of its run.
+    pub name: String,
+    /// The target that it is of.
+    pub target: String,
+    /// The baseline first, then [`THIS_RUN`].
+    pub comparison: Comparison,
+}
+
+impl Held {
+    /// Returns the outcome, one sentence.
+    #[must_use]
+    pub fn says(&self) -> String {
+        self.comparison.says.first().cloned().unwrap_or_default()
+    }
+
+    /// Returns true if a figure of a test is worse than the baseline by more than noise.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.comparison.tests.iter().any(is_worse)
+    }
+}
+
+/// Returns true if the rate of a test, or what it is judged by, is worse by more than noise.
+fn is_worse(test: &TestPair) -> bool {
+    let against = test.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref());
+    against.is_some_and(|against| {
+        against.change == Change::Slower || against.p99.is_some_and(|p99| p99.change == Change::Slower)
+    })
+}
+
+/// Returns the part of the text of a run: the outcome, and of each test that changed the figures; in full all tests and
+/// what differs beside them.
+#[must_use]
+pub fn text(held: &Held, options: TextOptions) -> String {
+    let lead = escape::line(&format!("BASELINE: {}", held.says())).into_owned();
+    let mut text = format!("\n{}\n", wrap(&lead, options.prose(), "  "));
+    let is_full = options.detail == Detail::Full;
+    let mut table = Table::new(vec![
+        Column::text("Against the baseline").narrow(Narrow::Cut(16)),
+        Column::text("IOPS").narrow(Narrow::Keep),
+        Column::text("p99").narrow(Narrow::Drop(1)),
+        Column::text("Change").narrow(Narrow::Keep),
+    ]);
+    let mut rows = 0;
+    for test in &held.comparison.tests {
+        let Some(against) = test.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref())
+        else {
+            continue;
+        };
+        let is_quiet = matches!(against.change, Change::Same | Change::Unclear) && !is_worse(test);
+        if is_quiet && !is_full {
+            continue;
+        }
+        rows += 1;
+        let p99 = against.p99.map_or_else(String::new, |p99| ratio_text(p99.ratio));
+        table.push([
+            escape::line(&name_of(test)).into_owned().into(),
+            ratio_text(against.iops).into(),
+            p99.into(),
+            against.change.says().into(),
+        ]);
+    }
+    if rows > 0 {
+        text.push_str(&table.text(options.width).text);
+    }
+    if is_full {
+        for difference in &held.comparison.differences {
+            let says = format!("{}: {}", difference.what, difference.values.join(" / "));
+            text.push_str(&format!("{}\n", wrap(&escape::line(&says), options.prose(), "  ")));
+        }
+    }
+    text
+}
+
+/// Returns the baseline in the document of a run.
+pub(crate) fn json(held: &Held) -> Value {
+    json!({
+        "name": held.name,
+        "target": held.target,
+        "runs": held.comparison.sides.first().map(|side| &side.runs),
+        "worse": held.is_worse(),
+        "comparison": comparison_json(&held.comparison),
+    })
+}
+
+/// Returns the part of the report of a run.
+#[must_use]
+pub fn html(held: &Held) -> String {
+    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison)));
+    let differs: String = held
+        .comparison
+        .differences
+        .iter()
+        .map(|difference| {
+            let says = format!("{}: {}", difference.what, difference.values.join(" / "));
+            format!("<p class=\"soft\">{}</p>\n", escape(&says))
+        })
+        .collect();
+    format!(
+        "<h2 id=\"baseline\">Against the baseline</h2>\n<p><strong>{}</strong></p>\n<div \
+         class=\"scroll\">{table}</div>\n{differs}",
+        escape(&held.says())
+    )
+}

@@ -1,0 +1,27 @@
+//! A table on a terminal: its titles in their style, and what a wider one would show.
+
+use crate::escape::Style;
+use crate::layout::wrap;
+use crate::options::{Color, TextOptions};
+use crate::table::Table;
+
+pub(crate) fn of_table(table: &Table, options: TextOptions) -> String {
+    let table = table.text(options.width);
+    let mut text = match table.text.split_once('\n') {
+        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
+        None => table.text,
+    };
+    if !table.dropped.is_empty() {
+        let says = format!("A wider terminal also shows {}.", table.dropped.join(", "));
+        text.push_str(&format!("{}\n", wrap(&says, options.width, "")));
+    }
+    text
+}
+
+/// Words in a style where colours are wanted; [`escape::terminal`] writes it out.
+pub(crate) fn paint(text: &str, style: Style, color: Color) -> String {
+    match color {
+        Color::Never => text.to_owned(),
+        Color::Ansi => style.of(text),
+    }
+}

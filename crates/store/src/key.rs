@@ -1,0 +1,63 @@
+//! What one target is called in the store, however it was typed.
+
+use std::path::Path;
+
+use assay_record::TargetFacts;
+use assay_spec::Address;
+
+/// Returns the name under which the store keeps what it knows of a target: paths are absolute, links followed; other
+/// addresses are as typed.
+#[must_use]
+pub fn target_key(address: &str) -> String {
+    match address.parse::<Address>() {
+        Ok(Address::Path(path)) => {
+            let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
+            absolute.unwrap_or(path).display().to_string()
+        }
+        _ => address.to_owned(),
+    }
+}
+
+/// Returns the name of a target that a run uses. One that was measured elsewhere, from a relative path, goes by the
+/// path that its record has.
+pub(crate) fn key_of_run(target: &TargetFacts) -> String {
+    match target.address.parse::<Address>() {
+        Ok(Address::Path(path)) if path.is_relative() && !path.exists() => {
+            let recorded = Path::new(&target.member.path);
+            if recorded.is_absolute() { target.member.path.clone() } else { target.address.clone() }
+        }
+        _ => target_key(&target.address),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_record::MemberFacts;
+
+    use super::*;
+
+    #[test]
+    fn a_path_has_one_name_however_it_is_typed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().canonicalize().expect("it exists").join("t.dat");
+        std::fs::write(&file, "").expect("a file");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        assert_eq!(target_key(link.to_str().expect("text")), file.display().to_string());
+        let roundabout = format!("{}/../{}/t.dat", folder.path().display(), name(folder.path()));
+        assert_eq!(target_key(&roundabout), file.display().to_string());
+        for other in ["iscsi://nas/iqn.2001-05.com.example:t/0", "null:", "sim:ix4-200d"] {
+            assert_eq!(target_key(other), other);
+        }
+        let far = |address: &str| TargetFacts {
+            address: address.to_owned(),
+            member: MemberFacts { path: "/mnt/far/t.dat".into(), ..MemberFacts::default() },
+        };
+        assert_eq!(key_of_run(&far("./no-such-file.dat")), "/mnt/far/t.dat");
+        assert_eq!(key_of_run(&far("/no/such/file.dat")), "/no/such/file.dat");
+    }
+
+    fn name(path: &Path) -> String {
+        path.file_name().expect("it has a name").to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,309 @@
+//! Lists of runs: what is searched for, filtered and returned a page at a time, without reading an event.
+//!
+//! A row's text for the search is kept by triggers (`schema.rs`): id, plan, label, note, host, targets, and the words
+//! of the run's digest. Its index is of trigrams, so that any part of a word of three letters is found, as people type
+//! it.
+
+use assay_record::{Outcome, RunDigest, Severity};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{OptionalExtension as _, ToSql, params_from_iter};
+
+use crate::connect::write_transaction;
+use crate::digest::{Coverage, put_digest};
+use crate::error::StoreError;
+use crate::live;
+use crate::row::{self, COLUMNS, RunRow};
+use crate::store::Store;
+
+/// Letters below which the index of trigrams is of no use.
+const TRIGRAM: usize = 3;
+
+/// Which runs are wanted; by default all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunFilter {
+    /// Words, each of which is somewhere in the run's id, plan, label, note, host, targets, tests or findings.
+    pub text: String,
+    /// Part of the address of a target, as typed.
+    pub target: Option<String>,
+    /// A target, by its name in the store ([`crate::target_key`]).
+    pub on_target: Option<String>,
+    /// Part of the plan's name.
+    pub plan: Option<String>,
+    /// Part of the label.
+    pub label: Option<String>,
+    /// Part of the host's name.
+    pub host: Option<String>,
+    /// Not started before this, ms since 1970 UTC.
+    pub since_unix_ms: Option<u64>,
+    /// Started before this, ms since 1970 UTC.
+    pub until_unix_ms: Option<u64>,
+    /// How it ended, or that it did not.
+    pub state: Option<RunState>,
+    /// A finding of at least this severity.
+    pub severity: Option<Severity>,
+    /// A finding of that rule.
+    pub rule: Option<String>,
+}
+
+/// How a run ended, or that it did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// It came to its end, in this way.
+    Ended(Outcome),
+    /// It is going on.
+    Running,
+    /// It was killed.
+    Partial,
+}
+
+/// Which of the runs that pass are returned, the newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunSlice {
+    /// Number of runs to pass over.
+    pub skip: usize,
+    /// Most runs to return.
+    pub limit: usize,
+}
+
+impl RunSlice {
+    /// Every run.
+    pub const ALL: Self = Self { skip: 0, limit: usize::MAX };
+}
+
+/// Some of the runs that pass a filter.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunPage {
+    /// The newest first.
+    pub runs: Vec<ListedRun>,
+    /// Number of runs that pass.
+    pub matching: usize,
+}
+
+/// A run in a list, with what it measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedRun {
+    /// The run.
+    pub row: RunRow,
+    /// What it measured and found; `None` where nobody has made it yet.
+    pub digest: Option<RunDigest>,
+}
+
+impl Store {
+    /// Returns a slice of the runs that pass a filter, the newest first.
+    pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
+        let read = |source| StoreError::reading(self.path(), source);
+        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
+        let count = format!("SELECT count(*) FROM run{}", passing.clause());
+        let matching: i64 = self
+            .connection()
+            .query_row(&count, params_from_iter(&passing.values), |row| row.get(0))
+            .map_err(read)?;
+        let text = format!(
+            "SELECT {COLUMNS}, id, digest.body AS digest, digest.crc32c AS checksum FROM run \
+             LEFT JOIN digest ON digest.run_id = run.id{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
+            passing.clause(),
+            i64::try_from(slice.limit).unwrap_or(i64::MAX),
+            i64::try_from(slice.skip).unwrap_or(i64::MAX),
+        );
+        let mut query = self.connection().prepare(&text).map_err(read)?;
+        let found = query.query_map(params_from_iter(&passing.values), |of| {
+            let digest = of.get::<_, Option<String>>("digest")?.zip(of.get("checksum")?);
+            let digest = digest.and_then(|(text, checksum)| decode(&text, checksum));
+            Ok((of.get::<_, i64>("id")?, ListedRun { row: row::read(of)?, digest }))
+        });
+        let found: Vec<(i64, ListedRun)> = found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
+        let unended: Vec<i64> =
+            found.iter().filter(|(_, run)| run.row.status.is_none()).map(|(id, _)| *id).collect();
+        let is_live = live::are_live(self.path(), &unended);
+        let running: Vec<i64> =
+            unended.into_iter().zip(is_live).filter(|(_, is_live)| *is_live).map(|(id, _)| id).collect();
+        let runs = found.into_iter().map(|(id, mut run)| {
+            run.row.is_running = running.contains(&id);
+            run
+        });
+        Ok(RunPage { runs: runs.collect(), matching: usize::try_from(matching).unwrap_or(0) })
+    }
+
+    /// Returns the number of runs.
+    pub fn count(&self) -> Result<usize, StoreError> {
+        let found = self.connection().query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0));
+        let found = found.map_err(|source| StoreError::reading(self.path(), source))?;
+        Ok(usize::try_from(found).unwrap_or(0))
+    }
+
+    /// Returns the digest of the run with exactly that id, where one was made.
+    pub fn digest(&self, run: &str) -> Result<Option<RunDigest>, StoreError> {
+        let query = "SELECT body, crc32c FROM digest WHERE run_id = (SELECT id FROM run WHERE run = ?1)";
+        let found = self
+            .connection()
+            .query_row(query, [run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?)));
+        let found = found.optional().map_err(|source| StoreError::reading(self.path(), source))?;
+        Ok(found.and_then(|(text, checksum)| decode(&text, checksum)))
+    }
+
+    /// Keeps the digest of a run that has ended or was killed, made from all of its events.
+    pub fn set_digest(&self, run: &str, digest: &RunDigest) -> Result<(), StoreError> {
+        let write = |source| StoreError::writing(self.path(), source);
+        let query = "SELECT id FROM run WHERE run = ?1";
+        let found = self.connection().query_row(query, [run], |row| row.get::<_, i64>(0));
+        let Some(id) = found.optional().map_err(write)? else {
+            // It was removed in the meantime.
+            return Ok(());
+        };
+        let transaction = write_transaction(self.connection()).map_err(write)?;
+        put_digest(&transaction, id, digest, Coverage::Whole)
+            .and_then(|()| transaction.commit())
+            .map_err(write)
+    }
+
+    /// Returns the runs that are not going on and have no digest of all their events: those of earlier versions of
+    /// Assay, and those that were killed. The newest first, at most `limit`.
+    pub fn without_digest(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let read = |source| StoreError::reading(self.path(), source);
+        let text = "SELECT id, run FROM run LEFT JOIN digest ON digest.run_id = run.id
+                    WHERE digest.run_id IS NULL OR NOT digest.is_whole OR digest.version < ?1
+                    ORDER BY id DESC";
+        let mut query = self.connection().prepare(text).map_err(read)?;
+        let rows = query
+            .query_map([RunDigest::VERSION], |row| Ok((row.get(0)?, row.get(1)?)))
+            .and_then(Iterator::collect::<Result<Vec<(i64, String)>, _>>)
+            .map_err(read)?;
+        let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
+        let is_live = live::are_live(self.path(), &ids);
+        let ended = rows.into_iter().zip(is_live).filter(|(_, is_live)| !is_live);
+        Ok(ended.map(|((_, run), _)| run).take(limit).collect())
+    }
+
+    /// Returns the numbers of the runs without an end that are in that state. There are few: those that go on, and
+    /// those that were killed.
+    fn unended_of(&self, state: Option<RunState>) -> Result<Vec<i64>, StoreError> {
+        let wanted = match state {
+            Some(RunState::Running) => true,
+            Some(RunState::Partial) => false,
+            Some(RunState::Ended(_)) | None => return Ok(Vec::new()),
+        };
+        let ids = self.unended()?;
+        let is_live = live::are_live(self.path(), &ids);
+        Ok(ids.into_iter().zip(is_live).filter(|(_, is_live)| *is_live == wanted).map(|(id, _)| id).collect())
+    }
+
+    /// Returns the numbers of the runs without an end.
+    pub(crate) fn unended(&self) -> Result<Vec<i64>, StoreError> {
+        let read = |source| StoreError::reading(self.path(), source);
+        let mut query =
+            self.connection().prepare_cached("SELECT id FROM run WHERE outcome IS NULL").map_err(read)?;
+        query.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(read)
+    }
+}
+
+/// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
+/// from the events.
+fn decode(body: &str, checksum: u32) -> Option<RunDigest> {
+    (crc32c::crc32c(body.as_bytes()) == checksum).then(|| serde_json::from_str(body).ok()).flatten()
+}
+
+/// The conditions of a filter, as SQL.
+#[derive(Default)]
+struct Passing {
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+/// A value of a condition.
+#[derive(Debug, Clone)]
+enum Value {
+    Text(String),
+    Number(i64),
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Text(text) => text.to_sql(),
+            Self::Number(number) => number.to_sql(),
+        }
+    }
+}
+
+impl Passing {
+    /// The conditions of a filter; `unended` are the runs without an end that it wants.
+    fn of(filter: &RunFilter, unended: &[i64]) -> Self {
+        let mut passing = Self::default();
+        passing.words(&filter.text);
+        let number = |ms: u64| Value::Number(i64::try_from(ms).unwrap_or(i64::MAX));
+        let mut add = |condition: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                passing.conditions.push(condition.to_owned());
+                passing.values.push(value);
+            }
+        };
+        let part = |text: &Option<String>| text.as_ref().map(|text| Value::Text(like(text)));
+        let whole = |text: &Option<String>| text.clone().map(Value::Text);
+        add("EXISTS (SELECT 1 FROM json_each(targets) WHERE value LIKE ? ESCAPE '\\')", part(&filter.target));
+        add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
+        add("name LIKE ? ESCAPE '\\'", part(&filter.plan));
+        add("label LIKE ? ESCAPE '\\'", part(&filter.label));
+        add("host LIKE ? ESCAPE '\\'", part(&filter.host));
+        add("started_unix_ms >= ?", filter.since_unix_ms.map(number));
+        add("started_unix_ms < ?", filter.until_unix_ms.map(number));
+        add("id IN (SELECT run_id FROM run_finding WHERE rule = ?)", whole(&filter.rule));
+        let outcome = match filter.state {
+            Some(RunState::Ended(outcome)) => serde_json::to_string(&outcome).ok().map(Value::Text),
+            Some(RunState::Running | RunState::Partial) | None => None,
+        };
+        add("outcome = ?", outcome);
+        if matches!(filter.state, Some(RunState::Running | RunState::Partial)) {
+            let ids: Vec<String> = unended.iter().map(i64::to_string).collect();
+            passing.conditions.push(format!("id IN ({})", ids.join(",")));
+        }
+        match filter.severity {
+            Some(Severity::Critical) => passing.of_digest("critical > 0"),
+            Some(Severity::Warning) => passing.of_digest("critical + warnings > 0"),
+            Some(Severity::Info) => {
+                passing.conditions.push("id IN (SELECT run_id FROM run_finding)".to_owned());
+            }
+            None => {}
+        }
+        passing
+    }
+
+    fn of_digest(&mut self, condition: &str) {
+        self.conditions.push(format!("id IN (SELECT run_id FROM digest WHERE {condition})"));
+    }
+
+    /// Each word must be somewhere in the text.
+    fn words(&mut self, text: &str) {
+        let (long, short): (Vec<&str>, Vec<&str>) =
+            text.split_whitespace().partition(|word| word.chars().count() >= TRIGRAM);
+        if !long.is_empty() {
+            let quoted: Vec<String> =
+                long.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+            self.conditions.push("id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)".to_owned());
+            self.values.push(Value::Text(quoted.join(" AND ")));
+        }
+        for word in short {
+            let condition = "id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')";
+            self.conditions.push(condition.to_owned());
+            self.values.push(Value::Text(like(word)));
+        }
+    }
+
+    fn clause(&self) -> String {
+        if self.conditions.is_empty() {
+            return String::new();
+        }
+        format!(" WHERE {}", self.conditions.join(" AND "))
+    }
+}
+
+/// Returns the pattern of `LIKE … ESCAPE '\'` for a text that contains `part`. It knows upper and lower case of ASCII.
+fn like(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in part.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern + "%"
+}

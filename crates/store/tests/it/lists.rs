@@ -1,0 +1,216 @@
+//! Lists: filters, search, digests, and what is new since the last look.
+
+use std::path::Path;
+
+use assay_record::{
+    FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
+};
+use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunSlice, RunState, Store};
+
+use crate::{Begun, RUN, begin, header, write};
+
+fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
+    let finding =
+        |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
+    RunDigest {
+        length_s: 12.5,
+        planned_steps: 1,
+        tests: vec![TestDigest {
+            test: test.to_owned(),
+            iops: FigureDigest { value: iops, lo: Some(iops * 0.9), hi: Some(iops * 1.1) },
+            complete: true,
+            ..TestDigest::default()
+        }],
+        findings: findings.iter().map(finding).collect(),
+        verdict: Some("The link is full: 112 of 117 MiB/s.".into()),
+        spark: vec![0.5, 1.0],
+    }
+}
+
+fn on(run: &str, target: &str, host: &str, started_unix_ms: u64) -> RunHeader {
+    let mut header = header(run);
+    header.targets[0].address = target.to_owned();
+    header.host.name = host.to_owned();
+    header.started_unix_ms = started_unix_ms;
+    header
+}
+
+/// Three runs on two targets.
+fn three(folder: &Path) -> Store {
+    let store = Store::open(folder.join("runs.sqlite")).unwrap();
+    write(&store, &on("261119-aaaa", "/srv/t.dat", "bench1", 1_000), Some("before 50%"));
+    write(
+        &store,
+        &on("261120-bbbb", "iscsi://nas/iqn.2001-05.com.equallogic:vmware/0", "bench2", 2_000),
+        None,
+    );
+    write(&store, &on("261121-cccc", "/srv/t.dat", "bench1", 3_000), Some("after"));
+    store.set_note("261121-cccc", Some("Größe \"neu\" OR NEAR(")).unwrap();
+    let warning = [("outlier", Severity::Warning), ("quick", Severity::Info)];
+    store.set_digest("261119-aaaa", &digest("Max Throughput-100%Read", 100.0, &warning)).unwrap();
+    store.set_digest("261120-bbbb", &digest("RealLife", 200.0, &[("errors", Severity::Critical)])).unwrap();
+    store
+}
+
+fn found(store: &Store, filter: RunFilter) -> Vec<String> {
+    let page = store.list(&filter, RunSlice::ALL).unwrap();
+    assert_eq!(page.matching, page.runs.len());
+    page.runs.into_iter().map(|run| run.row.run[7..].to_owned()).collect()
+}
+
+#[test]
+fn every_filter_finds_its_runs_the_newest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    let check = |expected: &[&str], filter: RunFilter| {
+        assert_eq!(found(&store, filter.clone()), expected, "{filter:?}");
+    };
+    let none = RunFilter::default;
+    let text = |text: &str| Some(text.to_owned());
+    check(&["cccc", "bbbb", "aaaa"], none());
+    check(&["cccc", "aaaa"], RunFilter { target: text("T.DAT"), ..none() });
+    check(&["cccc", "aaaa"], RunFilter { on_target: text("/srv/t.dat"), ..none() });
+    check(&[], RunFilter { on_target: text("t.dat"), ..none() });
+    check(&["aaaa"], RunFilter { label: text("50%"), ..none() });
+    check(&[], RunFilter { label: text("5_%"), ..none() });
+    check(&["bbbb"], RunFilter { host: text("bench2"), ..none() });
+    check(&["cccc", "bbbb", "aaaa"], RunFilter { plan: text("mix"), ..none() });
+    check(&["cccc", "bbbb"], RunFilter { since_unix_ms: Some(2_000), ..none() });
+    check(&["aaaa"], RunFilter { until_unix_ms: Some(2_000), ..none() });
+    check(&["bbbb"], RunFilter { severity: Some(Severity::Critical), ..none() });
+    check(&["bbbb", "aaaa"], RunFilter { severity: Some(Severity::Warning), ..none() });
+    check(&["aaaa"], RunFilter { rule: text("outlier"), ..none() });
+    check(&["cccc", "bbbb", "aaaa"], RunFilter { state: Some(RunState::Ended(Outcome::Done)), ..none() });
+    check(&[], RunFilter { state: Some(RunState::Running), ..none() });
+}
+
+#[test]
+fn a_search_finds_parts_of_words_wherever_they_are_and_is_never_a_syntax_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    for (text, expected) in [
+        ("equallogic", &["bbbb"][..]),
+        ("LOGIC bench2", &["bbbb"]),
+        ("logic bench1", &[]),
+        ("t.dat 21", &["cccc"]),
+        ("throughput", &["aaaa"]),
+        ("outlier", &["aaaa"]),
+        ("112 of 117", &["bbbb", "aaaa"]),
+        ("größe", &["cccc"]),
+        ("\"neu\" NEAR( OR", &["cccc"]),
+        ("%", &["aaaa"]),
+        ("_", &[]),
+        ("* AND", &[]),
+        ("  ", &["cccc", "bbbb", "aaaa"]),
+    ] {
+        let filter = RunFilter { text: text.to_owned(), ..RunFilter::default() };
+        assert_eq!(found(&store, filter), expected, "{text}");
+    }
+    store.set_label("261120-bbbb", Some("Zürich")).unwrap();
+    let filter = || RunFilter { text: "zürich".into(), ..RunFilter::default() };
+    assert_eq!(found(&store, filter()), ["bbbb"], "the text follows the label");
+    store.remove("261120-bbbb").unwrap();
+    assert_eq!(found(&store, filter()), [""; 0], "and the run");
+}
+
+#[test]
+fn a_page_of_a_list_has_its_runs_and_the_number_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    let page = store.list(&RunFilter::default(), RunSlice { skip: 1, limit: 1 }).unwrap();
+    assert_eq!((page.matching, page.runs.len()), (3, 1));
+    assert_eq!(page.runs[0].row.run, "261120-bbbb");
+    assert_eq!(page.runs[0].row.host.as_deref(), Some("bench2"));
+    assert_eq!(page.runs[0].digest.as_ref().unwrap().tests[0].iops.value, 200.0);
+}
+
+#[test]
+fn runs_without_a_whole_digest_are_named_once_they_have_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let Begun { store, events, mut writer, .. } = begin(folder.path(), 4);
+    assert_eq!(store.without_digest(9).unwrap(), [""; 0], "it is going on");
+    writer.keep_digest(&digest("so far", 1.0, &[])).unwrap();
+    assert_eq!(store.digest(RUN).unwrap().unwrap().tests[0].test, "so far");
+    drop(writer);
+    assert_eq!(store.without_digest(9).unwrap(), [RUN], "it was killed");
+    store.set_digest(RUN, &digest("whole", 1.0, &[])).unwrap();
+    assert_eq!(store.without_digest(9).unwrap(), [""; 0]);
+
+    let other = header("261121-dddd");
+    writer = store.begin_run(&other, None, None).unwrap();
+    events.iter().for_each(|event| writer.append(event).unwrap());
+    writer.keep_digest(&digest("end", 1.0, &[])).unwrap();
+    drop(writer);
+    assert_eq!(store.without_digest(9).unwrap(), [""; 0], "made from all events");
+    let raw = rusqlite::Connection::open(store.path()).unwrap();
+    raw.execute("UPDATE digest SET version = 0", []).unwrap();
+    assert_eq!(store.without_digest(9).unwrap(), ["261121-dddd", RUN], "of an earlier form");
+    assert_eq!(store.without_digest(1).unwrap().len(), 1);
+}
+
+#[test]
+fn a_follower_sees_each_event_once_and_only_looks_where_something_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let Begun { path, store, events, mut writer } = begin(folder.path(), 3);
+    let reader = Store::open_existing(&path).unwrap().unwrap();
+    let before = reader.writes().unwrap();
+    assert_eq!(reader.writes().unwrap(), before, "nothing was written");
+    assert_eq!(reader.running().unwrap(), [RUN]);
+    assert_eq!(reader.events_from(RUN, 0, usize::MAX).unwrap(), events[..3]);
+    assert_eq!(reader.events_from(RUN, 3, 9).unwrap(), []);
+    writer.append(&events[3]).unwrap();
+    writer.append(&events[4]).unwrap();
+    assert_ne!(reader.writes().unwrap(), before);
+    assert_eq!(reader.events_from(RUN, 3, 1).unwrap(), events[3..4]);
+    assert_eq!(reader.events_from(RUN, 4, 9).unwrap(), events[4..5]);
+    drop(writer);
+    assert_eq!(reader.running().unwrap(), [""; 0]);
+    assert!(store.events_from("261121-none", 0, 1).is_err());
+}
+
+#[test]
+fn a_run_names_its_process_and_only_one_that_goes_on_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let Begun { store, mut writer, events, .. } = begin(folder.path(), 2);
+    let process = store.process(RUN).unwrap().unwrap();
+    assert_eq!(process.pid, std::process::id());
+    assert!(process.is_alive());
+    writer.append(events.last().unwrap()).unwrap();
+    assert!(matches!(events.last().unwrap().what, RunEvent::Ended(_)));
+    drop(writer);
+    let says = store.stop(RUN).unwrap_err().to_string();
+    assert!(says.contains("has ended already"), "{says}");
+}
+
+#[test]
+fn baselines_and_checks_of_targets_are_kept_and_a_removed_run_takes_its_baseline_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    let baseline = |plan: &str, of: BaselineOf| Baseline {
+        address: "/srv/t.dat".into(),
+        plan: plan.into(),
+        of,
+        set_unix_ms: 7,
+    };
+    let of_run = baseline("mixed", BaselineOf::Run("261119-aaaa".into()));
+    let of_label = baseline("other", BaselineOf::Label("after".into()));
+    store.set_baseline(&baseline("mixed", BaselineOf::Label("x".into()))).unwrap();
+    store.set_baseline(&of_run).unwrap();
+    store.set_baseline(&of_label).unwrap();
+    assert_eq!(store.baselines().unwrap(), [of_run, of_label.clone()]);
+    store.remove("261119-aaaa").unwrap();
+    assert_eq!(store.baselines().unwrap(), [of_label]);
+    assert!(store.remove_baseline("/srv/t.dat", "other").unwrap());
+    assert!(!store.remove_baseline("/srv/t.dat", "other").unwrap());
+
+    let checked = |body: &str, checked_unix_ms| Checked {
+        address: "/dev/sdx".into(),
+        checked_unix_ms,
+        body: body.into(),
+    };
+    store.set_checked(&checked("{}", 1)).unwrap();
+    store.set_checked(&checked("[]", 2)).unwrap();
+    assert_eq!(store.checks().unwrap(), [checked("[]", 2)]);
+    let addresses = store.target_addresses().unwrap();
+    assert_eq!(addresses, ["/dev/sdx", "/srv/t.dat", "iscsi://nas/iqn.2001-05.com.equallogic:vmware/0"]);
+}
