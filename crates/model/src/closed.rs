@@ -17,9 +17,9 @@
 //! ```
 
 use crate::demand::{falls_on, link_speedup, member_demand, members_queue};
-use crate::front::Front;
 use crate::num::share;
 use crate::raid::{Kind, Part, Phase};
+use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::workload::{Arrivals, LoadModel, Workload};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use assay_model::closed::{Outcome, closed_form};
 use assay_model::demand::demand_table;
 use assay_model::des::{ClientOutcome, SimOptions, simulate};
 use assay_model::facts::usable_bytes;
-use assay_model::front::Front;
+use assay_model::resolved::front::Front;
 use assay_model::workload::{Skew, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 

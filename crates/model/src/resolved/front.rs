@@ -6,8 +6,9 @@
 use crate::array::{self, TierHolds};
 use crate::quantity::{Corner, Quantity};
 use crate::raid::Kind;
-use crate::resolved::IoCost;
 use crate::workload::Skew;
+
+use super::IoCost;
 
 /// The device that an I/O passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
