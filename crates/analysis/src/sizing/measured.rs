@@ -1,6 +1,7 @@
 //! Sizing against what was measured: the load curve of a stored run in place of a model.
 //!
-//! A curve has the latency of a target at several offered loads. Between two of them the latency is interpolated; beyond
+//! A curve has the latency of a target at several offered loads. Between two of them the latency is interpolated;
+//! beyond
 //! the last one that the target kept up with, nothing is said but that it was not measured.
 
 use std::fmt;

@@ -56,8 +56,8 @@ pub fn sentence(answer: &Measured) -> String {
         (Some(iops), Some(true), Some(ms)) => {
             let room = answer.head_room().unwrap_or_default() * 100.0;
             format!(
-                "{name} carries {} IOPS: {latency} {ms:.2} ms, {:.0} % of its highest rate. Head room: {room:.0} %, up to \
-                 {most}. {full}",
+                "{name} carries {} IOPS: {latency} {ms:.2} ms, {:.0} % of its highest rate. Head room: {room:.0} %, up \
+                 to {most}. {full}",
                 count(iops),
                 iops / answer.full_iops * 100.0
             )
@@ -69,8 +69,8 @@ pub fn sentence(answer: &Measured) -> String {
             )
         }
         (Some(iops), ..) if answer.ends_there || iops < answer.full_iops => format!(
-            "It is not known whether {name} carries {} IOPS: the highest load that it kept up with was lower. It carries \
-             {most}. {full}",
+            "It is not known whether {name} carries {} IOPS: the highest load that it kept up with was lower. It \
+             carries {most}. {full}",
             count(iops)
         ),
         (Some(iops), ..) => format!("{name} does not carry {} IOPS. It carries {most}. {full}", count(iops)),
