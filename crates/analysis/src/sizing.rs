@@ -3,10 +3,12 @@
 //! A [`Question`] says what must be carried ([`Need`]) and by what it may be. [`answer`] builds the candidates (a class
 //! of device at a RAID level, or arrays that are described), finds the fewest devices of each that carry the load
 //! with a search over simulations, and returns an [`Answer`]: the best candidate, the same with one step fewer, with a
-//! failed device and under a rebuild, and what breaks first in each.
+//! failed device and under a rebuild, and what breaks first in each. [`measured`] answers from the load curve of a
+//! target instead.
 
 mod answer;
 mod assess;
+mod measured;
 mod question;
 mod words;
 
@@ -17,6 +19,7 @@ use serde::Serialize;
 
 pub use answer::{Answer, Candidate, Change, SizingError, State, answer};
 pub use assess::{Assessment, Precision, Short, assess};
+pub use measured::{Measured, MeasuredError, measured};
 pub use question::{QuestionError, parse};
 
 /// A limit on latency.
@@ -106,6 +109,19 @@ pub struct Question {
     pub changes: Vec<String>,
     /// What the question left open, and what is taken for it, in sentences.
     pub assumed: Vec<String>,
+    /// Whether the load itself, size, reads or positions, is part of that.
+    pub left_open: LeftOpen,
+}
+
+/// Parts of the load that a question does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOpen {
+    /// The size of I/Os.
+    pub size: bool,
+    /// The share of reads.
+    pub reads: bool,
+    /// The share of random positions.
+    pub positions: bool,
 }
 
 /// Money for a device of a class (by its word, or `disk` for any), or for a whole array by its name.

@@ -99,7 +99,7 @@ pub(crate) enum Verb {
     /// Predict a suite's table for an array before anything is measured: rates, bottleneck, effect of changes.
     Predict(PredictArgs),
     /// Answer a sizing question: how many disks, which array, what is left when one fails.
-    Size(SizeArgs),
+    Size(Box<SizeArgs>),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
     /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.

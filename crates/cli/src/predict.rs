@@ -32,12 +32,20 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     for change in &args.with {
         set(&mut array, change)?;
     }
+    if let Some(ram) = args.client_ram {
+        set(&mut array, &format!("initiator.ram={}B", ram.0))?;
+    }
     let plan = resolve(
         &args.plan,
         &Choice { set: &args.choice.set, only: &args.choice.only, size: args.size, ..Choice::default() },
     )?;
     let span = span_of(&plan);
-    check_fits(&array, args.at, span)?;
+    let reach = args.reach.unwrap_or(span);
+    anyhow::ensure!(
+        reach >= span,
+        "--reach {reach}: {span} of data do not lie within {reach}; use a larger --reach or a smaller --size"
+    );
+    check_fits(&array, args.at, reach)?;
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
     if let Some(output) = &output {
@@ -81,7 +89,8 @@ fn check_fits(array: &Array, at: Bytes, span: Bytes) -> anyhow::Result<()> {
 
 fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::Result<Vec<Expectation>> {
     let mut tables = Tables::default();
-    let extent = Extent { start: args.at, ..Extent::outer(span) };
+    let reach = args.reach.unwrap_or(span);
+    let extent = Extent { start: args.at, reach, pieces: args.pieces, ..Extent::outer(span) };
     let mut rows = Vec::new();
     for test in &plan.tests {
         for step in &test.steps {

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use assay_analysis::compare::Comparison;
-use assay_analysis::sizing::Answer;
+use assay_analysis::sizing::{Answer, Measured};
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::journal::Journal;
@@ -223,5 +223,27 @@ impl Rendered for Answer {
 
     fn page(&self) -> Option<String> {
         None
+    }
+}
+
+impl Rendered for Measured {
+    fn text(&self, options: TextOptions) -> String {
+        sizing::measured::page(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        sizing::measured::table(self).render(format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        sizing::measured::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
+    }
+
+    fn run(&self) -> Option<&str> {
+        Some(&self.run)
     }
 }

@@ -3,20 +3,29 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::sizing::{self, LatencyLimit, Precision, Prices, Question};
+use assay_analysis::sizing::{self, LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
 use assay_model::array::{Array, to_toml};
+use assay_record::RunHeader;
+use assay_spec::without_secret;
+use assay_store::target_key;
 
 use crate::args::SizeArgs;
 use crate::arrays::array;
 use crate::exit::{Exit, Failed};
+use crate::open_store::existing_store;
 use crate::output::{Kept, Output, OutputKind};
 use crate::render::Rendered as _;
+use crate::run_file;
+use crate::stored::Stored;
 use crate::terminal::{note, say};
 
 pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_deref().map(place).transpose()?;
     let file = args.write_array.as_deref().map(array_place).transpose()?;
     let mut question = question(args)?;
+    if let Some(against) = &args.against {
+        return answer_measured(args, &question, against, output.as_ref());
+    }
     question.changes.extend(args.what_if.iter().cloned());
     let arrays: Vec<Array> = args.array.iter().map(|name| array(name)).collect::<anyhow::Result<_>>()?;
     let precision = match (args.closed_form, question.need.limit) {
@@ -38,6 +47,67 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     }
     say(&answer.printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
+}
+
+/// Answers from a load curve.
+fn answer_measured(
+    args: &SizeArgs,
+    question: &Question,
+    against: &str,
+    output: Option<&Output>,
+) -> anyhow::Result<Exit> {
+    let answer = match run_file::is_export(Path::new(against)) {
+        true => answer_of(question, &Stored::of_file(Path::new(against))?)?,
+        false => newest_curve(args, question, against)?,
+    };
+    if let Some(output) = output {
+        answer.write(output, "sizing answer")?;
+    }
+    say(&answer.printed(args.view.form(), args.view.options()))?;
+    Ok(Exit::Done)
+}
+
+fn answer_of(question: &Question, stored: &Stored) -> anyhow::Result<Measured> {
+    Ok(sizing::measured(question, &stored.header, &stored.summary)?)
+}
+
+/// Returns the answer of a run, or of the newest run on a target that has a load curve.
+fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::Result<Measured> {
+    let store = existing_store(&args.store)?;
+    let wanted = target_key(against);
+    let on_target: Vec<String> = store
+        .runs()?
+        .into_iter()
+        .filter(|row| !row.is_running && row.targets.iter().any(|target| target_key(target) == wanted))
+        .map(|row| row.run)
+        .collect();
+    if on_target.is_empty() {
+        return answer_of(question, &Stored::read(&store, against)?);
+    }
+    for run in &on_target {
+        // A run without a curve is passed over, and its events are not read.
+        if !sweeps_a_load(&store.header(run)?) {
+            continue;
+        }
+        let stored = Stored::read(&store, run)?;
+        match sizing::measured(question, &stored.header, &stored.summary) {
+            Ok(answer) => return Ok(answer),
+            Err(MeasuredError::NoCurve(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let shown = without_secret(against);
+    bail!(
+        "none of the {} runs on {shown} has a load curve; measure one with assay curve {shown}",
+        on_target.len()
+    )
+}
+
+/// Whether a test of a run sweeps the rate of an open loop.
+fn sweeps_a_load(header: &RunHeader) -> bool {
+    let sweeps =
+        |step: &assay_spec::Step| step.swept.iter().any(|one| one.key == "rate" || one.key == "load");
+    header.plan.tests.iter().flat_map(|test| &test.steps).any(sweeps)
 }
 
 /// Returns the name of the array in that file.

@@ -17,9 +17,9 @@
 //! ```
 
 use crate::demand::{falls_on, link_speedup, member_demand, members_queue};
-use crate::front::Front;
 use crate::num::share;
 use crate::raid::{Kind, Part, Phase};
+use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::workload::{Arrivals, LoadModel, Workload};
 use serde::Serialize;
@@ -74,7 +74,8 @@ struct Members {
     slowed: f64,
     /// Rest of a destage that a visit finds in service, ns.
     background_ns: f64,
-    /// Time that an I/O makes a member destage, ns: what of its time that is at a rate. A full cache never lets it idle.
+    /// Time that an I/O makes a member destage, ns: what of its time that is at a rate. A full cache never lets it
+    /// idle.
     destaging_ns: f64,
 }
 
@@ -328,7 +329,8 @@ impl Members {
     }
 }
 
-/// Mean rest of a destage in service, `E[s^2] / 2 E[s]`, about 0.6 of the mean for positioning times (of different kinds
+/// Mean rest of a destage in service, `E[s^2] / 2 E[s]`, about 0.6 of the mean for positioning times (of different
+/// kinds
 /// the long ones are met more often); and the time of all destages of an I/O. Nothing of drives, which work on many
 /// requests at once.
 fn destages(resolved: &ResolvedArray, classes: &[Class]) -> (f64, f64) {
@@ -429,7 +431,8 @@ fn at_members_ns(
 ) -> (f64, f64) {
     let background_ns = members.background_ns * (rate * members.destaging_ns).min(1.0);
     let seen = 1.0 + at_member * others;
-    // A visit takes its own time; what it waits for takes the mean of all, weighted by how often each kind is met. The one
+    // A visit takes its own time; what it waits for takes the mean of all, weighted by how often each kind is met. The
+    // one
     // in service is met for as long as it lasts, so that long ones are met more often.
     let (mut visits, mut time, mut squares) = (0.0, 0.0, 0.0);
     for (share, phase, _) in &members.phases {

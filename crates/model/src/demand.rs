@@ -3,10 +3,10 @@
 //! For each resource k: demand `D_k` (busy time per I/O), servers `m_k`. Asymptotic bounds of a closed
 //! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
 
-use crate::front::Front;
 use crate::num::share;
 use crate::quantity::Bounds;
 use crate::raid::{Kind, Part};
+use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::wire;
 use serde::Serialize;

@@ -258,7 +258,8 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
 }
 
-/// The upper end of a rate if the memory of the clients answers what it can hold: `X / (1 - h)` with h the reads that it
+/// The upper end of a rate if the memory of the clients answers what it can hold: `X / (1 - h)` with h the reads that
+/// it
 /// holds, at most what copying from memory takes.
 fn beside_client_memory(array: &Array, workload: &Workload, most: f64) -> f64 {
     let Some(ram) = &array.initiator.ram else { return most };

@@ -5,6 +5,8 @@
 
 mod classes;
 mod devices;
+pub mod front;
+mod software;
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,14 +14,14 @@ use std::sync::Arc;
 
 use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
-use crate::front::{Front, FrontDevice, Tier};
 use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity};
 use crate::raid::{Kind, Part, Phase, Place, Shape};
 use crate::shingled::Shingled;
-use crate::software;
 use crate::wire;
 use crate::workload::{Region, Workload};
+use front::{Front, FrontDevice, Tier};
+
 use devices::{cores_of, flush_time, member_queue, resolve_disk, resolve_flash};
 
 /// Fixed seed of the service tables: they are part of the model, not of a simulation run.

@@ -1,6 +1,7 @@
 //! A shingled disk: overlapping tracks can only be written as a whole band.
 //!
-//! The disk takes random writes into a media cache, a conventional part of its platters, as fast as its write cache sorts
+//! The disk takes random writes into a media cache, a conventional part of its platters, as fast as its write cache
+//! sorts
 //! them. Once that is full, each write waits for its share of the cleaning: a band is read, merged with all writes that
 //! the cache holds of it, and written.
 //! ```text

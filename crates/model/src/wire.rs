@@ -116,7 +116,8 @@ pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Cor
     }
 }
 
-/// Payload ceiling of a port of a drive, of an expander or of Fibre Channel, MB/s (10^6), for transfers of `size_bytes`.
+/// Payload ceiling of a port of a drive or an expander, or of Fibre Channel, MB/s (10^6), for transfers of
+/// `size_bytes`.
 #[must_use]
 pub fn port_mb_s(rate: LinkRate, size_bytes: f64) -> f64 {
     match rate {

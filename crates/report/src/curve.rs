@@ -36,7 +36,7 @@ pub(crate) fn document(header: &RunHeader, summary: &RunSummary) -> Value {
     json!({ "load": load, "depth": depth })
 }
 
-fn load_json(curve: &LoadCurve) -> Value {
+pub(crate) fn load_json(curve: &LoadCurve) -> Value {
     let points = curve.points.iter().map(|point| {
         json!({
             "step": point.label,

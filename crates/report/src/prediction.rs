@@ -231,8 +231,12 @@ fn details(row: &Expectation, columns: usize) -> String {
     };
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
-        let (rate, _) = words_of(w.prediction.software);
-        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &gain(&w.gain), &w.says, columns));
+        let (rate, time) = words_of(w.prediction.software);
+        let mut more = gain(&w.gain);
+        more.extend(w.prediction.p99_ms.map(|ms| format!(", p99 {} ms", time(ms))));
+        let room = head_room(&w.prediction);
+        more.extend((!room.is_empty()).then(|| format!(", {room}")));
+        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &more, &w.says, columns));
     }
     for w in &row.what_ifs_together {
         let (rate, _) = words_of(w.together.software);
@@ -285,6 +289,13 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
         wrap(&format!("{name}: {}.", p.says()), columns, "  "),
         wrap(&format!("  busy: {}", busy.join("; ")), columns, "    "),
     ];
+    if let Some(warm_up_s) = p.warm_up_s {
+        let time = duration(warm_up_s);
+        let says = format!(
+            "  The tier starts cold and holds 90 % of what it will hold after {time}; the rate is the mean over the run."
+        );
+        lines.push(wrap(&says, columns, "    "));
+    }
     if let (true, Some(s)) = (p.shows_both(), &p.simulated) {
         let says = format!(
             "  The engines differ by more than 10 %: closed form {} IOPS, mean {:.2} ms; simulation {} IOPS, mean \
@@ -297,6 +308,15 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
         lines.push(wrap(&says, columns, "    "));
     }
     lines.join("\n") + "\n"
+}
+
+/// `45 s`, `12 min`, `3.5 h`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
 }
 
 /// The rate at which a resource is full: of the fast end of all ranges where the prediction is a bound, as that is.
@@ -411,6 +431,7 @@ pub fn prediction_json(p: &Prediction) -> Value {
         "p99_ms": p.p99_ms.map(interval_json),
         "p99_reliability": p.p99_reliability.says(),
         "limit": p.limit_name(),
+        "warm_up_s": p.warm_up_s.and_then(rounded),
         "second": p.table.second().map(|r| r.name.clone()),
         "second_distance": rounded(p.table.distance()),
         "resources": p.table.resources.iter().map(|r| json!({

@@ -1,6 +1,8 @@
 //! The answer to a sizing question: a sentence with its margin, the table of candidates, and what happens when a device
 //! fails.
 
+pub mod measured;
+
 use assay_analysis::sizing::{Answer, Assessment, Candidate, Endure, LatencyLimit, Need, Short, State};
 use assay_model::quantity::Bounds;
 use assay_spec::units::Bytes;

@@ -7,7 +7,7 @@ use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
 use super::words::{bytes_of, cut, is_filler, number};
-use super::{CLASSES, Class, Endure, LatencyLimit, Need, Question};
+use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
 const IO_MAX: f64 = 16.0 * MIB as f64;
@@ -363,6 +363,11 @@ impl Reading {
         if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
             return refuse("a number of disks is whole and 1 or more".to_owned());
         }
+        let left_open = LeftOpen {
+            size: self.size.is_none(),
+            reads: self.read_pct.is_none(),
+            positions: self.random_pct.is_none(),
+        };
         let mut or_else = |value: Option<f64>, default: f64, says: &str| {
             if value.is_none() {
                 assumed.push(says.to_owned());
@@ -401,6 +406,7 @@ impl Reading {
             endure: self.endure.unwrap_or(Endure::Healthy),
             changes: changes.into_iter().collect(),
             assumed,
+            left_open,
         })
     }
 }

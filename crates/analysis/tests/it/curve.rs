@@ -8,7 +8,7 @@ use assay_spec::Pacing;
 use crate::virtual_time::{FIXED, virtual_events};
 use crate::{run, summarize, synthetic};
 
-const CURVE: &str = r#"
+pub const CURVE: &str = r#"
 [[test]]
 name = "read, maximum"
 access = [{ size = "4KiB", random = 100 }]

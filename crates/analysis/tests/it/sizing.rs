@@ -178,3 +178,45 @@ fn of_three_arrays_the_answer_names_those_that_carry_the_load() {
     assert!(!answer.candidates[2].assessment.carries());
     assert!(answer.states.iter().all(|s| s.assessment.most_iops <= best.assessment.most_iops * 1.02));
 }
+
+/// A server with a fixed service time of 500 us, loaded up to 120 % (`curve.rs`).
+mod against_a_curve {
+    use assay_analysis::sizing::{Measured, MeasuredError, measured, parse};
+
+    use crate::curve::CURVE;
+    use crate::virtual_time::{FIXED, virtual_events};
+    use crate::{run, summarize, synthetic};
+
+    fn ask(text: &str) -> Measured {
+        let header = synthetic::header(synthetic::plan(CURVE));
+        let summary = summarize(&header, &virtual_events(&header, FIXED));
+        measured(&parse(text).unwrap(), &header, &summary).unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    /// M/D/1: R = S (1 + u / (2 (1 - u))); a mean of 1 ms is reached at u = 2/3, 1,333 of 2,000 per second.
+    #[test]
+    fn the_rate_within_a_mean_is_that_of_the_queue() {
+        let answer = ask("mean 1 ms");
+        assert!((answer.most_iops / 1333.0 - 1.0).abs() < 0.05, "{}", answer.most_iops);
+        assert!(!answer.ends_there && (answer.full_iops / 2000.0 - 1.0).abs() < 0.01, "{}", answer.full_iops);
+        let at_half = ask("1000 IOPS, mean 1 ms");
+        assert_eq!(at_half.carries(), Some(true));
+        assert!((at_half.latency_ms.unwrap() / 0.75 - 1.0).abs() < 0.05, "{:?}", at_half.latency_ms);
+        // 20 sessions of 80 a second are 1,600: a mean of 1.5 ms.
+        let sessions = ask("20 sessions x 80 tps, mean 1 ms");
+        assert_eq!(sessions.carries(), Some(false));
+        assert!((sessions.latency_ms.unwrap() / 1.5 - 1.0).abs() < 0.1, "{:?}", sessions.latency_ms);
+    }
+
+    #[test]
+    fn a_rate_that_was_not_kept_up_with_has_no_latency_and_another_load_is_named() {
+        let beyond = ask("2300 IOPS, p99 100 ms");
+        assert_eq!((beyond.carries(), beyond.latency_ms), (Some(false), None));
+        let other = ask("500 IOPS, 70 % read, 64 KiB, p99 10 ms");
+        assert_eq!(other.differs.len(), 2, "{:?}", other.differs);
+        assert!(ask("500 IOPS, p99 10 ms").differs.is_empty());
+        let (header, summary) = run("[[test]]\nname = \"t\"\nrun = \"1s\"\naccess = [{ size = \"4KiB\" }]\n");
+        let error = measured(&parse("mean 1 ms").unwrap(), &header, &summary).unwrap_err();
+        assert!(matches!(error, MeasuredError::NoCurve(_)), "{error}");
+    }
+}

@@ -42,6 +42,16 @@ pub(crate) struct PredictArgs {
     /// Where the test region begins on the array, from the outer, fast edge of its disks.
     #[arg(long, value_name = "SIZE", default_value = "0B")]
     pub(crate) at: assay_spec::units::Bytes,
+    /// From the first byte of the test region to its last, where its data lie scattered: seek distances grow with it.
+    /// [default: the size]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) reach: Option<assay_spec::units::Bytes>,
+    /// Number of stretches that the data lie in; sequential I/O seeks between them.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pieces: u32,
+    /// Memory of each client that may hold data: widens the bound of arrays whose software cost is unknown.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) client_ram: Option<assay_spec::units::Bytes>,
     /// How much of the array the tests use; it decides seek distances and cache hits. [default: the plan's, else 4GiB]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) size: Option<SizeSpec>,
@@ -69,6 +79,8 @@ Examples:
     assay size \"how many disks for 1500 IOPS, p99 20 ms, rebuilding\" --array my.toml
   What a faster link brings:
     assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
+  What a target carries by its own load curve (assay curve), not by a model:
+    assay size \"5000 IOPS, p99 5 ms\" --against /mnt/nas
 
 The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \
 mean with a time; an amount of data, and of it N active; N disks, the size of a disk (4 TB disks); a RAID level; \
@@ -123,6 +135,16 @@ pub(crate) struct SizeArgs {
     /// Arrays that ship (see `assay arrays`) or array files to choose from, in place of classes of devices.
     #[arg(long, value_name = "ARRAY", num_args = 1..)]
     pub(crate) array: Vec<String>,
+    /// Answer from a load curve that assay curve measured, not from the model: a run (its id, its label, last, an
+    /// exported file), or a target, of which the newest curve is taken.
+    #[arg(
+        long,
+        value_name = "RUN|TARGET",
+        conflicts_with_all = ["array", "what_if", "price", "closed_form", "write_array", "raid", "device"]
+    )]
+    pub(crate) against: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
     /// Show the effect of this change on the answer: link=10GbE, raid=10.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,

@@ -1,7 +1,8 @@
 //! An array: everything between the initiator's queue and the medium, as data.
 //!
 //! An [`Array`] file has one table per entity: `[device]` (all members are alike), `[raid]`, `[controller]`
-//! (and its caches), `[tier]`, `[log]`, `[server]`, `[target]` (what its software costs), `[protocol]`, `[link]`, `[paths]`, `[initiator]`.
+//! (and its caches), `[tier]`, `[log]`, `[server]`, `[target]` (what its software costs), `[protocol]`, `[link]`,
+//! `[paths]`, `[initiator]`.
 //! [`parse`] reads it with the line of every error, [`to_toml`] writes it back, [`crate::whatif`] changes
 //! single fields; all three walk the same list of fields (`fields.rs`), so that they cannot disagree.
 

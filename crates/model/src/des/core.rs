@@ -18,9 +18,9 @@ use std::collections::VecDeque;
 
 use super::disks::{Destage, Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
-use crate::front::Front;
 use crate::num::{index, small, whole};
 use crate::raid::{Kind, Phase, Shape};
+use crate::resolved::front::Front;
 use crate::resolved::{IoCost, Media, ResolvedArray};
 use crate::rng::Rng;
 

@@ -1,8 +1,8 @@
 //! The classes of I/O of a load: what the hosts add, what flushes make of writes, who answers.
 
+use super::front::{Front, mean_warmth};
 use super::{Class, IoCost, Media, ResolvedArray};
 use crate::array::{Link, LinkRate};
-use crate::front::{Front, mean_warmth};
 use crate::num::{small, whole};
 use crate::raid::{Kind, Phase, Place};
 use crate::wire;
@@ -121,10 +121,30 @@ impl ResolvedArray {
         let tier = self.tier.as_ref().filter(|tier| !tier.is_warm)?;
         let without = Self { tier: None, ..self.clone() };
         let classes = without.classes(workload);
-        let rate = crate::closed::closed_form(&without, &classes, workload).iops;
+        let rate = without.rate_of_members(&classes, workload.total_outstanding());
         let taken = |c: &&Class| tier.takes(c.io_cost.kind);
         let bytes: f64 = classes.iter().filter(taken).map(|c| c.share * c.io_cost.bytes).sum();
         Some(tier.device.capacity_bytes.min(self.span_bytes) / (rate * bytes).max(1e-9))
+    }
+
+    /// About the rate at which the members alone would be read, I/Os per second: as the I/Os in flight allow, or full.
+    fn rate_of_members(&self, classes: &[Class], outstanding: f64) -> f64 {
+        let members = f64::from(self.shape.alive());
+        let n = (outstanding / members).max(1.0);
+        let visits = |c: &Class, n: f64| -> f64 {
+            c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| self.visit_ns(p, n)).sum()
+        };
+        let work = |c: &Class| -> f64 {
+            let each = |p: &Phase| f64::from(p.visits) * self.visit_ns(p, n);
+            c.io_cost.phases.iter().filter(|p| p.visits > 0).map(each).sum::<f64>()
+                + c.io_cost.stream_ns * members
+        };
+        let busy: f64 = classes.iter().map(|c| c.share * work(c)).sum();
+        let alone: f64 = classes
+            .iter()
+            .map(|c| c.share * (visits(c, 1.0) + c.io_cost.stream_ns + c.io_cost.delay_ns))
+            .sum();
+        (members / busy.max(1.0)).min(outstanding / alone.max(1.0)) * 1e9
     }
 
     /// An I/O that a tier answers with this probability, as classes: answered there, and the cases of the others.

@@ -5,7 +5,7 @@ use assay_model::closed::{Outcome, closed_form};
 use assay_model::demand::demand_table;
 use assay_model::des::{ClientOutcome, SimOptions, simulate};
 use assay_model::facts::usable_bytes;
-use assay_model::front::Front;
+use assay_model::resolved::front::Front;
 use assay_model::workload::{Skew, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 
@@ -228,8 +228,8 @@ fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
     println!("IOPS apart {iops_apart}, mean apart {mean_apart}, worst {worst:?}");
     assert!(beyond.is_empty(), "{}:\n{}", beyond.len(), beyond.join("\n"));
     // A formula of mean queues errs in ways that are no fault of an array. Visits that run side by side wait for the
-    // slowest, which it takes as half of an exponential's; it says N where a disk that ends one chooses among N - 1; and
-    // it drains a cache through all dies at once, where as many destages as dies leave 1/e of them
+    // slowest, which it takes as half of an exponential's; it says N where a disk that ends one chooses among N - 1;
+    // and     // it drains a cache through all dies at once, where as many destages as dies leave 1/e of them
     // idle.
     let most = 1.0 / (1.0 - (-1.0_f64).exp());
     assert!(1.0 / 1.33 < worst[0] && worst[1] < most, "{worst:?}");

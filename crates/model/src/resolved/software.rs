@@ -10,10 +10,10 @@
 //!
 //! They are assumed: `assay calibrate` measures those of a system.
 
+use super::at_corner;
 use crate::array::SoftwareName;
 use crate::quantity::Corner;
 use crate::raid::{Kind, Shape};
-use crate::resolved::at_corner;
 
 /// Time per I/O, us: slow, nominal and fast; and per KiB.
 type Cost = ([f64; 3], [f64; 3]);

@@ -6,8 +6,9 @@
 use crate::array::{self, TierHolds};
 use crate::quantity::{Corner, Quantity};
 use crate::raid::Kind;
-use crate::resolved::IoCost;
 use crate::workload::Skew;
+
+use super::IoCost;
 
 /// The device that an I/O passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +122,8 @@ impl Tier {
 
 /// Mean over a run of what a tier holds that starts cold, as a part of what it will hold.
 ///
-/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean over a run
+/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean over a
+/// run
 /// of length D is `1 - T/D (1 - e^(-D/T))`. The members limit how fast they are read, whatever the tier answers.
 #[must_use]
 pub fn mean_warmth(run_s: f64, time_s: f64) -> f64 {
