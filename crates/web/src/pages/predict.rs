@@ -104,7 +104,7 @@ fn changes(asked: &Fields, array: &Array) -> String {
         ("disks", "raid.disks", disks),
         ("level", "raid.level", level_of(array)),
         ("protocol", "protocol.kind", protocol_of(array)),
-        ("link", "link.rate", array.link.rate.name().to_owned()),
+        ("link", "link.rate", array.link.rate.name().into_owned()),
         ("links", "paths.count", links),
         ("policy", "paths.policy", policy_of(array)),
         ("rr_ios", "paths.rr_ios", number(&array.paths.rr_ios)),
@@ -183,7 +183,7 @@ fn form(asked: &Fields, chosen: &Chosen) -> String {
     text.push_str(&slider("disks", "Disks", (1.0, disks_max), &value("disks", number(&array.raid.disks))));
     text.push_str(&select("level", "RAID level", &LEVELS, &value("level", level_of(array))));
     text.push_str(&select("protocol", "Protocol", &PROTOCOLS, &value("protocol", protocol_of(array))));
-    text.push_str(&select("link", "Link", &links, &value("link", array.link.rate.name().to_owned())));
+    text.push_str(&select("link", "Link", &links, &value("link", array.link.rate.name().into_owned())));
     text.push_str(&slider("links", "Links", (1.0, LINKS_MAX), &value("links", number(&array.paths.count))));
     text.push_str(&select("policy", "Paths", &POLICIES, &value("policy", policy_of(array))));
     text.push_str(&select(
