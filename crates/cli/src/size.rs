@@ -16,7 +16,7 @@ use crate::open_store::existing_store;
 use crate::output::{Kept, Output, OutputKind};
 use crate::render::Rendered as _;
 use crate::run_file;
-use crate::stored::Stored;
+use crate::stored::{Stored, of_file};
 use crate::terminal::{note, say};
 
 pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
@@ -57,7 +57,7 @@ fn answer_measured(
     output: Option<&Output>,
 ) -> anyhow::Result<Exit> {
     let answer = match run_file::is_export(Path::new(against)) {
-        true => answer_of(question, &Stored::of_file(Path::new(against))?)?,
+        true => answer_of(question, &of_file(Path::new(against))?)?,
         false => newest_curve(args, question, against)?,
     };
     if let Some(output) = output {

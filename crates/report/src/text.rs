@@ -12,7 +12,7 @@ use crate::network::LinkUse;
 use crate::number;
 use crate::painted::{of_table, paint};
 use crate::rounds;
-use crate::table::Format;
+use crate::table::{Format, Table};
 
 pub use crate::forum::step_line;
 pub use crate::layout::wrap;
