@@ -3,7 +3,7 @@
 //!
 //! `ASSAY_BENCH_EVENTS_MIB` is how much of events each run has (default 0.1, so 1 GiB in all; 1 makes a store of
 //! 10 GiB): no list may depend on it.
-#![expect(clippy::unwrap_used, reason = "a benchmark that fails is a failed benchmark")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails where it must")]
 
 #[path = "support/many.rs"]
 mod many;

@@ -56,7 +56,7 @@ impl Live<'_> {
     pub fn charts(&self) -> String {
         let Some(step) = self.step else { return String::new() };
         let range = (step.seconds > SHOWN_S)
-            .then(|| TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
+            .then_some(TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
         let lanes = timeline::lanes(&[step], View { range, points_min: POINTS_MIN });
         format!("{lanes}<div class=\"charts\">\n{}</div>\n", timeline::heat(step))
     }

@@ -179,7 +179,7 @@ fn row(run: &ListedRun, visitor: &Visitor) -> String {
         escape(&row.name),
         escape(&row.targets.join(", ")),
         digest.map_or_else(String::new, best),
-        digest.map_or_else(String::new, |digest| findings(digest)),
+        digest.map_or_else(String::new, findings),
         words(run, visitor)
     )
 }

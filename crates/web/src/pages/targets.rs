@@ -259,13 +259,16 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
     )
 }
 
-/// Returns the baselines of a target, and how the last run of each plan stands against it. Reading the runs of both takes
+/// A baseline, with the last run of its plan compared with it.
+type BaselineHeld = (Baseline, Option<Arc<Held>>);
+
+/// Returns the baselines of a target, and how the last run of each plan compares with it. Reading the runs of both takes
 /// time, so that the answer is kept until another run or baseline takes its place.
 pub(crate) fn plans_held(
     app: &App,
     store: &Store,
     target: &TargetRuns,
-) -> Result<Vec<(Baseline, Option<Arc<Held>>)>, Refusal> {
+) -> Result<Vec<BaselineHeld>, Refusal> {
     let mut all = Vec::new();
     for baseline in store.baselines()?.into_iter().filter(|baseline| baseline.address == target.address) {
         let of_baseline = runs_of_baseline(store, &baseline)?;
