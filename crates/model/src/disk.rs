@@ -19,7 +19,7 @@ const SERVED: usize = 500;
 /// A request waits at most this many times the queue length before it is served out of turn. 5 gives the shape
 /// seen on a real disk at QD 64 (p99/mean 4.4, max/mean 6), between FIFO and starvation.
 const AGE_LIMIT: usize = 5;
-/// Visits that run side by side and are told apart.
+/// Number of visits side by side that are distinguished.
 const SIDE_BY_SIDE_MAX: i32 = 64;
 /// Size of the table of service-time draws; a power of two, so that a draw is one mask.
 pub(crate) const DRAWS: usize = 1024;

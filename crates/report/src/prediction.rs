@@ -292,7 +292,8 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
     if let Some(warm_up_s) = p.warm_up_s {
         let time = duration(warm_up_s);
         let says = format!(
-            "  The tier starts cold and holds 90 % of what it will hold after {time}; the rate is the mean over the run."
+            "  The tier starts cold and holds 90 % of what it will hold after {time}; the rate is the mean over the \
+             run."
         );
         lines.push(wrap(&says, columns, "    "));
     }

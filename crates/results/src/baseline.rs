@@ -8,7 +8,7 @@ use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, Stor
 use crate::sides::repetitions;
 use crate::stored::{ReadError, Stored};
 
-/// Most repetitions of a baseline that a run is held against, the latest: reading each takes time.
+/// Most repetitions of a baseline that a run is compared with, the latest: reading each takes time.
 const REPETITIONS_MAX: usize = 8;
 
 /// Returns the baseline of a plan on the first of these targets that has one.

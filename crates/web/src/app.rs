@@ -30,7 +30,7 @@ pub(crate) struct App {
 
     sessions: Mutex<Sessions>,
     launches: Mutex<Launches>,
-    /// Runs that were held against their baselines, by run and baseline.
+    /// Runs that were compared with their baselines, by run and baseline.
     helds: Mutex<BTreeMap<String, Option<Arc<Held>>>>,
     stores: Mutex<Vec<Store>>,
 }

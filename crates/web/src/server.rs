@@ -180,7 +180,7 @@ async fn connection<S>(
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service)
         .await;
-    // A visitor who leaves in the middle is no error of ours.
+    // A visitor who leaves in the middle is not an error.
     drop(served);
 }
 

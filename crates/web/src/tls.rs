@@ -47,8 +47,7 @@ pub(crate) fn protection(tls: &Tls, listen: IpAddr) -> Result<Option<Protection>
     Ok(Some(Protection { acceptor: TlsAcceptor::from(Arc::new(config)), fingerprint }))
 }
 
-/// Returns the certificate that is kept there, made if there is none: a browser that was told to trust it needs to be
-/// told once.
+/// Returns the certificate that is kept there, created if there is none: a browser has to accept it once.
 fn self_signed(folder: &Path, listen: IpAddr) -> Result<(PathBuf, PathBuf), ServeError> {
     let (cert, key) = (folder.join("serve-cert.pem"), folder.join("serve-key.pem"));
     if cert.is_file() && key.is_file() {

@@ -176,7 +176,7 @@ fn a_shingled_disk_takes_random_writes_until_its_media_cache_is_full() {
         ..Workload::simple("writes", 4096, 0.0, 100.0, 4)
     };
     near(rate(&shingled, &writes(60)), rate(&conventional, &writes(60)), 0.01);
-    // Aghayev and Desnoyers, FAST 2015: 3 to 25 writes per second in the end.
+    // Aghayev and Desnoyers, FAST 2015: 3 to 25 sustained writes per second.
     let sustained = rate(&shingled, &writes(1_000_000_000));
     assert!((1.0..30.0).contains(&sustained), "{sustained}");
     let same = |load: &Workload| near(rate(&shingled, load), rate(&conventional, load), 1e-9);

@@ -47,8 +47,8 @@ fn the_mark_of_a_copy_proves_nothing() {
     assert!(fs::read(&copy).unwrap() == content);
 }
 
-/// Whoever may create files in a folder put a mark beside a file of somebody else's, that claimed it for Assay and named
-/// a kind of data without seals: root's next run wrote over it.
+/// A user who may create files in a folder put a mark beside a file of another user. It claimed the file for Assay and
+/// named a kind of data without seals: root's next run wrote over it.
 #[test]
 fn a_mark_that_another_user_put_beside_a_file_is_not_believed() {
     if !need::root() {

@@ -73,8 +73,8 @@ impl Lanes<'_> {
         let floor = TOP + heights;
         let mut svg = format!(
             "<svg class=\"lanes {class}\" viewBox=\"0 0 {width} {:.0}\" data-from=\"{:.3}\" data-to=\"{:.3}\" \
-             data-left=\"{LEFT}\" data-right=\"{end}\" data-floor=\"{floor:.1}\" role=\"img\" aria-label=\"{}\">\n<text \
-             class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+             data-left=\"{LEFT}\" data-right=\"{end}\" data-floor=\"{floor:.1}\" role=\"img\" \
+             aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
             floor + BOTTOM,
             self.from_s,
             self.to_s,

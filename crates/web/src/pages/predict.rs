@@ -1,7 +1,7 @@
 //! Predict: an array as sliders, and what a suite is expected to give on it.
 //!
-//! Everything is a form of method GET, so that it works without script and a setting is an address that can be kept. With
-//! script the answer is asked for as the sliders move.
+//! Everything is a form of method GET, so that it works without script and a setting is an address that can be kept.
+//! With script the answer is requested as the sliders move.
 
 use std::sync::Arc;
 
@@ -95,8 +95,8 @@ async fn chosen(app: &Arc<App>, asked: &Fields) -> Result<Chosen, Refusal> {
     Ok(Chosen { array, target: String::new(), targets })
 }
 
-/// Returns the changes that sliders ask for, as [`set`] takes them. A field that was not moved stays as the array has it,
-/// with its range.
+/// Returns the changes that sliders ask for, as [`set`] takes them. A field that was not moved stays as the array has
+/// it, with its range.
 fn changes(asked: &Fields, array: &Array) -> String {
     let disks = number(&array.raid.disks);
     let links = number(&array.paths.count);
@@ -211,8 +211,8 @@ fn select(name: &str, title: &str, values: &[&str], chosen: &str) -> String {
 
 fn slider(name: &str, title: &str, (low, high): (f64, f64), value: &str) -> String {
     format!(
-        "<label>{title} <span class=\"slide\"><input type=\"range\" name=\"{name}\" min=\"{low}\" max=\"{high}\" step=\"1\" \
-         value=\"{0}\"><output>{0}</output></span></label>\n",
+        "<label>{title} <span class=\"slide\"><input type=\"range\" name=\"{name}\" min=\"{low}\" max=\"{high}\" \
+         step=\"1\" value=\"{0}\"><output>{0}</output></span></label>\n",
         escape(value)
     )
 }
@@ -240,13 +240,13 @@ fn answer(asked: &Fields, chosen: &Chosen) -> String {
     let left_out = match left_out {
         0 => String::new(),
         count => format!(
-            "<p class=\"soft\">{count} steps with jobs side by side are left out: only a simulation answers them (assay \
-             predict).</p>\n"
+            "<p class=\"soft\">{count} steps with jobs side by side are left out: only a simulation answers them \
+             (assay predict).</p>\n"
         ),
     };
     format!(
-        "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">By the closed form, on the first {SPAN} of the array; \
-         assay predict adds a simulation and p99.</p>\n",
+        "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">By the closed form, on the first {SPAN} of the \
+         array; assay predict adds a simulation and p99.</p>\n",
         escape(&plan.name),
         escape(&chosen.array.title),
         prediction(&rows)

@@ -84,8 +84,8 @@ fn card(app: &App, store: &Store, target: &TargetRuns, budget: &mut usize) -> Re
         }
     }
     Ok(format!(
-        "<article class=\"target\">\n<h2><a href=\"{0}\">{1}</a></h2>\n{head}{drawings}<p><a href=\"{0}\">All trends of \
-         this target</a> · <a href=\"/runs?target={2}\">its runs</a></p>\n</article>\n",
+        "<article class=\"target\">\n<h2><a href=\"{0}\">{1}</a></h2>\n{head}{drawings}<p><a href=\"{0}\">All trends \
+         of this target</a> · <a href=\"/runs?target={2}\">its runs</a></p>\n</article>\n",
         link(&target.address),
         escape(&target.address),
         escape(&encoded(&target.address))
@@ -262,8 +262,8 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
 /// A baseline, with the last run of its plan compared with it.
 type BaselineHeld = (Baseline, Option<Arc<Held>>);
 
-/// Returns the baselines of a target, and how the last run of each plan compares with it. Reading the runs of both takes
-/// time, so that the answer is kept until another run or baseline takes its place.
+/// Returns the baselines of a target, and how the last run of each plan compares with it. Reading the runs of both
+/// takes time, so that the answer is kept until another run or baseline takes its place.
 pub(crate) fn plans_held(
     app: &App,
     store: &Store,

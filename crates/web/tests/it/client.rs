@@ -1,4 +1,4 @@
-//! A client that sends what it is told, also what no browser sends.
+//! A client that sends anything, also what no browser sends.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -61,8 +61,8 @@ fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_
         .set_checked(&Checked {
             address: TARGET.into(),
             checked_unix_ms: 1_795_231_800_000,
-            body: "{\"path_faults\":[{\"says\":\"MTU <1500>.\",\"next\":\"Look.\"}],\"filesystem\":{\"size_bytes\":1000,\
-                   \"free_bytes\":250}}"
+            body: "{\"path_faults\":[{\"says\":\"MTU <1500>.\",\"next\":\"Look.\"}],\"filesystem\":\
+                   {\"size_bytes\":1000,\"free_bytes\":250}}"
                 .into(),
         })
         .unwrap();
