@@ -55,7 +55,7 @@ pub(crate) fn query<'t>(
             );
         };
         let Some(&known) = known.iter().find(|known| **known == key) else {
-            return wrong("query", format!("there is no key `{key}`; known are {}", known.join(", ")));
+            return wrong("query", format!("unknown key `{key}`; known keys: {}", known.join(", ")));
         };
         if key != repeatable && pairs.iter().any(|(given, _)| *given == key) {
             return wrong("query", format!("`{key}` is given twice"));

@@ -116,7 +116,7 @@ impl Figure {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToleranceError {
     /// The figure is not known.
-    #[error("`{0}` is no figure; choose from iops, mib/s, mean, p50, p90, p95, p99 and p99.9")]
+    #[error("`{0}` is not a figure; choose from iops, mib/s, mean, p50, p90, p95, p99 and p99.9")]
     Figure(String),
     /// The share is no number.
     #[error("`{0}` is not a percentage; write it as 2% (of IOPS) or p99:5%")]

@@ -63,7 +63,7 @@ fn a_document_read_back_has_every_row_with_its_load() {
         }
         assert_eq!(read.findings, whole.findings);
     }
-    assert!(reading::read("[]").unwrap_err().contains("no JSON document of a run"));
+    assert!(reading::read("[]").unwrap_err().contains("not the JSON document of a run"));
     let newer = json::document(
         &run(synthetic::plan(OPEN)).header,
         &run(synthetic::plan(OPEN)).summary,
