@@ -88,8 +88,9 @@ struct Found {
 /// # Errors
 /// When the text is no document of a run.
 pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
-    let document: Document = serde_json::from_str(text)
-        .map_err(|e| format!("it is not the JSON document of a run (assay run --json, assay show --json): {e}"))?;
+    let document: Document = serde_json::from_str(text).map_err(|e| {
+        format!("it is not the JSON document of a run (assay run --json, assay show --json): {e}")
+    })?;
     if document.schema != SCHEMA {
         return Err(format!("its form is `{}`; only `{SCHEMA}` can be compared", document.schema));
     }
