@@ -272,7 +272,7 @@ fn ranges_of_links_timestamps_and_memory_widen_the_interval() {
         ["", "server.ram=8GiB", "server.ram=16GiB", "initiator.ram=16GiB server.ram=16GiB"].map(bound);
     assert!(none.iops.hi < half.iops.hi && half.iops.hi < all.iops.hi && all.iops.hi < client.iops.hi);
     near(none.iops.value, all.iops.value, 1e-9);
-    assert!(none.says().contains("without caches of the client and RAM of the server"), "{}", none.says());
+    assert!(none.says().contains("without caches of the client, the bound of"), "{}", none.says());
     assert!(client.says().contains("MiB/s), the bound of"), "{}", client.says());
 }
 
