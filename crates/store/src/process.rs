@@ -122,8 +122,18 @@ mod tests {
         assert!(!elsewhere.is_alive());
         assert_eq!(elsewhere.interrupt(), Err(StopError::Elsewhere { host: "far".into() }));
 
-        let mut child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("sleep");
+        // Whoever starts the tests in the background has them ignore interrupts, and children inherit that.
+        let mut child = Command::new("env")
+            .args(["--default-signal=INT", "sleep", "1000"])
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("env of coreutils");
         let pid = child.id();
+        let is_ready =
+            || std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == "sleep\n");
+        while !is_ready() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         let process = Process { pid, started_ticks: started_ticks(pid).expect("it runs"), ..this };
         let mistaken = Process { started_ticks: process.started_ticks + 1, ..process.clone() };
         assert_eq!(mistaken.interrupt(), Err(StopError::Gone));
