@@ -84,56 +84,49 @@ fn result(imported: Result<ImportedResult, ImportError>) {
     let _ = assay_analysis::findings(&header, &summary);
 }
 
-pub(crate) fn fio_json(bytes: &[u8]) {
+/// One importer of results: what recognises its files, and what reads them.
+fn importer(
+    bytes: &[u8],
+    is_its: fn(&str) -> bool,
+    import: fn(&str, &str) -> Result<ImportedResult, ImportError>,
+) {
     let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = fio_json::is_results(&text);
-    result(fio_json::import("fuzz", &text));
+    let _ = is_its(&text);
+    result(import("fuzz", &text));
+}
+
+pub(crate) fn fio_json(bytes: &[u8]) {
+    importer(bytes, fio_json::is_results, fio_json::import);
 }
 
 pub(crate) fn iometer_csv(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = iometer_csv::is_results(&text);
-    result(iometer_csv::import("fuzz", &text));
+    importer(bytes, iometer_csv::is_results, iometer_csv::import);
 }
 
 pub(crate) fn table(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = table::is_table(&text);
-    result(table::import("fuzz", &text));
+    importer(bytes, table::is_table, table::import);
 }
 
 pub(crate) fn diskspd_xml(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = diskspd::is_xml(&text);
-    result(diskspd::import_xml("fuzz", &text));
+    importer(bytes, diskspd::is_xml, diskspd::import_xml);
 }
 
 pub(crate) fn diskspd_text(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = diskspd::is_text(&text);
-    result(diskspd::import_text("fuzz", &text));
+    importer(bytes, diskspd::is_text, diskspd::import_text);
 }
 
 pub(crate) fn sqlio(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = sqlio::is_results(&text);
-    result(sqlio::import("fuzz", &text));
+    importer(bytes, sqlio::is_results, sqlio::import);
 }
 
 pub(crate) fn crystaldiskmark(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = crystaldiskmark::is_results(&text);
-    result(crystaldiskmark::import("fuzz", &text));
+    importer(bytes, crystaldiskmark::is_results, crystaldiskmark::import);
 }
 
 pub(crate) fn dd(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = dd::is_results(&text);
-    result(dd::import("fuzz", &text));
+    importer(bytes, dd::is_results, dd::import);
 }
 
 pub(crate) fn iostat(bytes: &[u8]) {
-    let Ok(text) = decode("fuzz", bytes) else { return };
-    let _ = iostat::is_results(&text);
-    result(iostat::import("fuzz", &text));
+    importer(bytes, iostat::is_results, iostat::import);
 }
