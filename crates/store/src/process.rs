@@ -131,7 +131,9 @@ mod tests {
         let pid = child.id();
         let is_ready =
             || std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == "sleep\n");
+        let began = std::time::Instant::now();
         while !is_ready() {
+            assert!(began.elapsed().as_secs() < 60, "`env` did not become `sleep`");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let process = Process { pid, started_ticks: started_ticks(pid).expect("it runs"), ..this };
