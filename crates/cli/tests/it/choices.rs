@@ -55,15 +55,13 @@ fn a_suite_that_is_printed_reads_back_as_the_same_plan() {
     for name in names {
         let shown = story.assay(&["suites", "show", name]).ends(DONE);
         assert!(shown.out.contains("source = "), "{name} says where its numbers come from");
-        // Hundreds of steps for each round, and five rounds at least.
-        if shown.out.contains("steady = {") {
-            let file = format!("{}/../../suites/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-            assert_eq!(shown.out.trim_end(), std::fs::read_to_string(file).unwrap().trim_end());
-            continue;
-        }
         story.write("plan.toml", &shown.out);
         let plan = |plan: &str| {
-            let args = ["run", plan, "null:", "--set", "ops=10", "--set", "warmup=0s", "--json"];
+            let mut args = vec!["run", plan, "null:", "--set", "ops=10", "--set", "warmup=0s", "--json"];
+            if shown.out.contains("steady = {") {
+                // Without it a target that costs nothing takes all 25 rounds of 56 steps.
+                args.push("--quick");
+            }
             story.assay(&args).ends(DONE).json()["plan"].clone()
         };
         assert_eq!(plan("plan.toml"), plan(name), "{name}");
