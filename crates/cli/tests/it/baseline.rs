@@ -85,3 +85,26 @@ fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
     story.assay(&["rm", "calm"]).ends(DONE);
     assert_eq!(story.assay(&["baseline", "list", "--json"]).ends(DONE).json(), serde_json::json!([]));
 }
+
+/// The simulated disk of a target is replaced by a slower one, as nobody would notice on a real one.
+#[test]
+fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
+    let story = Story::new();
+    story.write("p.toml", PLAN);
+    let fast =
+        story.assay(&["arrays", "show", "hdd-7200"]).ends(DONE).out.replace("rpm = 7200", "rpm = 15000");
+    let slow = fast
+        .replace("rpm = 15000", "rpm = 5400")
+        .replace("value = 8.5, range = [8.0, 9.5]", "value = 16, range = [15, 17]");
+    let slow = slow.replace("value = 17, range = [15, 20]", "value = 30, range = [28, 32]");
+    assert_ne!(fast, slow);
+    story.write("disk.toml", fast);
+    let run = ["run", "p.toml", "sim:disk.toml", "--size", "4GiB"];
+    story.assay(&[&run[..], &["--label", "new"]].concat()).ends(DONE);
+    story.assay(&["baseline", "set", "new"]).ends(DONE);
+    story.write("disk.toml", slow);
+    let gated = |limit: &str| story.assay(&[&run[..], &["--fail-if", limit]].concat());
+    let broken = ["BASELINE", "--fail-if \"IOPS -10%\"", "random of this run: IOPS changed by -"];
+    gated("iops -10%").ends(WORSE).says(&broken);
+    gated("iops -99%").ends(DONE).says(&["BASELINE"]);
+}
