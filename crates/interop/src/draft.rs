@@ -50,8 +50,9 @@ pub(crate) struct DraftJob {
     pub(crate) workers: u32,
     pub(crate) outstanding: u32,
     pub(crate) pace: Option<(PerSecond, Option<Arrivals>)>,
-    /// An open loop at the highest rate of the closed one, of which the sweep offers shares.
-    pub(crate) pace_max: Option<Arrivals>,
+    /// An open loop at the highest rate of the closed one, of which the sweep offers shares; and what percentage of it
+    /// the job gets.
+    pub(crate) pace_max: Option<(Arrivals, f64)>,
     pub(crate) reconnect_every: Option<u32>,
     /// Whether each write waits until it is durable.
     pub(crate) is_durable: bool,
@@ -190,7 +191,11 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
         fields.push(("targets", format!("{:?}", job.targets)));
     }
     fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(&rate.to_string(), arrivals))));
-    fields.extend(job.pace_max.map(|arrivals| ("pace", pace("max", Some(arrivals)))));
+    fields.extend(job.pace_max.map(|(arrivals, share)| {
+        let all = pace("max", Some(arrivals));
+        let part = || format!("{}, share = {share} }}", all.trim_end_matches(" }"));
+        ("pace", if share < 100.0 { part() } else { all.clone() })
+    }));
     fields.extend(job.reconnect_every.map(|every| ("reconnect_every", every.to_string())));
     fields.extend(job.data.map(|data| ("data", data_value(data))));
     if !job.window.is_whole() {
