@@ -139,6 +139,19 @@ fn a_table_of_an_article_has_no_percentiles() {
     assert_eq!(measured(&self::events(semicolons).0, &[]).len(), 0);
 }
 
+/// As a spreadsheet of another language saves it.
+#[test]
+fn a_table_has_quoted_cells_decimal_commas_and_columns_that_are_left_out() {
+    let text = "System; Test ;MB/s;IOPS;p99 ms\n\"Old; \"\"NAS\"\"\";\"100% Read\";\"112,5\";3600;20\nB;x;8,25;n/a;\n";
+    let result = table::import("x.csv", text).unwrap();
+    assert_eq!(result.targets, ["Old; \"NAS\"", "B"]);
+    assert!(result.notes[1].contains("Left out: `p99 ms`"), "{:?}", result.notes);
+    let mb: Vec<f64> = result.rows.iter().map(|row| row.jobs[0].stats.read.bytes as f64 / 1e9).collect();
+    assert_eq!(mb, [112.5, 8.25]);
+    let refused = table::import("x.csv", "test;IOPS\na;1,234\n").unwrap_err().to_string();
+    assert_eq!(refused, "x.csv:2: `1,234` may be a fraction or 1234; write it without the comma");
+}
+
 /// json+ as fio 3.33 writes it, shortened.
 const FIO: &str = r#"fio: a warning in front
 { "fio version" : "fio-3.33", "timestamp" : 1700000000, "timestamp_ms" : 1700000000123,
