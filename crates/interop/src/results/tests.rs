@@ -218,6 +218,40 @@ fn fio_results_without_a_histogram_keep_their_percentiles() {
     assert_eq!(measured(&header, &events)[0].jobs[0].stats.read.service.quantile_ns(0.5), None);
 }
 
+/// The trims of `rw=trimwrite` were lost: a job of fio has reads, writes and trims, one of Assay reads and writes.
+#[test]
+fn a_job_of_fio_that_writes_and_trims_is_two_jobs() {
+    let write = r#""write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 }"#;
+    let side = |ops: u64, ns: u64| {
+        format!(
+            r#"{{ "io_bytes" : {}, "total_ios" : {ops}, "runtime" : 1000,
+            "clat_ns" : {{ "min" : 80, "max" : 5000000, "mean" : {ns}, "N" : {ops}, "bins" : {{ "{ns}" : {ops} }} }} }}"#,
+            ops * 4096
+        )
+    };
+    let text =
+        FIO.replace(write, &format!(r#""write" : {}, "trim" : {}"#, side(40, 10_176), side(41, 50_432)));
+    let result = fio_json::import("r.json", &text).unwrap();
+    assert!(result.notes.iter().any(|note| note.contains("rw=trimwrite")), "{:?}", result.notes);
+    let (header, events) = events(result);
+    let ops = |header: &RunHeader, events: &[Event]| {
+        let steps = measured(header, events);
+        let of_job = |job: &super::MeasuredJob<'_>| {
+            let trims = job.job.mix.iter().any(assay_spec::Access::trims);
+            (trims, job.stats.read.ops(), job.stats.write.ops())
+        };
+        steps[0].jobs.iter().map(of_job).collect::<Vec<_>>()
+    };
+    let expected = vec![(false, 100, 40), (true, 0, 41)];
+    assert_eq!(ops(&header, &events), expected);
+    let exported = fio_json::export(&header, &events);
+    let document: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(document["jobs"][1]["trim"]["total_ios"], 41);
+    assert_eq!(document["jobs"][1]["job options"]["rw"], "randtrim");
+    let (header, events) = self::events(fio_json::import("r.json", &exported).unwrap());
+    assert_eq!(ops(&header, &events), expected, "nothing is lost on the way back");
+}
+
 #[test]
 fn exports_have_the_form_that_their_readers_want() {
     let (header, events) = events(fio_json::import("r.json", FIO).unwrap());
