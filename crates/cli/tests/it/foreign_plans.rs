@@ -56,6 +56,9 @@ fn targets_of_a_configuration_are_mapped_by_name() {
     let only = ["--set", "run=1ms", "--only", "2K; 100% Read targets=3 outstanding=8"];
     let mapped = ["run", name, "null:", "null:", "--map", "j:local=null:"];
     story.assay(&[&mapped[..], &only].concat()).ends(DONE);
+    // A drive is meant without its label too.
+    let drive = ["run", name, "null:", "null:", "--map", "J:=null:"];
+    story.assay(&[&drive[..], &only].concat()).ends(DONE);
     let two = story.assay(&[&["run", name, "null:", "null:"][..], &only].concat()).ends(BAD_INPUT);
     assert!(two.err.contains("names 3 targets (I:local, J:local, K:local), but 2 are given"), "{}", two.err);
     let unknown =
