@@ -161,11 +161,7 @@ pub fn run(cell: Cell, program: &str, jitter: Duration) -> Option<Ending> {
     }
     check_words(cell, &output, &mut broken);
     let after = place.digests();
-    for (before, after) in before.guards.iter().zip(&after.guards) {
-        if before != after {
-            broken.push(format!("{} changed", before.0));
-        }
-    }
+    broken.extend(after.changed_guards(&before));
     if !place.newcomer_is_kept() {
         broken.push("the file that took the target's place changed".into());
     }

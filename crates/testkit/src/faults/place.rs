@@ -55,11 +55,30 @@ pub(super) fn played(story: &Story) -> Played {
     Played { intervals, status: document["status"].as_str().map(str::to_owned) }
 }
 
+/// Checksums of each MiB of a file; `None` if it does not exist.
+type Digest = Option<Vec<u32>>;
+
 /// Checksums of the target and of data that must not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Digests {
-    pub(super) target: Option<u32>,
-    pub(super) guards: Vec<(String, Option<u32>)>,
+    pub(super) target: Digest,
+    pub(super) guards: Vec<(String, Digest)>,
+}
+
+impl Digests {
+    /// Returns the guards that differ from before, each with the number of MiB that changed.
+    pub(super) fn changed_guards(&self, before: &Self) -> Vec<String> {
+        let pairs = before.guards.iter().zip(&self.guards).filter(|(before, after)| before != after);
+        pairs
+            .map(|((name, before), (_, after))| match (before, after) {
+                (Some(before), Some(after)) => {
+                    let changed = before.iter().zip(after).filter(|(before, after)| before != after).count();
+                    format!("{name} changed in {changed} of {} MiB", before.len())
+                }
+                _ => format!("{name} appeared or disappeared"),
+            })
+            .collect()
+    }
 }
 
 /// A file, or a part of it from an offset.
@@ -92,7 +111,7 @@ pub struct Place {
     proxy: Option<Proxy>,
     devices: Vec<LoopDevice>,
     /// The file that replaced the target, and its checksum.
-    newcomer: Option<(PathBuf, Option<u32>)>,
+    newcomer: Option<(PathBuf, Digest)>,
     /// The file system of the story, if it has its own; unmounted on drop.
     file_system: Option<LoopDevice>,
 }
@@ -104,15 +123,16 @@ fn noise(mib: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a checksum of a file from an offset; `None` if the file does not exist.
-fn digest(path: &Path, from: u64) -> Option<u32> {
+/// Returns checksums of a file from an offset.
+fn digest(path: &Path, from: u64) -> Digest {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
-    let (mut digest, mut piece) = (0, vec![0; 1 << 20]);
+    let mut digests = Vec::new();
     loop {
-        match file.read(&mut piece).ok()? {
-            0 => return Some(digest),
-            got => digest = crc32c::crc32c_append(digest, &piece[..got]),
+        let mut piece = Vec::with_capacity(1 << 20);
+        match (&mut file).take(1 << 20).read_to_end(&mut piece).ok()? {
+            0 => return Some(digests),
+            _ => digests.push(crc32c::crc32c(&piece)),
         }
     }
 }
