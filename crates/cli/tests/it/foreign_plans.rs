@@ -102,8 +102,8 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
     let refused = story.assay(&["run", "odd.fio", "null:"]).ends(BAD_INPUT);
     assert!(
         refused.err.contains(
-            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: a trim and a write of the \
-             same block"
+            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: a trim before the write \
+             of each block"
         ),
         "{}",
         refused.err
