@@ -434,9 +434,8 @@ impl Reading {
         ))
     }
 
-    /// What the words mean together.
-    fn question(self, how_many: bool) -> Result<Question, QuestionError> {
-        let mut assumed = Vec::new();
+    /// The rate that is needed; what was assumed for it is added to the list.
+    fn needed_rate(&self, assumed: &mut Vec<String>) -> Result<Option<f64>, QuestionError> {
         if let (Some(sessions), None, Some(iops)) = (self.sessions, self.per_second, self.iops) {
             return refuse(format!(
                 "{sessions} sessions and {iops} IOPS: say \"{iops} IOPS each\", or leave out the sessions"
@@ -469,6 +468,13 @@ impl Reading {
                 iops.unwrap_or_default()
             ));
         }
+        Ok(iops)
+    }
+
+    /// What the words mean together.
+    fn question(self, how_many: bool) -> Result<Question, QuestionError> {
+        let mut assumed = Vec::new();
+        let iops = self.needed_rate(&mut assumed)?;
         if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
             return refuse("a number of disks is whole and 1 or more".to_owned());
         }
