@@ -126,7 +126,8 @@ fn check_run(run: &str, document: &Value, page: &str) -> usize {
                 let kind =
                     ["all", "reads", "writes"].into_iter().find(|kind| row[0].ends_with(kind)).unwrap();
                 let step = row[0].strip_suffix(kind).unwrap().trim();
-                let is_of = |of: &&&Value| of["name"] == *name && of["step"] == *step;
+                let is_of =
+                    |of: &&&Value| of["name"] == *name && of["step"].as_str().unwrap_or_default() == step;
                 let step = steps.iter().find(is_of).unwrap_or_else(|| panic!("{run} {name} {step} {index}"));
                 let kind = match kind {
                     "all" => "total",
