@@ -524,22 +524,17 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
         .get("nrfiles")
         .map_or(Ok(1), |option| integer(&option.value, 1, 10_000).map_err(|why| option.complain(why)))?;
     let ends = limit.or(used).filter(|_| !is_timed);
+    let lacks = |what: &str| {
+        let says = format!("[{}] {what}", short(&options.job.name));
+        Err(crate::complain(&options.job.file, options.job.line, says))
+    };
     if is_timed && run.is_none() {
-        return Err(crate::complain(
-            &options.job.file,
-            options.job.line,
-            format!("[{}] is time_based, but has no runtime", short(&options.job.name)),
-        ));
+        return lacks("is time_based, but has no runtime");
     }
     if ends.is_none() && run.is_none() && !options.left.contains_key("number_ios") {
-        return Err(crate::complain(
-            &options.job.file,
-            options.job.line,
-            format!(
-                "[{}] has neither a size in bytes nor a runtime, so it has no end; add runtime=, or size= in bytes",
-                short(&options.job.name)
-            ),
-        ));
+        return lacks(
+            "has neither a size in bytes nor a runtime, so it has no end; add runtime=, or size= in bytes",
+        );
     }
     let too_large = || {
         crate::complain(&options.job.file, options.job.line, "size times loops times numjobs is too large")
