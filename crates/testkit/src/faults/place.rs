@@ -23,6 +23,8 @@ const SPAN_FILL_MIB: u64 = 160;
 const CAPACITY_MIB: u64 = 192;
 /// The file system for faults that fill it or make it read-only, MiB.
 const FILE_SYSTEM_MIB: u64 = 320;
+/// The disk that a remapped number leads to.
+pub(super) const OTHER_DISK: &str = "the other disk";
 /// Duration of a stop and of a network cut.
 const PAUSE: Duration = Duration::from_millis(1500);
 
@@ -66,16 +68,18 @@ pub(super) struct Digests {
 }
 
 impl Digests {
-    /// Returns the guards that differ from before, each with the number of MiB that changed.
-    pub(super) fn changed_guards(&self, before: &Self) -> Vec<String> {
-        let pairs = before.guards.iter().zip(&self.guards).filter(|(before, after)| before != after);
+    /// Returns the guards that differ from before in more than the tolerated number of MiB, each with that number.
+    pub(super) fn changed_guards(&self, before: &Self, tolerated_mib: impl Fn(&str) -> usize) -> Vec<String> {
+        let pairs = before.guards.iter().zip(&self.guards);
         pairs
-            .map(|((name, before), (_, after))| match (before, after) {
+            .filter_map(|((name, before), (_, after))| match (before, after) {
+                (None, None) => None,
                 (Some(before), Some(after)) => {
                     let changed = before.iter().zip(after).filter(|(before, after)| before != after).count();
-                    format!("{name} changed in {changed} of {} MiB", before.len())
+                    let is_kept = before.len() == after.len() && changed <= tolerated_mib(name);
+                    (!is_kept).then(|| format!("{name} changed in {changed} of {} MiB", before.len()))
                 }
-                _ => format!("{name} appeared or disappeared"),
+                _ => Some(format!("{name} appeared or disappeared")),
             })
             .collect()
     }
@@ -217,7 +221,7 @@ impl Place {
         let other = self.bytes.with_file_name("other");
         File::create(&other).unwrap().write_all(&noise(CAPACITY_MIB)).unwrap();
         self.guard("the LUN beyond the span", self.bytes.clone(), self.span_mib << 20);
-        self.guard("the other disk", other, 0);
+        self.guard(OTHER_DISK, other, 0);
         self.guard("LUN 2", self.bytes.with_file_name("lun2"), 0);
         self.proxy = Some(proxy);
         self.server = Server::Tgt(Box::new(tgt));
