@@ -174,7 +174,11 @@ fn of_job(member: &Member, job: &Job) -> Member {
         Some(_) => member.clone().narrowed(job_span(job, member)),
         None => member.clone(),
     };
-    if job.sync { member.synced() } else { member }
+    match job.flush {
+        _ if job.sync => member.synced(),
+        Some(flush) => member.flushed(flush.every),
+        None => member,
+    }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

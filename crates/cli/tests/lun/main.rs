@@ -9,7 +9,7 @@ use std::time::Duration;
 use assay_iscsi::{Initiator, Transfer};
 use assay_spec::Address;
 use assay_testkit::loop_device::LoopDevice;
-use assay_testkit::story::{Story, json, printed, refused};
+use assay_testkit::story::{Story, json, printed, refused, sized_by_its_curve};
 use assay_testkit::{istgt, need, tgt};
 
 const SECRET: &str = "hush-hush-hush-42";
@@ -385,4 +385,10 @@ fn a_lun_reaches_its_queue_depth_at_the_target() {
     assert!((4..=16).contains(&most), "tgt had at most {most} reads in flight on its disk");
     let said = document["tests"][0]["outstanding_effective"].as_f64().unwrap();
     assert!(said > 4.0 && said <= 16.01, "{said}");
+}
+
+#[test]
+fn a_sizing_question_is_answered_from_the_curve_of_a_lun() {
+    let Some(tgt) = tgt::start(1) else { return };
+    sized_by_its_curve(&Story::new(), &tgt.address("", ""));
 }

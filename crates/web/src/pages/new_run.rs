@@ -123,7 +123,7 @@ fn beginning(launch: &Launch, visitor: &Visitor) -> Response {
 /// Reads what was asked for. Targets and plans are numbers of lists: no path comes from a request.
 fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
     let target = asked.get("target").parse().ok().and_then(|index: usize| permission.targets.get(index));
-    let target = target.ok_or("Choose one of the listed targets.")?.clone();
+    let target = target.ok_or("Choose one of the listed targets.")?.address.clone();
     let chosen = asked.get("plan");
     let (plan, plan_file) = match chosen.strip_prefix("file-") {
         Some(index) => {
@@ -269,7 +269,14 @@ fn form(permission: &RunPermission, asked: &Fields) -> String {
         .targets
         .iter()
         .enumerate()
-        .map(|(index, target)| option(&index.to_string(), &without_secret(target), asked.get("target")))
+        .map(|(index, target)| {
+            let address = without_secret(&target.address);
+            let shown = match target.name == address {
+                true => address,
+                false => format!("{} ({address})", target.name),
+            };
+            option(&index.to_string(), &shown, asked.get("target"))
+        })
         .collect();
     let suites: String =
         SUITES.iter().map(|suite| option(suite.name, suite.name, asked.get("plan"))).collect();
