@@ -87,8 +87,8 @@ fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Opt
     plans.extend(args.plan.iter().cloned());
     let runs = match args.allow_runs || config.allow_runs {
         true if targets.is_empty() => bail!(
-            "--allow-runs needs the targets that runs may be started on: add --target TARGET, or [[target]] to the file \
-             of --config"
+            "--allow-runs needs the targets that runs may be started on: add --target TARGET, or [[target]] to the \
+             file of --config"
         ),
         true => Some(RunPermission {
             program: std::env::current_exe()

@@ -268,8 +268,8 @@ impl Passing {
         self.conditions.push(format!("id IN (SELECT run_id FROM digest WHERE {condition})"));
     }
 
-    /// Each word must be somewhere in the text. The `+` has SQLite walk the index of times, which a slice ends early, and
-    /// not fetch each run that has the words.
+    /// Each word must be somewhere in the text. The `+` has SQLite walk the index of times, which a slice ends early,
+    /// and not fetch each run that has the words.
     fn words(&mut self, text: &str) {
         let (long, short): (Vec<&str>, Vec<&str>) =
             text.split_whitespace().partition(|word| word.chars().count() >= TRIGRAM);

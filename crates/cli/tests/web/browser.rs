@@ -155,7 +155,7 @@ impl Browser {
         self.call("Network.getCookies", &json!({}))["cookies"].clone()
     }
 
-    /// What a screen reader is told of the page: role and name of each node.
+    /// Role and name of each node of the page, as a screen reader gets them.
     pub(crate) fn accessible(&mut self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", &json!({}));
         let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] != true);

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{Served, get};
 
-/// Runs on null, a file, a device, a LUN, an NFS export and a simulated array; open and closed loads, a sweep, I/O errors,
-/// one interrupted and one killed: the store that is kept of a release.
+/// Runs on null, a file, a device, a LUN, an NFS export and a simulated array; open and closed loads, a sweep, I/O
+/// errors, one interrupted and one killed: the store that is kept of a release.
 const KEPT: &str = "../store/tests/data/0.1.0-a331602";
 
 /// A table of a page: its titles, and the cells of each row.

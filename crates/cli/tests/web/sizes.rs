@@ -1,4 +1,5 @@
-//! Must show: every page at 1440 px and 390 px, in the dark and on paper; what a screen reader is told of it.
+//! Must show: every page at 1440 px and 390 px, in the dark and on paper, with a name for everything that a screen
+//! reader announces.
 //!
 //! With `ASSAY_PICTURES` naming a folder, pictures of all of them are written there, to be looked at.
 

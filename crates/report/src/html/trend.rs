@@ -152,7 +152,7 @@ fn percent(ratio: f64) -> String {
     format!("{:.1} %", ratio * 100.0)
 }
 
-/// When runs were: their days, with the time where a day had several runs, and the times alone where all are of one day.
+/// When runs were: their days, with the time where a day had several runs; the times alone where all are of one day.
 fn days(started_unix_ms: impl Iterator<Item = u64>) -> Days {
     const DAY: usize = "2026-11-21".len();
     const YEAR: usize = "2026-".len();
