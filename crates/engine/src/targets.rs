@@ -131,6 +131,7 @@ impl RunTargets {
             memory_bytes: self.memory_bytes,
             flush_refusal: members().find_map(Member::flush_refusal),
             trim_refusal: members().find_map(Member::trim_refusal),
+            unmap_limits: members().filter_map(Member::unmap_limits).collect(),
         }
     }
 

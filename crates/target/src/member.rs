@@ -1,6 +1,6 @@
 //! One target of a run, ready to be opened by its workers.
 
-use crate::lun::LunMember;
+use crate::lun::{LunMember, UnmapLimits};
 use crate::nfs::{self, NfsMember};
 use crate::{Durability, FileMember, IoEngine, PsyncTarget};
 
@@ -123,11 +123,18 @@ impl Member {
     pub fn trim_refusal(&self) -> Option<&'static str> {
         match self {
             Self::Nfs(_) => Some("NFSv3 has no call for it"),
-            Self::Lun(_) => {
-                Some("Assay's iSCSI client does not send UNMAP; attach the LUN with the kernel's initiator")
-            }
+            Self::Lun(member) => member.unmap.err(),
             Self::Simulated(_) => Some("the simulated array has no thin provisioning"),
             Self::Null { .. } | Self::File(_) => None,
+        }
+    }
+
+    /// Returns the limits of trims, if it reports any.
+    #[must_use]
+    pub fn unmap_limits(&self) -> Option<UnmapLimits> {
+        match self {
+            Self::Lun(member) => member.unmap.ok(),
+            _ => None,
         }
     }
 

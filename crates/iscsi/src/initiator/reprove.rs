@@ -194,12 +194,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn remember(&mut self, user: u32) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
-        // A later write to the same block may already be in flight.
+        // A later write to the same block, or a trim of it, may already be in flight.
         let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
             other != user
                 && slot.direction == Direction::Write
                 && matches!(slot.owner, Owner::Caller { .. })
-                && lba.wrapping_sub(slot.lba) < u64::from(slot.transfer_bytes / block_bytes)
+                && lba.wrapping_sub(slot.lba) < u64::from(slot.blocks)
         };
         if self.slots.live().any(overlaps) {
             return;
