@@ -10,6 +10,7 @@ mod folds;
 mod grid;
 mod leave_one;
 mod markdown;
+mod rebuilds;
 mod unseen;
 
 use serde::Serialize;
@@ -27,6 +28,7 @@ pub use degraded::{DegradedRow, degraded};
 pub use grid::{Grid, grid};
 pub use leave_one::{LeftOut, leave_one_out};
 pub use markdown::to_markdown;
+pub use rebuilds::{RebuildRow, rebuilds};
 pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
 
 /// Why validation could not run.
@@ -101,6 +103,8 @@ pub struct Validation {
     pub left_out: Vec<LeftOut>,
     /// Arrays with a failed disk.
     pub degraded: Vec<DegradedRow>,
+    /// Rebuilds without other load.
+    pub rebuilds: Vec<RebuildRow>,
 }
 
 impl Validation {
@@ -176,7 +180,8 @@ pub fn validate() -> Result<Validation, ValidateError> {
     let unseen = vec![open_half(&mut tables)?, held_back_half()?];
     let left_out = leave_one_out(&mut tables)?;
     let degraded = degraded(&mut tables)?;
-    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded })
+    let rebuilds = rebuilds()?;
+    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded, rebuilds })
 }
 
 fn reason(row: &Row) -> String {

@@ -58,6 +58,7 @@ pub fn to_markdown(v: &Validation, grid: &Grid) -> String {
     out.push_str(&super::unseen::to_markdown(&v.unseen));
     out.push_str(&super::leave_one::to_markdown(&v.left_out));
     out.push_str(&super::degraded::to_markdown(&v.degraded));
+    out.push_str(&super::rebuilds::to_markdown(&v.rebuilds));
     out.push_str(&grid.to_markdown());
     out.push_str("\n## Not modelled\n\n| table | row | why |\n|---|---|---|\n");
     for (table, row, why) in &v.not_modelled {
