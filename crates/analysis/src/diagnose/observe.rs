@@ -12,7 +12,8 @@ use crate::summary::{RunSummary, StepSummary};
 const ERROR_LEAST: f64 = 0.02;
 /// Error of a number that is read and not estimated.
 const ERROR_READ: f64 = 0.05;
-/// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the same.
+/// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
+/// same.
 const PAGE: u64 = 4096;
 /// No error is stated as more than this.
 const ERROR_MOST: f64 = 0.5;
@@ -308,7 +309,8 @@ fn ping_wait(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     Some((loaded_us - idle_us).max(0.0) / latency_us.max(1.0))
 }
 
-/// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on the device is known.
+/// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on the
+/// device is known.
 fn partial_blocks(header: &RunHeader, member: &MemberFacts) -> Option<f64> {
     let block = u64::from(member.device.as_ref()?.physical_block_bytes).max(PAGE);
     let first_bytes = member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes;
