@@ -23,6 +23,8 @@ pub(super) fn condition(rule: &str) -> Option<String> {
         let (Some(name), Some(says)) = (cells.next(), cells.next()) else { continue };
         match name {
             "rule" | "warning" => title = says,
+            // The line under the titles.
+            line if line.starts_with("---") => {}
             name if name == rule && !title.is_empty() => {
                 let mut letters = title.chars();
                 let first = letters.next().map_or(' ', |letter| letter.to_ascii_uppercase());

@@ -84,7 +84,8 @@ fn live(app: &App, store: &Store, run: &str, visitor: &Visitor) -> Result<String
 
 /// Returns a part of the time of a test, for a page without script.
 fn zoomed(app: &App, store: &Store, run: &str, test: u32, range: TimeRange) -> Result<String, Refusal> {
-    let drawn = report::over_time(&summary(app, store, run)?, test, Some(range));
+    let summary = summary(app, store, run)?;
+    let drawn = report::over_time(&summary, test, Some(range));
     Ok(drawn.map_or_else(String::new, |drawn| {
         format!(
             "<section aria-label=\"Part of the time\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{}\">The \
@@ -134,7 +135,8 @@ pub(crate) async fn over_time(
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
-        let drawn = report::over_time(&summary(&shown, store, &run)?, part.test, range);
+        let summary = summary(&shown, store, &run)?;
+        let drawn = report::over_time(&summary, part.test, range);
         drawn.map(html).ok_or_else(nothing_there)
     })
     .await
@@ -150,7 +152,8 @@ pub(crate) async fn values(
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
-        let values = report::values_over_time(&summary(&shown, store, &run)?, part.test, range);
+        let summary = summary(&shown, store, &run)?;
+        let values = report::values_over_time(&summary, part.test, range);
         values.map(|values| typed(values.to_string(), "application/json")).ok_or_else(nothing_there)
     })
     .await
