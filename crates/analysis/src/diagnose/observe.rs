@@ -309,8 +309,8 @@ fn ping_wait(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     Some((loaded_us - idle_us).max(0.0) / latency_us.max(1.0))
 }
 
-/// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on the
-/// device is known.
+/// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on
+/// the device is known.
 fn partial_blocks(header: &RunHeader, member: &MemberFacts) -> Option<f64> {
     let block = u64::from(member.device.as_ref()?.physical_block_bytes).max(PAGE);
     let first_bytes = member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes;
