@@ -13,12 +13,19 @@ GROUP=assay-planted-$$
 WANTED=" $* "
 TGT=7790
 LAB=planted
+# In the order in which they are taken down: the last one made comes first.
 declare -a PIDS=() LOOPS=()
 
 clean() {
     for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null; done
     wait 2>/dev/null
-    for loop in "${LOOPS[@]:-}"; do [ -n "$loop" ] && losetup -d "$loop" 2>/dev/null; done
+    for loop in "${LOOPS[@]:-}"; do
+        [ -n "$loop" ] || continue
+        partx -d "$loop" 2>/dev/null
+        losetup -d "$loop" 2>/dev/null
+        # The next may be the device that this mount is on.
+        umount "$WORK/mnt" 2>/dev/null
+    done
     "$ASSAY" lab down --name "$LAB" >/dev/null 2>&1
     ip netns del "ap-i-$$" 2>/dev/null
     ip netns del "ap-t-$$" 2>/dev/null
@@ -128,13 +135,32 @@ local_cases() {
     fi
 }
 
+# A partition that begins at sector 63, on a disk with blocks of 4 KiB (a file on Btrfs): each write of 4 KiB covers parts
+# of two blocks, both of which are read first.
+misaligned_case() {
+    wanted misaligned || return
+    truncate -s 1500M "$WORK/btrfs"
+    local disk loop
+    disk=$(losetup -f --show --direct-io=on "$WORK/btrfs") || return
+    LOOPS=("$disk" "${LOOPS[@]}")
+    mkdir -p "$WORK/mnt"
+    mkfs.btrfs -q "$disk" >/dev/null 2>&1 && mount "$disk" "$WORK/mnt" || return
+    dd if=/dev/urandom of="$WORK/mnt/disk" bs=1M count=300 status=none conv=fsync
+    loop=$(losetup -f --show --direct-io=on "$WORK/mnt/disk") || return
+    LOOPS=("$loop" "${LOOPS[@]}")
+    echo 'start=63, type=83' | sfdisk -q "$loop" >/dev/null 2>&1
+    partx -a "$loop" 2>/dev/null
+    row misaligned read-modify-write -- "${D[@]}" "${loop}p1" "$WRITE" --not-blank \
+        --overwrite "$(basename "$loop")p1-$(blockdev --getsize64 "${loop}p1")"
+}
+
 loop_cases() {
     wanted tmpfs-loop || return
     mkdir -p "/dev/shm/assay-planted-$$"
     dd if=/dev/urandom of="/dev/shm/assay-planted-$$/disk" bs=1M count=256 status=none
     local loop
     loop=$(losetup -f --show --direct-io=on "/dev/shm/assay-planted-$$/disk") || loop=$(losetup -f --show "/dev/shm/assay-planted-$$/disk")
-    LOOPS+=("$loop")
+    LOOPS=("$loop" "${LOOPS[@]}")
     row tmpfs-loop read-cache target-per-io tester-cpu -- "${D[@]}" "$loop" "$READ" --read-only
 }
 
@@ -195,7 +221,7 @@ tgt_down() {
 
 lun_cases() {
     local any=0 name
-    for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu loss sparse-lun link1000 four-paths tgt-one; do wanted $name && any=1; done
+    for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu mtu-hole loss sparse-lun link1000 four-paths tgt-one; do wanted $name && any=1; done
     [ $any = 1 ] || return
     mkdir -p "/dev/shm/assay-planted-$$"
     dd if=/dev/urandom of="/dev/shm/assay-planted-$$/lun" bs=1M count=128 status=none
@@ -238,8 +264,33 @@ lun_cases() {
         ip netns exec "ap-i-$$" nft add table netdev planted
         ip netns exec "ap-i-$$" nft add chain netdev planted in '{ type filter hook ingress device pi1 priority 0 ; }'
         ip netns exec "ap-i-$$" nft add rule netdev planted in numgen random mod 100 '<' 3 drop
+        # Frames are lost one by one, not all those that the sender's segmentation offload hands over together.
+        ip -n "ap-t-$$" link set pt1 gso_max_segs 1
         row loss network-fault -- "${I[@]}" "$one" "$SEQ"
+        ip -n "ap-t-$$" link set pt1 gso_max_segs 65535
         ip netns exec "ap-i-$$" nft delete table netdev planted
+    fi
+    if wanted mtu-hole; then
+        # Both ends have jumbo frames, the switch between them does not and says nothing. TCP notices after some seconds
+        # of silence (tcp_mtu_probing) and sends small segments from then on; without that nothing would arrive at all.
+        shape 1 1gbit
+        local side
+        for side in i t; do
+            local ns=ap-$side-$$ dev=p${side}1
+            ip -n "$ns" link set "$dev" mtu 9000
+            ip -n "$ns" link set "$dev" gso_max_segs 1
+            ip netns exec "$ns" sysctl -qw net.ipv4.tcp_mtu_probing=1 net.ipv4.tcp_retries1=1
+            ip netns exec "$ns" nft add table netdev planted
+            ip netns exec "$ns" nft add chain netdev planted in "{ type filter hook ingress device $dev priority 0 ; }"
+            ip netns exec "$ns" nft add rule netdev planted in meta length '>' 1500 drop
+        done
+        row mtu-hole network-fault -- "${I[@]}" "$one" "$READ"
+        for side in i t; do
+            local ns=ap-$side-$$ dev=p${side}1
+            ip -n "$ns" link set "$dev" mtu 1500
+            ip -n "$ns" link set "$dev" gso_max_segs 65535
+            ip netns exec "$ns" nft delete table netdev planted
+        done
     fi
     tgt_down
     for n in 1 2 3 4; do shape $n 10gbit; done
@@ -251,17 +302,17 @@ lun_cases() {
         tgt_down
     fi
     if wanted tgt-one; then
-        # One thread that waits for the disk of this machine.
+        # One thread that waits for the disk of this machine, which is fast: what the thread costs counts as well.
         dd if=/dev/urandom of="$WORK/lun" bs=1M count=512 status=none conv=fsync
         tgt_up "$WORK/lun" "-t 1" "--bsoflags direct"
-        row tgt-one target-serial -- "${I[@]}" "$one" "$READ16"
+        row tgt-one target-serial target-per-io -- "${I[@]}" "$one" "$READ16"
         tgt_down
     fi
 }
 
-# A file of 10 disks behind a cache of a third of the LUN.
+# A file of 10 disks behind a cache that holds most of the LUN.
 cache_array() {
-    cat >"$WORK/cache.toml" <<'TOML'
+    cat >"$WORK/cache.toml" <<TOML
 name = "planted-cache"
 title = "Ten disks behind a read cache"
 source = "diagnosis-planted.sh"
@@ -281,7 +332,7 @@ level = 0
 disks = 10
 [controller]
 from = "assumed: made up"
-read_cache = "96MiB"
+read_cache = "${1:-176MiB}"
 [protocol]
 kind = "iscsi"
 [link]
@@ -305,8 +356,26 @@ lab_cases() {
     fi
     if wanted fuse-cache && lab up "$(cache_array)" --size 256MiB; then
         # What a cache holds is what was read before.
-        "$ASSAY" run "$READ" "iscsi://$(portal)/$lun" --set run=20s >/dev/null 2>&1
+        "$ASSAY" run "$READ" "iscsi://$(portal)/$lun" --set run=40s >/dev/null 2>&1
         row fuse-cache read-cache -- "${D[@]}" "iscsi://$(portal)/$lun" "$READ"
+        lab down
+    fi
+    if wanted fuse-one && lab up "$(cache_array 1MiB)" --size 256MiB; then
+        # A second server in the lab's namespace, with one thread, for the same ten disks.
+        local array pid
+        for pid in $(ip netns pids "assay-$LAB-array" 2>/dev/null); do
+            array=$(awk '$3 ~ /^fuse/ {print $2; exit}' "/proc/$pid/mounts") && [ -n "$array" ] && break
+        done
+        local in=(nsenter --net --mount -t "$pid")
+        "${in[@]}" tgtd -f -C 7791 -t 1 --iscsi portal="$(portal):3261" >/dev/null 2>&1 &
+        PIDS+=($!)
+        for _ in $(seq 50); do "${in[@]}" tgtadm -C 7791 --op show --mode target >/dev/null 2>&1 && break; sleep 0.1; done
+        "${in[@]}" tgtadm -C 7791 --lld iscsi --op new --mode target --tid 1 -T iqn.2026-01.planted:one
+        "${in[@]}" tgtadm -C 7791 --lld iscsi --op new --mode logicalunit --tid 1 --lun 1 \
+            -b "$("${in[@]}" find "$array" -maxdepth 1 -type f | head -n 1)" --bsoflags direct
+        "${in[@]}" tgtadm -C 7791 --lld iscsi --op bind --mode target --tid 1 -I ALL
+        row fuse-one target-serial -- "${D[@]}" "iscsi://$(portal):3261/iqn.2026-01.planted:one/1" "$READ"
+        kill -9 "${PIDS[-1]}" 2>/dev/null
         lab down
     fi
     if wanted nfs-four && lab up nvme --size 256MiB --nfs --links 100MbE; then
@@ -316,6 +385,7 @@ lab_cases() {
 }
 
 local_cases
+misaligned_case
 loop_cases
 sim_cases
 lun_cases

@@ -1,5 +1,6 @@
 //! `assay diagnose`: experiments on a load, chosen one after another, until one explanation is probable enough.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::bail;
@@ -87,20 +88,35 @@ fn choice<'a>(args: &'a DiagnoseArgs, only: &'a [String]) -> Choice<'a> {
     Choice { set: &args.set, only, size: args.size, ..Choice::default() }
 }
 
+/// Returns the load of the first suite that has a test of this name, or one whose name alone contains it.
 fn of_any_suite(args: &DiagnoseArgs, test: &str) -> anyhow::Result<Plan> {
-    let only = [test.to_owned()];
+    let mut names: Vec<(&str, String)> = Vec::new();
     for suite in &SUITES {
-        if plan_file(suite.name)?.resolve(&Overrides::default())?.tests.iter().any(|t| t.name == test) {
-            return resolve(suite.name, &choice(args, &only));
+        let tests = plan_file(suite.name)?.resolve(&Overrides::default())?.tests;
+        names.extend(tests.into_iter().map(|test| (suite.name, test.name)));
+    }
+    let of = |(suite, name): &(&str, String)| resolve(suite, &choice(args, std::slice::from_ref(name)));
+    if let Some(found) = names.iter().find(|(_, name)| name == test) {
+        return of(found);
+    }
+    let part = test.to_lowercase();
+    let mut containing: Vec<&(&str, String)> =
+        names.iter().filter(|(_, name)| name.to_lowercase().contains(&part)).collect();
+    let mut seen = BTreeSet::new();
+    containing.retain(|(_, name)| seen.insert(name));
+    match containing.as_slice() {
+        [one] => of(one),
+        [] => {
+            let mut seen = BTreeSet::new();
+            let names: Vec<&str> =
+                names.iter().map(|(_, name)| name.as_str()).filter(|name| seen.insert(*name)).collect();
+            bail!("no suite has a test \"{test}\"{}; assay suites lists them", suggest(test, &names));
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|(_, name)| name.as_str()).collect();
+            bail!("several tests of the suites contain \"{test}\"; name one of: {}", names.join(", "));
         }
     }
-    let names: Vec<String> = SUITES
-        .iter()
-        .filter_map(|suite| plan_file(suite.name).ok()?.resolve(&Overrides::default()).ok())
-        .flat_map(|plan| plan.tests.into_iter().map(|test| test.name))
-        .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    bail!("no suite has a test \"{test}\"{}; assay suites lists them", suggest(test, &names));
 }
 
 fn built_in(args: &DiagnoseArgs) -> anyhow::Result<Plan> {

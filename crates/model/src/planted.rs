@@ -163,6 +163,8 @@ pub struct Seen {
     pub mean_us: f64,
     /// Median latency, µs.
     pub median_us: f64,
+    /// Latency that a fifth of the I/Os stay below, µs.
+    pub low_us: f64,
     /// CPU time of the tester over that of its workers.
     pub tester_busy: f64,
     /// Throughput over the rate of all links; 0 without any.
@@ -171,6 +173,8 @@ pub struct Seen {
     pub path_share: f64,
     /// Time on the slowest link over that on the fastest, queues included.
     pub path_delays: f64,
+    /// Mean time in the queues that a ping passes too: those of the tester, the links and the target's CPU, µs.
+    pub ping_wait_us: f64,
     /// Segments sent again for each 1,000 I/Os.
     pub resent: f64,
     /// Rate of the last third over that of the first.
@@ -216,6 +220,8 @@ struct Run<'w> {
     started: usize,
     room: f64,
     resent: usize,
+    /// Time in the queues that a ping passes too, all I/Os together, µs.
+    ping_wait_us: f64,
     media_bytes: f64,
     ended: Vec<(f64, f64)>,
     tester_us: f64,
@@ -245,6 +251,7 @@ impl<'w> Run<'w> {
             started: 0,
             room,
             resent: 0,
+            ping_wait_us: 0.0,
             media_bytes: 0.0,
             ended: Vec::new(),
             tester_us: 0.0,
@@ -310,23 +317,32 @@ impl<'w> Run<'w> {
                 self.tester_us += busy;
                 // Others take turns of the scheduler.
                 let stretched = busy / (1.0 - w.others) * (0.7 + 0.6 * self.rng.unit());
-                self.tester.serve(now, stretched)
+                let end = self.tester.serve(now, stretched);
+                self.queued(now, end, stretched)
             }
             1 if w.page_cached => return None,
             1 => now + w.delay_us * (0.8 + 0.4 * self.rng.unit()),
             2 => self.limit(now),
             3 if flight.is_read || w.paths == 0 => now,
-            3 => self.links.send(flight.path, now, size / w.link_rate),
+            3 => {
+                let end = self.links.send(flight.path, now, size / w.link_rate);
+                self.queued(now, end, size / w.link_rate)
+            }
             4 => {
                 let cost = (w.target_us + w.target_us_per_kib * kib) / (1.0 - self.neighbour * 0.5);
-                self.target.serve(now, cost * (0.85 + 0.3 * self.rng.unit()))
+                let cost = cost * (0.85 + 0.3 * self.rng.unit());
+                let end = self.target.serve(now, cost);
+                self.queued(now, end, cost)
             }
             5 => self.storage(flight, now),
             6 if !flight.is_read && self.load.is_sync => {
                 self.flush.serve(now, w.flush_us * (0.8 + 0.4 * self.rng.unit()))
             }
             6 => now,
-            7 if w.paths > 0 && flight.is_read => self.links.receive(flight.path, now, size / w.link_rate),
+            7 if w.paths > 0 && flight.is_read => {
+                let end = self.links.receive(flight.path, now, size / w.link_rate);
+                self.queued(now, end, size / w.link_rate)
+            }
             7 => now,
             8 if self.rng.unit() < w.loss => {
                 self.resent += 1;
@@ -336,6 +352,12 @@ impl<'w> Run<'w> {
             8 => now,
             _ => return None,
         })
+    }
+
+    /// Counts the time in a queue that a ping would wait in too, and returns the end.
+    fn queued(&mut self, now: f64, end: f64, service: f64) -> f64 {
+        self.ping_wait_us += (end - now - service).max(0.0);
+        end
     }
 
     fn limit(&mut self, now: f64) -> f64 {
@@ -411,10 +433,12 @@ impl<'w> Run<'w> {
             ios: kept.len(),
             mean_us: times.iter().sum::<f64>() / times.len() as f64,
             median_us: times[times.len() / 2],
+            low_us: times[times.len() / 5],
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),
             path_delays: self.links.delays(),
+            ping_wait_us: self.ping_wait_us / self.started as f64,
             resent: self.resent as f64 * 1000.0 / self.ended.len() as f64,
             trend,
             device_bytes: if self.world.page_cached { 0.0 } else { self.media_bytes / bytes.max(1.0) },

@@ -343,8 +343,8 @@ pub enum PrepareError {
     },
     /// The plan trims a LUN that may not be filled.
     #[error(
-        "{path} cannot be trimmed without being filled: Assay recognises the LUN by data that it wrote, as another disk \
-         may take over its number; leave out --no-fill"
+        "{path} cannot be trimmed without being filled: Assay recognises the LUN by data that it wrote, as another \
+         disk may take over its number; leave out --no-fill"
     )]
     TrimUnfilled {
         /// Address of the LUN.

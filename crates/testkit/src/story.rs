@@ -390,8 +390,8 @@ pub fn sized_by_its_curve(story: &Story, target: &str) {
     let full = number(&most, "/full_iops");
     assert!(number(&most, "/most_iops") > 0.0 && full > 0.0, "{most:#}");
     assert_eq!(most["differs"].as_array().map(Vec::len), Some(0), "it is the load of the curve: {most:#}");
-    let export = story.path("curve.json").display().to_string();
-    story.assay(&["report", "last", "-o", &export]).ends(DONE);
+    let export = story.path("curve.assay").display().to_string();
+    story.assay(&["export", "last", "-o", &export]).ends(DONE);
     for against in ["last", &export] {
         assert_eq!(
             number(&ask("4 KiB, 100 % read, mean 500 ms", against), "/most_iops"),

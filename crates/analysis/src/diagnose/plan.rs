@@ -31,6 +31,8 @@ const FIRST_WARM_UP_S: f64 = 1.5;
 
 /// The few bytes that are used again and again.
 const HOT: u64 = 4 << 20;
+/// Outstanding I/Os of the experiment with more of them, times those of the load.
+const MORE_OUTSTANDING: f64 = 4.0;
 /// Largest I/O of an experiment, bytes.
 const SIZE_MAX: u64 = 8 << 20;
 /// Physical block of modern disks and page of memory, bytes.
@@ -317,11 +319,16 @@ pub(crate) fn choose_from(
     seen.observations().iter().for_each(|observation| belief.add(observation));
     let experiments = seen.made.iter().filter(|m| m.experiment != Experiment::Base).count();
     let is_settled = belief.odds().first().is_some_and(|odds| odds.probability >= SETTLED);
-    let worth =
-        |e: &Experiment| (belief.expected_information(*e, ERROR_EXPECTED.hypot(seen.drift())), cost(*e));
+    let ios_expected = (seen.base_iops() * run).max(1.0);
+    let error = ERROR_EXPECTED.hypot(seen.drift()).hypot(0.7 / ios_expected.sqrt());
+    let worth = |e: &Experiment| (belief.expected_information(*e, error), cost(*e));
+    // A queue that takes longer than the window to pass shows nothing of itself.
+    let is_too_deep = |e: Experiment| {
+        e == Experiment::MoreOutstanding && setting.outstanding * MORE_OUTSTANDING > ios_expected
+    };
     let best = open
         .iter()
-        .filter(|e| **e != Experiment::Base && cost(**e) <= left_s)
+        .filter(|e| **e != Experiment::Base && cost(**e) <= left_s && !is_too_deep(**e))
         .map(|e| (*e, worth(e)))
         .max_by(|(_, a), (_, b)| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     match best {

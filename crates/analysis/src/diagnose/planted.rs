@@ -130,7 +130,7 @@ pub(crate) fn make(
         }
         _ => Vec::new(),
     };
-    Measurement { experiment, iops, error, facts }
+    Measurement { experiment, iops, error, ios: got.ios as f64, facts }
 }
 
 /// The mean latency of the load is kept among its numbers under a name that no hypothesis has a range for.
@@ -198,6 +198,8 @@ fn of_base(case: &PlantedCase, got: &Seen, random: &mut Random) -> Vec<(Quantity
     let mut facts = vec![
         (MEAN_OF_BASE, got.mean_us),
         (Quantity::MedianToMean, near(got.median_us / got.mean_us.max(1e-9), random)),
+        (Quantity::LowToMean, near(got.low_us / got.mean_us.max(1e-9), random)),
+        (Quantity::PartialBlocks, if case.load.misaligned && s.writes() { 7.0 / 8.0 } else { 0.0 }),
         (Quantity::TesterBusy, near(got.tester_busy, random).min(1.02)),
         (Quantity::OthersBusy, near(w.others.max(random.within(0.01, 0.15)), random).min(1.0)),
         (Quantity::Trend, near(got.trend, random)),
@@ -215,6 +217,7 @@ fn of_base(case: &PlantedCase, got: &Seen, random: &mut Random) -> Vec<(Quantity
         let resent = if s.reads < 0.5 { got.resent } else { 0.0 };
         facts.push((Quantity::Resent, resent));
         facts.push((Quantity::LostFrames, 0.01));
+        facts.push((Quantity::PingWait, near(got.ping_wait_us / got.mean_us.max(1e-9), random)));
     } else {
         let device = match s.reach {
             Reach::Cached => random.within(0.001, 0.1),

@@ -19,6 +19,8 @@ pub enum Quantity {
     MeanLatency,
     /// Median over mean latency of the load itself.
     MedianToMean,
+    /// Latency that a fifth of the load's I/Os stay below, over the mean.
+    LowToMean,
     /// CPU time of the tester over that which its workers can use.
     TesterBusy,
     /// Share of this host's CPU time that other programs and the hypervisor take.
@@ -29,6 +31,8 @@ pub enum Quantity {
     PathShare,
     /// Round trip of the slowest path over that of the fastest.
     PathDelays,
+    /// Time that a ping under load takes longer than an idle one, over the mean latency of the load.
+    PingWait,
     /// Segments sent again for each 1,000 I/Os.
     Resent,
     /// Frames that do not arrive: 1 where there are some, else 0.01.
@@ -41,6 +45,8 @@ pub enum Quantity {
     BusMatch,
     /// Share of the span that was never written.
     Unwritten,
+    /// Share of the writes that begin or end within a block of 4 KiB, or the larger one of the device.
+    PartialBlocks,
 }
 
 /// The smallest value of a share: the logarithm of none is not a number.
@@ -56,17 +62,21 @@ impl Quantity {
             Self::LatencyOne => (12.0, 15_000.0),
             Self::MeanLatency => (1.0, 1e7),
             Self::MedianToMean => (0.35, 1.08),
+            Self::LowToMean => (0.02, 1.05),
             Self::TesterBusy => (0.005, 0.7),
             Self::OthersBusy => (0.002, 0.3),
             Self::LinkShare => (0.003, 0.85),
             Self::PathShare => (0.98, 1.1),
             Self::PathDelays => (1.0, 3.0),
+            Self::PingWait => (LEAST, 1.2),
             Self::Resent => (LEAST, 0.5),
             Self::LostFrames => (0.008, 0.012),
             Self::Trend => (0.88, 1.12),
             Self::DeviceBytes => (0.95, 1.06),
             Self::BusMatch => (0.5, 1.7),
             Self::Unwritten => (LEAST, 0.005),
+            // Many such writes are merged or absorbed before they reach the medium.
+            Self::PartialBlocks => (LEAST, 1.2),
         };
         Range { lo, hi }
     }
@@ -125,17 +135,20 @@ impl Quantity {
             Self::LatencyOne => "latency, µs",
             Self::MeanLatency => "latency of the load, µs",
             Self::MedianToMean => "median / mean latency",
+            Self::LowToMean => "p20 / mean latency",
             Self::TesterBusy => "CPU of the workers",
             Self::OthersBusy => "CPU of others",
             Self::LinkShare => "of the link ceiling",
             Self::PathShare => "busiest path / mean",
             Self::PathDelays => "slowest / fastest path",
+            Self::PingWait => "ping's wait / latency",
             Self::Resent => "resent per 1,000 I/Os",
             Self::LostFrames => "frames lost",
             Self::Trend => "last / first third",
             Self::DeviceBytes => "device / tester bytes",
             Self::BusMatch => "of a bus standard",
             Self::Unwritten => "never written",
+            Self::PartialBlocks => "partial-block writes",
         }
     }
 }

@@ -75,17 +75,12 @@ fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
     let Some(first) = odds.first() else { return "Nothing that limits this load is known.".to_owned() };
     let rate = format!("{} IOPS", whole(seen.base_iops()));
     let load = &setting.load;
+    let (name, probability) = (first.name, percent(first.probability));
     let mut text = if first.probability >= 0.5 {
-        format!(
-            "{} limits {load} ({rate}), with a probability of {}.",
-            crate::limit::capitalised(first.name),
-            percent(first.probability)
-        )
+        format!("The bottleneck of {load} ({rate}) is {name}, with a probability of {probability}.")
     } else {
         format!(
-            "What limits {load} ({rate}) is not settled; the first suspect is {} ({}).",
-            first.name,
-            percent(first.probability)
+            "The bottleneck of {load} ({rate}) is not settled; the first suspect is {name} ({probability})."
         )
     };
     match odds.get(1) {

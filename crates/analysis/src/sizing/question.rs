@@ -366,9 +366,9 @@ impl Reading {
     }
 
     fn bytes(&mut self, bytes: f64) {
-        if self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"]) {
-            self.disk_size = Some(bytes);
-        } else if bytes > IO_MAX && (self.device_follows() || self.accept(&["each"])) {
+        let of_a_disk = self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"])
+            || bytes > IO_MAX && (self.device_follows() || self.accept(&["each"]));
+        if of_a_disk {
             self.disk_size = Some(bytes);
         } else if self.accept(&["active", "hot", "working"]) {
             self.accept(&["set"]);

@@ -70,6 +70,7 @@ fn a_load_is_one_test_of_a_plan() {
     story
         .assay(&["diagnose", "null:", "--test", "Max Throughput-100%Raed"])
         .refused(&["no suite has a test"]);
+    story.assay(&["diagnose", "null:", "--test", "sequential"]).refused(&["several tests", "name one of"]);
     story.assay(&["diagnose", "null:", "--budget", "1s"]).refused(&["--budget"]);
     let said =
         story.assay(&["diagnose", "null:", "vmware", "--test", "Max Throughput-100%Read", "--budget", "10s"]);

@@ -524,26 +524,17 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
         .get("nrfiles")
         .map_or(Ok(1), |option| integer(&option.value, 1, 10_000).map_err(|why| option.complain(why)))?;
     let ends = limit.or(used).filter(|_| !is_timed);
+    let at = |says: String| crate::complain(&options.job.file, options.job.line, says);
+    let lacks = |what: &str| Err(at(format!("[{}] {what}", short(&options.job.name))));
     if is_timed && run.is_none() {
-        return Err(crate::complain(
-            &options.job.file,
-            options.job.line,
-            format!("[{}] is time_based, but has no runtime", short(&options.job.name)),
-        ));
+        return lacks("is time_based, but has no runtime");
     }
     if ends.is_none() && run.is_none() && !options.left.contains_key("number_ios") {
-        return Err(crate::complain(
-            &options.job.file,
-            options.job.line,
-            format!(
-                "[{}] has neither a size in bytes nor a runtime, so it has no end; add runtime=, or size= in bytes",
-                short(&options.job.name)
-            ),
-        ));
+        return lacks(
+            "has neither a size in bytes nor a runtime, so it has no end; add runtime=, or size= in bytes",
+        );
     }
-    let too_large = || {
-        crate::complain(&options.job.file, options.job.line, "size times loops times numjobs is too large")
-    };
+    let too_large = || at("size times loops times numjobs is too large".to_owned());
     let bytes = ends
         .map(|bytes| bytes.checked_mul(loops)?.checked_mul(workers).filter(|all| *all < 1 << 62))
         .map(|all| all.ok_or_else(too_large))

@@ -225,7 +225,8 @@ fn a_job_of_fio_that_writes_and_trims_is_two_jobs() {
     let side = |ops: u64, ns: u64| {
         format!(
             r#"{{ "io_bytes" : {}, "total_ios" : {ops}, "runtime" : 1000,
-            "clat_ns" : {{ "min" : 80, "max" : 5000000, "mean" : {ns}, "N" : {ops}, "bins" : {{ "{ns}" : {ops} }} }} }}"#,
+            "clat_ns" : {{ "min" : 80, "max" : 5000000, "mean" : {ns}, "N" : {ops},
+              "bins" : {{ "{ns}" : {ops} }} }} }}"#,
             ops * 4096
         )
     };

@@ -86,7 +86,7 @@ fn a_unit_that_changed_is_not_trimmed() {
         });
         let mut initiator = connect(&target, 2);
         write_all(&mut initiator);
-        // One that would be the last to free a block of ours, and many on the other disk.
+        // Those after the change would free blocks of the other disk.
         let trims = (0..WRITTEN).chain(100..2000).map(|block| (Kind::Trim, block, 1));
         let error = each(&mut initiator, trims).unwrap_err().to_string();
         assert!(error.contains("what was written"), "{how:?}: {error}");

@@ -42,7 +42,7 @@ fn driven(array: &Array, durable: Durable, outstanding: usize) -> f64 {
             free -= 1;
             match durable {
                 Durable::Flush(every) if since_flush >= every => {
-                    flushing.push(sim.submit_flush(now, every).unwrap());
+                    flushing.push(sim.submit_flush(now, every).expect("it takes no room"));
                     since_flush = 0;
                 }
                 _ => {
@@ -54,7 +54,7 @@ fn driven(array: &Array, durable: Durable, outstanding: usize) -> f64 {
                         size_bytes: 8192,
                         flush_every: durable.every(),
                     };
-                    sim.submit(now, op).unwrap();
+                    sim.submit(now, op).expect("there is room");
                     submitted += 1;
                     since_flush += 1;
                 }
@@ -84,7 +84,7 @@ fn predicted(array: &Array, durable: Durable, outstanding: u32) -> f64 {
 
 fn with(name: &str, more: &str) -> Array {
     let mut array = array(name);
-    set(&mut array, more).unwrap();
+    set(&mut array, more).expect("the changes fit the array");
     array
 }
 

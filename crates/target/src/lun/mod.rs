@@ -38,8 +38,9 @@ pub use secret::{
 };
 pub use unmap::UnmapLimits;
 
-/// Interval of pings: short enough for a round-trip time per path even in a short test, too long to affect the load.
-const PING_EVERY: Duration = Duration::from_secs(1);
+/// Interval of pings: short enough for several round-trip times per path even in a window of a second, too long to
+/// affect the load.
+const PING_EVERY: Duration = Duration::from_millis(250);
 /// Largest queue depth of the initiator.
 const DEPTH_MAX: u32 = 4096;
 const PATH_DEPTH_MAX: u32 = 1024;

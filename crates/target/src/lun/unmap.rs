@@ -1,4 +1,4 @@
-//! Whether the blocks of a LUN can be unmapped, and within which limits (SBC-4: READ CAPACITY(16), VPD pages B0 and B2).
+//! Whether the blocks of a LUN can be unmapped, and within which limits (SBC-4: READ CAPACITY(16), VPD pages B0, B2).
 
 use assay_iscsi::scsi::{BlockLimits, BlockProvisioning, Capacity};
 
@@ -13,7 +13,7 @@ pub struct UnmapLimits {
     pub ranges_max: u32,
 }
 
-/// Returns the limits, or the reason why blocks cannot be unmapped. `limits` and `page` are `None` if the target has not
+/// Returns the limits, or the reason why blocks cannot be unmapped. `limits` and `page` are `None` if the target lacks
 /// these VPD pages.
 pub(super) fn unmap_limits(
     capacity: &Capacity,

@@ -34,6 +34,8 @@ pub use marker::{Removal, lengthen, mark, put_back, remove};
 const DEPTH_MAX: u32 = 4096;
 /// Limit of a COMMIT, as a multiple of the limit of an I/O.
 const COMMIT_TIMES: u32 = 10;
+/// Interval of pings, as for LUNs.
+const PING_EVERY: Duration = Duration::from_millis(250);
 /// Unit of offsets and sizes, bytes: NFS accepts any.
 pub const BLOCK_BYTES: u32 = 1;
 
@@ -211,6 +213,7 @@ fn timeouts(io: Duration) -> Timeouts {
         connect: default.connect.min(io),
         call: default.call.min(io / 2),
         commit: io * COMMIT_TIMES,
+        ping_interval: PING_EVERY,
         ping: default.ping.min(io),
         no_server: io,
         busy: default.busy.min(io),

@@ -29,6 +29,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::TesterBusy => range(0.005, 0.5),
         Q::LatencyOne => range(20.0, 2000.0),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.6),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -48,6 +49,7 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) => range(1.0, 60.0),
         Q::Rate(E::Random) => range(0.02, 1.05),
         Q::LatencyOne => range(100.0, 20000.0),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

@@ -31,6 +31,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.08, 0.5),
         Q::Rate(E::LargerIo) => range(0.114, 0.52),
         Q::Rate(E::Sequential) => range(0.94, 1.3),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

@@ -40,6 +40,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         | Q::Rate(E::EvenPaths)
         | Q::Rate(E::RepeatingData)
         | Q::Rate(E::AfterIdle) => range(0.83, 1.22),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         others use is large; the rate follows their load, not the target's.",
     source: "/proc/stat: time in use by others and stolen by the hypervisor, over the measured window.",
     applies: |_| true,
-    forms: &[expects],
+    forms: &[expects, expects_taking_turns],
     helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",
     gain: None,
     look: "Nothing on the target: this host has no CPU time left.",
@@ -31,6 +31,23 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
         Q::Rate(E::Base) => range(0.8, 1.25),
         Q::MedianToMean => range(0.4, 1.07),
+        _ => None,
+    }
+}
+
+/// Others want all CPUs all the time: what an experiment gets depends on the turns that the scheduler gives it.
+fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::OthersBusy => range(0.6, 1.05),
+        Q::TesterBusy => range(0.02, 0.85),
+        Q::Rate(E::MoreOutstanding) => range(0.7, 3.0),
+        Q::Rate(E::OneOutstanding) => range(0.03, 1.0),
+        Q::Rate(E::LargerIo) => range(0.2, 1.1),
+        Q::Rate(E::SmallerIo) => range(0.7, 4.0),
+        Q::PacedLatency => range(0.03, 1.5),
+        Q::Rate(_) => range(0.55, 1.7),
+        Q::Trend => range(0.6, 1.6),
+        Q::MedianToMean => range(0.3, 1.07),
         _ => None,
     }
 }

@@ -28,6 +28,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -41,6 +42,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -54,6 +56,7 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -67,6 +70,7 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

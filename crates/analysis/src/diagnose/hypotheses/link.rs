@@ -30,6 +30,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.88, 1.08),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.1),
         Q::Rate(E::Random) => range(0.7, 1.05),
+        Q::PingWait => range(0.3, 1.1),
         _ => None,
     }
 }

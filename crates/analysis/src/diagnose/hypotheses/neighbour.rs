@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         shows that there is one.",
     source: "Repetitions of the load itself during the diagnosis; block counters of the kernel.",
     applies: |s| s.has_medium(),
-    forms: &[counted, slower_later, faster_later],
+    forms: &[counted, counted_steady, slower_later, faster_later],
     helps: "Repeat when the others rest, or separate them.",
     gain: None,
     look: "Who else uses the target, and how much.",
@@ -27,6 +27,31 @@ fn counted(quantity: Q, s: &Setting) -> Option<Range> {
         // Only a device of this host has such a counter; elsewhere this form has no evidence to rest on.
         Q::Rate(E::Base) if !s.is_local() => range(0.35, 0.72),
         Q::Rate(E::Base) => range(0.6, 1.6),
+        _ => shaken(quantity),
+    }
+}
+
+/// A load that does not change either: a device that serves in the order of arrival gives each its share of what is
+/// outstanding, so more outstanding I/Os take a larger share.
+fn counted_steady(quantity: Q, s: &Setting) -> Option<Range> {
+    // Elsewhere nothing shows it.
+    if !s.is_local() {
+        return counted(quantity, s);
+    }
+    match quantity {
+        Q::DeviceBytes => range(1.3, 100.0),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 4.1),
+        Q::Rate(E::OneOutstanding) => range(0.8 / s.outstanding, 0.9),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Misaligned)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::RepeatingData)
+        | Q::Rate(E::AfterIdle)
+        | Q::Rate(E::Base) => range(0.78, 1.28),
+        Q::PacedLatency => range(0.1, 1.2),
+        Q::MedianToMean => range(0.5, 1.1),
+        Q::Trend => range(0.8, 1.25),
         _ => shaken(quantity),
     }
 }

@@ -31,6 +31,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PathShare => range(0.98, s.paths as f64),
         Q::PacedLatency => range(0.015, 0.2),
         Q::MedianToMean => range(0.85, 1.12),
+        Q::PingWait => range(0.2, 1.1),
         _ => None,
     }
 }

@@ -23,6 +23,9 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::Aligned) => range(1.5, 8.0),
+        Q::PartialBlocks => range(0.5, 1.1),
+        // It is misaligned already.
+        Q::Rate(E::Misaligned) => range(0.9, 1.25),
         Q::Rate(E::LargerIo) => range(0.25, 1.0),
         Q::Rate(E::ReadsOnly) => range(0.95, 6.0),
         Q::Rate(E::WritesOnly) => range(0.65, 1.05),
@@ -35,6 +38,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.6, 1.04),
         Q::PacedLatency => range(0.1, 0.9),
         Q::Rate(E::SmallerIo) => range(0.95, 1.15),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -54,6 +58,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.6, 1.04),
         Q::PacedLatency => range(0.1, 0.9),
         Q::Rate(E::SmallerIo) => range(0.95, 1.15),
+        Q::PartialBlocks => range(0.001, 0.01),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -70,6 +76,8 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.1, 0.9),
         Q::MedianToMean => range(0.6, 1.04),
         Q::Rate(E::SmallerIo) => range(0.95, 1.15),
+        Q::PartialBlocks => range(0.001, 0.01),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

@@ -28,6 +28,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.118, 0.135),
         Q::Rate(E::SmallerIo) => range(1.5, 8.4),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.06),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -44,6 +45,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::TenthSpan) => range(0.97, 1.4),
         Q::Rate(E::MoreOutstanding) => range(0.97, 1.4),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.7),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

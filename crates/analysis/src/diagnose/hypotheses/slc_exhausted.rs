@@ -29,6 +29,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(1.8, 8.0),
         Q::PacedLatency => range(0.06, 0.95),
         Q::LatencyOne => range(120.0, 2500.0),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }

@@ -29,6 +29,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
         Q::MedianToMean => range(0.88, 1.07),
         Q::Rate(E::MoreConnections) => range(0.93, 1.3),
+        Q::PingWait => range(0.05, 1.1),
         _ => None,
     }
 }

@@ -29,6 +29,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::LinkShare => range(0.003, 0.4),
         Q::MedianToMean => range(0.88, 1.07),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        Q::PingWait => range(0.05, 1.1),
         _ => None,
     }
 }
@@ -44,6 +45,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.88, 1.07),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
         Q::Rate(E::MoreConnections) => range(0.95, 1.8),
+        Q::PingWait => range(0.05, 1.1),
         _ => None,
     }
 }
@@ -52,6 +54,10 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 fn expects_throttled(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::MedianToMean => range(0.02, 0.9),
+        // Most pings arrive while the target is stopped.
+        Q::PingWait => range(0.2, 15.0),
+        Q::Rate(E::Base) | Q::Trend => range(0.65, 1.55),
+        Q::Rate(E::MoreWorkers) | Q::Rate(E::MoreConnections) | Q::Rate(E::AfterIdle) => range(0.75, 1.3),
         Q::LatencyOne => range(25.0, 15_000.0),
         Q::PacedLatency => range(0.01, 1.0),
         Q::Rate(E::OneOutstanding) => range(0.05, 1.0),

@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         alone are much faster.",
     source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_of_writes, expects_of_flash],
     helps: "More threads in the target's software, or several LUNs or files, if each is serialised for itself.",
     gain: None,
     look: "Number of threads of the target's software, and locks of its file system.",
@@ -29,6 +29,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.3, 1.0),
         Q::Rate(E::SmallerIo) => range(0.98, 1.6),
         Q::LatencyOne => range(40.0, 1500.0),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -45,11 +46,17 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::TenthSpan) => range(1.15, 1.5),
         Q::Rate(E::Sequential) => range(8.0, 400.0),
         Q::LatencyOne => range(2500.0, 20000.0),
+        Q::PingWait => range(0.001, 0.3),
+        Q::LowToMean if !s.writes() => range(0.12, 1.02),
         _ => None,
     }
 }
 
-fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
+/// Only writes are serialised, which a load without writes cannot show.
+fn expects_of_writes(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.writes() {
+        return expects_otherwise(quantity, s);
+    }
     match quantity {
         Q::Rate(E::ReadsOnly) => range(1.6, 25.0),
         Q::Rate(E::WritesOnly) => range((1.0 - s.reads).max(0.1) * 0.9, (1.0 - s.reads).max(0.1) * 1.3),
@@ -64,6 +71,23 @@ fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
         Q::LatencyOne => range(40.0, 100_000.0),
         Q::PacedLatency => range(0.01, 0.5),
         Q::MedianToMean => range(0.03, 1.1),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// One thread waits for a fast medium. What else an I/O passes, the network and the software before the thread, takes
+/// as long as the medium, and goes on meanwhile.
+fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.25, 0.9),
+        Q::PacedLatency => range(0.6 / s.outstanding, 0.5),
+        Q::LatencyOne => range(40.0, 400.0),
+        Q::Rate(E::LargerIo) => range(0.15, 0.8),
+        Q::Rate(E::SmallerIo) => range(1.0, 3.0),
+        Q::Rate(E::MoreWorkers) | Q::Rate(E::MoreConnections) => range(0.85, 1.1),
+        Q::Rate(E::Sequential) | Q::Rate(E::AfterIdle) => range(0.9, 1.3),
+        Q::Rate(E::Base) => range(0.8, 1.25),
+        _ => expects(quantity, s),
     }
 }

@@ -31,6 +31,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.03, 0.6),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.8, 1.25),
         Q::MedianToMean => range(0.85, 1.07),
+        Q::PingWait => range(0.05, 1.1),
         _ => None,
     }
 }
@@ -55,6 +56,7 @@ fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::MoreWorkers) | Q::Rate(E::AfterIdle) => range(0.4, 2.5),
         Q::PacedLatency => range(0.005, 1.0),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.8),
+        Q::PingWait => range(0.05, 1.1),
         _ => None,
     }
 }

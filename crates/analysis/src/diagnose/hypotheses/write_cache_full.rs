@@ -35,6 +35,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::MoreOutstanding) => range(0.97, 1.75),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),
         Q::MedianToMean => range(0.85, 1.06),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
@@ -54,6 +55,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::OneOutstanding) => range(0.3, 1.1),
         Q::Rate(E::SmallerIo) => range(1.0, 8.0),
         Q::MedianToMean => range(0.02, 1.05),
+        Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
 }
