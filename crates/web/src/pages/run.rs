@@ -31,7 +31,7 @@ impl Part {
         if from_s.is_finite() && to_s.is_finite() && from_s < to_s {
             return Ok(Some(TimeRange { from_s, to_s }));
         }
-        Err(Refusal::bad("A part of the time ends after it begins."))
+        Err(Refusal::bad("The end of the period must be after its start."))
     }
 }
 
@@ -72,11 +72,11 @@ fn body(stored: &Stored, visitor: &Visitor, test: u32, range: Option<TimeRange>)
     let run = escape(&stored.header.run);
     let status = match stored.summary.status {
         RunStatus::Partial => {
-            "<p class=\"banner\">This run was killed: its process ended without an end of the run. What was measured \
-             until then is kept.</p>\n"
+            "<p class=\"banner\">This run was killed: its process ended before the run did. The results up to then \
+             are kept.</p>\n"
         }
         RunStatus::Interrupted => {
-            "<p class=\"banner\">This run was stopped. What was measured until then is kept.</p>\n"
+            "<p class=\"banner\">This run was stopped. The results up to then are kept.</p>\n"
         }
         _ => "",
     };
@@ -93,8 +93,8 @@ fn body(stored: &Stored, visitor: &Visitor, test: u32, range: Option<TimeRange>)
     let zoomed = range.and_then(|range| {
         let drawn = report::over_time(&stored.summary, test, Some(range))?;
         Some(format!(
-            "<section aria-label=\"Part of the time\"><h2>From {} to {} s</h2>\n{drawn}<p><a \
-             href=\"/runs/{run}\">The whole run</a></p></section>\n",
+            "<section aria-label=\"Selected period\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{run}\">The \
+             whole run</a></p></section>\n",
             range.from_s, range.to_s
         ))
     });
@@ -112,14 +112,7 @@ pub(crate) async fn over_time(
     Path(run): Path<String>,
     Query(part): Query<Part>,
 ) -> Result<Response, Refusal> {
-    checked_id(&run)?;
-    let range = part.range()?;
-    let shown = Arc::clone(&app);
-    app.with_store(move |store| {
-        let drawn = report::over_time(&summary(&shown, store, &run)?, part.test, range);
-        drawn.map(html).ok_or_else(nothing_there)
-    })
-    .await
+    of_part(app, run, part, |summary, test, range| report::over_time(summary, test, range).map(html)).await
 }
 
 /// Answers with the values of the same part.
@@ -128,18 +121,31 @@ pub(crate) async fn values(
     Path(run): Path<String>,
     Query(part): Query<Part>,
 ) -> Result<Response, Refusal> {
+    of_part(app, run, part, |summary, test, range| {
+        let values = report::values_over_time(summary, test, range)?;
+        Some(typed(values.to_string(), "application/json"))
+    })
+    .await
+}
+
+/// Answers with what `answer` makes of a part of a run; it returns `None` where nothing was measured.
+async fn of_part(
+    app: Arc<App>,
+    run: String,
+    part: Part,
+    answer: impl FnOnce(&RunSummary, u32, Option<TimeRange>) -> Option<Response> + Send + 'static,
+) -> Result<Response, Refusal> {
     checked_id(&run)?;
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
-        let values = report::values_over_time(&summary(&shown, store, &run)?, part.test, range);
-        values.map(|values| typed(values.to_string(), "application/json")).ok_or_else(nothing_there)
+        answer(&summary(&shown, store, &run)?, part.test, range).ok_or_else(nothing_there)
     })
     .await
 }
 
 fn nothing_there() -> Refusal {
-    Refusal::not_found("Nothing was measured in that part of the time.")
+    Refusal::not_found("Nothing was measured in that period.")
 }
 
 /// Returns what a run measured; of one that goes on without reading all of it again.
