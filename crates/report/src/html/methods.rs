@@ -43,7 +43,7 @@ const METHODS: [(&str, &str, &str); 16] = [
         "95 % interval",
         "From the seconds of the window: standard error of their mean with their number divided by the \
          autocorrelation time, times Student's t. Percentiles also take order statistics of the I/Os. It does not \
-         contain what differs between runs.",
+         include differences between runs.",
     ),
     (
         "heat",
@@ -115,9 +115,8 @@ pub fn section() -> String {
         .map(|(anchor, name, says)| format!("<dt id=\"m-{anchor}\">{name}</dt><dd>{says}</dd>\n"))
         .collect();
     format!(
-        "<h2 id=\"methods\">How the numbers are made</h2>\n<dl class=\"methods\">\n{items}</dl>\n<p \
-         class=\"note\">All formulas, units \
-         and sources: docs/method.md of Assay.</p>\n"
+        "<h2 id=\"methods\">How the numbers are obtained</h2>\n<dl class=\"methods\">\n{items}</dl>\n<p \
+         class=\"note\">All formulas, units and sources: docs/method.md of Assay.</p>\n"
     )
 }
 

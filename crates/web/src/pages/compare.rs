@@ -41,7 +41,7 @@ pub(crate) async fn page(
         }
         let compared = match names.len() {
             0 => "<h1>Compare</h1>\n".to_owned(),
-            1 => "<h1>Compare</h1>\n<p>Choose at least one more.</p>\n".to_owned(),
+            1 => "<h1>Compare</h1>\n<p>Choose at least one more result.</p>\n".to_owned(),
             _ => format!("<div class=\"compared\">\n{}</div>\n", report::folded(&compared(store, &names)?)),
         };
         let body = format!("{compared}{}", chooser(store, &names)?);
@@ -93,7 +93,7 @@ fn other_side(name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
         let array = found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?;
         let Some(header) = first else {
             return Err(Refusal::bad(
-                "An array is compared with a run: choose one, whose plan it is predicted for.",
+                "An array is compared with a run: choose a run too. The array is predicted for its plan.",
             ));
         };
         let readings = vec![ResultSet::of_array(&array, header)];

@@ -82,7 +82,7 @@ fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
     let goes_on = stored.summary.status == RunStatus::Running;
     let targets: Vec<&str> =
         stored.header.targets.iter().map(|target| target.address.as_str()).take(1).collect();
-    let state = if goes_on { "<span class=\"state running\">goes on</span>" } else { "" };
+    let state = if goes_on { "<span class=\"state running\">in progress</span>" } else { "" };
     let inner = format!(
         "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n{drawn}",
         escape(&stored.header.plan.name),
