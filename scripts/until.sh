@@ -3,6 +3,8 @@
 # are known to 2 %, on a target, and the mean of one long run and of all of them for comparison. Passes with 18 of 20.
 #   scripts/until.sh TARGET [SIZE]
 #   ASSAY=path RUNS=20 AT_ONCE=1 LONG=300s scripts/until.sh sim:hdd-7200 64GiB
+# A target that varies by itself does not reach 2 % in the time allowed; its wider intervals must hold as well:
+#   AT_MOST=30s scripts/until.sh TARGET
 set -eu
 ASSAY=$(realpath "${ASSAY:-target/release/assay}")
 TARGET=$1
@@ -29,7 +31,7 @@ one() { # NAME OPTIONS…: a run, and its IOPS and interval; runs at once need s
 one prepare --set run=1s
 for n in $(seq "$RUNS"); do
     while [ "$(jobs -rp | wc -l)" -ge "${AT_ONCE:-1}" ]; do wait -n; done
-    one "run$n" --seed "$n" --until 2% &
+    one "run$n" --seed "$n" --until 2% ${AT_MOST:+--at-most "$AT_MOST"} &
 done
 wait
 one long --seed 1000 --set "run=${LONG:-300s}"

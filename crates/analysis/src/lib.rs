@@ -62,7 +62,7 @@ pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
-pub use standing::{Moment, PlannedStep, Standing};
+pub use standing::{Left, Moment, PlannedStep, Standing};
 pub use steadiness::{FiveParts, five_parts};
 pub use summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,

@@ -27,6 +27,8 @@ pub struct PlannedStep {
     warmup: Duration,
     /// `None` where a number of bytes or I/Os ends the window.
     window: Option<Duration>,
+    /// What ends the window, in words.
+    until: String,
 }
 
 impl PlannedStep {
@@ -34,6 +36,12 @@ impl PlannedStep {
     #[must_use]
     pub fn time(&self) -> Duration {
         self.warmup + self.window.unwrap_or_default()
+    }
+
+    /// Returns what ends the measured window, in words: `2min`, `20000 I/Os`.
+    #[must_use]
+    pub fn until(&self) -> &str {
+        &self.until
     }
 
     /// Returns true if the plan tells how long it takes.
@@ -69,8 +77,19 @@ pub struct Moment {
     pub spent: Duration,
     /// Length of the phase; `None` where it has none.
     pub length: Option<Duration>,
+    /// What ends the measured window, in words, where it is no time.
+    pub until: Option<String>,
     /// Until the end of the run, as planned.
-    pub left: Duration,
+    pub left: Left,
+}
+
+/// Time until the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// That of all steps.
+    All(Duration),
+    /// That of the steps that are bounded by time; a number of bytes or I/Os ends others.
+    AtLeast(Duration),
 }
 
 impl Standing {
@@ -85,6 +104,7 @@ impl Standing {
                     name: format!("{} {}", test.name, step.label()).trim_end().to_owned(),
                     warmup: Duration::from_nanos(step.warmup.0),
                     window: (!step.stop.is_by_count()).then(|| Duration::from_nanos(step.stop.time.0)),
+                    until: step.stop.words(),
                 });
             }
         }
@@ -160,9 +180,14 @@ impl Standing {
             phase: running.phase,
             spent: length.map_or(spent, |length| spent.min(length)),
             length,
-            left: self
-                .budget
-                .map_or(left + after, |budget| budget.saturating_sub(Duration::from_nanos(at_ns))),
+            until: (!step.is_timed()).then(|| step.until.clone()),
+            left: match self.budget {
+                Some(budget) => Left::All(budget.saturating_sub(Duration::from_nanos(at_ns))),
+                None if self.steps[running.index..].iter().all(PlannedStep::is_timed) => {
+                    Left::All(left + after)
+                }
+                None => Left::AtLeast(left + after),
+            },
         })
     }
 }

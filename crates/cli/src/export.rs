@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
 use assay_record::{Event, RunHeader};
+use assay_report::table::Format;
 use assay_spec::suites::suite;
 use assay_store::Store;
 
@@ -13,6 +14,7 @@ use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::exit::{Exit, Failed};
 use crate::open_store::{existing_store, open_store};
 use crate::output::{Kept, Output, OutputKind};
+use crate::render::{Page, Rendered as _};
 use crate::run::Choice;
 use crate::run_file::{Cover, Exported, is_export, read};
 use crate::terminal::{note, say};
@@ -26,6 +28,9 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         ExportFormat::Openmetrics => export_results(args, openmetrics::export),
         ExportFormat::Hdr => export_results(args, hdr::export),
         ExportFormat::Parquet => export_parquet(args),
+        ExportFormat::Csv => export_table(args, Format::Csv),
+        ExportFormat::Markdown => export_table(args, Format::Markdown),
+        ExportFormat::Bbcode => export_table(args, Format::BbCode),
     }
 }
 
@@ -33,6 +38,13 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
 fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -> anyhow::Result<Exit> {
     let (header, events) = run_named(args)?;
     write_text(args, &form(&header, &events))?;
+    Ok(Exit::Done)
+}
+
+/// Writes the table of a run.
+fn export_table(args: &ExportArgs, format: Format) -> anyhow::Result<Exit> {
+    let stored = crate::stored::named(&args.store, &args.run)?;
+    write_text(args, &Page::of(&stored).table(format))?;
     Ok(Exit::Done)
 }
 

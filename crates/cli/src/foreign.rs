@@ -127,7 +127,12 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
     if maps.is_empty() {
         return Ok(given.to_vec());
     }
-    let is_meant = |name: &str, map: &str| name.eq_ignore_ascii_case(map);
+    // `C: "System"` is drive C, whatever its label: Iometer compares no more than that.
+    let drive = |name: &str| name.as_bytes().get(1) == Some(&b':') && name.is_char_boundary(2);
+    let is_meant = |name: &str, map: &str| {
+        name.eq_ignore_ascii_case(map)
+            || (drive(name) && map.len() == 2 && name[..2].eq_ignore_ascii_case(map))
+    };
     if let Some((map, _)) =
         maps.iter().find(|(map, _)| !imported.targets.iter().any(|name| is_meant(name, map)))
     {

@@ -36,7 +36,7 @@ pub(crate) fn named(store: &Store, name: Option<&str>) -> anyhow::Result<(String
         None => known
             .into_iter()
             .next_back()
-            .context("there is no journal yet; assay journal new NAME TARGET PLAN begins one"),
+            .context("there is no journal yet; create one: assay journal new NAME TARGET PLAN"),
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn of_run(
     let found = all(store)?.into_iter().rfind(|(_, about)| fits(about));
     found.map(|(name, _)| name).with_context(|| {
         format!(
-            "no journal has this plan and target; assay journal new NAME {} {plan} begins one",
+            "no journal has this plan and target; create one: assay journal new NAME {} {plan}",
             targets.join(" ")
         )
     })

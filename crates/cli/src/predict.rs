@@ -112,6 +112,7 @@ fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::
             rows.push(row);
         }
     }
+    anyhow::ensure!(!rows.is_empty(), "nothing of this plan can be predicted: the model has no trims");
     Ok(rows)
 }
 

@@ -6,11 +6,11 @@ use std::io::IsTerminal as _;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use assay_analysis::{Collector, PlannedStep, Standing, StepSummary};
+use assay_analysis::{Collector, Standing, StepSummary};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, RunEvent, StepId};
 use assay_report::escape::{line, terminal};
-use assay_report::standing::{about, moment, place};
+use assay_report::standing::{length, moment, place};
 use assay_report::text::{rows, step_line, wrap};
 use assay_spec::Plan;
 use assay_spec::units::MIB;
@@ -127,13 +127,9 @@ impl Progress {
         if self.is_plain && self.standing.begun() == 1 {
             let steps = self.standing.steps();
             let count = steps.len();
-            let unknown = steps.iter().filter(|step| !step.is_timed()).count();
             let word = if count == 1 { "step" } else { "steps" };
-            let time: Duration = steps.iter().map(PlannedStep::time).sum();
             match self.standing.budget() {
-                None if unknown == 0 => note!("{count} {word}, {}", about(time)),
-                None if unknown == count => note!("{count} {word}, as long as their bytes or I/Os take"),
-                None => note!("{count} {word}, {}, and as long as the bytes of {unknown} take", about(time)),
+                None => note!("{count} {word}, {}", length(steps)),
                 Some(budget) => note!("experiments for at most {} s", budget.as_secs()),
             }
         }

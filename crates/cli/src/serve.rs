@@ -1,13 +1,17 @@
 //! `assay serve`: stored and running runs as pages, and the server that `assay run --serve` starts for its own run.
 
+mod config;
+
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use assay_spec::{Address, without_secret};
-use assay_web::{Limits, Options, RunPermission, Server, Tls};
+use assay_web::{Limits, Options, RunPermission, RunTarget, Server, Tls};
+use config::{Config, Protection};
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::args::{ServeArgs, StoreArgs};
@@ -15,6 +19,8 @@ use crate::exit::Exit;
 use crate::open_store::{open_store, store_path};
 use crate::terminal::{note, say};
 
+/// Where the server listens, if nothing else is said.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 /// After the end of its run a server answers for so long: whoever looks sees the end.
 const AFTER_RUN: Duration = Duration::from_secs(5);
 
@@ -22,10 +28,11 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     for target in &args.target {
         target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))?;
     }
+    let config = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let store = store_path(&args.store)?;
     // A store that cannot be used is reported here and not on the first page; one that is not there is created.
     drop(open_store(&args.store)?);
-    let options = options(args, &store)?;
+    let options = options(args, config, &store)?;
     let token_file = options.token_file.clone();
     let signals = signals()?;
     let server = Server::bind(options)?;
@@ -62,26 +69,44 @@ fn signals() -> anyhow::Result<SigSet> {
     Ok(signals)
 }
 
-fn options(args: &ServeArgs, store: &Path) -> anyhow::Result<Options> {
+fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Options> {
     let folder = store.parent().unwrap_or(Path::new("")).to_owned();
-    let tls = match (&args.cert, &args.key) {
-        (Some(cert), Some(key)) => Tls::Files { cert: cert.clone(), key: key.clone() },
-        _ if args.self_signed => Tls::SelfSigned { folder: folder.clone() },
-        _ => Tls::Off,
+    let self_signed = || Tls::SelfSigned { folder: folder.clone() };
+    let tls = match (&args.cert, &args.key, config.protection) {
+        (Some(cert), Some(key), _) => Tls::Files { cert: cert.clone(), key: key.clone() },
+        _ if args.self_signed => self_signed(),
+        (.., Some(Protection::SelfSigned)) => self_signed(),
+        (.., Some(Protection::Files { cert, key })) => Tls::Files { cert, key },
+        (.., None) => Tls::Off,
     };
-    let runs = match args.allow_runs {
+    let mut targets = config.targets;
+    targets.extend(
+        args.target.iter().map(|text| RunTarget { name: without_secret(text), address: text.clone() }),
+    );
+    let mut plans = config.plans;
+    plans.extend(args.plan.iter().cloned());
+    let runs = match args.allow_runs || config.allow_runs {
+        true if targets.is_empty() => bail!(
+            "--allow-runs needs the targets that runs may be started on: add --target TARGET, or [[target]] to the file \
+             of --config"
+        ),
         true => Some(RunPermission {
             program: std::env::current_exe()
                 .context("cannot find the program itself, which runs are started with")?,
-            targets: args.target.clone(),
-            plans: args.plan.clone(),
+            targets,
+            plans,
         }),
+        false if !args.target.is_empty() || !args.plan.is_empty() => bail!(
+            "--target and --plan list what may be started from the page, and have no effect without --allow-runs: add \
+             --allow-runs"
+        ),
         false => None,
     };
+    let token_file = args.token_file.clone().or(config.token_file);
     Ok(Options {
-        listen: args.listen,
+        listen: args.listen.or(config.listen).unwrap_or(LISTEN),
         store: std::path::absolute(store).unwrap_or_else(|_| store.to_owned()),
-        token_file: args.token_file.clone().unwrap_or_else(|| folder.join("serve-token")),
+        token_file: token_file.unwrap_or_else(|| folder.join("serve-token")),
         tls,
         runs,
         own_process: args.until_stdin_ends.then(std::os::unix::process::parent_id),

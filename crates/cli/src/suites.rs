@@ -1,7 +1,9 @@
 //! `assay suites`: the suites that ship with Assay. Also finds the plan that a name means.
 
 use anyhow::bail;
+use assay_analysis::{PlannedStep, Standing};
 use assay_model::array::shipped;
+use assay_report::standing::length;
 use assay_report::text::wrap;
 use assay_spec::limits::PLAN_BYTES_MAX;
 use assay_spec::suites::{SUITES, suite};
@@ -52,7 +54,12 @@ fn resolved() -> anyhow::Result<Vec<(&'static str, Plan)>> {
 fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     for (name, plan) in resolved()? {
-        let time = format!("{}, {} steps", minutes(plan.time()), plan.step_count());
+        let standing = Standing::new(&plan);
+        let time = match standing.steps().iter().all(PlannedStep::is_timed) {
+            true => minutes(plan.time()),
+            false => length(standing.steps()),
+        };
+        let time = format!("{time}, {} steps", plan.step_count());
         let indent = " ".repeat(16);
         let about = wrap(&format!("{indent}{}", plan.about), text_options().width.min(WIDTH_MAX), &indent);
         text.push_str(&format!("{name:<15} {} ({time})\n{about}\n\n", plan.name));

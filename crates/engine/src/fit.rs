@@ -3,6 +3,7 @@
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Job, Semantics, Step};
 use assay_target::IoBuf;
+use assay_target::lun::UnmapLimits;
 
 use crate::flights::depth;
 use crate::planner::{least_span, usable};
@@ -37,6 +38,8 @@ pub(crate) struct JobTargets {
     pub(crate) flush_refusal: Option<&'static str>,
     /// Reason why its blocks cannot be trimmed, if any.
     pub(crate) trim_refusal: Option<&'static str>,
+    /// Limits of trims, for each target that reports any.
+    pub(crate) unmap_limits: Vec<UnmapLimits>,
 }
 
 /// Origin of the smallest I/O of a target.
@@ -58,6 +61,7 @@ fn job_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<Str
     ability_misfit(job, place)
         .or_else(|| block_misfit(job, semantics, place))
         .or_else(|| transfer_misfit(job, place))
+        .or_else(|| trim_misfit(job, place))
         .or_else(|| window_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
         .or_else(|| depth_misfit(job, semantics, place))
@@ -102,13 +106,37 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
 }
 
 fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
-    (job.size_max().0 > place.transfer_bytes_max).then(|| {
+    // A trim transfers no data.
+    let transfers = |line: &&Access| line.read > 0.0 || !line.trims();
+    let size = job.mix.iter().filter(transfers).map(|line| line.size.max(line.reply)).max()?;
+    (size.0 > place.transfer_bytes_max).then(|| {
         format!(
-            "size {} exceeds the largest I/O of {}, {}; use a smaller size",
-            job.size_max(),
+            "size {size} exceeds the largest I/O of {}, {}; use a smaller size",
             place.name,
             Bytes(place.transfer_bytes_max)
         )
+    })
+}
+
+/// Checks trims against the limits that LUNs report. A trim of less than a unit frees nothing.
+fn trim_misfit(job: &Job, place: &JobTargets) -> Option<String> {
+    let lines = || job.mix.iter().filter(|line| line.trims());
+    place.unmap_limits.iter().find_map(|limits| {
+        let unit = limits.granularity_bytes;
+        let too_large = lines().map(|line| line.size).find(|size| size.0 > limits.bytes_max).map(|size| {
+            let most = Bytes(limits.bytes_max);
+            format!("trims of {size} exceed the largest UNMAP of {}, {most}; use a smaller size", place.name)
+        });
+        too_large.or_else(|| {
+            let parts = lines().flat_map(|line| [("size", line.size), ("align", line.align)]);
+            let (what, bytes) = parts.into_iter().find(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
+            Some(format!(
+                "{what} {bytes} of trims is not a multiple of {}, the unit in which {} frees blocks: the rest would \
+                 stay allocated; use a multiple of it",
+                Bytes(unit),
+                place.name
+            ))
+        })
     })
 }
 
@@ -234,6 +262,7 @@ mod tests {
             memory_bytes: 1 << 30,
             flush_refusal: Some("it never can"),
             trim_refusal: None,
+            unmap_limits: vec![UnmapLimits { bytes_max: 1 << 20, granularity_bytes: 65536, ranges_max: 1 }],
         };
         let step = &plan.tests[0].steps[0];
         let places: Vec<JobTargets> = step.jobs.iter().map(|_| place()).collect();
@@ -268,6 +297,27 @@ mod tests {
         );
         let flushes = misfit(&format!("{line}\nflush = {{ every = 1 }}"), 512, 1 << 20).unwrap();
         assert_eq!(flushes, "t.dat cannot flush between reads and writes: it never can");
+    }
+
+    #[test]
+    fn trims_must_respect_the_limits_of_a_lun() {
+        let trims = |size: &str, more: &str| {
+            let line = format!("access = [{{ size = \"{size}\", read = 0, change = \"trim\"{more} }}]");
+            misfit_of(&line, 512, 64 << 20, Blocks::OfDevice)
+        };
+        assert_eq!(trims("64KiB", ""), None);
+        let large = trims("2MiB", "").unwrap();
+        assert_eq!(large, "trims of 2MiB exceed the largest UNMAP of t.dat, 1MiB; use a smaller size");
+        let small = trims("4KiB", "").unwrap();
+        assert!(
+            small.starts_with("size 4KiB of trims is not a multiple of 64KiB, the unit in which"),
+            "{small}"
+        );
+        let odd = trims("128KiB", ", align = \"4KiB\"").unwrap();
+        assert!(odd.starts_with("align 4KiB of trims is not a multiple of 64KiB"), "{odd}");
+        // Only data that is transferred counts for the largest I/O.
+        let huge = misfit("access = [{ size = \"64MiB\", read = 0 }]\noutstanding = 1", 512, 1 << 30);
+        assert_eq!(huge, None);
     }
 
     #[test]

@@ -38,14 +38,15 @@ impl<'c> Stalls<'c> {
             }
             let target = &self.targets[job as usize];
             let (at_s, waited_s) = (control.clock.now_ns() as f64 / 1e9, f64::from(oldest_ms) / 1e3);
-            let limit = match target.members.first() {
-                Some(Member::Lun(of)) => Some(of.address.timeout_s),
-                Some(Member::Nfs(of)) => Some(of.address.timeout_s),
-                _ => None,
-            };
-            let next = match limit {
-                Some(limit_s) => format!("Each I/O fails after {limit_s} s (timeout= in the address)."),
-                None => "How long an I/O may take is up to the kernel and its driver; see dmesg.".to_owned(),
+            let fails_after =
+                |limit_s| format!("Each I/O fails after {limit_s} s (timeout= in the address).");
+            let next = match target.members.first() {
+                Some(Member::Lun(of)) => fails_after(of.address.timeout_s),
+                Some(Member::Nfs(of)) => fails_after(of.address.timeout_s),
+                Some(Member::Simulated(_)) => {
+                    "The simulated array needs this long for the I/Os ahead of it: lower the outstanding I/Os.".into()
+                }
+                _ => "How long an I/O may take is up to the kernel and its driver; see dmesg.".into(),
             };
             let name = target.names.join(", ");
             emitter.emit(RunEvent::Warning(Warning {

@@ -131,6 +131,7 @@ impl RunTargets {
             memory_bytes: self.memory_bytes,
             flush_refusal: members().find_map(Member::flush_refusal),
             trim_refusal: members().find_map(Member::trim_refusal),
+            unmap_limits: members().filter_map(Member::unmap_limits).collect(),
         }
     }
 
@@ -173,7 +174,11 @@ fn of_job(member: &Member, job: &Job) -> Member {
         Some(_) => member.clone().narrowed(job_span(job, member)),
         None => member.clone(),
     };
-    if job.sync { member.synced() } else { member }
+    match job.flush {
+        _ if job.sync => member.synced(),
+        Some(flush) => member.flushed(flush.every),
+        None => member,
+    }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

@@ -76,6 +76,8 @@ struct Order {
     data: Data,
     /// Where the target is used from, bytes.
     offset: u64,
+    /// How much of it is used from there, bytes; `None`: all of it.
+    length: Option<u64>,
     /// Whether each write waits until it is durable.
     is_durable: bool,
     distribution: Distribution,
@@ -163,7 +165,10 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
             distribution: order.distribution.clone(),
             ..Access::default()
         }],
-        window: Window { offset: Extent::Bytes(Bytes(order.offset)), size: None },
+        window: Window {
+            offset: Extent::Bytes(Bytes(order.offset)),
+            size: order.length.map(|bytes| Extent::Bytes(Bytes(bytes))),
+        },
         ..DraftJob::default()
     };
     let position = if order.random > 0.0 { "random" } else { "sequential" };
@@ -186,7 +191,7 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
         notes: order.notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: order.seed,
-        size: order.span.map(Bytes),
+        size: order.span.or(order.length.map(|length| order.offset.saturating_add(length))).map(Bytes),
         tests: vec![test],
     }
 }

@@ -53,8 +53,9 @@ pub(crate) struct DraftJob {
     pub(crate) workers: u32,
     pub(crate) outstanding: u32,
     pub(crate) pace: Option<(PerSecond, Option<Arrivals>)>,
-    /// An open loop at the highest rate of the closed one, of which the sweep offers shares.
-    pub(crate) pace_max: Option<Arrivals>,
+    /// An open loop at the highest rate of the closed one, of which the sweep offers shares; and what percentage of it
+    /// the job gets.
+    pub(crate) pace_max: Option<(Arrivals, f64)>,
     pub(crate) reconnect_every: Option<u32>,
     /// Whether each write waits until it is durable.
     pub(crate) is_durable: bool,
@@ -193,7 +194,11 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
         fields.push(("targets", format!("{:?}", job.targets)));
     }
     fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(&rate.to_string(), arrivals))));
-    fields.extend(job.pace_max.map(|arrivals| ("pace", pace("max", Some(arrivals)))));
+    fields.extend(job.pace_max.map(|(arrivals, share)| {
+        let all = pace("max", Some(arrivals));
+        let part = || format!("{}, share = {share} }}", all.trim_end_matches(" }"));
+        ("pace", if share < 100.0 { part() } else { all.clone() })
+    }));
     fields.extend(job.reconnect_every.map(|every| ("reconnect_every", every.to_string())));
     fields.extend(job.data.map(|data| ("data", data_value(data))));
     if !job.window.is_whole() {
@@ -331,23 +336,38 @@ impl Draft {
         let steps: usize =
             self.tests.iter().map(|t| t.sweep.iter().map(|(_, v)| v.len()).product::<usize>()).sum();
         let points = if steps > self.tests.len() { format!(", {steps} load points") } else { String::new() };
-        let first = &self.tests[0];
-        let time = first.run.map_or("30s".to_owned(), |run| run.to_string());
-        let warmup =
-            if first.warmup.0 > 0 { format!(" after a warm-up of {}", first.warmup) } else { String::new() };
-        let until = match (first.bytes, first.ops) {
-            (Some(bytes), _) => format!("until {bytes} are transferred"),
-            (None, Some(ops)) => format!("until {ops} I/Os are done"),
-            (None, None) => time,
-        };
+        let first = duration(&self.tests[0]);
+        let are_alike = self.tests.iter().all(|test| duration(test) == first);
+        let each = if are_alike { format!(", each {first}") } else { String::new() };
         let size = self.size.map_or(String::new(), |size| format!(", on {} of the target", size.rounded()));
-        let mut lines =
-            vec![format!("{}{points}, each {until}{warmup}{size}", crate::counted(self.tests.len(), "test"))];
-        lines.extend(self.tests.iter().take(OUTLINED).map(outlined));
+        let mut lines = vec![format!("{}{points}{each}{size}", crate::counted(self.tests.len(), "test"))];
+        lines.extend(self.tests.iter().take(OUTLINED).map(|test| match are_alike {
+            true => outlined(test),
+            false => format!("{}; {}", outlined(test), duration(test)),
+        }));
         if self.tests.len() > OUTLINED {
             lines.push(format!("… and {} more", self.tests.len() - OUTLINED));
         }
         lines
+    }
+}
+
+/// Returns how long a test takes: `2min after a warm-up of 5s`, `until 1GiB are transferred, at most 30s`.
+fn duration(test: &DraftTest) -> String {
+    let warmup = match test.warmup {
+        Nanos(0) => String::new(),
+        warmup => format!(" after a warm-up of {warmup}"),
+    };
+    let ends = [
+        test.bytes.map(|bytes| format!("{bytes} are transferred")),
+        test.ops.map(|ops| format!("{ops} I/Os are done")),
+    ];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
+    let time = test.run.map(|run| run.to_string());
+    match (ends.is_empty(), time) {
+        (true, time) => format!("{}{warmup}", time.unwrap_or_else(|| "30s".to_owned())),
+        (false, None) => format!("until {}{warmup}", ends.join(" or ")),
+        (false, Some(time)) => format!("until {}, at most {time}{warmup}", ends.join(" or ")),
     }
 }
 

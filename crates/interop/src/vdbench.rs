@@ -57,7 +57,12 @@ impl Definition {
 
     /// Numbers one by one, `(1-64,d)` for doubled ones, or `(10-90,20)` for those of equal distances.
     fn numbers(&self, key: &str, least: u64, most: u64) -> Result<Vec<u64>, ImportError> {
-        let one = |text: &str| number(text, least, most).map_err(|why| self.complain(key, why));
+        self.ranged(key, &|text| number(text, least, most))
+    }
+
+    /// The same for values that `read` reads, such as sizes.
+    fn ranged(&self, key: &str, read: &dyn Fn(&str) -> Result<u64, String>) -> Result<Vec<u64>, ImportError> {
+        let one = |text: &str| read(text).map_err(|why| self.complain(key, why));
         let values = self.values(key);
         let Some(range) = values.first() else { return Ok(Vec::new()) };
         let Some((from, to)) = range.split_once('-') else {
@@ -69,10 +74,13 @@ impl Definition {
             Some(step) => Some(one(step)?),
             None => Some(1),
         };
+        if step == Some(0) || (step.is_none() && at == 0) {
+            return Err(self.complain(key, format!("`{}` would never end", short(range))));
+        }
         let mut numbers = Vec::new();
         while at <= to && numbers.len() <= crate::STEPS_MAX {
             numbers.push(at);
-            at = step.map_or(at * 2, |step| at + step);
+            at = step.map_or(at.saturating_mul(2), |step| at.saturating_add(step));
         }
         if numbers.is_empty() {
             return Err(self.complain(key, format!("`{}` must go up, as in (1-64,d)", short(range))));
@@ -187,6 +195,11 @@ fn read(
             }
             "hd" | "host" => {
                 findings.notes.push(Note::new(line, "hd: all I/O comes from this host."));
+                continue;
+            }
+            // General parameters of all workloads.
+            "compratio" | "dedupratio" => {
+                defaults.entry("wd".to_owned()).or_default().insert(kind, values);
                 continue;
             }
             other => {
@@ -309,16 +322,23 @@ fn test(
     let rates = rates(run, findings)?;
     let share = skews(chosen)?;
     let (mut jobs, mut users, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    let is_curve = run.values("iorate").iter().any(|rate| rate.eq_ignore_ascii_case("curve"));
     for (workload, share) in chosen.iter().zip(share) {
         let sds = matching(workload, "sd", storages)?;
         let rate = rates.first().copied().flatten().map(|rate| rate * share);
-        jobs.push(job(run, workload, &sds, rate, findings)?);
-        let is_curve = |rate: &String| rate.eq_ignore_ascii_case("curve");
-        if chosen.len() == 1 && run.values("iorate").iter().any(is_curve) {
-            jobs.iter_mut().for_each(|job| job.pace_max = Some(arrivals(run)));
-        }
+        let job = job(run, workload, &sds, rate, findings)?;
+        // Rounded, as thirds have no end; the rest is far below the precision of a rate.
+        let percent = (share * 1e7).floor() / 1e5;
+        jobs.push(DraftJob { pace_max: is_curve.then(|| (arrivals(run), percent)), ..job });
         counts.push(sds.len() as u64);
         users.push(sds.iter().map(|sd| sd.one("lun").unwrap_or(&sd.name).to_owned()).collect());
+    }
+    if is_curve && chosen.len() > 1 {
+        findings.notes.push(Note::new(
+            run.line,
+            "iorate=curve: the search for the highest rate runs the workloads side by side as fast as they can; their \
+             skew holds at the points of the curve.",
+        ));
     }
     for (key, why) in [
         ("pause", "pauses between runs are left out"),
@@ -382,6 +402,13 @@ fn skews(workloads: &[&Definition]) -> Result<Vec<f64>, ImportError> {
 /// `iorate=max`, a number, or several; `None` is as fast as possible.
 fn rates(run: &Definition, findings: &mut Findings) -> Result<Vec<Option<f64>>, ImportError> {
     let mut rates = Vec::new();
+    for key in ["iorate", "foriorate"] {
+        let is_range = |text: &String| text.split_once('-').is_some_and(|(from, _)| !from.is_empty());
+        if run.values(key).first().is_some_and(is_range) {
+            let listed = run.numbers(key, 1, 1_000_000_000_000)?.into_iter().map(|rate| Some(rate as f64));
+            return Ok(listed.collect());
+        }
+    }
     let listed = run.values("iorate").iter().chain(run.values("foriorate"));
     for text in listed {
         match text.to_lowercase().as_str() {
@@ -404,16 +431,9 @@ fn rates(run: &Definition, findings: &mut Findings) -> Result<Vec<Option<f64>>, 
 
 /// The points of `iorate=curve`, percent of the highest rate; empty for other runs. The run at full speed itself comes
 /// first, as a search.
-fn curve(run: &Definition, workloads: usize, findings: &mut Findings) -> Result<Vec<u64>, ImportError> {
+fn curve(run: &Definition) -> Result<Vec<u64>, ImportError> {
     const POINTS: [u64; 6] = [10, 50, 70, 80, 90, 100];
     if !run.values("iorate").iter().any(|rate| rate.eq_ignore_ascii_case("curve")) {
-        return Ok(Vec::new());
-    }
-    if workloads > 1 {
-        findings.refused.push(Note::new(
-            run.line,
-            "iorate=curve: a curve of several workloads side by side is not supported; give each a run of its own",
-        ));
         return Ok(Vec::new());
     }
     let points = run.numbers("curve", 1, 1000)?;
@@ -428,10 +448,11 @@ fn sweep(
     findings: &mut Findings,
 ) -> Result<Vec<(&'static str, Vec<u64>)>, ImportError> {
     let mut sweep = Vec::new();
-    let whole_percent = |text: &str| percent(text).map(|value| value.round());
-    let sizes = run.read_all("forxfersize", bytes)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+    let whole_percent = |text: &str| percent(text).map(|value| value.round() as u64);
+    let sizes = run.ranged("forxfersize", &bytes)?;
     let depths = run.numbers("forthreads", 1, 4096)?;
-    let reads = run.read_all("forrdpct", whole_percent)?;
+    let reads = run.ranged("forrdpct", &whole_percent)?;
     if !sizes.is_empty() {
         sweep.push(("size", sizes));
     }
@@ -447,15 +468,14 @@ fn sweep(
             .push(("outstanding", depths.into_iter().map(|depth| (depth * per_storage).min(4096)).collect()));
     }
     if !reads.is_empty() {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
-        sweep.push(("read", reads.into_iter().map(|read| read as u64).collect()));
+        sweep.push(("read", reads));
     }
     for (key, _) in run.parameters.range("for".to_owned().."fos".to_owned()) {
         if !["forxfersize", "forthreads", "forrdpct", "foriorate"].contains(&key.as_str()) {
             findings.refused.push(Note::new(run.line, format!("{key}: this loop is not supported")));
         }
     }
-    let curve = curve(run, counts.len(), findings)?;
+    let curve = curve(run)?;
     if !curve.is_empty() {
         sweep.push(("load", curve));
     } else if rates.len() > 1 {
@@ -505,7 +525,7 @@ fn job(
         ("stride", "strides are not supported"),
         ("streams", "several streams of one workload are not supported; use threads"),
     ] {
-        if workload.one(key).is_some() {
+        if workload.one(key).is_some_and(|value| value != "0") {
             findings.refused.push(Note::new(workload.line, format!("{key}: {why}")));
         }
     }

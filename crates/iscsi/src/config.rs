@@ -38,6 +38,8 @@ pub struct Config {
     pub proof: Arc<UnitProof>,
     /// How often the unit is checked after the first write.
     pub watch: UnitWatch,
+    /// Number of ranges that the target accepts in one UNMAP (VPD page B0), at least 1.
+    pub unmap_ranges_max: u32,
 }
 
 /// How often a unit is checked during writes, for targets that do not report that another unit took over its number.
@@ -70,6 +72,7 @@ impl Config {
             fence: Fence::ReinstatementOrReset,
             proof: Arc::default(),
             watch: UnitWatch::Regularly,
+            unmap_ranges_max: 1,
         }
     }
 }

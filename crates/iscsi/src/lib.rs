@@ -22,6 +22,7 @@ mod slots;
 mod stats;
 pub mod text;
 mod transport;
+mod trims;
 mod units;
 
 pub use assay_tcp::{PathStats, TcpFacts};

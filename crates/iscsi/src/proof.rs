@@ -11,6 +11,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::scsi::Capacity;
+use crate::trims::{Listing, TrimsInFlight};
 
 /// Number of blocks that are remembered. Any one of them verifies a path.
 pub(crate) const WITNESSES: usize = 8;
@@ -18,6 +19,8 @@ pub(crate) const WITNESSES: usize = 8;
 const REMEMBER_EVERY_MS: u64 = 250;
 /// Marks an empty slot.
 const NONE: u64 = u64::MAX;
+/// No slot at all.
+const NO_SLOT: usize = usize::MAX;
 
 /// A check during I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +102,10 @@ pub struct UnitProof {
     remembered_ms: [AtomicU64; WITNESSES],
     /// Number of reports that the unit may be another one.
     doubts: AtomicU64,
+    /// Trims whose blocks identify nothing.
+    trims: TrimsInFlight,
+    /// Slot of the witness that trims leave out; `NO_SLOT` before the first trim.
+    kept: AtomicUsize,
 }
 
 impl Default for UnitProof {
@@ -113,6 +120,8 @@ impl Default for UnitProof {
             began: Instant::now(),
             remembered_ms: [const { AtomicU64::new(0) }; WITNESSES],
             doubts: AtomicU64::new(0),
+            trims: TrimsInFlight::default(),
+            kept: AtomicUsize::new(NO_SLOT),
         }
     }
 }
@@ -186,6 +195,50 @@ impl UnitProof {
         }
     }
 
+    /// Forgets witnesses in blocks that are about to be trimmed, and lists the trim as being in flight. Returns the
+    /// block that it must leave out, if it is one of them: without a witness, another disk that takes over the number
+    /// of the unit could not be detected.
+    pub(crate) fn begin_trim(&self, lba: u64, blocks: u32) -> (Listing, Option<u64>) {
+        let end = lba.saturating_add(blocks.into());
+        // Listed first, or a block could be remembered unnoticed (see `TrimsInFlight`).
+        let listing = self.trims.begin(lba, end);
+        let is_hit = |block: u64| block != NONE && lba <= block && block < end;
+        let kept = self.kept_block(is_hit);
+        for block in &self.blocks {
+            let known = block.load(Ordering::SeqCst);
+            if is_hit(known) && Some(known) != kept {
+                // It may have been replaced since: then the new block stays.
+                let _ = block.compare_exchange(known, NONE, Ordering::SeqCst, Ordering::SeqCst);
+            }
+        }
+        if self.unwritten.load(Ordering::Acquire) > 0 {
+            self.forget_inspected(lba, blocks);
+        }
+        (listing, kept.filter(|block| is_hit(*block)))
+    }
+
+    /// Ends a trim.
+    pub(crate) fn end_trim(&self, listing: Listing) {
+        self.trims.end(listing);
+    }
+
+    /// Returns the block that trims leave out, which is the same for all threads until it is written or replaced. A new
+    /// one is preferably not `hit` by the trim at hand.
+    fn kept_block(&self, hit: impl Fn(u64) -> bool) -> Option<u64> {
+        let block_of = |slot: usize| {
+            let block = self.blocks.get(slot)?.load(Ordering::SeqCst);
+            (block != NONE).then_some(block)
+        };
+        let before = self.kept.load(Ordering::SeqCst);
+        if let Some(block) = block_of(before) {
+            return Some(block);
+        }
+        let known = || (0..WITNESSES).filter_map(|slot| Some((slot, block_of(slot)?)));
+        let (slot, _) = known().find(|(_, block)| !hit(*block)).or_else(|| known().next())?;
+        let chosen = self.kept.compare_exchange(before, slot, Ordering::SeqCst, Ordering::SeqCst);
+        block_of(chosen.map_or_else(|by_another| by_another, |_| slot))
+    }
+
     fn forget_inspected(&self, lba: u64, blocks: u32) {
         let end = lba.saturating_add(blocks.into());
         for piece in self.inspected.get().into_iter().flatten() {
@@ -199,7 +252,7 @@ impl UnitProof {
     /// Remembers a written block.
     pub(crate) fn remember(&self, lba: u64, data: &[u8]) {
         // Other disks hold zeros as well.
-        if data.iter().all(|byte| *byte == 0) {
+        if data.iter().all(|byte| *byte == 0) || self.trims.may_cover(lba) {
             return;
         }
         let free = (0..WITNESSES).find(|slot| self.witness(*slot).is_none());
@@ -208,7 +261,11 @@ impl UnitProof {
         self.blocks[slot].store(NONE, Ordering::Release);
         self.remembered_ms[slot].store(self.now_ms(), Ordering::Release);
         self.sums[slot].store(crc32c::crc32c(data).into(), Ordering::Release);
-        self.blocks[slot].store(lba, Ordering::Release);
+        // Stored before the trims are read again (see `TrimsInFlight`).
+        self.blocks[slot].store(lba, Ordering::SeqCst);
+        if self.trims.may_cover(lba) {
+            self.blocks[slot].store(NONE, Ordering::SeqCst);
+        }
     }
 
     /// Returns the witnesses that verify a path: all remembered blocks, oldest first, or else the inspected content
@@ -302,6 +359,30 @@ mod tests {
         proof.forget(10, 100);
         proof.remember(20, &[0; 512]);
         assert_eq!(blocks(), [5, 6, 7, 8, 9], "zeros prove nothing");
+    }
+
+    #[test]
+    fn trims_leave_out_one_witness_and_what_is_in_flight_becomes_none() {
+        let proof = UnitProof::default();
+        assert_eq!(proof.begin_trim(0, 100).1, None, "nothing is known yet");
+        proof.remember(7, &[1; 512]);
+        assert_eq!(proof.witnesses(), [], "the trim may come after the write");
+        proof.end_trim(Listing::Entry(0));
+        for lba in [7, 20, 30] {
+            proof.remember(lba, &[1; 512]);
+        }
+        let blocks = || proof.witnesses().iter().map(|witness| witness.lba).collect::<Vec<_>>();
+        let (first, kept) = proof.begin_trim(0, 25);
+        assert_eq!((kept, blocks()), (None, vec![30]), "another one remains");
+        let (second, kept) = proof.begin_trim(30, 1);
+        assert_eq!((kept, blocks()), (Some(30), vec![30]), "the last one");
+        proof.end_trim(first);
+        proof.end_trim(second);
+        // Every trim leaves out the same block: two that cover one witness each would otherwise remove both.
+        proof.remember(8, &[1; 512]);
+        assert_eq!(proof.begin_trim(0, 100).1, Some(30));
+        proof.forget(30, 1);
+        assert_eq!((proof.begin_trim(40, 1).1, blocks()), (None, vec![]));
     }
 
     #[test]

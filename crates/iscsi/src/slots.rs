@@ -6,15 +6,21 @@
 use std::time::Instant;
 
 use crate::pdu::Direction;
-use crate::scsi::cdb::Cdb;
+use crate::scsi::cdb::{Cdb, UNMAP_LIST_BYTES};
 use crate::session::{Request, TaskOutcome};
 use crate::transport::Buffers;
+use crate::trims::Listing;
 
 /// The payload of a slot.
 #[derive(Debug)]
 pub(crate) enum Data<B> {
     None,
     User(B),
+    /// The parameter list of a trim, and the caller's buffer, which only returns with the completion.
+    Trim {
+        list: [u8; UNMAP_LIST_BYTES],
+        buf: B,
+    },
     Control(Vec<u8>),
 }
 
@@ -23,13 +29,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Data<B> {
         match self {
             Self::None => &[],
             Self::User(buffer) => buffer.as_ref(),
+            Self::Trim { list, .. } => list,
             Self::Control(bytes) => bytes,
         }
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
-            Self::None => &mut [],
+            // No data comes in with a trim.
+            Self::None | Self::Trim { .. } => &mut [],
             Self::User(buffer) => buffer.as_mut(),
             Self::Control(bytes) => bytes,
         }
@@ -79,8 +87,12 @@ pub(crate) struct Slot<B> {
     pub cdb: Cdb,
     pub direction: Direction,
     pub transfer_bytes: u32,
-    /// First block of a caller's write.
+    /// First block of a caller's write or trim.
     pub lba: u64,
+    /// Number of blocks of it; 0 for any other command.
+    pub blocks: u32,
+    /// Place among the trims in flight; `None` unless it is one.
+    pub listing: Option<Listing>,
     /// Path of the last attempt.
     pub last_path: Option<u8>,
     pub attempts: u32,
@@ -109,6 +121,8 @@ impl<B> Slots<B> {
             direction: Direction::None,
             transfer_bytes: 0,
             lba: 0,
+            blocks: 0,
+            listing: None,
             last_path: None,
             attempts: 0,
             submitted_at: now,

@@ -167,7 +167,8 @@ fn access_ms(resolved: &ResolvedArray) -> (f64, f64) {
     (revolution, resolved.visit_ns(&probe, 1.0) / 1e6)
 }
 
-fn member_capacity(array: &Array) -> f64 {
+/// Bytes of one member.
+pub(crate) fn member_capacity(array: &Array) -> f64 {
     match &array.device {
         crate::array::Device::Hdd(hdd) => hdd.capacity.value,
         crate::array::Device::Ssd(ssd) => ssd.capacity.value,

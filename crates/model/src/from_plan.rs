@@ -64,10 +64,14 @@ pub fn predict_step(
     }
 }
 
-/// The loads of a step, in the order of its jobs. Several are to be predicted together.
+/// The loads of a step, in the order of its jobs. Several are to be predicted together. None for a step that trims: what
+/// a trim costs an array is not in the model, and it is no write.
 #[must_use]
 pub fn workloads(test: &str, semantics: spec::Semantics, step: &spec::Step, extent: Extent) -> Vec<Workload> {
     let several = step.jobs.len() > 1;
+    if step.jobs.iter().flat_map(|job| &job.mix).any(spec::Access::trims) {
+        return Vec::new();
+    }
     step.jobs
         .iter()
         .map(|job| {

@@ -9,6 +9,7 @@ use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::model_error::factors;
 use crate::quantity::{Bounds, Corner};
+use crate::resolved::rebuild::{Rebuild, rebuild};
 use crate::resolved::{Class, Media, ResolvedArray, Software, Tables, issued};
 use crate::workload::{LoadModel, Workload};
 use serde::Serialize;
@@ -107,6 +108,8 @@ pub struct Prediction {
     pub limit: ResourceKind,
     /// Time until a tier that starts cold holds 90 % of what it will hold, s; `None` where there is none.
     pub warm_up_s: Option<f64>,
+    /// The rebuild that the load shares the members with; `None` where there is none.
+    pub rebuild: Option<Rebuild>,
     /// Caches that a bound leaves out: with what they hold, a client may be faster than the bound.
     pub caches_left_out: Vec<&'static str>,
     /// The closed form at nominal values.
@@ -250,6 +253,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         p99_ms: p99_ms.map(|p99_ms| error.of_time(p99_ms)),
         p99_reliability: reliability(resolved, classes),
         warm_up_s: resolved.warm_up_s(workload).map(|time_s| time_s * std::f64::consts::LN_10),
+        rebuild: rebuild(array).filter(|_| array.raid.rebuild_pct.is_some()),
         limit,
         caches_left_out: caches_left_out(array),
         table,

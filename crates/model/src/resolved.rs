@@ -3,9 +3,10 @@
 //! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
-mod classes;
+pub mod classes;
 mod devices;
 pub mod front;
+pub mod rebuild;
 mod software;
 
 use serde::Serialize;

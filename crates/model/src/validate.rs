@@ -9,6 +9,7 @@ mod degraded;
 mod folds;
 mod grid;
 mod leave_one;
+mod rebuilds;
 mod unseen;
 
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub use articles::{Article, articles};
 pub use degraded::{DegradedRow, degraded};
 pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};
+pub use rebuilds::{RebuildRow, rebuilds};
 pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
 
 /// Why validation could not run.
@@ -99,6 +101,8 @@ pub struct Validation {
     pub left_out: Vec<LeftOut>,
     /// Arrays with a failed disk.
     pub degraded: Vec<DegradedRow>,
+    /// Rebuilds without other load.
+    pub rebuilds: Vec<RebuildRow>,
 }
 
 impl Validation {
@@ -174,7 +178,8 @@ pub fn validate() -> Result<Validation, ValidateError> {
     let unseen = vec![open_half(&mut tables)?, held_back_half()?];
     let left_out = leave_one_out(&mut tables)?;
     let degraded = degraded(&mut tables)?;
-    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded })
+    let rebuilds = rebuilds()?;
+    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded, rebuilds })
 }
 
 fn reason(row: &Row) -> String {

@@ -345,6 +345,15 @@ pub enum PrepareError {
         /// Error of the system.
         why: String,
     },
+    /// The plan trims a LUN that may not be filled.
+    #[error(
+        "{path} cannot be trimmed without being filled: Assay recognises the LUN by data that it wrote, as another disk \
+         may take over its number; leave out --no-fill"
+    )]
+    TrimUnfilled {
+        /// Address of the LUN.
+        path: String,
+    },
     /// The user requested a stop.
     #[error("stopped while {path} was being filled; the part that was filled is kept for the next run")]
     Interrupted {

@@ -172,6 +172,10 @@ pub(crate) fn inspect(
     if context.plan.verifies() && (writer.is_none() || options.fill == FillChoice::Never) {
         return Err(PrepareError::unfilled_device(name));
     }
+    // The data of the fill are what tells this LUN from another one while its blocks are trimmed.
+    if context.plan.trims() && options.fill == FillChoice::Never {
+        return Err(PrepareError::TrimUnfilled { path: name });
+    }
     let block = u64::from(looked.block_bytes);
     facts.span_bytes = span::of_device(context, &name, capacity_bytes)? / block * block;
     facts.sync = options.durability == Durability::Sync;
@@ -189,6 +193,7 @@ pub(crate) fn inspect(
         looked: Some(looked.identity),
         watch: UnitWatch::Regularly,
         head: HeadCheck::Nothing,
+        unmap: looked.unmap,
     };
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }

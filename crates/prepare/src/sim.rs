@@ -36,7 +36,7 @@ pub(crate) fn inspect(context: &InspectContext<'_>, lun: u32, address: &Address,
     member.placement = placement(&member, None);
     SimTarget {
         facts: TargetFacts { address: address.to_string(), member },
-        member: SimulatedMember { array: array.to_owned(), lun, span_bytes },
+        member: SimulatedMember { array: array.to_owned(), lun, span_bytes, flush_every: None },
     }
 }
 

@@ -174,7 +174,7 @@ pub fn step_line(step: &StepSummary) -> String {
     let short = number::long;
     let total = &step.total;
     let p99 = total.waited().quantile_ns(0.99).map(|ns| {
-        let unit = TimeUnit::for_means(&[total.waited().mean_ns().unwrap_or(ns)]);
+        let unit = TimeUnit::for_means(&[ns]);
         format!(", p99 {} {}", short(unit.of_ns(ns)), unit.name())
     });
     let errors = match step.errors {

@@ -6,6 +6,7 @@ mod compare;
 mod facts;
 mod first;
 mod live;
+mod method;
 pub(crate) mod methods;
 mod prediction;
 mod series;
@@ -23,7 +24,7 @@ use crate::number;
 pub use crate::svg::{escape, spark};
 pub use compare::{comparison, comparison_body};
 pub use live::{Live, TimeRange, over_time, values_over_time};
-pub use methods::section as methods;
+pub use methods::page as methods;
 pub use prediction::prediction;
 pub use series::{journal, repeats};
 pub use trend::{ChangeFacts, Links, trend, trend_changes};
@@ -60,7 +61,8 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
         page.push_str(&test_section(header, test, &steps));
     }
     page.push_str(&facts::all(header, summary));
-    page.push_str(&methods::section());
+    let fired: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+    page.push_str(&methods::section(&fired));
     page
 }
 
@@ -117,9 +119,22 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     text
 }
 
-/// Escaped, with no line break between a number and its percent sign.
+/// Escaped, with no line break between a number and its unit, and microseconds as tables write them.
 fn unbroken(says: &str) -> String {
-    escape(says).replace(" %", "\u{a0}%")
+    with_micros(&escape(says)).replace(" %", "\u{a0}%")
+}
+
+/// Writes the unit after a number as µs; sentences for terminals say us.
+fn with_micros(says: &str) -> String {
+    let mut parts = says.split(" us");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_number = text.ends_with(|c: char| c.is_ascii_digit());
+        let is_whole = !part.starts_with(|c: char| c.is_alphanumeric());
+        text.push_str(if is_number && is_whole { "\u{a0}µs" } else { " us" });
+        text.push_str(part);
+    }
+    text
 }
 
 fn findings_list(findings: &[Finding]) -> String {
@@ -148,12 +163,15 @@ fn finding_item(finding: &Finding) -> String {
     let evidence: Vec<String> = finding
         .evidence
         .iter()
-        .map(|e| format!("{} {} {}", e.label, number::short(e.value), e.unit).trim_end().to_owned())
+        .map(|e| {
+            let unit = if e.unit == "us" { "µs" } else { e.unit.as_str() };
+            format!("{} {} {unit}", e.label, number::short(e.value)).trim_end().to_owned()
+        })
         .collect();
     let separator = if evidence.is_empty() { "" } else { ": " };
+    let rule = methods::rule_link(&finding.rule);
     text.push_str(&format!(
-        "<div class=\"evidence\">{}{separator}{}</div></li>\n",
-        escape(&finding.rule),
+        "<div class=\"evidence\">{rule}{separator}{}</div></li>\n",
         escape(&evidence.join(", "))
     ));
     text

@@ -193,8 +193,9 @@ pub fn facts_text(facts: &[FactChange]) -> String {
 /// Returns the journal as text: a table for each test over the steps, what else changed, and the stages.
 #[must_use]
 pub fn table(journal: &Journal, options: TextOptions) -> String {
-    let mut text = format!("Journal \"{}\": {}\n\n", journal.name, journal.about);
+    let mut text = format!("Journal \"{}\": {}\n", journal.name, journal.about);
     if !journal.steps.is_empty() {
+        text.push('\n');
         text.push_str(&result_table(journal).render(Format::Text(options.width)));
     }
     for (number, step) in (1..).zip(&journal.steps) {

@@ -7,6 +7,7 @@ use assay_model::from_plan::StepPrediction;
 use assay_model::predict::{Prediction, Simulated};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
+use assay_model::resolved::rebuild::Rebuild;
 use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
 
@@ -278,6 +279,15 @@ fn together_details(name: &str, together: &Concurrent, columns: usize) -> String
     lines.join("\n") + "\n"
 }
 
+/// `The rebuild takes at least 8.3 h`: the shortest time, at the fast end of all ranges.
+pub(crate) fn rebuild_takes(rebuild: &Rebuild) -> String {
+    format!(
+        "The rebuild of a device takes at least {} ({:.0} MB/s onto the new one)",
+        duration(rebuild.time_s.lo),
+        rebuild.bytes_s.hi / 1e6
+    )
+}
+
 fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
     let busy: Vec<String> = p
         .table
@@ -296,6 +306,9 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
              run."
         );
         lines.push(wrap(&says, columns, "    "));
+    }
+    if let Some(rebuild) = p.rebuild {
+        lines.push(wrap(&format!("  {}.", rebuild_takes(&rebuild)), columns, "    "));
     }
     if let (true, Some(s)) = (p.shows_both(), &p.simulated) {
         let says = format!(
@@ -433,6 +446,10 @@ pub fn prediction_json(p: &Prediction) -> Value {
         "p99_reliability": p.p99_reliability.says(),
         "limit": p.limit_name(),
         "warm_up_s": p.warm_up_s.and_then(rounded),
+        "rebuild": p.rebuild.map(|rebuild| json!({
+            "time_s_min": rounded(rebuild.time_s.lo),
+            "bytes_per_s_max": rounded(rebuild.bytes_s.hi),
+        })),
         "second": p.table.second().map(|r| r.name.clone()),
         "second_distance": rounded(p.table.distance()),
         "resources": p.table.resources.iter().map(|r| json!({

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::layout::wrap;
 use crate::number::{long as count, rounded, short};
 use crate::options::TextOptions;
-use crate::prediction::interval;
+use crate::prediction::{interval, rebuild_takes};
 use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 
 /// Name and version of the JSON document's form.
@@ -195,7 +195,8 @@ fn states(answer: &Answer) -> impl Iterator<Item = String> {
             Some(_) if a.carries() => format!("still enough: {}; ", reached(need, a)),
             Some(_) => format!("not enough: {}; ", misses(need, a)),
         };
-        format!("{when}: {carries}{}", most(need, a, "", " are left"))
+        let rebuild = s.rebuild.map_or(String::new(), |rebuild| format!(" {}.", rebuild_takes(&rebuild)));
+        format!("{when}: {carries}{}{rebuild}", most(need, a, "", " are left"))
     };
     answer.states.iter().map(of).chain(lost).collect::<Vec<_>>().into_iter()
 }
@@ -327,6 +328,7 @@ pub fn document(answer: &Answer) -> Value {
                 Endure::Rebuilding => "rebuilding",
             },
             "expected": assessment_json(need, &s.assessment),
+            "rebuild_time_s_min": s.rebuild.and_then(|rebuild| rounded(rebuild.time_s.lo)),
         })).collect::<Vec<_>>(),
         "changes": answer.changes.iter().map(|c| json!({
             "change": c.change,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_analysis::Moment;
+use assay_analysis::{Left, Moment, PlannedStep};
 use assay_record::Phase;
 
 /// Returns a moment as a display has it: `3/4 measuring 0:12 of 2:00, 6:10 left`.
@@ -17,10 +17,18 @@ pub fn moment(moment: &Moment) -> String {
     let timed = match (moment.phase, moment.length) {
         (_, Some(length)) => format!(" {} of {}", clock(moment.spent), clock(length)),
         // A number of bytes or I/Os ends it.
-        (Phase::Measure, None) => format!(" {}", clock(moment.spent)),
+        (Phase::Measure, None) => match &moment.until {
+            Some(until) => format!(" {} until {until}", clock(moment.spent)),
+            None => format!(" {}", clock(moment.spent)),
+        },
         (_, None) => String::new(),
     };
-    format!("{} {doing}{timed}, {} left", place(moment), clock(moment.left))
+    let left = match moment.left {
+        Left::All(time) => format!(", {} left", clock(time)),
+        Left::AtLeast(Duration::ZERO) => String::new(),
+        Left::AtLeast(time) => format!(", at least {} left", clock(time)),
+    };
+    format!("{} {doing}{timed}{left}", place(moment))
 }
 
 /// Returns which step a moment is in: `3/4`, or the number of an experiment.
@@ -50,6 +58,24 @@ pub fn about(time: Duration) -> String {
     }
 }
 
+/// Returns how long steps take, as far as their plan tells: `about 40 s`, `about 2 min and 1 step until 20000 I/Os`.
+#[must_use]
+pub fn length(steps: &[PlannedStep]) -> String {
+    let counted: Vec<&PlannedStep> = steps.iter().filter(|step| !step.is_timed()).collect();
+    let time: Duration = steps.iter().map(PlannedStep::time).sum();
+    let Some(first) = counted.first() else { return about(time) };
+    let until = match counted.iter().all(|step| step.until() == first.until()) {
+        true => format!("until {}", first.until()),
+        false => "as long as their bytes or I/Os take".to_owned(),
+    };
+    let each = if counted.len() > 1 { " each" } else { "" };
+    match counted.len() {
+        _ if time.is_zero() => format!("{until}{each}"),
+        1 => format!("{} and 1 step {until}", about(time)),
+        some => format!("{} and {some} steps {until}{each}", about(time)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,9 +97,15 @@ mod tests {
             phase: Phase::Measure,
             spent: Duration::from_secs(12),
             length: Some(Duration::from_secs(120)),
-            left: Duration::from_secs(370),
+            until: None,
+            left: Left::All(Duration::from_secs(370)),
         };
         assert_eq!(moment(&at), "3/4 measuring 0:12 of 2:00, 6:10 left");
+        let counted = |left| Moment { length: None, until: Some("20000 I/Os".into()), left, ..at.clone() };
+        let last = counted(Left::AtLeast(Duration::ZERO));
+        assert_eq!(moment(&last), "3/4 measuring 0:12 until 20000 I/Os");
+        let others = counted(Left::AtLeast(Duration::from_secs(60)));
+        assert_eq!(moment(&others), "3/4 measuring 0:12 until 20000 I/Os, at least 1:00 left");
         let experiment = Moment { of: None, phase: Phase::Prepare, length: None, ..at };
         assert_eq!(moment(&experiment), "experiment 3: opening, 6:10 left");
     }

@@ -4,6 +4,7 @@ mod degraded;
 mod diagnosis;
 mod grid;
 mod leave_one;
+mod rebuilds;
 mod unseen;
 
 use assay_model::published::RowLimit;
@@ -46,6 +47,7 @@ pub fn model_document(v: &Validation, grid: &Grid) -> String {
         unseen::section(&v.unseen),
         leave_one::section(&v.left_out),
         degraded::section(&v.degraded),
+        rebuilds::section(&v.rebuilds),
         grid::section(grid),
         not_modelled(v),
     ]

@@ -70,6 +70,16 @@ struct State {
 struct Flight {
     worker: usize,
     completion: Completion,
+    role: Role,
+}
+
+/// What an operation in flight is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A read or a write, which the array counts.
+    Io,
+    /// A flush between writes.
+    Flush,
 }
 
 /// Locks even after a worker panicked: the remaining state is then only counted, never relied on.
@@ -143,10 +153,10 @@ impl State {
     /// Passes completed I/Os to their workers.
     fn advance(&mut self, now_ns: u64) {
         while let Some(done) = self.simulation.next_completion_before(now_ns) {
-            if self.log.len() < KEPT_MAX {
-                self.log.push((done.issued_ns, done.at_ns));
-            }
             if let Some(flight) = self.flights.remove(&done.id) {
+                if flight.role == Role::Io && self.log.len() < KEPT_MAX {
+                    self.log.push((done.issued_ns, done.at_ns));
+                }
                 self.landed[flight.worker].push_back(flight.completion);
             }
         }
@@ -166,8 +176,8 @@ impl Drop for Shared {
 /// A worker's view of the simulated arrays of its job.
 pub struct SimTarget {
     geometry: Geometry,
-    /// For each member: its array and LUN.
-    members: Vec<(Arc<Shared>, u32)>,
+    /// For each member: its array, and which of its LUNs with what durability.
+    members: Vec<(Arc<Shared>, SimulatedMember)>,
     /// The distinct arrays, with this worker's index in each.
     arrays: Vec<(Arc<Shared>, usize)>,
 
@@ -182,6 +192,8 @@ impl SimTarget {
                 let mut state = lock(&one.state);
                 state.landed.push(VecDeque::with_capacity(request.depth as usize));
                 let worker = state.landed.len() - 1;
+                let workers = u32::try_from(state.landed.len()).unwrap_or(u32::MAX);
+                state.simulation.set_workers(workers);
                 drop(state);
                 arrays.push((Arc::clone(one), worker));
             }
@@ -192,7 +204,7 @@ impl SimTarget {
             depth: request.depth,
             engine: Engine::Sim,
         };
-        let members = shared.into_iter().zip(simulated.iter().map(|m| m.lun)).collect();
+        let members = shared.into_iter().zip(simulated.iter().map(|member| (*member).clone())).collect();
         Self { geometry, members, arrays, lost: None }
     }
 
@@ -220,32 +232,36 @@ impl Target for SimTarget {
     }
 
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        let (shared, lun) = &self.members[op.member as usize];
+        let (shared, member) = &self.members[op.member as usize];
         let place = self.arrays.iter().find(|(known, _)| Arc::ptr_eq(known, shared));
         let (_, worker) = place.expect("every member's array is listed");
-        let kind = match op.kind {
-            OpKind::Read => Kind::Read,
-            OpKind::Write => Kind::Write,
-            OpKind::Flush(_) | OpKind::Trim => {
-                // Array caches keep their data without power, so a flush need not wait.
-                let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
-                lock(&shared.state).landed[*worker].push_back(completion);
-                return Ok(());
-            }
-        };
-        let virtual_op = VirtualOp {
-            member: *lun,
-            kind,
-            offset_bytes: op.offset_bytes,
-            size_bytes: u64::from(op.size_bytes),
-        };
         let mut state = lock(&shared.state);
         let now_ns = shared.now_ns();
         state.advance(now_ns);
-        match state.simulation.submit(now_ns, virtual_op) {
+        let virtual_op = |kind| VirtualOp {
+            member: member.lun,
+            kind,
+            offset_bytes: op.offset_bytes,
+            size_bytes: u64::from(op.size_bytes),
+            flush_every: member.flush_every,
+        };
+        let (role, taken) = match op.kind {
+            OpKind::Read => (Role::Io, state.simulation.submit(now_ns, virtual_op(Kind::Read))),
+            OpKind::Write => (Role::Io, state.simulation.submit(now_ns, virtual_op(Kind::Write))),
+            OpKind::Flush(_) => {
+                let every = member.flush_every.unwrap_or(1);
+                (Role::Flush, state.simulation.submit_flush(now_ns, every))
+            }
+            OpKind::Trim => {
+                let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
+                state.landed[*worker].push_back(completion);
+                return Ok(());
+            }
+        };
+        match taken {
             Ok(id) => {
                 let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
-                state.flights.insert(id, Flight { worker: *worker, completion });
+                state.flights.insert(id, Flight { worker: *worker, completion, role });
                 Ok(())
             }
             Err(error) => {

@@ -110,7 +110,11 @@ pub(crate) enum PacingFile {
     Throttled(PerSecond),
     Open(PerSecond, Arrivals),
     /// `rate = "max"`: an open loop at the highest rate of the closed one, of which `load` is a share.
-    OpenMax(Arrivals),
+    OpenMax {
+        arrivals: Arrivals,
+        /// Percent of the rate of all jobs of the test that this one gets; `None` for the only job.
+        share: Option<f64>,
+    },
 }
 
 /// An access line as written.
@@ -432,6 +436,8 @@ fn pace(value: &Value<'_>) -> Result<PacingFile, PlanError> {
     let is_max = table.get("rate").is_some_and(|rate| rate.scalar().is_ok_and(|text| text.trim() == "max"));
     let rate: Option<PerSecond> = if is_max { None } else { table.parsed("rate")? };
     let arrivals = table.get("arrivals").map(|v| v.word(&ARRIVALS)).transpose()?;
+    let share = table.get("share").map(|v| v.number(0.001..=100.0)).transpose()?;
+    let shared = table.complain("`share` is a part of rate = \"max\"; any other rate is that of the job");
     let complaint =
         table.complain("needs a `rate`, for example { rate = \"500/s\", arrivals = \"poisson\" }");
     let closed = table.complain(
@@ -439,7 +445,8 @@ fn pace(value: &Value<'_>) -> Result<PacingFile, PlanError> {
     );
     table.finish()?;
     match (rate, arrivals) {
-        (None, Some(arrivals)) if is_max => Ok(PacingFile::OpenMax(arrivals)),
+        (None, Some(arrivals)) if is_max => Ok(PacingFile::OpenMax { arrivals, share }),
+        _ if share.is_some() && !is_max => Err(shared),
         (None, None) if is_max => Err(closed),
         (Some(rate), Some(arrivals)) => Ok(PacingFile::Open(rate, arrivals)),
         (Some(rate), None) => Ok(PacingFile::Throttled(rate)),

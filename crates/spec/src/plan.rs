@@ -156,6 +156,23 @@ impl Stop {
         let has_count = self.bytes.is_some() || self.ops.is_some() || self.spans.is_some();
         has_count && self.time >= Self::TIME_BOUND
     }
+
+    /// Returns what ends the window, in words: `2min`, `20000 I/Os`, `64GiB or 2min`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let spans = |times| match times {
+            1 => "the whole span once".to_owned(),
+            times => format!("the whole span {times} times"),
+        };
+        let time = (!self.is_by_count()).then(|| self.time.to_string());
+        let ends = [
+            self.bytes.map(|bytes| bytes.to_string()),
+            self.ops.map(|ops| format!("{ops} I/Os")),
+            self.spans.map(spans),
+            time,
+        ];
+        ends.into_iter().flatten().collect::<Vec<_>>().join(" or ")
+    }
 }
 
 /// A group of identical workers.
@@ -487,9 +504,10 @@ impl Plan {
         self.tests.iter().map(|t| t.steps.len()).sum()
     }
 
-    /// Warm-up and measured time of all steps that are bounded by time.
+    /// Warm-up of all steps, and measured time of those that are bounded by time.
     #[must_use]
     pub fn time(&self) -> Nanos {
-        Nanos(self.tests.iter().flat_map(|t| &t.steps).map(|s| s.warmup.0 + s.stop.time.0).sum())
+        let measured = |stop: &Stop| if stop.is_by_count() { 0 } else { stop.time.0 };
+        Nanos(self.tests.iter().flat_map(|t| &t.steps).map(|s| s.warmup.0 + measured(&s.stop)).sum())
     }
 }

@@ -88,9 +88,9 @@ impl PlanFile {
     /// for all shares of its rate. `None` if the plan has none.
     ///
     /// # Errors
-    /// As [`Self::resolve`]; and when such a test has several jobs.
+    /// As [`Self::resolve`]; and when several jobs of such a test do not share its rate.
     pub fn search(&self, over: &Overrides) -> Result<Option<Plan>, PlanError> {
-        let is_max = |settings: &Settings| matches!(settings.pace, Some(PacingFile::OpenMax(_)));
+        let is_max = |settings: &Settings| matches!(settings.pace, Some(PacingFile::OpenMax { .. }));
         let needs = |test: &TestFile| {
             let own = if test.settings.pace.is_some() { &test.settings } else { &self.defaults };
             is_max(own) || test.jobs.iter().any(|job| is_max(&job.settings))
@@ -99,8 +99,9 @@ impl PlanFile {
         if is_replaced || !self.tests.iter().any(needs) {
             return Ok(None);
         }
-        if let Some(test) = self.tests.iter().find(|test| needs(test) && test.jobs.len() > 1) {
-            return Err(complain(&test.place, "pace: rate = \"max\" needs a test with one job"));
+        for test in self.tests.iter().filter(|test| needs(test) && test.jobs.len() > 1) {
+            let of_test = test.settings.pace.or(self.defaults.pace);
+            check_shares(&test.place, test.jobs.iter().map(|job| job.settings.pace.or(of_test)))?;
         }
         let mut plan = self.resolve(&Overrides { maxima: Maxima::Sought, ..over.clone() })?;
         plan.tests.retain(|test| self.tests.iter().any(|file| file.name == test.name && needs(file)));
@@ -118,6 +119,26 @@ impl PlanFile {
             std::iter::once(&test.settings).chain(test.jobs.iter().map(|job| &job.settings))
         });
         std::iter::once(&self.defaults).chain(of_tests)
+    }
+}
+
+/// Checks that the jobs of a test whose highest rate is sought share it.
+fn check_shares(place: &str, paces: impl Iterator<Item = Option<PacingFile>>) -> Result<(), PlanError> {
+    let mut sum = 0.0;
+    for pace in paces {
+        let Some(PacingFile::OpenMax { share: Some(share), .. }) = pace else {
+            let says = "pace: rate = \"max\" is the highest rate of all jobs of a test together; give each job a \
+                        `share` of it in percent, for example pace = { rate = \"max\", arrivals = \"poisson\", share \
+                        = 50 }";
+            return Err(complain(place, says));
+        };
+        sum += share;
+    }
+    match sum <= 100.1 {
+        true => Ok(()),
+        false => {
+            Err(complain(place, &format!("pace: the shares of rate = \"max\" sum to {sum}, more than 100")))
+        }
     }
 }
 
@@ -492,8 +513,11 @@ fn resolve_job(
         | (PacingFile::Throttled(_), Some(rate))
         | (PacingFile::Throttled(rate), None) => Pacing::Throttled { rate },
         (PacingFile::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
-        (PacingFile::OpenMax(arrivals), over) => match (over, maximum) {
-            (Some(rate), _) | (None, Maximum::Found(rate)) => Pacing::Open { rate, arrivals },
+        (PacingFile::OpenMax { arrivals, share }, over) => match (over, maximum) {
+            (Some(rate), _) => Pacing::Open { rate, arrivals },
+            (None, Maximum::Found(rate)) => {
+                Pacing::Open { rate: PerSecond(rate.0 * share.unwrap_or(100.0) / 100.0), arrivals }
+            }
             (None, Maximum::Sought) => Pacing::Closed,
             (None, Maximum::Unknown) => {
                 return Err(complain(
@@ -504,7 +528,7 @@ fn resolve_job(
             }
         },
     };
-    let is_sought = maximum == Maximum::Sought && matches!(settings.pace, Some(PacingFile::OpenMax(_)));
+    let is_sought = maximum == Maximum::Sought && matches!(settings.pace, Some(PacingFile::OpenMax { .. }));
     let load = settings.load.filter(|_| !is_sought);
     let pacing = load.map_or(Ok(full), |percent| partial(full, percent, place))?;
     if semantics == Semantics::Iometer && pacing != Pacing::Closed {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use assay_record::{Event, RunEvent, RunHeader};
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
@@ -35,6 +37,13 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
     data.map(|d| d.join("assay/runs.sqlite")).ok_or(StoreError::NoDataFolder)
 }
 
+/// Returns true for a regular file without a byte, and without a log beside it, on a file system that is read-only.
+fn is_empty_for_good(path: &Path) -> bool {
+    let has_log = std::fs::metadata(file::beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let is_empty = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
+    is_empty && !has_log && access(path, AccessFlags::W_OK) == Err(Errno::EROFS)
+}
+
 impl Store {
     /// Opens the store at `path`; creates it, and its folder, where there is none.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
@@ -54,15 +63,18 @@ impl Store {
         Ok(Self { path, read_only: None, tightened_from, connection })
     }
 
-    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a
-    /// full
+    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a full
     /// or read-only file system, can still be read.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         let path = path.as_ref();
         if std::fs::symlink_metadata(path).is_err() {
             return Ok(None);
         }
-        Self::open(path).or_else(|error| Self::open_to_read(path, error)).map(Some)
+        match Self::open(path) {
+            // Its file system failed before the first run was in it.
+            Err(_) if is_empty_for_good(path) => Ok(None),
+            opened => opened.or_else(|error| Self::open_to_read(path, error)).map(Some),
+        }
     }
 
     /// Opens a store that could not be opened for writing, for that reason.

@@ -1,6 +1,6 @@
 //! One target of a run, ready to be opened by its workers.
 
-use crate::lun::LunMember;
+use crate::lun::{LunMember, UnmapLimits};
 use crate::nfs::{self, NfsMember};
 use crate::{Durability, FileMember, IoEngine, PsyncTarget};
 
@@ -16,6 +16,8 @@ pub struct SimulatedMember {
     pub lun: u32,
     /// Number of bytes used.
     pub span_bytes: u64,
+    /// Its worker flushes after so many writes; 1 = each is durable before it completes; `None`: never.
+    pub flush_every: Option<u32>,
 }
 
 /// One target of a run. The kinds are a closed set; a job drives members of one kind.
@@ -67,10 +69,20 @@ impl Member {
     #[must_use]
     pub fn synced(mut self) -> Self {
         match &mut self {
-            Self::Null { .. } | Self::Simulated(_) => {}
+            Self::Null { .. } => {}
+            Self::Simulated(member) => member.flush_every = Some(1),
             Self::File(member) => member.durability = Durability::Sync,
             Self::Lun(member) => member.durability = Durability::Sync,
             Self::Nfs(member) => member.durability = Durability::Sync,
+        }
+        self
+    }
+
+    /// Returns the same member, flushed after so many writes. Only a simulated array must know beforehand.
+    #[must_use]
+    pub fn flushed(mut self, every: u32) -> Self {
+        if let Self::Simulated(member) = &mut self {
+            member.flush_every = Some(every.max(1));
         }
         self
     }
@@ -111,11 +123,18 @@ impl Member {
     pub fn trim_refusal(&self) -> Option<&'static str> {
         match self {
             Self::Nfs(_) => Some("NFSv3 has no call for it"),
-            Self::Lun(_) => {
-                Some("Assay's iSCSI client does not send UNMAP; attach the LUN with the kernel's initiator")
-            }
+            Self::Lun(member) => member.unmap.err(),
             Self::Simulated(_) => Some("the simulated array has no thin provisioning"),
             Self::Null { .. } | Self::File(_) => None,
+        }
+    }
+
+    /// Returns the limits of trims, if it reports any.
+    #[must_use]
+    pub fn unmap_limits(&self) -> Option<UnmapLimits> {
+        match self {
+            Self::Lun(member) => member.unmap.ok(),
+            _ => None,
         }
     }
 

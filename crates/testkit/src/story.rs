@@ -375,3 +375,31 @@ pub fn refused(output: &ProgramOutput, code: i32, words: &[&str]) {
         assert!(output.err.contains(word), "{word}: {}", output.err);
     }
 }
+
+/// Measures the load curve of a target, and asks sizing questions of it: by its address, by the run, and by an export.
+///
+/// # Panics
+/// If one of them is not answered, or the answers differ.
+#[track_caller]
+pub fn sized_by_its_curve(story: &Story, target: &str) {
+    story.assay(&["curve", target, "--size", "16MiB", "--run", "200ms"]).ends(DONE);
+    let ask = |question: &str, against: &str| {
+        story.assay(&["size", question, "--against", against, "--json"]).ends(DONE).json()
+    };
+    let most = ask("4 KiB, 100 % read, mean 500 ms", target);
+    let full = number(&most, "/full_iops");
+    assert!(number(&most, "/most_iops") > 0.0 && full > 0.0, "{most:#}");
+    assert_eq!(most["differs"].as_array().map(Vec::len), Some(0), "it is the load of the curve: {most:#}");
+    let export = story.path("curve.json").display().to_string();
+    story.assay(&["report", "last", "-o", &export]).ends(DONE);
+    for against in ["last", &export] {
+        assert_eq!(
+            number(&ask("4 KiB, 100 % read, mean 500 ms", against), "/most_iops"),
+            number(&most, "/most_iops")
+        );
+    }
+    let far = format!("{:.0} IOPS, 4 KiB, 100 % read, mean 500 ms", full * 3.0);
+    assert_eq!(ask(&far, target)["carried"], false);
+    let other = ask("1 IOPS, 64 KiB, 100 % write, mean 500 ms", target);
+    assert_eq!(other["differs"].as_array().map(Vec::len), Some(2), "{other:#}");
+}

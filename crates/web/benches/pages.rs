@@ -11,6 +11,7 @@ mod served;
 
 use std::time::{Duration, Instant};
 
+use assay_web::{Limits, RequestRate};
 use served::{RUN, Reach, Served};
 
 const ROUNDS: usize = 9;
@@ -18,7 +19,9 @@ const ROUNDS: usize = 9;
 const FIRST_LOAD: usize = 200 << 10;
 
 fn main() {
-    let served = Served::start(Reach::Loopback);
+    // One visitor that asks as fast as it can.
+    let requests = RequestRate { per_s: 1e9, at_once: 1e9 };
+    let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
     many::fill(served.store().path(), 0.0);
     println!("{} runs; medians of {ROUNDS}", many::RUNS);
     say(&served, "list", "/runs", 50);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use assay_analysis::RunSummary;
 use assay_report::held::Held;
 use assay_store::Store;
 
@@ -11,11 +12,17 @@ use crate::answer::Refusal;
 use crate::launch::Launches;
 use crate::live::Live;
 use crate::options::{Options, Tls};
+use crate::rate::Rates;
 use crate::session::Sessions;
 use crate::token::Token;
 
 /// Connections to the store that are kept for the next request.
 const STORES_KEPT: usize = 4;
+
+/// Reports of ended runs that are kept: those of hours take seconds to read, and are looked at again and again.
+const REPORTS_KEPT: usize = 8;
+/// Summaries of ended runs that are kept, for parts of their time: those of hours have some ten MiB.
+const SUMMARIES_KEPT: usize = 2;
 
 /// Comparisons with baselines that are kept: one for each plan and target.
 const HELDS_KEPT: usize = 256;
@@ -29,11 +36,17 @@ pub(crate) struct App {
     pub(crate) live: Live,
 
     sessions: Mutex<Sessions>,
+    rates: Mutex<Rates>,
     launches: Mutex<Launches>,
     /// Runs that were compared with their baselines, by run and baseline.
     helds: Mutex<BTreeMap<String, Option<Arc<Held>>>>,
     stores: Mutex<Vec<Store>>,
+    reports: Mutex<Kept<String>>,
+    summaries: Mutex<Kept<RunSummary>>,
 }
+
+/// The last of some things that take long to make, by name, the oldest first.
+type Kept<T> = Vec<(String, Arc<T>)>;
 
 impl App {
     pub(crate) fn new(options: Options, address: SocketAddr, token: Token) -> Self {
@@ -43,9 +56,12 @@ impl App {
             token,
             live: Live::default(),
             sessions: Mutex::default(),
+            rates: Mutex::default(),
             launches: Mutex::default(),
             helds: Mutex::default(),
             stores: Mutex::default(),
+            reports: Mutex::default(),
+            summaries: Mutex::default(),
         }
     }
 
@@ -61,6 +77,10 @@ impl App {
 
     pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn rates(&self) -> MutexGuard<'_, Rates> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn launches(&self) -> MutexGuard<'_, Launches> {
@@ -84,6 +104,24 @@ impl App {
         }
         helds.insert(key.to_owned(), held.clone());
         Ok(held)
+    }
+
+    /// Returns the report of an ended run, made by `make` where it is not known.
+    pub(crate) fn report(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<String, Refusal>,
+    ) -> Result<Arc<String>, Refusal> {
+        kept(&self.reports, REPORTS_KEPT, key, make)
+    }
+
+    /// Returns what an ended run measured, made by `make` where it is not known.
+    pub(crate) fn summary(
+        &self,
+        run: &str,
+        make: impl FnOnce() -> Result<RunSummary, Refusal>,
+    ) -> Result<Arc<RunSummary>, Refusal> {
+        kept(&self.summaries, SUMMARIES_KEPT, run, make)
     }
 
     /// Calls `work` with a connection to the store, on a thread that may wait for a disk.
@@ -116,4 +154,23 @@ impl App {
     fn stores(&self) -> MutexGuard<'_, Vec<Store>> {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn kept<T>(
+    all: &Mutex<Kept<T>>,
+    most: usize,
+    key: &str,
+    make: impl FnOnce() -> Result<T, Refusal>,
+) -> Result<Arc<T>, Refusal> {
+    let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = all().iter().find(|(known, _)| known == key) {
+        return Ok(Arc::clone(known));
+    }
+    let made = Arc::new(make()?);
+    let mut all = all();
+    if all.len() >= most {
+        all.remove(0);
+    }
+    all.push((key.to_owned(), Arc::clone(&made)));
+    Ok(made)
 }

@@ -54,6 +54,10 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 }
 
 async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Response, Refusal> {
+    if !app.rates().allows(app.options.limits.requests, address_of(&request), Instant::now()) {
+        let says = "Too many requests from this address; wait a second.";
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, says));
+    }
     if app.is_local() && !is_local_name(request.headers()) {
         // A page of somebody else whose name leads here (DNS rebinding) must not read anything.
         let says = "This server only answers requests to localhost, 127.0.0.1 and [::1].";

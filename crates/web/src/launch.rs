@@ -134,7 +134,7 @@ pub(crate) fn run_of(store: &Store, pid: u32) -> Option<String> {
 }
 
 /// Returns a word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

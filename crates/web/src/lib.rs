@@ -17,6 +17,7 @@ mod live;
 mod options;
 mod page;
 mod pages;
+mod rate;
 mod routes;
 mod run_id;
 mod server;
@@ -26,5 +27,5 @@ mod token;
 mod visitor;
 
 pub use error::ServeError;
-pub use options::{Limits, Options, RunPermission, Tls};
+pub use options::{Limits, Options, RequestRate, RunPermission, RunTarget, Tls};
 pub use server::{Server, Stopper};

@@ -14,6 +14,7 @@ use assay_report::html::{Live as LiveCharts, escape};
 use assay_report::standing::moment;
 use assay_results::judged;
 use assay_store::{Store, StoreError};
+use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
@@ -43,8 +44,8 @@ impl Default for Live {
 pub(crate) struct Frame {
     /// What is shown of each, the newest first.
     pub(crate) runs: Vec<Shown>,
-    /// The same as an event for browsers.
-    pub(crate) event: String,
+    /// The same as an event for browsers; all viewers are sent the same bytes.
+    pub(crate) event: Bytes,
 }
 
 /// A step of a run that goes on.
@@ -151,7 +152,7 @@ impl Follower {
         let list: Vec<String> =
             runs.iter().map(|shown| format!("{} {}", shown.run, shown.is_running)).collect();
         let event = format!("data: {}\n\n", json!({ "runs": list, "parts": parts }));
-        Frame { runs, event }
+        Frame { runs, event: event.into() }
     }
 }
 
@@ -166,7 +167,16 @@ struct Followed {
     /// When it was seen to have ended, and how; no outcome: it was killed.
     end: Option<(Instant, Option<Outcome>)>,
     /// What it meant when it was judged last.
-    judged: Option<(Instant, RunSummary, Vec<Finding>)>,
+    judged: Option<Judged>,
+}
+
+/// What a run meant at a moment.
+struct Judged {
+    at: Instant,
+    summary: RunSummary,
+    findings: Vec<Finding>,
+    /// The odds of a diagnosis; empty for other runs.
+    odds: String,
 }
 
 impl Followed {
@@ -223,12 +233,13 @@ impl Followed {
             summary.status = assay_analysis::RunStatus::Running;
         }
         let findings = judged(&self.header, &summary).map(|(findings, _)| findings).unwrap_or_default();
-        self.judged = Some((Instant::now(), summary, findings));
+        let odds = assay_report::diagnosis::html(&self.header, &summary);
+        self.judged = Some(Judged { at: Instant::now(), summary, findings, odds });
     }
 
     fn shown(&mut self) -> Shown {
-        let is_old = |at: &Instant| at.elapsed() >= JUDGE_EVERY;
-        if self.end.is_none() && self.judged.as_ref().is_none_or(|(at, ..)| is_old(at)) {
+        let is_old = |judged: &Judged| judged.at.elapsed() >= JUDGE_EVERY;
+        if self.end.is_none() && self.judged.as_ref().is_none_or(is_old) {
             self.judge();
         }
         let targets: Vec<&str> = self.header.targets.iter().map(|target| target.address.as_str()).collect();
@@ -251,7 +262,7 @@ impl Followed {
         };
         let (status, name) = self.status(at_ns);
         let mut parts = vec![("status", status), ("step", name)];
-        let Some((_, summary, findings)) = &self.judged else { return parts };
+        let Some(Judged { summary, findings, odds, .. }) = &self.judged else { return parts };
         let live = LiveCharts { summary, step: step.as_ref() };
         if self.end.is_none() {
             parts.push(("figures", live.figures()));
@@ -260,6 +271,9 @@ impl Followed {
             if step.is_some() {
                 parts.push(("charts", live.charts()));
             }
+        }
+        if !odds.is_empty() {
+            parts.push(("odds", odds.clone()));
         }
         parts.push(("finding", LiveCharts::finding(&self.header.run, findings)));
         parts.push(("table", live.table(&self.header)));

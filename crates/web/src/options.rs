@@ -31,14 +31,31 @@ pub struct Limits {
     /// A TLS handshake, and a request's head, must be there within this; so must the next one on a connection that is
     /// kept open.
     pub head_time: Duration,
+    /// Requests of an address.
+    pub requests: RequestRate,
     /// A request must be read and answered within this. A stream of events has begun by then.
     pub request_time: Duration,
 }
 
+/// Requests that an address may send.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestRate {
+    /// Each second, over some time.
+    pub per_s: f64,
+    /// At once, after a silence.
+    pub at_once: f64,
+}
+
 impl Default for Limits {
-    /// Ten viewers of a live page have ten connections; a browser opens at most six.
+    /// Ten viewers of a live page have ten connections; a browser opens at most six. Some pages with all that they load
+    /// are forty requests, and sliders that are being moved twenty a second.
     fn default() -> Self {
-        Self { connections: 256, head_time: Duration::from_secs(10), request_time: Duration::from_secs(30) }
+        Self {
+            connections: 256,
+            requests: RequestRate { per_s: 100.0, at_once: 300.0 },
+            head_time: Duration::from_secs(10),
+            request_time: Duration::from_secs(30),
+        }
     }
 }
 
@@ -66,8 +83,17 @@ pub enum Tls {
 pub struct RunPermission {
     /// The program that runs plans: `assay` itself.
     pub program: PathBuf,
-    /// The targets that may be chosen, as `assay run` takes them.
-    pub targets: Vec<String>,
+    /// The targets that may be chosen.
+    pub targets: Vec<RunTarget>,
     /// The plan files that may be chosen beside the suites.
     pub plans: Vec<PathBuf>,
+}
+
+/// A target that runs may be started on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTarget {
+    /// What pages call it.
+    pub name: String,
+    /// Its address, as `assay run` takes it.
+    pub address: String,
 }

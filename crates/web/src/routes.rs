@@ -34,7 +34,6 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/predict", get(predict::page))
         .route("/predict/part", get(predict::part))
         .route("/diagnose", get(diagnose::page))
-        .route("/diagnose/{run}", get(diagnose::part))
         .route("/metrics", get(metrics::page))
         .route("/methods", get(run::methods))
         .route("/login", get(login::page).post(login::sign_in))

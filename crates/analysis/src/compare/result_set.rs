@@ -415,7 +415,7 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
     facets.push(Facet::new("verify", yes_no(step.verify), Breaks));
     facets.push(Facet::new(BESIDE, yes_no(several), Breaks));
     let length = match step.stop.goal {
-        None | Some(Goal::SteadySweep) => step.stop.time.to_string(),
+        None | Some(Goal::SteadySweep) => step.stop.words(),
         Some(Goal::Within(tolerance)) => format!("until {tolerance}, at most {}", step.stop.time),
         Some(Goal::Steady { round }) => format!("rounds of {round} until steady"),
     };

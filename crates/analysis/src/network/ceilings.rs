@@ -2,6 +2,7 @@
 
 use assay_model::wire::{Frames, nfs_read_header_bytes, pdu_header_bytes};
 use assay_record::{InterfaceFacts, NetPathFacts, NfsFacts, PathFacts, RunHeader, StepId};
+use assay_spec::Access;
 
 use super::carrier::{Shared, rate, shared_links};
 use super::{Ceiling, more_bytes, packet_bytes};
@@ -111,11 +112,14 @@ pub fn ceiling_together(paths: &[PathFacts]) -> Ceiling {
 }
 
 /// Returns the ceiling of the links that a step's targets use, for all its workers together; `None` where one of the
-/// targets
-/// is not on the network, or its network is unknown.
+/// targets is not on the network, or its network is unknown, or where the step trims: trims count as writes, and carry
+/// no data.
 #[must_use]
 pub fn step_ceiling(header: &RunHeader, step: StepId) -> Option<Ceiling> {
     let jobs = &header.plan.tests.get(step.test as usize)?.steps.get(step.step as usize)?.jobs;
+    if jobs.iter().flat_map(|job| &job.mix).any(Access::trims) {
+        return None;
+    }
     let (mut paths, mut carried) = (Vec::new(), Vec::new());
     for (index, target) in (0..).zip(&header.targets) {
         let uses = jobs.iter().filter(|job| job.targets.is_empty() || job.targets.contains(&index));

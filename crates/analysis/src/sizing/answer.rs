@@ -4,6 +4,7 @@ use std::fmt;
 
 use assay_model::array::{Array, ArrayError, Level, LinkRate, ProtocolKind, SetError, set, shipped};
 use assay_model::resolved::Tables;
+use assay_model::resolved::rebuild::{Rebuild, rebuild};
 use assay_spec::suggest;
 use serde::Serialize;
 
@@ -48,6 +49,8 @@ pub struct State {
     pub state: Endure,
     /// What it carries then.
     pub assessment: Assessment,
+    /// The rebuild itself, where there is one.
+    pub rebuild: Option<Rebuild>,
 }
 
 /// The effect of a change.
@@ -429,7 +432,8 @@ fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables)
         .into_iter()
         .filter_map(|state| {
             let array = in_state(array, state)?;
-            Some(State { state, assessment: assess(&array, need, precision, tables) })
+            let rebuild = rebuild(&array).filter(|_| state == Endure::Rebuilding);
+            Some(State { state, assessment: assess(&array, need, precision, tables), rebuild })
         })
         .collect()
 }

@@ -60,6 +60,8 @@ pub struct Measured {
     pub load: String,
     /// In what that load differs from the question's, in sentences.
     pub differs: Vec<String>,
+    /// Why the curve itself is in doubt, in a sentence.
+    pub doubt: Option<String>,
     /// Needed rate, I/Os per second; `None`: the highest is asked for.
     pub iops: Option<f64>,
     /// The limit on latency.
@@ -125,6 +127,7 @@ pub fn measured(
         targets: header.targets.iter().map(|target| target.address.clone()).collect(),
         load: load_words(job),
         differs: differences(question, job),
+        doubt: doubt(&curve, last),
         iops: need.iops,
         limit: need.limit,
         latency_ms,
@@ -133,6 +136,16 @@ pub fn measured(
         full_iops,
         curve,
     })
+}
+
+/// A target that falls behind at a load keeps up with no higher one, unless something else slowed it down.
+fn doubt(curve: &LoadCurve, last: &LoadPoint) -> Option<String> {
+    let behind = curve.points.iter().find(|point| point.is_saturated && point.offered < last.offered)?;
+    Some(format!(
+        "The target fell behind at {:.0} IOPS and kept up with {:.0}: something else loaded it, or this host. Measure \
+         the curve again.",
+        behind.offered, last.offered
+    ))
 }
 
 /// The latency that the limit is on, ms. p99 where there is none.

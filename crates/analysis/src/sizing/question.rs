@@ -11,6 +11,15 @@ use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
 const IO_MAX: f64 = 16.0 * MIB as f64;
+/// What a rate may be of each of.
+const SESSIONS: &[&str] =
+    &["sessions", "session", "users", "clients", "vms", "desktops", "guests", "mailboxes"];
+/// Words for the devices of an array.
+const DEVICES: &[&str] =
+    &["disks", "drives", "disk", "drive", "spindles", "hdds", "hdd", "ssds", "ssd", "members", "nvme"];
+/// Words before one of these that are part of its name.
+const ATTRIBUTES: &[&str] =
+    &["rpm", "sas", "sata", "nl-sas", "nearline", "hard", "spinning", "enterprise", "flash", "gb", "tb", "k"];
 /// Words that a message may propose.
 const KNOWN: &[&str] = &[
     "iops",
@@ -62,6 +71,8 @@ struct Reading {
     next: usize,
 
     iops: Option<f64>,
+    /// I/Os per second of each session.
+    iops_each: Option<f64>,
     sessions: Option<f64>,
     per_second: Option<f64>,
     ios_each: Option<f64>,
@@ -98,13 +109,21 @@ pub fn parse(text: &str) -> Result<Question, QuestionError> {
     while let Some(word) = reading.take() {
         match number(&word) {
             Some((value, unit)) => {
-                let unit = if unit.is_empty() { reading.take().unwrap_or_default() } else { unit.to_owned() };
+                // `24 15k disks`: the number belongs to the devices that come next.
+                let counts = unit.is_empty() && number(reading.peek()).is_some() && reading.device_follows();
+                let unit = match unit {
+                    _ if counts => "disks".to_owned(),
+                    "" => reading.take().unwrap_or_default(),
+                    unit => unit.to_owned(),
+                };
                 reading.quantity(value, &unit)?;
             }
             None => reading.word(&word)?,
         }
     }
-    let how_many = text.to_lowercase().contains("how many");
+    let lower = text.to_lowercase();
+    let how_many =
+        lower.contains("how many") && !lower.contains("how many io") && !lower.contains("how many i/o");
     reading.question(how_many)
 }
 
@@ -126,15 +145,50 @@ impl Reading {
         is
     }
 
+    /// Whether the next words are those of a device: `15k disks`, `4tb 7200 rpm drives`, `sata ssds`.
+    fn device_follows(&self) -> bool {
+        let rest = self.words.get(self.next..).unwrap_or_default();
+        let attribute = |word: &String| {
+            ATTRIBUTES.contains(&word.as_str())
+                || number(word).is_some_and(|(_, unit)| {
+                    ["", "k", "rpm"].contains(&unit) || bytes_of(unit).is_some_and(|bytes| bytes >= 1e9)
+                })
+        };
+        rest.iter().find(|word| !attribute(word)).is_some_and(|word| DEVICES.contains(&word.as_str()))
+    }
+
+    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
+    fn rate(&mut self, per_s: f64) {
+        let session = self.words.get(self.next + 1).map_or("", String::as_str);
+        let is_session =
+            SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
+        if ["per", "a"].contains(&self.peek()) && is_session {
+            self.next += 2;
+        } else if !self.accept(&["each"]) {
+            self.iops = Some(per_s);
+            return;
+        }
+        self.iops_each = Some(per_s);
+    }
+
     fn quantity(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
         match unit {
-            "iops" | "io/s" | "ios/s" | "i/os/s" => self.iops = Some(value),
-            "kiops" => self.iops = Some(value * 1e3),
-            "k" if self.accept(&["iops"]) => self.iops = Some(value * 1e3),
-            "m" if self.accept(&["iops"]) => self.iops = Some(value * 1e6),
+            "iops" | "io/s" | "ios/s" | "i/os/s" => self.rate(value),
+            "kiops" => self.rate(value * 1e3),
+            "k" if self.accept(&["iops"]) => self.rate(value * 1e3),
+            "m" | "million" if self.accept(&["iops"]) => self.rate(value * 1e6),
+            "th" if value == 99.0 => {
+                self.accept(&["percentile"]);
+                self.about = Some(About::P99);
+            }
+            unit if unit.starts_with('/') && number(&unit[1..]).is_some() => self.split(value, unit)?,
+            unit if self.is_link(unit) => {
+                let is_fibre = self.peek() == "fc" || self.peek() == "fibre";
+                self.link(&format!("{value}{}", if is_fibre { "GFC" } else { "GbE" }))?;
+            }
             "i/o" | "i/os" | "io" | "ios" | "reads" | "writes" => self.ios(value),
-            "concurrent" | "sessions" | "session" | "users" | "clients" | "vms" | "desktops" => {
-                self.accept(&["sessions", "users", "clients"]);
+            unit if unit == "concurrent" || SESSIONS.contains(&unit) => {
+                self.accept(SESSIONS);
                 self.sessions = Some(value);
             }
             "tps" | "transactions" | "transaction" => {
@@ -151,7 +205,7 @@ impl Reading {
             "disks" | "drives" | "disk" | "drive" | "spindles" | "hdds" | "members" => {
                 self.disks = Some(value)
             }
-            "ssd" | "ssds" => {
+            "ssd" | "ssds" | "flash" => {
                 self.disks = Some(value);
                 self.class("ssd");
             }
@@ -168,6 +222,36 @@ impl Reading {
             },
         }
         Ok(())
+    }
+
+    /// `70/30`, as people write 70 % reads and 30 % writes.
+    fn split(&mut self, reads: f64, unit: &str) -> Result<(), QuestionError> {
+        let writes = number(&unit[1..]).map_or(0.0, |(writes, _)| writes);
+        if (reads + writes - 100.0).abs() > 0.5 {
+            return refuse(format!(
+                "{reads}{unit}: shares of reads and writes add up to 100; write it like 70/30, or 70 % read"
+            ));
+        }
+        match self.take().as_deref() {
+            Some("read/write" | "r/w" | "rw" | "mix" | "read" | "reads" | "mixed") => {
+                self.read_pct = Some(reads)
+            }
+            Some("write/read" | "w/r" | "write" | "writes") => self.read_pct = Some(writes),
+            Some("random/sequential" | "random") => self.random_pct = Some(reads),
+            _ => {
+                // Nothing said: reads come first.
+                self.next -= 1;
+                self.read_pct = Some(reads);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether gigabits are meant: `10 Gb iSCSI`, `8 Gb FC`, `10 gig network`.
+    fn is_link(&self, unit: &str) -> bool {
+        let networks = ["ethernet", "iscsi", "nfs", "smb", "network", "lan", "link", "fc", "fibre", "nic"];
+        ["gb", "g", "gig", "gigabit", "gbps"].contains(&unit)
+            && (networks.contains(&self.peek()) || ["gig", "gigabit", "gbps"].contains(&unit))
     }
 
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
@@ -229,7 +313,7 @@ impl Reading {
         }
         let after = self.peek().to_owned();
         let about = match after.as_str() {
-            "p99" | "mean" | "average" => {
+            "p99" | "mean" | "average" | "avg" => {
                 self.take().map(|word| if word == "p99" { About::P99 } else { About::Mean })
             }
             _ => self.about.take(),
@@ -284,6 +368,8 @@ impl Reading {
     fn bytes(&mut self, bytes: f64) {
         if self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"]) {
             self.disk_size = Some(bytes);
+        } else if bytes > IO_MAX && (self.device_follows() || self.accept(&["each"])) {
+            self.disk_size = Some(bytes);
         } else if self.accept(&["active", "hot", "working"]) {
             self.accept(&["set"]);
             self.active = Some(bytes);
@@ -297,20 +383,28 @@ impl Reading {
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
         match word {
             "p99" => self.about = Some(About::P99),
-            "mean" | "average" => self.about = Some(About::Mean),
+            "mean" | "average" | "avg" => self.about = Some(About::Mean),
+            // `How many IOPS`: the rate is asked for.
+            "iops" => {}
             "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
             "random" => self.random_pct = Some(100.0),
             "sequential" => self.random_pct = Some(0.0),
             "read" | "reads" => self.read_pct = self.read_pct.or(Some(100.0)),
             "write" | "writes" => self.read_pct = self.read_pct.or(Some(0.0)),
             "ssd" | "ssds" if self.classes.iter().all(|class| class.word != "nvme") => self.class("ssd"),
+            "flash" | "all-flash" | "allflash" => self.class("ssd"),
+            "nl-sas" | "nearline" => self.class("7200rpm"),
             "nvme" => self.class("nvme"),
+            "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
+            "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
             "nfs" => self.protocol = Some(ProtocolKind::Nfs),
             "fc" => self.protocol = Some(ProtocolKind::FibreChannel),
-            "failed" | "fails" | "failure" | "degraded" => self.endure = self.endure.or(Some(Endure::Failed)),
+            "failed" | "fails" | "failure" | "degraded" | "lost" | "dies" => {
+                self.endure = self.endure.or(Some(Endure::Failed))
+            }
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
-            "bring" | "brings" | "gain" | "gains" => self.brings = true,
+            "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,
             "raid" => {
                 let level = self.take().unwrap_or_default();
                 self.level(&format!("raid{level}"))?;
@@ -340,11 +434,25 @@ impl Reading {
         ))
     }
 
-    /// What the words mean together.
-    fn question(self, how_many: bool) -> Result<Question, QuestionError> {
-        let mut assumed = Vec::new();
+    /// The rate that is needed; what was assumed for it is added to the list.
+    fn needed_rate(&self, assumed: &mut Vec<String>) -> Result<Option<f64>, QuestionError> {
+        if let (Some(sessions), None, Some(iops)) = (self.sessions, self.per_second, self.iops) {
+            return refuse(format!(
+                "{sessions} sessions and {iops} IOPS: say \"{iops} IOPS each\", or leave out the sessions"
+            ));
+        }
+        if self.iops_each.is_some() && self.sessions.is_none() {
+            return refuse("IOPS each: say of how many, as in \"100 VMs with 50 IOPS each\"".to_owned());
+        }
         let product = match (self.sessions, self.per_second) {
             (None, None) => None,
+            (Some(sessions), _) if self.iops_each.is_some() => self.iops_each.map(|each| sessions * each),
+            (Some(sessions), None) => {
+                return refuse(format!(
+                    "{sessions} sessions: say what each does, as in \"{sessions} sessions x 20 tps\" or \
+                     \"{sessions} VMs with 50 IOPS each\""
+                ));
+            }
             (sessions, per_second) => {
                 if self.ios_each.is_none() {
                     assumed
@@ -360,6 +468,13 @@ impl Reading {
                 iops.unwrap_or_default()
             ));
         }
+        Ok(iops)
+    }
+
+    /// What the words mean together.
+    fn question(self, how_many: bool) -> Result<Question, QuestionError> {
+        let mut assumed = Vec::new();
+        let iops = self.needed_rate(&mut assumed)?;
         if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
             return refuse("a number of disks is whole and 1 or more".to_owned());
         }

@@ -135,6 +135,47 @@ fn questions_are_understood_as_people_write_them() {
     assert!(data.need.data.is_some() && data.disk_size.is_none());
 }
 
+/// Questions of forums that were misread or refused.
+#[test]
+fn forum_questions_mean_what_their_authors_mean() {
+    let ask = |text: &str| parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let disks = ask("How many IOPS can 24 15k SAS disks in RAID 10 do, 70/30 read/write, 8k?");
+    assert_eq!((disks.disks, disks.need.iops, disks.need.read_pct), (Some(24), None, 70.0));
+    assert_eq!(disks.classes[0].word, "15k");
+    let sized = ask("12 x 4TB 7200 rpm drives in RAID6, 500 IOPS");
+    assert_eq!((sized.disks, sized.need.data), (Some(12), None));
+    assert_eq!(sized.disk_size.map(|b| b.0), Some(4_000_000_000_000));
+    assert_eq!(
+        ask("12 disks with 2 TB each, RAID6, 500 IOPS").disk_size.map(|b| b.0),
+        Some(2_000_000_000_000)
+    );
+    assert_eq!(ask("500 IOPS, 4 TB, 7200 rpm disks").need.data.map(|b| b.0), Some(4_000_000_000_000));
+    assert_eq!(ask("100 VMs with 50 IOPS each").need.iops, Some(5000.0));
+    assert_eq!(ask("200 desktops, 10 IOPS per desktop, 4 KiB").need.iops, Some(2000.0));
+    assert_eq!(ask("2 million IOPS, NVMe").need.iops, Some(2e6));
+    let link = ask("3000 IOPS over 10 Gb iSCSI, 10 TB");
+    assert_eq!(
+        (link.link.map(|l| l.name()), link.need.data.map(|b| b.0)),
+        (Some("10GbE".into()), Some(10_000_000_000_000))
+    );
+    assert_eq!(ask("3000 IOPS over 8Gb FC").link.map(|l| l.name()), Some("8GFC".into()));
+    for text in ["500 IOPS, 99th percentile under 20 ms", "500 IOPS with p99 < 20ms", "500 IOPS, 20 ms p99"] {
+        assert_eq!(ask(text).need.limit, LatencyLimit::P99Ms(20.0), "{text}");
+    }
+    assert_eq!(ask("500 IOPS, avg latency 5 ms").need.limit, LatencyLimit::MeanMs(5.0));
+    assert_eq!(ask("is RAID 5 enough for 1000 IOPS after a disk failure, SSD").endure, Endure::Failed);
+    assert_eq!(ask("800 IOPS on mirrored NL-SAS drives during a rebuild").endure, Endure::Rebuilding);
+    for (text, expected) in [
+        ("500 sessions, 2000 IOPS", "500 sessions and 2000 IOPS: say \"2000 IOPS each\""),
+        ("500 sessions, 8 KiB", "500 sessions: say what each does"),
+        ("2000 IOPS each", "IOPS each: say of how many"),
+        ("1000 IOPS, 70/40 read/write", "70/40: shares of reads and writes add up to 100"),
+    ] {
+        let message = parse(text).expect_err(text).to_string();
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+}
+
 #[test]
 fn what_is_not_understood_says_what_would_be() {
     for (text, expected) in [
@@ -215,6 +256,7 @@ mod against_a_curve {
         let other = ask("500 IOPS, 70 % read, 64 KiB, p99 10 ms");
         assert_eq!(other.differs.len(), 2, "{:?}", other.differs);
         assert!(ask("500 IOPS, p99 10 ms").differs.is_empty());
+        assert_eq!(ask("500 IOPS, p99 10 ms").doubt, None, "it falls behind at the highest loads only");
         let (header, summary) = run("[[test]]\nname = \"t\"\nrun = \"1s\"\naccess = [{ size = \"4KiB\" }]\n");
         let error = measured(&parse("mean 1 ms").unwrap(), &header, &summary).unwrap_err();
         assert!(matches!(error, MeasuredError::NoCurve(_)), "{error}");

@@ -157,5 +157,6 @@ fn next_op(job: &Job, span: u64, count: u64, random: &mut Random) -> VirtualOp {
         kind: if job.mix[0].read > 0.0 { Kind::Read } else { Kind::Write },
         offset_bytes: place * size_bytes,
         size_bytes,
+        flush_every: if job.sync { Some(1) } else { job.flush.map(|flush| flush.every) },
     }
 }

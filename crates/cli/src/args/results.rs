@@ -294,6 +294,13 @@ pub(crate) enum ExportFormat {
     Hdr,
     /// Every interval with its histogram, for pandas and DuckDB.
     Parquet,
+    /// The table, for spreadsheets.
+    Csv,
+    /// The table, for documents.
+    #[value(alias = "md")]
+    Markdown,
+    /// The table, for forums.
+    Bbcode,
 }
 
 const EXPORT_EXAMPLES: &str = "\

@@ -15,6 +15,8 @@ Examples:
     assay serve --allow-runs --target ./t.dat --target /mnt/nas
   For other machines, with a self-signed certificate:
     assay serve --listen 0.0.0.0:8443 --self-signed
+  All of it in a file, with names for the targets (docs/guide/serve.md):
+    assay serve --config /etc/assay/serve.toml
   From another machine through SSH, without opening a port:
     ssh -L 8080:127.0.0.1:8080 nas-tester
 
@@ -24,17 +26,22 @@ page does. The token is made at first start and kept in a file with mode 0600.";
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Where to listen. An address other than loopback requires TLS: --self-signed, or --cert and --key.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
-    /// Allow runs to be started from the page, on the targets given here.
-    #[arg(long, requires = "target")]
+    /// Where to listen. An address other than loopback requires TLS: --self-signed, or --cert and --key. [default:
+    /// 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// A TOML file with listen, token_file, allow_runs, plans, [tls] and [[target]] (name, address). Options given
+    /// here take precedence; targets and plans given here are added.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Allow runs to be started from the page, on the targets given here and in the configuration file.
+    #[arg(long)]
     pub(crate) allow_runs: bool,
     /// A target that runs may be started on, as assay run takes it.
-    #[arg(long, value_name = "TARGET", requires = "allow_runs")]
+    #[arg(long, value_name = "TARGET")]
     pub(crate) target: Vec<String>,
     /// A plan file that may be started, in addition to the suites.
-    #[arg(long, value_name = "FILE", requires = "allow_runs")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) plan: Vec<PathBuf>,
     /// Certificate for TLS, PEM.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]

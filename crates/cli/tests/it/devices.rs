@@ -311,3 +311,9 @@ fn what_assay_wrote_itself_does_not_refuse_the_next_run() {
     let checked = device.story.assay(&["check", &device.path, "--json"]).ends(DONE).json();
     assert_eq!(checked["writable"], true, "{checked:#}");
 }
+
+#[test]
+fn a_sizing_question_is_answered_from_the_curve_of_a_device() {
+    let Some(device) = LoopDevice::new() else { return };
+    crate::story::sized_by_its_curve(&device.story, &device.path);
+}

@@ -56,6 +56,9 @@ fn targets_of_a_configuration_are_mapped_by_name() {
     let only = ["--set", "run=1ms", "--only", "2K; 100% Read targets=3 outstanding=8"];
     let mapped = ["run", name, "null:", "null:", "--map", "j:local=null:"];
     story.assay(&[&mapped[..], &only].concat()).ends(DONE);
+    // A drive is meant without its label too.
+    let drive = ["run", name, "null:", "null:", "--map", "J:=null:"];
+    story.assay(&[&drive[..], &only].concat()).ends(DONE);
     let two = story.assay(&[&["run", name, "null:", "null:"][..], &only].concat()).ends(BAD_INPUT);
     assert!(two.err.contains("names 3 targets (I:local, J:local, K:local), but 2 are given"), "{}", two.err);
     let unknown =
@@ -99,8 +102,8 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
     let refused = story.assay(&["run", "odd.fio", "null:"]).ends(BAD_INPUT);
     assert!(
         refused.err.contains(
-            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: a trim and a write of the \
-             same block"
+            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: a trim before the write \
+             of each block"
         ),
         "{}",
         refused.err

@@ -57,6 +57,9 @@ fn a_run_is_exported_for_the_tools_that_people_have() {
         ("openmetrics", "# EOF"),
         ("hdr", "#[Histogram log format version 1.3]"),
         ("icf", "'ACCESS SPECIFICATIONS ==="),
+        ("csv", "Test,MiB/s,IOPS"),
+        ("markdown", "| Test | MiB/s |"),
+        ("bbcode", "[table]"),
     ] {
         let exported = story.assay(&["export", "own", "--format", format]).ends(DONE);
         assert!(exported.out.contains(word), "{format}: {}", exported.out);

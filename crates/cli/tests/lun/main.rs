@@ -2,14 +2,14 @@
 
 mod faults;
 
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_iscsi::{Initiator, Transfer};
 use assay_spec::Address;
 use assay_testkit::loop_device::LoopDevice;
-use assay_testkit::story::{Story, json, printed, refused};
+use assay_testkit::story::{Story, json, printed, refused, sized_by_its_curve};
 use assay_testkit::{istgt, need, tgt};
 
 const SECRET: &str = "hush-hush-hush-42";
@@ -121,6 +121,46 @@ fn a_lun_that_is_not_blank_is_overwritten_only_with_both_words() {
     json(&run(&["--not-blank"]), 0);
     put(32 << 20, &[0; 28]);
     json(&run(&[]), 0);
+}
+
+/// The witness is the file behind the LUN: its blocks are freed by UNMAP and by nothing else.
+#[test]
+fn trims_free_the_blocks_of_a_thin_lun_and_of_no_other() {
+    let Some(mut tgt) = tgt::start(2) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let serial = json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].as_str().unwrap().to_owned();
+    let test = |stop: &str| {
+        format!(
+            "size = \"16MiB\"\n[[test]]\nname = \"t\"\noutstanding = 4\n{stop}\n\
+             access = [{{ size = \"64KiB\", read = 0, change = \"trim\" }}]\n"
+        )
+    };
+    // All of the 16 MiB once: 256 trims in their order.
+    let plan = story.write("trim.toml", test("ops = 256"));
+    let run = ["run", &plan, &lun, "--json", "--overwrite", serial.as_str()];
+    let before = std::fs::read(tgt.lun_path()).unwrap();
+    refused(&story.assay(&run), 2, &["cannot trim", "not thin provisioned", "LBPME"]);
+    assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "a refusal writes nothing");
+    tgt.set("--op update --mode logicalunit --tid 1 --lun 1 --params thin_provisioning=1").unwrap();
+    let unfilled = story.assay(&[&run[..], &["--no-fill"]].concat());
+    refused(&unfilled, 2, &["cannot be trimmed without being filled", "--no-fill"]);
+    let document = json(&story.assay(&run), 0);
+    let test = &document["tests"][0];
+    assert_eq!((test["write"]["ops"].as_u64(), test["errors"].as_u64()), (Some(256), Some(0)));
+    // The fill allocated 16 MiB; what is left are the blocks around one that identifies the LUN.
+    let allocated = std::fs::metadata(tgt.lun_path()).unwrap().blocks() * 512;
+    assert!(allocated <= 64 << 10, "{allocated} bytes are still allocated");
+    let data = std::fs::read(tgt.lun_path()).unwrap();
+    assert_eq!(data.chunks(512).filter(|block| block.iter().any(|byte| *byte != 0)).count(), 1);
+    // The next run finds a blank LUN, and a mix of writes and trims leaves no error.
+    let mixed = story.write(
+        "mixed.toml",
+        "size = \"16MiB\"\n[[test]]\nname = \"t\"\noutstanding = 16\nworkers = 3\nops = 6000\naccess = [\n\
+         { weight = 50, size = \"4KiB\", random = 100, read = 0 },\n\
+         { weight = 50, size = \"256KiB\", random = 100, read = 0, change = \"trim\" }]\n",
+    );
+    let document = json(&story.assay(&["run", &mixed, &lun, "--json", "--overwrite", serial.as_str()]), 0);
+    assert_eq!(document["tests"][0]["errors"], 0);
 }
 
 /// PERSISTENT RESERVE OUT with a service action (0 register, 1 reserve) for "write exclusive".
@@ -345,4 +385,10 @@ fn a_lun_reaches_its_queue_depth_at_the_target() {
     assert!((4..=16).contains(&most), "tgt had at most {most} reads in flight on its disk");
     let said = document["tests"][0]["outstanding_effective"].as_f64().unwrap();
     assert!(said > 4.0 && said <= 16.01, "{said}");
+}
+
+#[test]
+fn a_sizing_question_is_answered_from_the_curve_of_a_lun() {
+    let Some(tgt) = tgt::start(1) else { return };
+    sized_by_its_curve(&Story::new(), &tgt.address("", ""));
 }

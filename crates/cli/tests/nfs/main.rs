@@ -635,3 +635,9 @@ fn a_second_run_by_another_address_of_the_server_is_refused() {
         net.assay(&story, "", &run).ends(DONE);
     }
 }
+
+#[test]
+fn a_sizing_question_is_answered_from_the_curve_of_a_file_on_a_server() {
+    let Some(server) = ganesha::start() else { return };
+    story::sized_by_its_curve(&Story::new(), &at(&server, "/rw/t.dat", ""));
+}

@@ -193,6 +193,38 @@ fn a_simulated_array_is_measured_as_it_really_was() {
     panic!("measured over truth: {last:?} in IOPS and p99");
 }
 
+/// `sim:` answered every write at once that a volatile cache holds. A cache with a battery takes durable writes like
+/// others, and a disk alone needs milliseconds for each: factors that no busy machine turns round.
+#[test]
+fn durable_writes_of_a_simulated_array_wait_as_the_array_makes_them() {
+    let bench = Bench::new();
+    let writes = |more: &str| {
+        format!(
+            "[[test]]\nname = \"t\"\naccess = [{{ size = \"8KiB\", read = 0, random = 100 }}]\nops = 60\n{more}\n"
+        )
+    };
+    let plain = bench.write("plain.toml", &writes(""));
+    let durable = bench.write("durable.toml", &writes("sync = true"));
+    let flushed = bench.write("flushed.toml", &writes("flush = { every = 4 }"));
+    let hdd = include_str!("../../../../arrays/hdd-7200.toml");
+    let cached =
+        |more: &str| format!("{hdd}\n[controller]\nfrom = \"assumed\"\nwrite_back = \"256MiB\"\n{more}\n");
+    let volatile = format!("sim:{}", bench.write("volatile.toml", &cached("")));
+    let battery = format!("sim:{}", bench.write("battery.toml", &cached("battery = true")));
+    let mean_us = |plan: &str, target: &str| {
+        let run = bench.json(&["run", plan, target, "--size", "1GiB", "--json"]);
+        let ended = &run["tests"][0];
+        assert_eq!(ended["total"]["ops"], run["simulated_truth"][0]["ops"], "the array counts no flushes");
+        ended["total"]["service_us"]["mean"].as_f64().unwrap()
+    };
+    assert!(mean_us(&plain, &volatile) * 5.0 < mean_us(&durable, &volatile), "the cache loses its data");
+    assert!(mean_us(&durable, &battery) < 2000.0, "the battery keeps them");
+    let run = bench.json(&["run", &flushed, &volatile, "--size", "1GiB", "--json"]);
+    let flush = &run["tests"][0]["jobs"][0]["flush"];
+    assert!(flush["ops"].as_u64().unwrap() >= 14, "{flush:#}");
+    assert!(flush["service_us"]["mean"].as_f64().unwrap() >= 8300.0, "a revolution of 7200 rpm: {flush:#}");
+}
+
 #[test]
 fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     let bench = Bench::new();

@@ -32,6 +32,14 @@ pub(crate) enum Scripts {
     Off,
 }
 
+/// How a page is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Light,
+    Dark,
+    Paper,
+}
+
 impl Browser {
     pub(crate) fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
@@ -124,6 +132,59 @@ impl Browser {
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.call("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Shows pages as on a screen in the light or the dark, or as on paper.
+    pub(crate) fn show(&mut self, look: Look) {
+        let (media, scheme) = match look {
+            Look::Light => ("screen", "light"),
+            Look::Dark => ("screen", "dark"),
+            Look::Paper => ("print", "light"),
+        };
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": media, "features": features }));
+    }
+
+    /// Accepts certificates that nobody has signed.
+    pub(crate) fn trust_every_certificate(&mut self) {
+        self.call("Security.setIgnoreCertificateErrors", &json!({ "ignore": true }));
+    }
+
+    /// The cookies that the browser sends to the page.
+    pub(crate) fn cookies(&mut self) -> Value {
+        self.call("Network.getCookies", &json!({}))["cookies"].clone()
+    }
+
+    /// What a screen reader gets of the page: role and name of each node.
+    pub(crate) fn accessible(&mut self) -> Vec<(String, String)> {
+        let tree = self.call("Accessibility.getFullAXTree", &json!({}));
+        let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] != true);
+        let text = |value: &Value| value["value"].as_str().unwrap_or_default().to_owned();
+        nodes.map(|node| (text(&node["role"]), text(&node["name"]))).collect()
+    }
+
+    /// Length of the page as a PDF, as base64.
+    pub(crate) fn printed_length(&mut self) -> usize {
+        let asked = json!({ "printBackground": true });
+        self.call("Page.printToPDF", &asked)["data"].as_str().unwrap_or_default().len()
+    }
+
+    /// A picture of the whole page, as base64 of a PNG.
+    pub(crate) fn picture(&mut self) -> String {
+        let asked = json!({ "captureBeyondViewport": true, "format": "png" });
+        self.call("Page.captureScreenshot", &asked)["data"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Presses a key that has a name, where the focus is.
+    pub(crate) fn press(&mut self, key: &str, code: u32) {
+        let text = if key == "Enter" { "\r" } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = json!(text);
+            }
+            self.call("Input.dispatchKeyEvent", &event);
+        }
     }
 
     /// Opens a page and waits until it is there.

@@ -27,6 +27,7 @@ fn defaults() -> Order {
         seed: None,
         data: Data::IometerRepeating,
         offset: 0,
+        length: None,
         is_durable: false,
         distribution: Distribution::Uniform,
         files: Vec::new(),
@@ -38,21 +39,25 @@ fn defaults() -> Order {
 pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, ImportError> {
     let mut order = defaults();
     let mut refused = Refusals::default();
-    let mut caching = Caching::Cached;
+    let (mut caching, mut options) = (Caching::Cached, Vec::new());
     for word in words {
         let Some(option) = word.strip_prefix(['-', '/']).filter(|rest| is_option(word, rest)) else {
             order.files.push(word.clone());
             continue;
         };
-        match one(&mut order, option, &mut refused)? {
-            Some(said) => caching = said,
-            None => continue,
+        options.push(option);
+    }
+    // Rates and positions may be counted in blocks, so their size comes first, wherever it stands.
+    options.sort_by_key(|option| !option.starts_with('b'));
+    for option in options {
+        if let Some(said) = one(&mut order, option, &mut refused)? {
+            caching = said;
         }
     }
-    order.is_durable = caching == Caching::WriteThrough;
+    order.is_durable = matches!(caching, Caching::WriteThrough | Caching::CachedWriteThrough);
     let mut note = |says: &str| order.notes.push(Note::new(0, says));
     match caching {
-        Caching::Cached => {
+        Caching::Cached | Caching::CachedWriteThrough => {
             note("Without -Sh or -Su DiskSpd uses the page cache; Assay bypasses it (--cached uses it).")
         }
         Caching::Direct | Caching::WriteThrough => {}
@@ -83,6 +88,8 @@ enum Caching {
     Cached,
     Direct,
     WriteThrough,
+    /// Through the page cache, and each write to the storage at once.
+    CachedWriteThrough,
 }
 
 fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option<Caching>, ImportError> {
@@ -90,6 +97,11 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
     let block = order.size;
     match letter {
         "b" => order.size = size(letter, value, block)?,
+        "f" if !value.is_empty() && value.chars().all(|hint| "rst".contains(hint)) => {
+            order
+                .notes
+                .push(Note::new(0, format!("-f{value}: hints to the cache of Windows have no effect.")));
+        }
         "c" | "f" => order.span = Some(size(letter, value, block)?),
         "d" => order.run = seconds(letter, value)?,
         "W" => order.warmup = seconds(letter, value)?,
@@ -112,7 +124,7 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
             order.seed =
                 if value.is_empty() { None } else { Some(number(NAME, letter, value)? & (i64::MAX as u64)) }
         }
-        "B" => order.offset = size(letter, value, block)?,
+        "B" => bounds(order, value)?,
         "T" => order.notes.push(Note::new(0, "-T: the threads' parts of the target are of equal size.")),
         "C" => order.notes.push(Note::new(0, "-C: the load ends with the measured window.")),
         "I" => order.notes.push(Note::new(0, "-I: I/Os have no priority.")),
@@ -188,7 +200,8 @@ fn caching(value: &str, refused: &mut Refusals) -> Option<Caching> {
     match value {
         "" | "u" => Some(Caching::Direct),
         "h" | "uw" | "wu" | "hm" => Some(Caching::WriteThrough),
-        "b" | "r" | "w" | "bw" => Some(Caching::Cached),
+        "w" | "bw" | "wb" | "rw" | "wr" => Some(Caching::CachedWriteThrough),
+        "b" | "r" => Some(Caching::Cached),
         _ => {
             refused.add("-S", "I/O through mapped memory is not supported");
             None
@@ -202,6 +215,14 @@ fn data(value: &str) -> Data {
         "r" => Data::Unique,
         _ => Data::IometerFullRandom,
     }
+}
+
+/// `-B1G`: from there to the end; `-B1G:512M`: so much of it.
+fn bounds(order: &mut Order, value: &str) -> Result<(), ImportError> {
+    let (base, length) = value.split_once(':').map_or((value, None), |(base, length)| (base, Some(length)));
+    order.offset = size("B", base, order.size)?;
+    order.length = length.map(|length| size("B", length, order.size)).transpose()?;
+    Ok(())
 }
 
 /// Bytes per millisecond, or I/Os per second with `i`; of each thread.

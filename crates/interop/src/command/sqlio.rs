@@ -34,6 +34,7 @@ pub(super) fn read(
         seed: None,
         data: Data::Unique,
         offset: 0,
+        length: None,
         is_durable: false,
         distribution: assay_spec::Distribution::Uniform,
         files: Vec::new(),

@@ -49,6 +49,16 @@ fn diskspd_defaults_and_options_are_its_own() {
     assert_eq!((job.mix[0].random, job.mix[0].read, job.mix[0].burst), (60.0, 50.0, 8));
     assert_eq!((job.data, plan.seed, job.mix[0].delay), (Data::Unique, 7, Nanos::from_millis(5)));
     assert!(matches!(job.pacing, Pacing::Throttled { rate } if rate.0 == 1000.0), "{:?}", job.pacing);
+    // The rate is in bytes of the block size, which may come later; `-B` has a length.
+    let plan = read("diskspd -g400 -B1M:2M -Sw -ft -b4K -w100 -z42", 1);
+    let job = &plan.tests[0].steps[0].jobs[0];
+    assert!(
+        matches!(job.pacing, Pacing::Throttled { rate } if rate.0 == 400_000.0 / 4096.0),
+        "{:?}",
+        job.pacing
+    );
+    assert_eq!((job.window.of(3 << 20), job.sync, plan.seed), ((1 << 20)..(3 << 20), true, 42));
+    assert_eq!(plan.span, Span::Size(SizeSpec::Bytes(Bytes(3 << 20))));
     // Threads belong to a file.
     let three = read("diskspd -b8K -t2", 3);
     assert_eq!(three.tests[0].steps[0].jobs.iter().map(|job| job.targets[0]).collect::<Vec<_>>(), [0, 1, 2]);

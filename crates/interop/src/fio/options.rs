@@ -275,9 +275,12 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
             change = Change::Trim;
             (0.0, if word == "trim" { 0.0 } else { 100.0 })
         }
-        "trimwrite" | "randtrimwrite" => {
-            options.refuse(option, "a trim and a write of the same block in turn are not supported");
-            (100.0, 0.0)
+        word @ ("trimwrite" | "randtrimwrite") => {
+            options.refuse(
+                option,
+                "a trim before the write of each block is not supported; the writes alone would be made",
+            );
+            (0.0, if word == "trimwrite" { 0.0 } else { 100.0 })
         }
         _ => {
             return Err(option.complain(format!(
@@ -497,7 +500,14 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
     };
     let offset = options.take("offset").map(part).transpose()?.unwrap_or(Extent::Bytes(Bytes(0)));
     let share = percent_of.filter(|option| option.value.trim() != "100%").map(part).transpose()?;
-    let file_size = options.take("filesize").map(read).transpose()?;
+    let file_size = options.take("filesize");
+    if let Some(option) = file_size.filter(|option| option.value.contains('-')) {
+        options.note(
+            option.line,
+            "filesize: all files have the first of the two sizes; fio draws one for each.",
+        );
+    }
+    let file_size = file_size.map(read).transpose()?;
     if let Some(option) = options.take("offset_increment") {
         options.note(
             option.line,
@@ -526,7 +536,7 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
             &options.job.file,
             options.job.line,
             format!(
-                "[{}] has neither a size in bytes nor a runtime, so it has no end",
+                "[{}] has neither a size in bytes nor a runtime, so it has no end; add runtime=, or size= in bytes",
                 short(&options.job.name)
             ),
         ));
@@ -608,7 +618,9 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
                     }
                     "read_iolog" | "write_iolog" => "Assay does not replay or write logs of I/O",
                     "wait_for" => "only stonewall runs jobs one after another",
-                    "steadystate" | "ss" => "Assay does not end a step when it is steady",
+                    "steadystate" | "ss" => {
+                        "fio's criterion is not supported; `steady` of a plan ends a test when it is steady"
+                    }
                     _ => "it is not supported",
                 };
                 options.refuse(option, why);

@@ -112,6 +112,21 @@ fn test(
     differs("ramp_time", jobs().all(|job| job.ramp == first.ramp), notes);
     let is_bounded = jobs().all(|job| job.bytes.is_some());
     differs("size", jobs().all(|job| job.bytes == first.bytes) || !is_bounded, notes);
+    differs("number_ios", jobs().all(|job| job.ops == first.ops), notes);
+    if !is_bounded && jobs().any(|job| job.bytes.is_some()) {
+        notes.push(Note::new(
+            first.line,
+            "size: a job that only its runtime ends runs beside one that its size ends; here both run that long.",
+        ));
+    }
+    let is_verified = jobs().any(|job| job.is_verified);
+    let trims = jobs().flat_map(|job| &job.mix).any(Access::trims);
+    if is_verified && trims {
+        notes.push(Note::new(
+            first.line,
+            "verify: left out, because a job trims beside it, and Assay verifies all jobs of a test or none.",
+        ));
+    }
     let first_delay = first_delay(group, notes);
     let mut drafts: Vec<DraftJob> = Vec::new();
     for (index, job) in group {
@@ -139,7 +154,7 @@ fn test(
         bytes: if is_bounded { jobs().filter_map(|job| job.bytes).max().map(Bytes) } else { None },
         ops: jobs().filter_map(|job| job.ops).max(),
         warmup: jobs().map(|job| job.ramp).max().unwrap_or(Nanos(0)),
-        checks: if jobs().any(|job| job.is_verified) { Checks::Verify } else { Checks::None },
+        checks: if is_verified && !trims { Checks::Verify } else { Checks::None },
         sweep: Vec::new(),
         jobs: drafts,
     }

@@ -154,7 +154,7 @@ fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
                     flushes with fsync and fdatasync only\n  line 5: wait_for: only stonewall";
     assert!(error.starts_with(expected), "{error}");
     assert!(
-        error.contains("line 8: rw: a trim and a write of the same block")
+        error.contains("line 8: rw: a trim before the write of each block")
             && error.contains("line 10: frobnicate: it is not supported"),
         "{error}"
     );

@@ -25,10 +25,10 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// Whether a line is the header of a section.
+/// Whether a line is the header of a section, which Iometer pads with `=`.
 pub(super) fn is_section(line: &str, name: &str) -> bool {
     let key = line.trim().strip_prefix('\'').map(str::to_lowercase).unwrap_or_default();
-    key.strip_prefix(name).is_some_and(|rest| rest.trim().trim_matches('=').is_empty() && rest.contains('='))
+    key.strip_prefix(name).is_some_and(|rest| rest.trim().trim_matches('=').is_empty())
 }
 
 /// Returns all keys in their order. What stands before the first key (the version) is not among them.

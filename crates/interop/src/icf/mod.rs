@@ -29,5 +29,8 @@ pub fn is_icf(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text).to_lowercase();
     let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     first.trim_start_matches('\'').starts_with("version ")
-        || head.lines().any(|line| lex::SECTIONS.iter().any(|name| lex::is_section(line, name)))
+        // Results have a line of the same words without the padding.
+        || head.lines().any(|line| {
+            line.contains('=') && lex::SECTIONS.iter().any(|name| lex::is_section(line, name))
+        })
 }

@@ -180,6 +180,8 @@ fn ten_edge_cases_of_real_files_are_read() {
         "'Number of outstanding IOs,test connection rate,transactions per \
              connection\n\t32,ENABLED,500\n'Assigned access specs",
     );
+    // Iometer compares the beginning of a header only.
+    let bare = normal.replace(" ===", "");
     let blanks = normal.to_uppercase().replace('\t', "    ").replace('\n', "\r\n");
     // 9: names with brackets, semicolons and percent signs.
     let named = normal.replace("\t4K", "\t(4K; 70% Read");
@@ -199,6 +201,7 @@ fn ten_edge_cases_of_real_files_are_read() {
     assert_eq!(steps(&read(&deep)), ["|8|32"]);
     assert_eq!(read(&deep).tests[0].steps[0].jobs[0].reconnect_every, Some(500));
     assert_eq!(steps(&read(&blanks)), steps(&read(&normal)));
+    assert_eq!(read(&bare).tests, read(&normal).tests);
     assert_eq!(read(&named).tests[0].name, "(4K; 70% Read");
     assert_eq!(read(old).tests.len(), 2);
 }

@@ -47,15 +47,15 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut groups: Vec<Option<u64>> = Vec::new();
     let mut state = Missing::default();
     for (index, job) in jobs.iter().enumerate() {
-        let (name, job_row) = row_job(origin, index, job, &document["global options"], &mut state)?;
+        let (name, job_rows) = row_jobs(origin, index, job, &document["global options"], &mut state)?;
         let group = job["groupid"].as_u64();
         match rows.last_mut().filter(|_| group.is_some() && groups.last() == Some(&group)) {
             Some(row) => {
                 row.test = format!("{} + {name}", row.test).chars().take(200).collect();
-                row.jobs.push(job_row);
+                row.jobs.extend(job_rows);
             }
             None => {
-                rows.push(ResultRow { test: name, swept: Vec::new(), jobs: vec![job_row], cpu_busy: None });
+                rows.push(ResultRow { test: name, swept: Vec::new(), jobs: job_rows, cpu_busy: None });
                 groups.push(group);
             }
         }
@@ -97,6 +97,8 @@ fn number(rows: &mut [ResultRow]) {
 struct Missing {
     bins: bool,
     percentiles: bool,
+    /// Jobs that wrote and trimmed are two here.
+    is_split: bool,
 }
 
 impl Missing {
@@ -118,6 +120,13 @@ impl Missing {
                     .to_owned(),
             );
         }
+        if self.is_split {
+            notes.push(
+                "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads and writes, and \
+                 trims."
+                    .to_owned(),
+            );
+        }
         notes
     }
 }
@@ -129,60 +138,76 @@ fn targets(document: &Value, jobs: &[Value]) -> Vec<String> {
     vec![found.unwrap_or_else(|| "fio".to_owned())]
 }
 
-fn row_job(
+/// Returns the name of a job, and the job; a job that wrote and trimmed becomes two, as one counts trims as writes.
+fn row_jobs(
     origin: &str,
     index: usize,
     job: &Value,
     global: &Value,
     missing: &mut Missing,
-) -> Result<(String, RowJob), ImportError> {
+) -> Result<(String, Vec<RowJob>), ImportError> {
     let name =
         job["jobname"].as_str().map_or(format!("job {}", index + 1), |name| name.chars().take(100).collect());
     let option = |key: &str| {
         let own = job["job options"][key].as_str();
         own.or_else(|| global[key].as_str()).unwrap_or_default().to_owned()
     };
-    let mut stats = AccessStats::default();
-    let mut measured_ms = 0;
-    let trims = job["trim"]["total_ios"].as_u64().unwrap_or(0) > 0;
-    // Trims count on the side of writes. fio does not do both in one job, except in turns of the same blocks.
-    let change = if trims && job["write"]["total_ios"].as_u64().unwrap_or(0) == 0 { "trim" } else { "write" };
-    for (kind, side) in [("read", &mut stats.read), (change, &mut stats.write)] {
-        let part = &job[kind];
-        let ops = count(&part["total_ios"])
-            .map_err(|why| complain(origin, 0, format!("job \"{name}\", {kind}: total_ios: {why}")))?;
-        if ops == 0 {
-            continue;
-        }
-        measured_ms = measured_ms.max(part["runtime"].as_u64().unwrap_or(0));
-        let kib = part["io_kbytes"].as_u64().map(|kib| kib.saturating_mul(1024));
-        side.bytes = part["io_bytes"].as_u64().or(kib).unwrap_or(0);
-        side.service = latency(part, ops, missing)
-            .map_err(|why| complain(origin, 0, format!("job \"{name}\", {kind}: {why}")))?;
-    }
-    stats.read.errors = job["total_err"].as_u64().unwrap_or(0);
-    let ops = stats.read.ops() + stats.write.ops();
-    if ops > 0 && measured_ms == 0 {
+    let failed = |part: &str, why: String| complain(origin, 0, format!("job \"{name}\", {part}: {why}"));
+    let mut side = |kind: &str| direction(&job[kind], missing).map_err(|why| failed(kind, why));
+    let (read, write, trim) = (side("read")?, side("write")?, side("trim")?);
+    let measured_ms = [&read, &write, &trim].map(|side| side.measured_ms).into_iter().max().unwrap_or(0);
+    if measured_ms == 0 && [&read, &write, &trim].iter().any(|side| side.stats.ops() > 0) {
         return Err(complain(origin, 0, format!("job \"{name}\" did I/O, but its runtime is 0")));
     }
-    let read = if ops == 0 { 100.0 } else { stats.read.ops() as f64 / ops as f64 * 100.0 };
-    let size = (stats.read.bytes + stats.write.bytes).checked_div(ops).unwrap_or(0);
+    let flush = flushes(&job["sync"], missing).map_err(|why| failed("sync", why))?;
     let random =
         if option("rw").contains("rand") || option("readwrite").contains("rand") { 100.0 } else { 0.0 };
     let number = |key: &str| option(key).parse::<u32>().ok().filter(|n| *n > 0).unwrap_or(1);
-    let line = access(size, read.round(), random);
-    let row = RowJob {
-        name: name.clone(),
-        workers: number("numjobs"),
-        outstanding: number("iodepth"),
-        mix: vec![Access { change: if change == "trim" { Change::Trim } else { Change::Write }, ..line }],
-        flush: flushes(&job["sync"], missing)
-            .map_err(|why| complain(origin, 0, format!("job \"{name}\", sync: {why}")))?,
-        stats,
-        measured_ns: measured_ms.saturating_mul(1_000_000),
-        series: Vec::new(),
+    let row = |name: String, change, stats: AccessStats, flush| {
+        let ops = stats.read.ops() + stats.write.ops();
+        let read = if ops == 0 { 100.0 } else { stats.read.ops() as f64 / ops as f64 * 100.0 };
+        let size = (stats.read.bytes + stats.write.bytes).checked_div(ops).unwrap_or(0);
+        RowJob {
+            name,
+            workers: number("numjobs"),
+            outstanding: number("iodepth"),
+            mix: vec![Access { change, ..access(size, read.round(), random) }],
+            flush,
+            stats,
+            measured_ns: measured_ms.saturating_mul(1_000_000),
+            series: Vec::new(),
+        }
     };
-    Ok((name, row))
+    let has_both = write.stats.ops() > 0 && trim.stats.ops() > 0;
+    missing.is_split |= has_both;
+    let change = if has_both || trim.stats.ops() == 0 { Change::Write } else { Change::Trim };
+    let first = if change == Change::Trim { trim.stats.clone() } else { write.stats };
+    let mut stats = AccessStats { read: read.stats, write: first };
+    stats.read.errors = job["total_err"].as_u64().unwrap_or(0);
+    let mut rows = vec![row(name.clone(), change, stats, flush)];
+    if has_both {
+        let stats = AccessStats { write: trim.stats, ..AccessStats::default() };
+        rows.push(row(format!("{name}: trims"), Change::Trim, stats, None));
+    }
+    Ok((name, rows))
+}
+
+/// Reads, writes or trims of a job.
+#[derive(Default)]
+struct Direction {
+    stats: OpStats,
+    measured_ms: u64,
+}
+
+fn direction(part: &Value, missing: &mut Missing) -> Result<Direction, String> {
+    let ops = count(&part["total_ios"]).map_err(|why| format!("total_ios: {why}"))?;
+    if ops == 0 {
+        return Ok(Direction::default());
+    }
+    let kib = part["io_kbytes"].as_u64().map(|kib| kib.saturating_mul(1024));
+    let bytes = part["io_bytes"].as_u64().or(kib).unwrap_or(0);
+    let stats = OpStats { bytes, service: latency(part, ops, missing)?, ..OpStats::default() };
+    Ok(Direction { stats, measured_ms: part["runtime"].as_u64().unwrap_or(0) })
 }
 
 /// A count; 0 where there is none.

@@ -44,7 +44,37 @@ pub fn is_table(text: &str) -> bool {
 
 /// The columns of the line of titles.
 fn titles(line: &str) -> Vec<Option<Column>> {
-    line.split(separator(line)).map(column).collect()
+    split(line, separator(line)).iter().map(|title| column(title)).collect()
+}
+
+/// Splits a line into its cells. A cell in quotation marks may contain the separator, and `""` for a quotation mark.
+fn split(line: &str, by: char) -> Vec<String> {
+    let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' if is_quoted && rest.peek() == Some(&'"') => cell.extend(rest.next()),
+            '"' if is_quoted => is_quoted = false,
+            '"' if cell.trim().is_empty() => is_quoted = true,
+            c if c == by && !is_quoted => cells.push(std::mem::take(&mut cell).trim().to_owned()),
+            c => cell.push(c),
+        }
+    }
+    cells.push(cell.trim().to_owned());
+    cells
+}
+
+/// Reads a number. Where cells are not separated by commas, a comma may be that of a decimal fraction.
+fn number_of(text: &str, by: char) -> Result<f64, String> {
+    let short: String = text.chars().take(40).collect();
+    let is_decimal = by != ',' && text.matches(',').count() == 1 && !text.contains('.');
+    if is_decimal && text.rsplit(',').next().is_some_and(|last| last.len() == 3) {
+        let whole = text.replace(',', "");
+        return Err(format!("`{short}` may be a fraction or {whole}; write it without the comma"));
+    }
+    let plain = if is_decimal { text.replace(',', ".") } else { text.to_owned() };
+    let value = plain.parse::<f64>().ok().filter(|value| (0.0..1e15).contains(value));
+    value.ok_or_else(|| format!("`{short}` is not a number, or out of range; write it like 1234.5"))
 }
 
 fn separator(titles: &str) -> char {
@@ -89,13 +119,26 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         name,
         semantics: Semantics::Assay,
         rows,
-        notes: vec![
-            "The table does not say how long was measured; counts stand for 1000 s. Reads and writes are \
-                 not separate: \
-             rows with `write` in their name count as writes, all others as reads."
-                .to_owned(),
-        ],
+        notes: notes(text),
     })
+}
+
+fn notes(text: &str) -> Vec<String> {
+    let mut notes = vec![
+        "The table does not say how long was measured; counts stand for 1000 s. Reads and writes are not separate: \
+         rows with `write` in their name count as writes, all others as reads."
+            .to_owned(),
+    ];
+    let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let unknown: Vec<String> = split(head, separator(head))
+        .into_iter()
+        .filter(|title| !title.is_empty() && column(title).is_none())
+        .map(|title| format!("`{}`", title.chars().take(40).collect::<String>()))
+        .collect();
+    if !unknown.is_empty() {
+        notes.push(format!("Left out: {}; a table has no such column.", unknown.join(", ")));
+    }
+    notes
 }
 
 /// The cells of a row that are understood.
@@ -116,24 +159,15 @@ fn cells(
     by: char,
     columns: &[Option<Column>],
 ) -> Result<Cells, ImportError> {
-    let cells: Vec<&str> = text.split(by).map(|cell| cell.trim().trim_matches('"')).collect();
+    let cells = split(text, by);
+    let is_known = |cell: &&str| !["", "-", "–", "—", "n/a", "na"].contains(&cell.to_lowercase().as_str());
     let cell = |wanted: Column| {
         let at = columns.iter().position(|column| *column == Some(wanted));
-        at.and_then(|at| cells.get(at)).copied().filter(|cell| !cell.is_empty() && *cell != "-")
+        at.and_then(|at| cells.get(at)).map(String::as_str).filter(is_known)
     };
-    let number = |wanted: Column| match cell(wanted) {
-        None => Ok(None),
-        Some(text) => match text.parse::<f64>() {
-            Ok(value) if (0.0..1e15).contains(&value) => Ok(Some(value)),
-            _ => {
-                let short: String = text.chars().take(40).collect();
-                Err(complain(
-                    origin,
-                    line,
-                    format!("`{short}` is not a number, or out of range; write it like 1234.5"),
-                ))
-            }
-        },
+    let number = |wanted: Column| {
+        let read = |text| number_of(text, by).map_err(|why| complain(origin, line, why));
+        cell(wanted).map(read).transpose()
     };
     let Some(test) = cell(Column::Test) else { return Err(complain(origin, line, "the row names no test")) };
     let row = Cells {

@@ -139,6 +139,19 @@ fn a_table_of_an_article_has_no_percentiles() {
     assert_eq!(measured(&self::events(semicolons).0, &[]).len(), 0);
 }
 
+/// As a spreadsheet of another language saves it.
+#[test]
+fn a_table_has_quoted_cells_decimal_commas_and_columns_that_are_left_out() {
+    let text = "System; Test ;MB/s;IOPS;p99 ms\n\"Old; \"\"NAS\"\"\";\"100% Read\";\"112,5\";3600;20\nB;x;8,25;n/a;\n";
+    let result = table::import("x.csv", text).unwrap();
+    assert_eq!(result.targets, ["Old; \"NAS\"", "B"]);
+    assert!(result.notes[1].contains("Left out: `p99 ms`"), "{:?}", result.notes);
+    let mb: Vec<f64> = result.rows.iter().map(|row| row.jobs[0].stats.read.bytes as f64 / 1e9).collect();
+    assert_eq!(mb, [112.5, 8.25]);
+    let refused = table::import("x.csv", "test;IOPS\na;1,234\n").unwrap_err().to_string();
+    assert_eq!(refused, "x.csv:2: `1,234` may be a fraction or 1234; write it without the comma");
+}
+
 /// json+ as fio 3.33 writes it, shortened.
 const FIO: &str = r#"fio: a warning in front
 { "fio version" : "fio-3.33", "timestamp" : 1700000000, "timestamp_ms" : 1700000000123,
@@ -203,6 +216,40 @@ fn fio_results_without_a_histogram_keep_their_percentiles() {
         text.replace(r#""percentile" : { "50.000000" : 10176, "99.000000" : 4947968 }"#, r#""none" : 0"#);
     let (header, events) = self::events(fio_json::import("r.json", &plain).unwrap());
     assert_eq!(measured(&header, &events)[0].jobs[0].stats.read.service.quantile_ns(0.5), None);
+}
+
+/// The trims of `rw=trimwrite` were lost: a job of fio has reads, writes and trims, one of Assay reads and writes.
+#[test]
+fn a_job_of_fio_that_writes_and_trims_is_two_jobs() {
+    let write = r#""write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 }"#;
+    let side = |ops: u64, ns: u64| {
+        format!(
+            r#"{{ "io_bytes" : {}, "total_ios" : {ops}, "runtime" : 1000,
+            "clat_ns" : {{ "min" : 80, "max" : 5000000, "mean" : {ns}, "N" : {ops}, "bins" : {{ "{ns}" : {ops} }} }} }}"#,
+            ops * 4096
+        )
+    };
+    let text =
+        FIO.replace(write, &format!(r#""write" : {}, "trim" : {}"#, side(40, 10_176), side(41, 50_432)));
+    let result = fio_json::import("r.json", &text).unwrap();
+    assert!(result.notes.iter().any(|note| note.contains("rw=trimwrite")), "{:?}", result.notes);
+    let (header, events) = events(result);
+    let ops = |header: &RunHeader, events: &[Event]| {
+        let steps = measured(header, events);
+        let of_job = |job: &super::MeasuredJob<'_>| {
+            let trims = job.job.mix.iter().any(assay_spec::Access::trims);
+            (trims, job.stats.read.ops(), job.stats.write.ops())
+        };
+        steps[0].jobs.iter().map(of_job).collect::<Vec<_>>()
+    };
+    let expected = vec![(false, 100, 40), (true, 0, 41)];
+    assert_eq!(ops(&header, &events), expected);
+    let exported = fio_json::export(&header, &events);
+    let document: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(document["jobs"][1]["trim"]["total_ios"], 41);
+    assert_eq!(document["jobs"][1]["job options"]["rw"], "randtrim");
+    let (header, events) = self::events(fio_json::import("r.json", &exported).unwrap());
+    assert_eq!(ops(&header, &events), expected, "nothing is lost on the way back");
 }
 
 #[test]

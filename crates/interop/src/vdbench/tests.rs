@@ -98,17 +98,56 @@ fn a_curve_is_a_search_and_shares_of_what_it_finds() {
 }
 
 #[test]
+fn every_loop_may_be_a_range_and_general_parameters_hold_for_all_workloads() {
+    let plan = read(
+        "compratio=3\nsd=s,lun=x,size=1g\nwd=w,sd=s,rhpct=0\n\
+         rd=a,wd=w,iorate=max,forxfersize=(4k-64k,d),forrdpct=(0-100,50),elapsed=5\n\
+         rd=b,wd=w,iorate=(100-500,200),elapsed=5\n",
+    );
+    let labels = |at: usize| plan.tests[at].steps.iter().map(assay_spec::Step::label).collect::<Vec<_>>();
+    assert_eq!(plan.tests[0].steps.len(), 15);
+    assert_eq!((labels(0)[0].as_str(), labels(0)[14].as_str()), ("size=4096 read=0", "size=65536 read=100"));
+    assert_eq!(labels(1), ["rate=100", "rate=300", "rate=500"]);
+    assert_eq!(
+        plan.tests[0].steps[0].jobs[0].data,
+        assay_spec::Data::Reducible { compress: 3.0, dedupe: 1.0 }
+    );
+}
+
+#[test]
+fn workloads_side_by_side_share_the_rate_of_a_curve_by_their_skew() {
+    let text = "sd=s,lun=x,size=1g\nwd=a,sd=s,xfersize=4k,skew=30\nwd=b,sd=s,xfersize=8k\nwd=c,sd=s,xfersize=64k\n\
+        rd=c,wd=*,iorate=curve,curve=(50,100),elapsed=10\n";
+    let imported = imported(text, Strictness::Strict).unwrap();
+    assert!(imported.notes.iter().any(|note| note.says.contains("their skew holds")), "{:?}", imported.notes);
+    let file = PlanFile::parse("p.vdb", &imported.plan).unwrap();
+    let search = file.search(&Overrides::default()).unwrap().unwrap();
+    assert_eq!((search.tests[0].steps.len(), search.jobs().count()), (1, 3));
+    assert!(search.jobs().all(|job| job.pacing == Pacing::Closed));
+    let mut over = Overrides::default();
+    over.maxima = Maxima::Found(vec![("c".to_owned(), String::new(), PerSecond(1000.0))]);
+    let plan = file.resolve(&over).unwrap();
+    let rates = |step: &assay_spec::Step| {
+        step.jobs.iter().map(|job| job.pacing.rate().unwrap().0.round()).collect::<Vec<f64>>()
+    };
+    assert_eq!(
+        plan.tests[0].steps.iter().map(rates).collect::<Vec<_>>(),
+        [[150.0, 175.0, 175.0], [300.0, 350.0, 350.0]]
+    );
+}
+
+#[test]
 fn what_is_not_supported_is_refused_by_line() {
     let text = "sd=s,lun=x,size=1g\nwd=w,sd=s,rhpct=20\nwd=v,sd=s\n\
         rd=r,wd=(w,v),iorate=curve,elapsed=10,forseekpct=(0,100)\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
     assert!(
-        error.starts_with("p.vdb: 3 parameters are not supported; --lenient runs without:\n  line 2: rhpct"),
+        error.starts_with("p.vdb: 2 parameters are not supported; --lenient runs without:\n  line 2: rhpct"),
         "{error}"
     );
-    assert!(error.contains("line 4: iorate=curve") && error.contains("line 4: forseekpct"), "{error}");
+    assert!(error.contains("line 4: forseekpct"), "{error}");
     let lenient = imported(text, Strictness::Lenient).unwrap();
-    assert_eq!(lenient.notes.iter().filter(|note| note.says.ends_with("left out.")).count(), 3);
+    assert_eq!(lenient.notes.iter().filter(|note| note.says.ends_with("left out.")).count(), 2);
 }
 
 #[test]

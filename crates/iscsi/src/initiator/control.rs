@@ -188,7 +188,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// Unmaps a range of blocks.
     pub fn unmap(&mut self, lba: u64, blocks: u32) -> Result<(), CommandError> {
-        let list = cdb::unmap_parameters(lba, blocks).to_vec();
-        self.execute("UNMAP", cdb::unmap(24), Transfer::Out(list)).map(drop)
+        let (list, bytes) = cdb::unmap_list(&[(lba, blocks), (0, 0)]);
+        let list = list[..usize::from(bytes)].to_vec();
+        self.execute("UNMAP", cdb::unmap(bytes), Transfer::Out(list)).map(drop)
     }
 }

@@ -17,6 +17,7 @@ mod reprove;
 mod settle;
 mod silence;
 mod tick;
+mod trim;
 mod watch;
 
 use std::collections::VecDeque;
@@ -68,6 +69,9 @@ pub enum Kind {
     Read,
     /// Write from the buffer.
     Write,
+    /// Trim (UNMAP): the blocks hold no data afterwards. The buffer is only returned, and may be shorter than the
+    /// range. Blocks by which the unit is verified may keep their data.
+    Trim,
     /// Make all completed writes durable (SYNCHRONIZE CACHE); offset and length are ignored.
     Flush,
 }
@@ -279,26 +283,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
         };
         let Some(index) = self.slots.take() else { return Err(command) };
-        let (direction, transfer_bytes) = match command.kind {
-            Kind::Read => (Direction::Read, command.data_bytes),
-            Kind::Write => (Direction::Write, command.data_bytes),
-            Kind::Flush => (Direction::None, 0),
-        };
-        let lba = if direction == Direction::Write {
-            let block_bytes = self.capacity().block_bytes;
-            let lba = command.offset_bytes / u64::from(block_bytes);
-            self.config.proof.forget(lba, transfer_bytes / block_bytes);
-            lba
-        } else {
-            0
-        };
+        self.fill_slot(index, command, cdb);
         let slot = self.slots.get_mut(index);
-        slot.owner = Owner::Caller { tag: command.tag };
-        slot.lba = lba;
-        slot.data = Data::User(command.buf);
-        slot.cdb = cdb;
-        slot.direction = direction;
-        slot.transfer_bytes = transfer_bytes;
         slot.attempts = 0;
         slot.last_path = None;
         slot.place = CommandState::Waiting;
@@ -309,6 +295,40 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         Ok(())
     }
 
+    /// Moves a command into its slot. The blocks that it changes no longer identify the unit.
+    #[inline]
+    fn fill_slot(&mut self, index: u32, command: Command<B>, cdb: cdb::Cdb) {
+        let Command { tag, kind, offset_bytes, data_bytes, buf, .. } = command;
+        let block_bytes = self.capacity().block_bytes;
+        let (lba, blocks) = match kind {
+            Kind::Write | Kind::Trim => (offset_bytes / u64::from(block_bytes), data_bytes / block_bytes),
+            Kind::Read | Kind::Flush => (0, 0),
+        };
+        let trim = (kind == Kind::Trim).then(|| self.ready_trim(lba, blocks));
+        if kind == Kind::Write {
+            self.config.proof.forget(lba, blocks);
+        }
+        let slot = self.slots.get_mut(index);
+        slot.owner = Owner::Caller { tag };
+        (slot.lba, slot.blocks) = (lba, blocks);
+        (slot.direction, slot.transfer_bytes) = match kind {
+            Kind::Read => (Direction::Read, data_bytes),
+            Kind::Write | Kind::Trim => (Direction::Write, data_bytes),
+            Kind::Flush => (Direction::None, 0),
+        };
+        slot.listing = None;
+        slot.cdb = cdb;
+        slot.data = match trim {
+            None => Data::User(buf),
+            Some(trim) => {
+                (slot.cdb, slot.transfer_bytes) = (trim.cdb, trim.list_bytes);
+                slot.listing = Some(trim.listing);
+                Data::Trim { list: trim.list, buf }
+            }
+        };
+    }
+
+    /// Checks a command, and returns its descriptor block; that of a trim depends on what is in flight.
     fn translate(&self, command: &Command<B>) -> Result<cdb::Cdb, &'static str> {
         if command.kind == Kind::Flush {
             return Ok(cdb::synchronize_cache_10());
@@ -316,7 +336,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let capacity = self.capacity();
         let block_bytes = u64::from(capacity.block_bytes);
         let data_bytes = u64::from(command.data_bytes);
-        if command.buf.as_ref().len() < command.data_bytes as usize {
+        if command.kind != Kind::Trim && command.buf.as_ref().len() < command.data_bytes as usize {
             return Err("the buffer is shorter than the I/O");
         }
         if data_bytes == 0
@@ -332,6 +352,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let blocks = command.data_bytes / capacity.block_bytes;
         Ok(match command.kind {
             Kind::Read => cdb::read(lba, blocks, command.fua),
+            Kind::Trim => cdb::Cdb::default(),
             _ => cdb::write(lba, blocks, command.fua),
         })
     }

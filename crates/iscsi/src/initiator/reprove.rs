@@ -7,6 +7,7 @@
 use std::time::Instant;
 
 use super::{Initiator, SessionUse};
+use crate::config::UnitWatch;
 use crate::error::{Lost, PathError};
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
@@ -19,6 +20,8 @@ use crate::slots::{CommandState, Owner};
 /// Number of oldest blocks that must differ before a unit counts as another one although newer blocks match. A single
 /// block may differ because another initiator had a write to it in flight when it was remembered.
 const LOST_MIN: usize = 2;
+/// The same for a fill, which writes every block once, by one initiator: the disk may change after its first write.
+const LOST_MIN_FILL: usize = 1;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Handles a report that the unit may be another one: this path verifies it before further I/O, and every other
@@ -132,12 +135,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let Some(known) = connection.witnesses.get(witness).copied() else { return Ok(ProbeStep::Groups) };
         let is_same = is_good && crc32c::crc32c(data) == known.crc;
         let is_other = is_good && !is_same && self.config.proof.still_holds(known);
+        let lost_min = if self.config.watch == UnitWatch::Closely { LOST_MIN_FILL } else { LOST_MIN };
         match known.source {
-            Source::Written { .. } if is_same && mismatches < LOST_MIN => return Ok(ProbeStep::Groups),
+            Source::Written { .. } if is_same && mismatches < lost_min => return Ok(ProbeStep::Groups),
             Source::Written { .. } if is_same => {
                 return Err(Difference::Identity(format!(
-                    "{mismatches} blocks do not hold what was written to them, and block {}, written later, does: \
-                     another disk took its place in between, or the target lost writes that it had acknowledged",
+                    "of the blocks that were written first, {mismatches} no longer hold what was written, and block {}, \
+                     written later, does: another disk took its place in between, or the target lost writes that it \
+                     had acknowledged",
                     known.lba
                 )));
             }
@@ -189,12 +194,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn remember(&mut self, user: u32) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
-        // A later write to the same block may already be in flight.
+        // A later write to the same block, or a trim of it, may already be in flight.
         let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
             other != user
                 && slot.direction == Direction::Write
                 && matches!(slot.owner, Owner::Caller { .. })
-                && lba.wrapping_sub(slot.lba) < u64::from(slot.transfer_bytes / block_bytes)
+                && lba.wrapping_sub(slot.lba) < u64::from(slot.blocks)
         };
         if self.slots.live().any(overlaps) {
             return;

@@ -123,8 +123,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let slot = self.slots.get(user);
         // Control commands request more than may exist; their callers check the length themselves.
         let is_exact = matches!(slot.owner, Owner::Caller { .. });
-        if is_exact && slot.direction != Direction::None && outcome.transferred_bytes != slot.transfer_bytes {
-            let (transferred_bytes, expected_bytes) = (outcome.transferred_bytes, slot.transfer_bytes);
+        // tgt reports that it took nothing of the parameter list of UNMAP; that the list was sent must suffice.
+        let is_trim = slot.listing.is_some();
+        let transferred_bytes = if is_trim { outcome.sent_bytes } else { outcome.transferred_bytes };
+        if is_exact && slot.direction != Direction::None && transferred_bytes != slot.transfer_bytes {
+            let expected_bytes = slot.transfer_bytes;
             return Verdict::Fail(IoError::Short { transferred_bytes, expected_bytes });
         }
         Verdict::Good
@@ -184,7 +187,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
         }
         let slot = self.slots.get(user);
-        if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
+        let mut done_bytes = bytes;
+        if slot.listing.is_some() {
+            // Trimmed blocks prove nothing, so the first write is still to come.
+            done_bytes = slot.blocks * self.capacity().block_bytes;
+        } else if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
             let is_first = !self.config.proof.is_written();
             if self.is_sampling || is_first {
                 self.remember(user);
@@ -193,16 +200,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 self.config.proof.written();
             }
         }
-        self.finish(user, Ok(bytes));
+        self.finish(user, Ok(done_bytes));
     }
 
     /// Completes a command and releases its buffer. Every command ends here.
     pub(super) fn finish(&mut self, user: u32, result: Result<u32, IoError>) {
+        self.end_trim(user);
         let slot = self.slots.get(user);
         let path = slot.last_path;
         match slot.owner {
             Owner::Caller { tag } => {
-                let Data::User(buf) = self.slots.put(user) else {
+                let (Data::User(buf) | Data::Trim { buf, .. }) = self.slots.put(user) else {
                     unreachable!("a caller's command has the caller's buffer");
                 };
                 self.completions.ended(Completion { tag, buf, result, path });

@@ -16,7 +16,7 @@ use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
 /// Interval of block reads outside of measurements …
-const CLOSELY: Duration = Duration::from_millis(50);
+const CLOSELY: Duration = Duration::from_millis(10);
 /// … and during a measurement: one small read per second.
 const REGULARLY: Duration = Duration::from_secs(1);
 /// Interval of presence checks. Another disk can take over a number within some milliseconds.
@@ -51,6 +51,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if self.config.watch != UnitWatch::Closely || self.session_use == SessionUse::Queries {
             return;
         }
+        // First: on a slow target presence checks follow one another without a pause, and a path has one check at a
+        // time.
+        self.check_content(now);
         for at in 0..self.paths.len() {
             let path = &mut self.paths[at];
             if may_check(path) && now >= path.presence_at {

@@ -115,22 +115,31 @@ pub fn synchronize_cache_16(lba: u64, blocks: u32) -> Cdb {
     cdb
 }
 
-/// UNMAP; `parameter_bytes` is the length of [`unmap_parameters`].
+/// Length of the parameter list of UNMAP for two ranges, bytes.
+pub const UNMAP_LIST_BYTES: usize = 40;
+
+/// UNMAP; `parameter_bytes` is the length of its [parameter list](unmap_list).
 #[must_use]
 pub fn unmap(parameter_bytes: u16) -> Cdb {
     let [a, b] = parameter_bytes.to_be_bytes();
     cdb(&[0x42, 0, 0, 0, 0, 0, 0, a, b])
 }
 
-/// Parameter list of UNMAP for one range.
+/// Returns the parameter list of UNMAP for these ranges, each a first block and a number of blocks, and its length.
+/// Ranges without blocks are left out.
 #[must_use]
-pub fn unmap_parameters(lba: u64, blocks: u32) -> [u8; 24] {
-    let mut list = [0; 24];
-    list[1] = 22;
-    list[3] = 16;
-    list[8..16].copy_from_slice(&lba.to_be_bytes());
-    list[16..20].copy_from_slice(&blocks.to_be_bytes());
-    list
+pub fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u16) {
+    let (mut list, mut bytes) = ([0; UNMAP_LIST_BYTES], 8_u16);
+    for (lba, blocks) in ranges.iter().filter(|(_, blocks)| *blocks > 0) {
+        let range = &mut list[usize::from(bytes)..];
+        range[..8].copy_from_slice(&lba.to_be_bytes());
+        range[8..12].copy_from_slice(&blocks.to_be_bytes());
+        bytes += 16;
+    }
+    // The length of what follows the field, then that of the ranges alone.
+    list[..2].copy_from_slice(&(bytes - 2).to_be_bytes());
+    list[2..4].copy_from_slice(&(bytes - 8).to_be_bytes());
+    (list, bytes)
 }
 
 /// GET LBA STATUS from `lba` on.

@@ -179,6 +179,8 @@ pub struct BlockLimits {
     pub unmap_ranges_max: u32,
     /// Granularity of UNMAP, blocks.
     pub unmap_granularity_blocks: u32,
+    /// First block at which a unit of that granularity begins; 0 if it is not reported.
+    pub unmap_alignment_blocks: u32,
 }
 
 impl BlockLimits {
@@ -188,6 +190,8 @@ impl BlockLimits {
         need("VPD page B0", data, 16)?;
         // The short form of SBC-2 ends before the UNMAP fields.
         let long = |at| if data.len() >= at + 4 { be32(data, at) } else { 0 };
+        // The highest bit says that the other ones are valid (UGAVALID).
+        let alignment = long(32);
         Ok(Self {
             optimal_granularity_blocks: be16(data, 6),
             transfer_blocks_max: be32(data, 8),
@@ -195,6 +199,7 @@ impl BlockLimits {
             unmap_blocks_max: long(20),
             unmap_ranges_max: long(24),
             unmap_granularity_blocks: long(28),
+            unmap_alignment_blocks: if alignment >> 31 == 1 { alignment & 0x7fff_ffff } else { 0 },
         })
     }
 }

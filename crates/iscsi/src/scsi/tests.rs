@@ -10,8 +10,13 @@ fn reads_and_writes_use_the_shortest_sufficient_form() {
     assert_eq!(cdb::write(0, 0x1_0000, cdb::Fua::Off)[0], 0x8a);
     assert_eq!(cdb::synchronize_cache_16(5, 6)[..], [0x91, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0]);
     assert_eq!(cdb::unmap(24)[..9], [0x42, 0, 0, 0, 0, 0, 0, 0, 24]);
-    let list = cdb::unmap_parameters(7, 9);
-    assert_eq!((list[1], list[3], list[15], list[19]), (22, 16, 7, 9));
+    let (list, bytes) = cdb::unmap_list(&[(7, 9), (0, 0)]);
+    assert_eq!((bytes, list[1], list[3], list[15], list[19]), (24, 22, 16, 7, 9));
+    let (list, bytes) = cdb::unmap_list(&[(7, 9), (11, 2)]);
+    assert_eq!((bytes, list[1], list[3], list[15], list[31], list[35]), (40, 38, 32, 7, 11, 2));
+    let (list, bytes) = cdb::unmap_list(&[(7, 0), (11, 2)]);
+    assert_eq!((bytes, list[1], list[3], list[15], list[19]), (24, 22, 16, 11, 2));
+    assert_eq!(cdb::unmap_list(&[(7, 0), (8, 0)]).1, 8, "no range: nothing is unmapped, and it is no error");
     assert_eq!(cdb::get_lba_status(1, 512)[..14], [0x9e, 0x12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0]);
     assert_eq!(cdb::report_target_port_groups(256)[..10], [0xa3, 10, 0, 0, 0, 0, 0, 0, 1, 0]);
 }

@@ -137,14 +137,15 @@ impl Session {
     ) -> Result<(), SessionError> {
         let task = self.tasks.by_itt(itt).ok_or(SessionError::UnknownTask { opcode, itt })?;
         let request = task.request;
+        let sent_bytes = task.sent.contiguous_bytes();
         let transferred_bytes = match (request.direction, residual) {
             (Direction::None, _) => 0,
             (Direction::Read, _) => task.received.contiguous_bytes(),
             // A target that reports success without having requested all data has not written them.
             (Direction::Write, Residual::Underflow(left)) => {
-                request.transfer_bytes.saturating_sub(left).min(task.sent.contiguous_bytes())
+                request.transfer_bytes.saturating_sub(left).min(sent_bytes)
             }
-            (Direction::Write, _) => task.sent.contiguous_bytes(),
+            (Direction::Write, _) => sent_bytes,
         };
         self.tasks.remove(itt);
         if request.direction == Direction::Write {
@@ -154,7 +155,7 @@ impl Session {
             // The task completed by itself; the answer to the abort will be ignored.
             self.abort = None;
         }
-        let outcome = TaskOutcome { response, status, residual, transferred_bytes, sense };
+        let outcome = TaskOutcome { response, status, residual, transferred_bytes, sent_bytes, sense };
         events.push(SessionEvent::Done { user: request.user, outcome });
         Ok(())
     }

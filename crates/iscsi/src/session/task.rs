@@ -31,6 +31,8 @@ pub struct TaskOutcome {
     /// Number of bytes transferred: for reads those received without a gap; for writes those sent without a gap, less
     /// the residual that the target reported.
     pub transferred_bytes: u32,
+    /// Number of bytes sent without a gap, whatever the target reported.
+    pub sent_bytes: u32,
     /// Sense data, usually empty.
     pub sense: Vec<u8>,
 }

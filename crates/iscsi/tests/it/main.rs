@@ -12,6 +12,7 @@ mod remap;
 mod scripted;
 mod session;
 mod silence;
+mod trims;
 mod work;
 
 use assay_testkit::tgt;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use assay_iscsi::{Completion, Config, EventKind, Initiator, IoError, Kind, Timeouts, UnitProof, UnitWatch};
+use assay_iscsi::{
+    Completion, Config, EventKind, Initiator, IoError, Kind, Lost, Timeouts, UnitProof, UnitWatch,
+};
 
 use crate::scripted::{Answer, BLOCKS, Scripted, Unit};
 use crate::work::{Buffer, command};
@@ -159,12 +161,7 @@ fn an_unreported_change_of_the_unit_is_detected() {
     write(&mut initiator, 150, 1).unwrap();
     target.stage.disk.lock().unwrap().fill(FOREIGN);
     // The next check follows within a second. The earlier blocks are not written again.
-    let mut done = Vec::new();
-    let lost = (200..4000).find_map(|block| {
-        let _ = initiator.submit(command(Kind::Write, block, block, vec![3; 512]));
-        std::thread::sleep(Duration::from_millis(3));
-        initiator.poll(Some(Duration::from_millis(100)), &mut done).err()
-    });
+    let lost = write_on(&mut initiator, 200..4000);
     let lost = lost.unwrap().to_string();
     assert!(lost.contains("what was written"), "{lost}");
 }
@@ -180,6 +177,29 @@ fn a_unit_that_disappears_briefly_during_a_fill_is_detected() {
     let asked = target.saw(0x01, 0x00);
     assert!(asked >= 5, "{asked}");
     assert!(target.saw(0x01, 0x28) > 1, "and what was written is read");
+}
+
+/// The first write went to the right disk, and all others to another one: one block differs, seven hold what was
+/// written.
+#[test]
+fn a_unit_that_changes_after_the_first_write_of_a_fill_is_detected() {
+    let target = Scripted::start(1, 1, |_, _| Answer::Good);
+    let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
+    let mut initiator = Initiator::<Buffer>::connect(Config { watch: UnitWatch::Closely, ..config }).unwrap();
+    write(&mut initiator, 1, 1).unwrap();
+    target.stage.disk.lock().unwrap().fill(FOREIGN);
+    let error = write_on(&mut initiator, 1..400).unwrap().to_string();
+    assert!(error.contains("what was written"), "{error}");
+}
+
+/// Writes each of these blocks once; returns why the unit was lost.
+fn write_on(initiator: &mut Initiator<Buffer>, mut blocks: std::ops::Range<u64>) -> Option<Lost> {
+    let mut done = Vec::new();
+    blocks.find_map(|block| {
+        let _ = initiator.submit(command(Kind::Write, block, block, vec![3; 512]));
+        std::thread::sleep(Duration::from_millis(3));
+        initiator.poll(Some(Duration::from_millis(100)), &mut done).err()
+    })
 }
 
 /// Connects with a proof that the caller prepared.

@@ -10,8 +10,10 @@ use std::time::Duration;
 use assay_iscsi::pdu::{Bhs, opcode, padding};
 
 pub const BLOCKS: u64 = 4096;
+/// Operation code; blocks that it frees read as zeros.
+pub const UNMAP: u8 = 0x42;
 
-/// Reaction of the target to a READ or WRITE.
+/// Reaction of the target to a READ, WRITE or UNMAP.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Good,
@@ -345,7 +347,7 @@ impl<'a> Target<'a> {
         match (cdb[0], cdb[1], cdb[2]) {
             (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= unit.blocks => self.sense(request, 5, 0, 0),
             _ if is_first_look(request) => self.act(request, data, Answer::Good),
-            (0x28 | 0x2a | 0x88 | 0x8a, ..) => {
+            (0x28 | 0x2a | 0x88 | 0x8a | UNMAP, ..) => {
                 self.stat_sn += stage.quirks.skipped_status_numbers;
                 let count = self.count.fetch_add(1, Ordering::SeqCst);
                 self.act(request, data, (stage.answer)(cdb[0], count))
@@ -427,6 +429,19 @@ impl<'a> Target<'a> {
 
     fn act(&mut self, request: &Bhs, data: &[u8], answer: Answer) -> Option<()> {
         match answer {
+            Answer::Good if request.0[32] == UNMAP => {
+                for range in data[8..].chunks_exact(16) {
+                    let lba = u64::from_be_bytes(range[..8].try_into().unwrap()) as usize;
+                    let blocks = u32::from_be_bytes(range[8..12].try_into().unwrap()) as usize;
+                    self.stage.disk.lock().unwrap()[lba * 512..(lba + blocks) * 512].fill(0);
+                }
+                // As tgt: a residual of all that was sent.
+                let residual = |bhs: &mut Bhs| {
+                    bhs.0[1] |= 0x02;
+                    bhs.set_word(44, data.len() as u32);
+                };
+                self.send(opcode::SCSI_RESPONSE, request, residual, &[])
+            }
             Answer::Good => {
                 let at = request.word(34) as usize * 512;
                 let end = at + request.word(20) as usize;

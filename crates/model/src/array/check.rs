@@ -92,6 +92,10 @@ fn check_ports(array: &Array) -> Result<(), Contradiction> {
 }
 
 fn check_tier(tier: &Tier) -> Result<(), Contradiction> {
+    if tier.hit_pct.as_ref().is_some_and(|hit| hit.value > 0.0 && hit.value < 1.0) {
+        let hit = tier.hit_pct.as_ref().map_or(0.0, |hit| hit.value);
+        return refuse("tier.hit_pct", format!("{hit} % would be no tier; write {} for {hit}", hit * 100.0));
+    }
     match &tier.capacity {
         Some(_) if tier.iops_max.is_none() || tier.mb_s.is_none() => {
             refuse("tier.capacity", "a tier needs `iops_max` and `mb_s` too: what its devices do".to_owned())
@@ -142,6 +146,13 @@ fn check_raid(raid: &Raid) -> Result<(), Contradiction> {
         return refuse(
             "raid.groups",
             format!("{disks} disks do not divide into {groups} equal groups; change one of the two"),
+        );
+    }
+    if matches!(raid.level, Level::Raid50 | Level::Raid60) && groups < 2.0 {
+        let level = raid.level.name();
+        return refuse(
+            "raid.groups",
+            format!("{level} stripes over 2 legs or more; set `groups` to their number"),
         );
     }
     let per_group = disks / groups;

@@ -28,6 +28,23 @@ const KEYS: &[(&[&str], &str)] = &[
         &["expanders", "backplane", "device_link"],
         "the link of each drive is `device.link`, the port that drives share `controller.expander`",
     ),
+    (&["disk", "drive", "hdd", "ssd", "disk_drive"], "what the members are is the table `[device]`"),
+    (
+        &["speed", "bandwidth", "gbps"],
+        "the link is `rate` in `[link]`, a device's throughput `outer_mb_s` or `read_mb_s`",
+    ),
+    (
+        &["stripe", "stripe_size", "stripe_unit", "strip", "strip_size", "recordsize", "chunk_size"],
+        "the stripe unit is `chunk`",
+    ),
+    (&["type", "raid_level"], "the RAID level is `level`; hdd or ssd is `kind`"),
+    (&["bbu", "bbwc", "fbwc", "nvram"], "a write-back cache that survives a power cut is `battery = true`"),
+    (&["size", "disk_size"], "the size of one member is `capacity`"),
+    (&["drives", "members", "num_disks", "disk_count", "width_disks"], "the number of members is `disks`"),
+    (
+        &["cache", "write_cache_size"],
+        "caches are `read_cache` and `write_back` in `[controller]`, `write_cache` in `[device]`",
+    ),
     (&["spares", "spare", "hot_spares"], "spares carry no load: leave them out of `disks`"),
 ];
 

@@ -147,6 +147,18 @@ impl Words for PathPolicy {
             ("hash", Self::Hash),
         ]
     }
+
+    fn usual(text: &str) -> String {
+        let word = text.trim().to_ascii_lowercase();
+        match word.replace([' ', '-', '_'], "").as_str() {
+            "roundrobin" => "rr".to_owned(),
+            // A host that uses one path until it fails.
+            "mru" | "failover" | "failoveronly" => "fixed".to_owned(),
+            "lqd" | "leastqueuedepth" | "queuelength" => "least-queue".to_owned(),
+            "lacp" | "802.3ad" => "hash".to_owned(),
+            _ => word,
+        }
+    }
 }
 
 /// The word of a value; every value of a set has one.
@@ -199,15 +211,26 @@ impl LinkRate {
         }
     }
 
-    /// The rate of that name, in any case, or that range: `10GbE`, `0.9..1.0 Gbit/s`, `300 Mbit/s`.
+    /// The rate of that name as people write it, or that range: `10GbE`, `10 Gb/s`, `8Gb FC`, `0.9..1.0 Gbit/s`,
+    /// `300 Mbit/s`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let known = Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim()));
-        known.map(|(_, rate)| *rate).or_else(|| Self::ranged(name))
+        let text = name.trim().to_ascii_lowercase().replace([' ', '-'], "");
+        let known = |text: &str| Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(text));
+        let sold = |of: &str, kind: &str| known(&format!("{of}{kind}"));
+        // The longest first, as `gb` ends none of the others.
+        let written = ["gbit/s", "gbits/s", "gbps", "gb/s", "gbit", "gigabit", "gige", "gb", "g"]
+            .iter()
+            .find_map(|unit| sold(text.strip_suffix("ethernet").unwrap_or(&text).strip_suffix(unit)?, "GbE"));
+        let fibre = || {
+            let text = text.strip_suffix("fc").or(text.strip_suffix("fibrechannel"))?;
+            ["gbit", "gb", "g", ""].iter().find_map(|unit| sold(text.strip_suffix(unit)?, "GFC"))
+        };
+        let found = known(&text).or(written).or_else(fibre);
+        found.map(|(_, rate)| *rate).or_else(|| Self::ranged(&text))
     }
 
     fn ranged(text: &str) -> Option<Self> {
-        let text = text.trim().to_ascii_lowercase().replace(' ', "");
         let (numbers, scale) = match text.strip_suffix("gbit/s") {
             Some(numbers) => (numbers, 1.0),
             None => (text.strip_suffix("mbit/s")?, 1e-3),

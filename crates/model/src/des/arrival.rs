@@ -49,7 +49,13 @@ mod tests {
     use crate::rng::Rng;
 
     fn op(place: u64) -> VirtualOp {
-        VirtualOp { member: 0, kind: Kind::Read, offset_bytes: place * 8192, size_bytes: 8192 }
+        VirtualOp {
+            member: 0,
+            kind: Kind::Read,
+            offset_bytes: place * 8192,
+            size_bytes: 8192,
+            flush_every: None,
+        }
     }
 
     #[test]

@@ -66,6 +66,7 @@ mod tests {
                 kind: Kind::Read,
                 offset_bytes: block * 4096,
                 size_bytes: blocks * 4096,
+                flush_every: None,
             })
         };
         assert!(!read(0, 2) && read(0, 2) && read(1, 1), "what was read is held");

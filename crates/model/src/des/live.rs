@@ -14,6 +14,7 @@ use crate::array::Array;
 use crate::num::{share, whole};
 use crate::quantity::Corner;
 use crate::raid::Kind;
+use crate::resolved::classes::{Flushes, Others};
 use crate::resolved::{ResolvedArray, Tables};
 use crate::rng::Rng;
 use crate::workload::{Region, Skew};
@@ -60,8 +61,22 @@ enum Held {
     No,
 }
 
-/// What the cost of an I/O depends on; the last is its size, bytes.
-type CostKey = (Kind, Position, Held, u64);
+/// What the cost of an I/O depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct CostKey {
+    kind: Kind,
+    position: Position,
+    held: Held,
+    flushes: Option<Flushes>,
+    size_bytes: u64,
+}
+
+/// A flush on its way.
+#[derive(Debug, Clone, Copy)]
+struct FlushInFlight {
+    id: u64,
+    issued_ns: u64,
+}
 
 /// What is remembered of a member.
 #[derive(Debug, Clone, Default)]
@@ -107,6 +122,10 @@ pub struct Simulation {
     arrival: Arrival,
 
     core: Core,
+    workers: u32,
+    in_flight: usize,
+    /// Flushes on their way, at the index of their timer.
+    flushes: Vec<Option<FlushInFlight>>,
     /// The costs of the cases that an I/O may meet, each with the cumulative share of 2^32.
     io_costs: HashMap<CostKey, Vec<(u64, u32)>>,
     /// What the read cache holds, where that is followed block by block.
@@ -135,6 +154,9 @@ impl Simulation {
             resolved,
             outstanding,
             arrival: Arrival::InOrder,
+            workers: 1,
+            in_flight: 0,
+            flushes: Vec::new(),
             io_costs: HashMap::new(),
             cached: None,
             rng: Rng::new(seed ^ 0xCA_5E5),
@@ -160,16 +182,57 @@ impl Simulation {
         Self { cached, ..self }
     }
 
-    /// Submits an I/O at `now_ns`; the id comes back with its completion.
-    ///
-    /// # Errors
-    /// When the array is full, or after 19 hours of virtual time.
-    pub fn submit(&mut self, now_ns: u64, op: VirtualOp) -> Result<u64, SubmitError> {
+    /// Sets the number of workers that drive the array: so many batches of writes come together before a flush.
+    pub fn set_workers(&mut self, workers: u32) {
+        self.workers = workers.max(1);
+    }
+
+    fn start(&mut self, now_ns: u64) -> Result<(), SubmitError> {
         // An hour's margin: completions of accepted I/Os must still fit the clock.
         if now_ns >= TIME_LIMIT_NS - 3_600_000_000_000 {
             return Err(SubmitError::TooLate);
         }
         self.advance(now_ns);
+        Ok(())
+    }
+
+    fn flushes(&self, every: u32) -> Flushes {
+        let others = if self.in_flight > 0 { Others::InFlight } else { Others::None };
+        Flushes { every, workers: self.workers, others }
+    }
+
+    /// Submits a flush at `now_ns` of a worker that flushes after so many writes; the id comes back with its
+    /// completion. It takes no room. What the writes before it cost for their durability was part of them.
+    ///
+    /// # Errors
+    /// After 19 hours of virtual time, or with more than 32766 flushes on their way.
+    pub fn submit_flush(&mut self, now_ns: u64, every: u32) -> Result<u64, SubmitError> {
+        self.start(now_ns)?;
+        let takes_ns = whole(self.resolved.flush_wait_ns(self.flushes(every)));
+        let id = self.next_id;
+        if takes_ns == 0 {
+            self.ready.push_back(VirtualCompletion { id, issued_ns: now_ns, at_ns: now_ns });
+        } else {
+            let free = self.flushes.iter().position(Option::is_none).unwrap_or(self.flushes.len());
+            if free >= INDEX_LIMIT - 1 {
+                return Err(SubmitError::Full(free));
+            }
+            if free == self.flushes.len() {
+                self.flushes.push(None);
+            }
+            self.flushes[free] = Some(FlushInFlight { id, issued_ns: now_ns });
+            self.core.set_timer(now_ns + takes_ns, free);
+        }
+        self.next_id += 1;
+        Ok(id)
+    }
+
+    /// Submits an I/O at `now_ns`; the id comes back with its completion.
+    ///
+    /// # Errors
+    /// When the array is full, or after 19 hours of virtual time.
+    pub fn submit(&mut self, now_ns: u64, op: VirtualOp) -> Result<u64, SubmitError> {
+        self.start(now_ns)?;
         if !self.core.has_room() {
             return Err(SubmitError::Full(self.outstanding));
         }
@@ -179,9 +242,12 @@ impl Simulation {
             Some(true) if op.kind == Kind::Read => Held::Yes,
             Some(_) => Held::No,
         };
-        let io_cost = self.io_cost(op.kind, position, held, op.size_bytes);
+        let flushes = op.flush_every.filter(|_| op.kind == Kind::Write).map(|every| self.flushes(every));
+        let key = CostKey { kind: op.kind, position, held, flushes, size_bytes: op.size_bytes };
+        let io_cost = self.io_cost(key);
         let id = self.next_id;
         self.next_id += 1;
+        self.in_flight += 1;
         self.core.submit(io_cost, id);
         Ok(id)
     }
@@ -208,10 +274,20 @@ impl Simulation {
 
     fn advance(&mut self, now_ns: u64) {
         while self.core.next_event_ns().is_some_and(|t| t <= now_ns) {
-            if let Step::Completed { tag, issued_ns, .. } = self.core.step() {
-                let at_ns = self.core.now_ns;
-                self.truth_ns.saturating_record((at_ns - issued_ns).max(1));
-                self.ready.push_back(VirtualCompletion { id: tag, issued_ns, at_ns });
+            match self.core.step() {
+                Step::Completed { tag, issued_ns, .. } => {
+                    let at_ns = self.core.now_ns;
+                    self.in_flight -= 1;
+                    self.truth_ns.saturating_record((at_ns - issued_ns).max(1));
+                    self.ready.push_back(VirtualCompletion { id: tag, issued_ns, at_ns });
+                }
+                Step::Timer(index) => {
+                    if let Some(FlushInFlight { id, issued_ns }) = self.flushes[index].take() {
+                        let at_ns = self.core.now_ns;
+                        self.ready.push_back(VirtualCompletion { id, issued_ns, at_ns });
+                    }
+                }
+                Step::Internal | Step::Idle => {}
             }
         }
         self.core.now_ns = self.core.now_ns.max(now_ns);
@@ -235,10 +311,9 @@ impl Simulation {
         }
     }
 
-    fn io_cost(&mut self, kind: Kind, position: Position, held: Held, size_bytes: u64) -> u32 {
-        let key = (kind, position, held, size_bytes);
+    fn io_cost(&mut self, key: CostKey) -> u32 {
         if !self.io_costs.contains_key(&key) {
-            let known = self.cases(kind, position, held, size_bytes);
+            let known = self.cases(key);
             self.io_costs.insert(key, known);
         }
         match self.io_costs[&key].as_slice() {
@@ -251,7 +326,8 @@ impl Simulation {
     }
 
     /// Makes the cases that an I/O may meet known: one, unless members have failed.
-    fn cases(&mut self, kind: Kind, position: Position, held: Held, size_bytes: u64) -> Vec<(u64, u32)> {
+    fn cases(&mut self, key: CostKey) -> Vec<(u64, u32)> {
+        let CostKey { kind, position, held, flushes, size_bytes } = key;
         let mut io_cost = self.resolved.io_cost(kind, position == Position::Random, size_bytes as f64);
         if position == Position::Stream {
             io_cost.serial_ns = 0.0;
@@ -264,6 +340,9 @@ impl Simulation {
                 Held::ByShare if position == Position::Random => cached,
                 Held::ByShare => cached.floor(),
             };
+        }
+        if let Some(flushes) = flushes {
+            io_cost = self.resolved.with_flushes(&io_cost, flushes);
         }
         let mut below = 0.0;
         let mut known = Vec::new();

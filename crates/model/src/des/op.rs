@@ -13,4 +13,6 @@ pub struct VirtualOp {
     pub offset_bytes: u64,
     /// Bytes.
     pub size_bytes: u64,
+    /// Its worker flushes after so many writes; 1 = this write is durable before it is answered; `None`: never.
+    pub flush_every: Option<u32>,
 }

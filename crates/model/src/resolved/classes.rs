@@ -8,6 +8,43 @@ use crate::raid::{Kind, Phase, Place};
 use crate::wire;
 use crate::workload::{Access, Skew, Workload};
 
+/// How a load flushes its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Flushes {
+    /// A worker flushes after so many writes; 1 = each is durable before it is answered.
+    pub every: u32,
+    /// Number of workers that do.
+    pub workers: u32,
+    /// Whether other I/Os are in flight meanwhile.
+    pub others: Others,
+}
+
+/// Whether an I/O is alone in the array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Others {
+    /// It is.
+    None,
+    /// Others are in flight.
+    InFlight,
+}
+
+impl Others {
+    /// With that many I/Os in flight, itself included.
+    #[must_use]
+    pub fn of(outstanding: f64) -> Self {
+        if outstanding > 1.0 { Self::InFlight } else { Self::None }
+    }
+
+    /// How many flushes an I/O waits for: one that finds another on its way joins the next, and waits for half of
+    /// the one before.
+    fn waits(self) -> f64 {
+        match self {
+            Self::None => 1.0,
+            Self::InFlight => 1.5,
+        }
+    }
+}
+
 impl ResolvedArray {
     /// The classes of a workload with their shares; shares sum to 1.
     #[must_use]
@@ -51,29 +88,51 @@ impl ResolvedArray {
 
     /// A write and what the flushes of the load make of it, with their shares.
     fn flushed(&self, share: f64, io_cost: &IoCost, workload: &Workload) -> Vec<(f64, IoCost)> {
-        let same = || vec![(share, io_cost.clone())];
-        let Some(every) = workload.flush_every.filter(|_| io_cost.kind == Kind::Write) else { return same() };
-        // Every write of such an export is durable as it is; a cache that survives a power cut has nothing to flush.
-        if self.array.protocol.nfs_sync || self.array.controller.battery {
-            return same();
-        }
+        let Some(every) = workload.flush_every else { return vec![(share, io_cost.clone())] };
         let outstanding = workload.total_outstanding().min(self.queue_depth);
-        // A flush that finds another one on its way joins the next: it waits for half of the one before.
-        let waits = if outstanding > 1.0 { 1.5 } else { 1.0 };
-        let every = f64::from(every);
-        let batch = (every * f64::from(workload.workers.max(1)) / f64::from(self.shape.alive())).max(1.0);
-        let mut first = io_cost.clone();
-        if every > 1.0 && self.log.is_none() {
-            // The writes between two flushes are answered by the caches of the drives.
-            if let Media::Disk(..) = self.media {
-                first.buffered = false;
-                first.phases = first.phases.map(|p| p.placed(Place::Platter(small(whole(batch)))));
-            }
-            let last = IoCost { delay_ns: first.delay_ns + self.flush_ns * waits, ..first.clone() };
-            return vec![(share * (1.0 - 1.0 / every), first), (share / every, last)];
+        let flushes = Flushes { every, workers: workload.workers, others: Others::of(outstanding) };
+        let first = self.with_flushes(io_cost, flushes);
+        let flush_ns = self.flush_wait_ns(flushes);
+        if io_cost.kind == Kind::Read || flush_ns <= 0.0 {
+            return vec![(share, first)];
         }
-        self.make_durable(&mut first, waits);
-        vec![(share, first)]
+        let each = 1.0 / f64::from(every);
+        let last = IoCost { delay_ns: first.delay_ns + flush_ns, ..first.clone() };
+        vec![(share * (1.0 - each), first), (share * each, last)]
+    }
+
+    /// Whether writes are as durable as they get without a flush: every write of such an export is durable as it is,
+    /// and a cache that survives a power cut has nothing to flush.
+    fn needs_no_flush(&self) -> bool {
+        self.array.protocol.nfs_sync || self.array.controller.battery
+    }
+
+    /// Returns what flushes make of an I/O; what the flush itself takes is in [`Self::flush_wait_ns`].
+    #[must_use]
+    pub fn with_flushes(&self, io_cost: &IoCost, flushes: Flushes) -> IoCost {
+        let mut first = io_cost.clone();
+        if io_cost.kind == Kind::Read || self.needs_no_flush() {
+            return first;
+        }
+        if flushes.every <= 1 || self.log.is_some() {
+            self.make_durable(&mut first, flushes.others.waits());
+        } else if let Media::Disk(..) = self.media {
+            // The writes between two flushes are answered by the caches of the drives.
+            let waiting = f64::from(flushes.every) * f64::from(flushes.workers.max(1));
+            let batch = (waiting / f64::from(self.shape.alive())).max(1.0);
+            first.buffered = false;
+            first.phases = first.phases.map(|p| p.placed(Place::Platter(small(whole(batch)))));
+        }
+        first
+    }
+
+    /// Returns the time of a flush after several writes, ns; 0 where the writes are durable without one.
+    #[must_use]
+    pub fn flush_wait_ns(&self, flushes: Flushes) -> f64 {
+        if flushes.every <= 1 || self.log.is_some() || self.needs_no_flush() {
+            return 0.0;
+        }
+        self.flush_ns * flushes.others.waits()
     }
 
     /// Makes a write durable before it is answered.

@@ -3,6 +3,7 @@
 mod arrays;
 mod calibration;
 mod degraded;
+mod durable;
 mod engines;
 mod laws;
 mod mistakes;

@@ -178,6 +178,31 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "36: slog: a separate log device is the table `[log]`, with `iops_max`, `mb_s` and `latency_us`",
     ),
     ("count = 2", "count = 0", "34: paths.count: 0 is out of range"),
+    (
+        "level = 5",
+        "level = \"RAID 5+0\"",
+        "16: raid.groups: impossible: RAID50 stripes over 2 legs or more; set `groups` to their number",
+    ),
+    ("\"64KiB\"", "\"64KiB\"\nstripe_size = \"64KiB\"", "21: raid.stripe_size: the stripe unit is `chunk`"),
+    ("level = 5", "level = 5\ntype = 5", "19: raid.type: the RAID level is `level`"),
+    ("rate = \"1GbE\"", "speed = \"10GbE\"", "30: link.speed: the link is `rate` in `[link]`"),
+    (
+        "\"256MiB\"",
+        "\"256MiB\"\nbbu = true",
+        "25: controller.bbu: a write-back cache that survives a power cut is `battery = true`",
+    ),
+    (
+        "count = 2",
+        "count = 2\n\n[tier]\nfrom = \"sheet\"\ncapacity = \"1TB\"\niops_max = 50000\nmb_s = 500\nhit_pct = 0.9",
+        "41: tier.hit_pct: impossible: 0.9 % would be no tier; write 90 for 0.9",
+    ),
+    ("rpm = 7200", "rpm = 7200\nrpm = 5400", "9: duplicate key"),
+    ("kind = \"hdd\"", "kind = hdd", "6: string values must be quoted"),
+    (
+        "seek_avg_ms = 8.5",
+        "seek_avg_ms = { value = 8.5, range = \"8..9\" }",
+        "10: device.seek_avg_ms: `range` is two numbers: [lowest, highest]",
+    ),
 ];
 
 #[test]
@@ -229,5 +254,39 @@ fn the_guide_has_the_answers() {
         let written = to.lines().last().unwrap_or(to);
         let row = guide.lines().find(|line| line.starts_with("| `") && line.contains(written));
         assert!(row.is_some() || to.is_empty(), "the guide has no row for {written}");
+    }
+}
+
+#[test]
+fn links_and_path_policies_are_understood_as_people_write_them() {
+    let read = |from: &str, to: &str| {
+        parse("a.toml", &GOOD.replacen(from, to, 1)).unwrap_or_else(|e| panic!("{to}: {e}"))
+    };
+    for written in [
+        "10 GBE",
+        "10Gbps",
+        "10 Gb/s",
+        "10Gbit",
+        "10 Gb Ethernet",
+        "10GigE",
+        "10G",
+        "10 gigabit",
+        "10 Gbit/s",
+    ] {
+        assert_eq!(read("\"1GbE\"", &format!("{written:?}")).link.rate.name(), "10GbE", "{written}");
+    }
+    for written in ["16Gb FC", "16GFC", "16 G FC", "16 Gbit FC"] {
+        let file = GOOD.replacen("iscsi", "fc", 1).replacen("1GbE", written, 1);
+        let array = parse("a.toml", &file).unwrap_or_else(|e| panic!("{written}: {e}"));
+        assert_eq!(array.link.rate.name(), "16GFC", "{written}");
+    }
+    assert_eq!(read("\"1GbE\"", "\"0.3 Gbit/s\"").link.rate.name(), "0.3Gbit/s");
+    for (written, word) in [("round-robin", "rr"), ("Round Robin", "rr"), ("MRU", "fixed"), ("LACP", "hash")]
+    {
+        let array = read("count = 2", &format!("count = 2\npolicy = {written:?}"));
+        assert_eq!(
+            format!("{:?}", array.paths.policy),
+            format!("{:?}", read("count = 2", &format!("count = 2\npolicy = {word:?}")).paths.policy)
+        );
     }
 }

@@ -57,7 +57,13 @@ fn an_outside_loop_sees_the_same_array_as_the_inner_one() {
             SimOptions { seed: 7, max_ios: 30_000, cache_full: false },
         )[0];
         let mut sim = Simulation::new(&a, GIB, 16, 9);
-        let op = |i| VirtualOp { member: 0, kind, offset_bytes: scattered(i), size_bytes: 8192 };
+        let op = |i| VirtualOp {
+            member: 0,
+            kind,
+            offset_bytes: scattered(i),
+            size_bytes: 8192,
+            flush_every: None,
+        };
         let (iops, mean_ms) = drive(&mut sim, 16, 30_000, op);
         close(iops, inner.iops, 0.015, &format!("{name} IOPS"));
         close(mean_ms, inner.mean_ms(), 0.015, &format!("{name} mean"));
@@ -75,7 +81,13 @@ fn an_outside_loop_sees_the_same_array_as_the_inner_one() {
 fn following_offsets_are_a_stream() {
     let a = array("hdd-7200");
     let mut sim = Simulation::new(&a, 64 * GIB, 8, 1);
-    let op = |i| VirtualOp { member: 0, kind: Kind::Read, offset_bytes: i * 65_536, size_bytes: 65_536 };
+    let op = |i| VirtualOp {
+        member: 0,
+        kind: Kind::Read,
+        offset_bytes: i * 65_536,
+        size_bytes: 65_536,
+        flush_every: None,
+    };
     let (iops, _) = drive(&mut sim, 8, 20_000, op);
     close(iops * 65_536.0, 210e6, 0.02, "the outer zone's rate");
 }
@@ -83,7 +95,13 @@ fn following_offsets_are_a_stream() {
 #[test]
 fn a_full_array_hands_the_refusal_back() {
     let mut sim = Simulation::new(&array("hdd-7200"), GIB, 2, 1);
-    let op = |i| VirtualOp { member: 0, kind: Kind::Read, offset_bytes: scattered(i), size_bytes: 4096 };
+    let op = |i| VirtualOp {
+        member: 0,
+        kind: Kind::Read,
+        offset_bytes: scattered(i),
+        size_bytes: 4096,
+        flush_every: None,
+    };
     sim.submit(0, op(1)).unwrap();
     sim.submit(0, op(2)).unwrap();
     assert_eq!(sim.submit(0, op(3)), Err(SubmitError::Full(2)));
@@ -97,8 +115,11 @@ fn nothing_completes_before_its_time() {
     let mut sim = Simulation::new(&array("hdd-7200"), GIB, 2, 1);
     assert_eq!(sim.next_completion_before(u64::MAX / 2), None);
     let mut sim2 = Simulation::new(&array("hdd-7200"), GIB, 2, 1);
-    sim2.submit(5_000, VirtualOp { member: 0, kind: Kind::Read, offset_bytes: 8192, size_bytes: 4096 })
-        .unwrap();
+    sim2.submit(
+        5_000,
+        VirtualOp { member: 0, kind: Kind::Read, offset_bytes: 8192, size_bytes: 4096, flush_every: None },
+    )
+    .unwrap();
     assert_eq!(sim2.next_completion_before(5_001), None);
     let due = sim2.next_event_ns().unwrap();
     assert!(due > 5_000);

@@ -131,7 +131,15 @@ pub(super) fn of_test(steps: &[&StepSummary]) -> String {
         }
         several => latency_by_step(several),
     };
-    format!("{lanes}<div class=\"charts\">\n{charts}</div>\n")
+    let how = match steps {
+        [step] if step.steady.is_some() => &["time", "distribution", "heat", "rounds"][..],
+        [_] => &["time", "distribution", "heat", "parts"],
+        _ => &["time", "percentile"],
+    };
+    format!(
+        "{lanes}<div class=\"charts\">\n{charts}</div>\n<p class=\"soft\">{}.</p>\n",
+        super::methods::how(how)
+    )
 }
 
 /// The proof of a step that is measured until it is steady: every round, and the five that are judged.

@@ -39,7 +39,9 @@ pub fn comparison_body(comparison: &Comparison) -> String {
     page.push_str(&table(comparison));
     page.push_str(&charts(comparison));
     page.push_str(&findings(comparison));
-    page.push_str(&super::methods::section());
+    let fired = comparison.findings.iter().map(|found| found.rule.as_str());
+    let fired: Vec<&str> = fired.chain(comparison.across.iter().map(|found| found.rule.as_str())).collect();
+    page.push_str(&super::methods::section(&fired));
     page
 }
 
@@ -62,7 +64,8 @@ fn sides(comparison: &Comparison) -> String {
 
 fn table(comparison: &Comparison) -> String {
     let (_, lone) = shared_and_lone(comparison);
-    let table = result_table(comparison, Reader::Person).html(&escape(&legend(comparison)));
+    let table = result_table(comparison, Reader::Person)
+        .html(&escape(&legend(comparison)).replace("2^20", "2<sup>20</sup>"));
     let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\">{table}</div>\n");
     lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
     text
@@ -260,15 +263,15 @@ fn findings(comparison: &Comparison) -> String {
             "<li class=\"{}\"><strong>{}</strong>: {}<div class=\"evidence\">{}</div></li>\n",
             found.severity.name(),
             escape(&sides.join(", ")),
-            escape(&found.says),
-            escape(&found.rule)
+            super::unbroken(&found.says),
+            super::methods::rule_link(&found.rule)
         ));
     }
     for found in &comparison.across {
         text.push_str(&format!(
             "<li class=\"info\">{}<div class=\"evidence\">{}</div></li>\n",
-            escape(&found.says),
-            escape(&found.rule)
+            super::unbroken(&found.says),
+            super::methods::rule_link(&found.rule)
         ));
     }
     text.push_str("</ul>\n");

@@ -202,7 +202,7 @@ fn step_text(step: &Step) -> String {
     let jobs: Vec<String> = step.jobs.iter().map(|job| job_text(job, step.jobs.len() > 1)).collect();
     let warmup = if step.warmup.0 > 0 { format!("{} warm-up, ", step.warmup) } else { String::new() };
     let verify = if step.verify { ", every read verified" } else { "" };
-    format!("{}; {warmup}{} measured{verify}", jobs.join("; "), step.stop.time)
+    format!("{}; {warmup}{} measured{verify}", jobs.join("; "), step.stop.words())
 }
 
 fn job_text(job: &Job, is_named: bool) -> String {

@@ -115,7 +115,8 @@ fn charts(rows: &[Shown<'_>], disturbed: &[StepId]) -> String {
          95 % \
          intervals from the seconds of this run (<a href=\"#m-interval\">how</a>); another run may differ by more. \
          Bars marked ! \
-         were disturbed or cut short.</p>\n"
+         were disturbed or cut short. {}.</p>\n",
+        super::methods::how(&["iops", "mibs", "percentile"])
     )
 }
 
@@ -138,7 +139,7 @@ fn verdict(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     let by_array = meta.judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
     let says = by_array.or_else(|| assay_analysis::limits(header, summary).map(|limits| limits.says));
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
-        format!("<p class=\"soft\">{} (<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
+        format!("<p class=\"soft\">{}\u{a0}(<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
     });
     says.map_or_else(String::new, |says| {
         format!(

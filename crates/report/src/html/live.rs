@@ -82,7 +82,8 @@ impl Live<'_> {
             count => format!(" <a href=\"/runs/{}#findings\">{} more</a>", escape(run), count - 1),
         };
         format!(
-            "<ul class=\"findings\"><li class=\"{}\"><strong>{}</strong>: {}{more}</li></ul>\n",
+            "<ul class=\"findings\"><li class=\"{}\"><strong><a href=\"/methods#rule-{1}\" title=\"When this rule \
+             fires\">{1}</a></strong>: {2}{more}</li></ul>\n",
             first.severity.name(),
             escape(rule_name(&first.rule)),
             escape(&first.says)

@@ -1,7 +1,13 @@
-//! How each number of a page is made: a short definition with an anchor, to which the titles of tables lead.
+//! How each number of a page is made: a short definition with an anchor, to which the titles of tables lead, and the
+//! condition of each rule that fired, to which its finding leads.
+
+use assay_analysis::rule_name;
+
+use super::method;
+use crate::svg::escape;
 
 /// Anchor, name and definition.
-const METHODS: [(&str, &str, &str); 16] = [
+const METHODS: [(&str, &str, &str); 21] = [
     (
         "iops",
         "IOPS",
@@ -46,6 +52,18 @@ const METHODS: [(&str, &str, &str); 16] = [
          include differences between runs.",
     ),
     (
+        "time",
+        "Over time",
+        "A point for each second: IOPS and MiB/s of the I/Os that completed in it, p50 and p99 of their latencies, CPU \
+         time in use, and what the kernel counted for disks, links and TCP connections in the same second.",
+    ),
+    (
+        "distribution",
+        "Distribution",
+        "Latency over the share of I/Os that do not exceed it, from the whole distribution. Each nine takes as much \
+         room as the one before.",
+    ),
+    (
         "heat",
         "Heat map",
         "Each column is a stretch of time; the shade is the share of its I/Os in a range of latencies (four ranges \
@@ -70,6 +88,26 @@ const METHODS: [(&str, &str, &str); 16] = [
         "The null ceiling is the rate of the same load on a target that costs nothing. Workers busy: CPU time of the \
          tester for each worker. Timers: mean lateness of sleeps of 1 ms. Other I/O and traffic: what disks and links \
          moved beyond the tester's own. Each number is from the test in which it is highest.",
+    ),
+    (
+        "expected",
+        "Expected",
+        "From the description of the array: the service time that an I/O costs each disk, link, cache and processor, \
+         and the queue at each. In brackets the lowest and the highest value that the ranges in the description \
+         allow; where the software of the target is not known, a bound of its hardware.",
+    ),
+    (
+        "ratio",
+        "Ratio",
+        "Measured IOPS divided by the expected ones at nominal values. Below: under the lowest expected value less \
+         10 %. Above: over 1.25 times the highest.",
+    ),
+    (
+        "difference",
+        "Against A",
+        "IOPS divided by those of A, under a paced load p99, with a 95 % interval by Welch's test on the logarithms of \
+         the repetitions; of single runs, with the spread of stored repetitions. Faster and slower: the interval \
+         excludes 1, and with fewer than three repetitions on a side all of it lies beyond 5 %.",
     ),
     (
         "cost",
@@ -102,22 +140,57 @@ pub(crate) fn anchor(title: &str) -> Option<&'static str> {
         "CPU" => "cpu",
         "Service" | "Response" => "latency",
         "Load" | "Offered/s" | "Achieved/s" => "knee",
+        "Measured" => "iops",
+        "Expected" => "expected",
+        "Ratio" => "ratio",
+        "against" => "difference",
         word if word.starts_with('p') && word[1..].starts_with(|c: char| c.is_ascii_digit()) => "percentile",
         _ => return None,
     })
 }
 
-/// Returns the definitions as a part of the page.
-#[must_use]
-pub fn section() -> String {
+/// Returns the name of a rule, as a link to its condition where [`section`] has one for it.
+pub(super) fn rule_link(rule: &str) -> String {
+    let (name, shown) = (rule_name(rule), escape(rule));
+    match method::condition(name) {
+        Some(_) => format!("<a href=\"#m-rule-{}\" title=\"When this rule fires\">{shown}</a>", escape(name)),
+        None => shown,
+    }
+}
+
+/// Returns links to definitions, for what has no title that could lead there.
+pub(super) fn how(anchors: &[&str]) -> String {
+    let name =
+        |anchor: &str| METHODS.iter().find(|(known, ..)| *known == anchor).map_or("", |(_, name, _)| name);
+    let link = |anchor: &&str| format!("<a href=\"#m-{anchor}\">{}</a>", name(anchor));
+    format!("How: {}", anchors.iter().map(link).collect::<Vec<_>>().join(", "))
+}
+
+/// Returns the definitions as a part of the page, with the conditions of the rules that fired.
+pub(super) fn section(fired: &[&str]) -> String {
     let items: String = METHODS
         .iter()
         .map(|(anchor, name, says)| format!("<dt id=\"m-{anchor}\">{name}</dt><dd>{says}</dd>\n"))
         .collect();
+    let mut rules: Vec<&str> = fired.iter().map(|rule| rule_name(rule)).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let rule = |name: &&str| {
+        let says = method::condition(name)?;
+        Some(format!("<dt id=\"m-rule-{0}\">{0}</dt><dd>{says}</dd>\n", escape(name)))
+    };
+    let rules: String = rules.iter().filter_map(rule).collect();
     format!(
-        "<h2 id=\"methods\">How the numbers are obtained</h2>\n<dl class=\"methods\">\n{items}</dl>\n<p \
-         class=\"note\">All formulas, units and sources: docs/method.md of Assay.</p>\n"
+        "<h2 id=\"methods\">How the numbers are obtained</h2>\n<dl class=\"methods\">\n{items}{rules}</dl>\n<p \
+         class=\"note\">All formulas, units \
+         and sources: docs/method.md of Assay.</p>\n"
     )
+}
+
+/// Returns the definitions and the whole document, as the body of a page.
+#[must_use]
+pub fn page() -> String {
+    format!("{}<div class=\"method\">\n{}</div>\n", section(&[]), method::document())
 }
 
 #[cfg(test)]
@@ -126,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_anchor_of_a_title_is_on_the_page() {
-        let section = section();
+        let section = section(&[]);
         for title in [
             "IOPS",
             "MiB/s",
@@ -140,6 +213,9 @@ mod tests {
             "CPU %",
             "Load",
             "EUR per MiB/s",
+            "Expected IOPS",
+            "Ratio",
+            "against A (95 %)",
         ] {
             let anchor = anchor(title).unwrap();
             assert!(section.contains(&format!("id=\"m-{anchor}\"")), "{title}");

@@ -31,12 +31,18 @@ pub enum Links {
 /// Returns the drawings of a trend: IOPS, and p99 where it is known. `baseline` is the level of the baseline.
 #[must_use]
 pub fn trend(trend: &Trend, baseline: Option<&TrendPoint>, links: Links) -> String {
+    // A section of a page has the name of the test in its heading.
     let name = format!("{} {}", trend.test, trend.step);
-    let days: Vec<String> = trend.points.iter().map(|point| day(point.started_unix_ms)).collect();
+    let titled = |what: &str| match links {
+        Links::Runs => what.to_owned(),
+        Links::None => format!("{}: {what}", name.trim_end()),
+    };
+    let days = days(trend.points.iter().map(|point| point.started_unix_ms));
     let iops = TrendChart {
-        title: &format!("{}: rate", name.trim_end()),
+        title: &titled("Rate"),
         unit: "IOPS",
-        days: &days,
+        days: &days.names,
+        about_days: &days.title,
         points: points(trend, &trend.iops_changes, links, &|point| Some(point.iops)),
         changes: steps(&trend.iops_changes),
         baseline: baseline.map(|point| point.iops.value),
@@ -46,9 +52,10 @@ pub fn trend(trend: &Trend, baseline: Option<&TrendPoint>, links: Links) -> Stri
     // Runs without a latency would shift the others.
     if known.len() == trend.points.len() {
         let p99 = TrendChart {
-            title: &format!("{}: p99 latency", name.trim_end()),
+            title: &titled("p99 latency"),
             unit: "ms",
-            days: &days,
+            days: &days.names,
+            about_days: &days.title,
             points: points(trend, &trend.p99_changes, links, &|point| point.p99_us.map(in_ms)),
             changes: steps(&trend.p99_changes),
             baseline: baseline.and_then(|point| point.p99_us).map(|p99| p99.value / 1e3),
@@ -144,7 +151,59 @@ fn percent(ratio: f64) -> String {
     format!("{:.1} %", ratio * 100.0)
 }
 
-/// Month and day.
-fn day(unix_ms: u64) -> String {
-    number::minute(unix_ms).chars().skip(5).take(5).collect()
+/// When runs were: their days, with the time where a day had several runs, and the times alone where all are of one day.
+fn days(started_unix_ms: impl Iterator<Item = u64>) -> Days {
+    const DAY: usize = "2026-11-21".len();
+    const YEAR: usize = "2026-".len();
+    let minutes: Vec<String> = started_unix_ms.map(number::minute).collect();
+    let part = |minute: &str, from: usize, to: usize| minute.get(from..to).unwrap_or_default().to_owned();
+    let day_of = |minute: &str| part(minute, 0, DAY);
+    let time_of = |minute: &str| part(minute, DAY + 1, DAY + 6);
+    let (Some(first), Some(last)) = (minutes.first(), minutes.last()) else { return Days::default() };
+    if day_of(first) == day_of(last) {
+        return Days {
+            title: format!("{} (UTC)", day_of(first)),
+            names: minutes.iter().map(|minute| time_of(minute)).collect(),
+        };
+    }
+    // Runs of several years need them.
+    let from = if part(first, 0, YEAR) == part(last, 0, YEAR) { YEAR } else { 0 };
+    let name = |minute: &String| {
+        let of_day = minutes.iter().filter(|other| day_of(other) == day_of(minute)).count();
+        let day = part(minute, from, DAY);
+        if of_day > 1 { format!("{day} {}", time_of(minute)) } else { day }
+    };
+    let title = if from == 0 { String::new() } else { part(first, 0, YEAR - 1) };
+    Days { title, names: minutes.iter().map(name).collect() }
+}
+
+/// What stands below a trend.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Days {
+    /// What all names have in common.
+    title: String,
+    /// A name for each run.
+    names: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(minutes: &[u64]) -> (String, String) {
+        // 2026-11-21 00:00 UTC.
+        let days = days(minutes.iter().map(|minute| 1_795_219_200_000 + minute * 60_000));
+        (days.title, days.names.join("|"))
+    }
+
+    #[test]
+    fn runs_are_told_apart_by_day_and_those_of_one_day_by_time() {
+        const DAY: u64 = 24 * 60;
+        let same = |title: &str, names: &str| (title.to_owned(), names.to_owned());
+        assert_eq!(named(&[5, 65, 730]), same("2026-11-21 (UTC)", "00:05|01:05|12:10"));
+        assert_eq!(named(&[0, DAY, 2 * DAY]), same("2026", "11-21|11-22|11-23"));
+        assert_eq!(named(&[0, DAY + 61, DAY + 62]), same("2026", "11-21|11-22 01:01|11-22 01:02"));
+        assert_eq!(named(&[0, 60 * DAY]), same("", "2026-11-21|2027-01-20"));
+        assert_eq!(named(&[]), same("", ""));
+    }
 }

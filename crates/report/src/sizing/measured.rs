@@ -22,6 +22,7 @@ pub fn page(answer: &Measured, options: TextOptions) -> String {
         let says = format!("The curve is of another load. {}", answer.differs.join(" "));
         parts.push(wrap(&says, TEXT_COLUMNS, ""));
     }
+    parts.extend(answer.doubt.as_ref().map(|doubt| wrap(doubt, TEXT_COLUMNS, "")));
     parts.push(table(answer).render(Format::Text(options.width.max(TEXT_COLUMNS))).trim_end().to_owned());
     let basis = format!(
         "Measured in run {} with {}; latencies are response times of I/Os that arrive at random times. Between two \
@@ -101,6 +102,7 @@ pub fn document(answer: &Measured) -> Value {
         "full_iops": rounded(answer.full_iops),
         "head_room": answer.head_room().and_then(rounded),
         "differs": answer.differs,
+        "doubt": answer.doubt,
         "curve": load_json(&answer.curve),
     })
 }

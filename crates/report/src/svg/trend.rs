@@ -9,6 +9,8 @@ pub(crate) struct TrendChart<'c> {
     pub(crate) unit: &'c str,
     /// Days of the runs, one for each point.
     pub(crate) days: &'c [String],
+    /// What all of them have in common: the title of the horizontal axis.
+    pub(crate) about_days: &'c str,
     pub(crate) points: Vec<Point>,
     /// Where the level changes.
     pub(crate) changes: Vec<Step>,
@@ -41,7 +43,7 @@ impl TrendChart<'_> {
         let tops =
             self.points.iter().map(|point| point.ends.map_or(point.value, |(_, hi)| hi.max(point.value)));
         let high = tops.chain(self.baseline).fold(0.0, f64::max);
-        let (x, y) = (Axis::names("", self.days), Axis::from_zero(self.unit, high));
+        let (x, y) = (Axis::names(self.about_days, self.days), Axis::from_zero(self.unit, high));
         let mut body = self.levels(&x, &y);
         for (index, point) in self.points.iter().enumerate() {
             body.push_str(&shape(point, x_at(&x, index as f64), &y));
@@ -64,7 +66,12 @@ impl TrendChart<'_> {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
             None => Vec::new(),
         };
-        frame(self.title, &x, &y, (Swatch::Line, &names), &body)
+        let drawn = frame(self.title, &x, &y, (Swatch::Line, &names), &body);
+        // To a screen reader an image has no links in it.
+        match self.points.iter().any(|point| point.link.is_some()) {
+            true => drawn.replacen("role=\"img\"", "role=\"group\"", 1),
+            false => drawn,
+        }
     }
 
     /// The mean between two changes, and the baseline.

@@ -96,7 +96,11 @@ impl Table {
 
     /// Returns the table as an HTML `<table>` with a caption, which is HTML already.
     pub(crate) fn html(&self, caption: &str) -> String {
-        let titles: String = self.columns.iter().map(|c| title_html(&c.heading())).collect();
+        let title = |(index, column): (usize, &Column)| {
+            let class = if index > 0 && column.align == Align::Left { " class=\"w\"" } else { "" };
+            title_html(&column.heading()).replacen("<th>", &format!("<th{class}>"), 1)
+        };
+        let titles: String = self.columns.iter().enumerate().map(title).collect();
         let caption = if caption.is_empty() {
             String::new()
         } else {

@@ -24,11 +24,6 @@ other controllers saw random reads halved, as it predicts.
 
 Sequential reads of md read the rest of a stripe again for a lost chunk. At 128 KiB and more the measured loss is the
 slow end of that and more: between the two readings the platter has passed.
-
-No published row of an array that was being rebuilt was found with its set-up and its numbers: searched were reviews of
-RAID controllers (xbitlabs, Tom's Hardware), white papers of Dell, the md and ZFS mailing lists and pull requests
-(OpenZFS 5153 and 10349 state how fast a rebuild is, without other load). What `raid.rebuild_pct` does is checked by its
-definition and by the simulation only.
 ";
 
 pub(super) fn section(rows: &[DegradedRow]) -> String {

@@ -185,7 +185,7 @@ impl Files {
 
     fn begin(&self, number: INodeNo, kind: Kind, offset_bytes: u64, size_bytes: u64, answer: Answer) {
         let member = u32::try_from(number.0).unwrap_or(u32::MAX);
-        self.clock.begin(VirtualOp { member, kind, offset_bytes, size_bytes }, answer);
+        self.clock.begin(VirtualOp { member, kind, offset_bytes, size_bytes, flush_every: None }, answer);
     }
 }
 

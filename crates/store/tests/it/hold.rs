@@ -212,6 +212,7 @@ fn a_store_on_a_read_only_file_system_can_be_read_and_says_that_it_cannot_be_wri
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("runs.sqlite");
     let events = write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+    std::fs::write(folder.join("begun.sqlite"), "").unwrap();
     let folder = folder.to_str().unwrap();
     story::run(&["mount", "--bind", folder, folder]);
     story::run(&["mount", "-o", "remount,bind,ro", folder]);
@@ -222,5 +223,7 @@ fn a_store_on_a_read_only_file_system_can_be_read_and_says_that_it_cannot_be_wri
     assert!(refused.contains("can only be read"), "{refused}");
     let refused = message(&Store::open(&path).unwrap_err());
     assert!(refused.contains("mounted read-only"), "{refused}");
+    let begun = Store::open_existing(Path::new(folder).join("begun.sqlite")).unwrap();
+    assert!(begun.is_none(), "a store whose file system failed before its first run has no runs");
     story::run(&["umount", "--lazy", folder]);
 }

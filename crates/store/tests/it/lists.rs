@@ -53,8 +53,8 @@ fn three(folder: &Path) -> Store {
     store
 }
 
-fn found(store: &Store, filter: RunFilter) -> Vec<String> {
-    let page = store.list(&filter, RunSlice::ALL).unwrap();
+fn found(store: &Store, filter: &RunFilter) -> Vec<String> {
+    let page = store.list(filter, RunSlice::ALL).unwrap();
     assert_eq!(page.matching, page.runs.len());
     page.runs.into_iter().map(|run| run.row.run[7..].to_owned()).collect()
 }
@@ -64,7 +64,7 @@ fn every_filter_finds_its_runs_the_newest_first() {
     let folder = tempfile::tempdir().unwrap();
     let store = three(folder.path());
     let check = |expected: &[&str], filter: RunFilter| {
-        assert_eq!(found(&store, filter.clone()), expected, "{filter:?}");
+        assert_eq!(found(&store, &filter), expected, "{filter:?}");
     };
     let none = RunFilter::default;
     let text = |text: &str| Some(text.to_owned());
@@ -105,13 +105,13 @@ fn a_search_finds_parts_of_words_wherever_they_are_and_is_never_a_syntax_error()
         ("  ", &["cccc", "bbbb", "aaaa"]),
     ] {
         let filter = RunFilter { text: text.to_owned(), ..RunFilter::default() };
-        assert_eq!(found(&store, filter), expected, "{text}");
+        assert_eq!(found(&store, &filter), expected, "{text}");
     }
     store.set_label("261120-bbbb", Some("Zürich")).unwrap();
     let filter = || RunFilter { text: "zürich".into(), ..RunFilter::default() };
-    assert_eq!(found(&store, filter()), ["bbbb"], "the text follows the label");
+    assert_eq!(found(&store, &filter()), ["bbbb"], "the text follows the label");
     store.remove("261120-bbbb").unwrap();
-    assert_eq!(found(&store, filter()), [""; 0], "and the run");
+    assert_eq!(found(&store, &filter()), [""; 0], "and the run");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_record::{EVENT_VERSION, Event, RunEvent};
-use assay_store::Store;
+use assay_store::{RunFilter, RunSlice, Store};
 use tempfile::TempDir;
 
 use crate::{header, message, write};
@@ -60,9 +60,59 @@ fn every_event_of_every_release_is_read_and_says_the_same_when_written_again() {
     }
 }
 
+/// The format of a store, as SQLite keeps it.
+fn format_of(path: &Path) -> i64 {
+    let raw =
+        rusqlite::Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    raw.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_store_of_every_format_is_brought_to_the_present_one_with_its_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let fresh = folder.path().join("fresh.sqlite");
+    drop(Store::open(&fresh).unwrap());
+    let present = format_of(&fresh);
+    let mut formats: Vec<i64> = Vec::new();
+    for original in kept() {
+        let (_folder, path) = copy_of(&original);
+        formats.push(format_of(&path));
+        let raw = rusqlite::Connection::open(&path).unwrap();
+        let count: i64 = raw.query_row("SELECT count(*) FROM run", [], |row| row.get(0)).unwrap();
+        let arrays: i64 = raw.query_row("SELECT count(*) FROM target", [], |row| row.get(0)).unwrap();
+        drop(raw);
+        let store = Store::open(&path).unwrap();
+        assert_eq!(format_of(&path), present, "{}", original.display());
+        // What the older format did not have was made from what it had: hosts, targets and the text for the search.
+        let all = store.list(&RunFilter::default(), RunSlice::ALL).unwrap();
+        assert_eq!(i64::try_from(all.matching).unwrap(), count);
+        assert_eq!(store.target_arrays().unwrap().len(), usize::try_from(arrays).unwrap());
+        for listed in &all.runs {
+            let host = listed.row.host.clone().unwrap();
+            let on = listed.row.targets[0].clone();
+            let text = format!("{} {}", listed.row.run, listed.row.name);
+            for filter in [
+                RunFilter { text, ..RunFilter::default() },
+                RunFilter { host: Some(host), ..RunFilter::default() },
+                RunFilter { on_target: Some(on), ..RunFilter::default() },
+            ] {
+                let found = store.list(&filter, RunSlice::ALL).unwrap().runs;
+                assert!(found.iter().any(|run| run.row.run == listed.row.run), "{filter:?}");
+            }
+        }
+        let without = store.without_digest(usize::MAX).unwrap().len();
+        assert!(without >= all.runs.iter().filter(|run| run.digest.is_none()).count() && without > 0);
+    }
+    formats.sort_unstable();
+    formats.dedup();
+    let before: Vec<i64> = (2..present).collect();
+    assert_eq!(formats, before, "a store of every format since the first release is kept");
+}
+
 #[test]
 fn a_run_that_an_older_program_goes_on_writing_during_the_migration_stays_readable() {
     let (_folder, path) = copy_of(&kept()[0]);
+    assert_eq!(format_of(&path), 2);
     let old = rusqlite::Connection::open(&path).unwrap();
     let id: i64 = old.query_row("SELECT id FROM run WHERE outcome IS NULL", [], |row| row.get(0)).unwrap();
     let (run, next): (String, i64) = old

@@ -10,7 +10,8 @@ use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
 use super::identity::LunIdentity;
-use super::{Credentials, config};
+use super::unmap::unmap_limits;
+use super::{Credentials, UnmapLimits, config};
 use crate::OpenError;
 use crate::fingerprint::ends_of;
 use crate::remote::{PathChange, PathReport};
@@ -57,6 +58,8 @@ pub struct LunLook {
     pub transfer_bytes_max: u64,
     /// Provisioning of the blocks.
     pub provision: Provision,
+    /// Limits of trims, or the reason why there are none.
+    pub unmap: Result<UnmapLimits, &'static str>,
     /// True if the medium is write protected.
     pub write_protected: bool,
     /// True if the write cache is enabled; `None` if the target does not report it.
@@ -161,6 +164,7 @@ fn look_with(
         physical_block_bytes: capacity.physical_block_bytes,
         aligned_lba: capacity.aligned_lba,
         transfer_bytes_max: if transfer_bytes_max == 0 { TRANSFER_BYTES_MAX } else { transfer_bytes_max },
+        unmap: unmap_limits(&capacity, limits, thin_page),
         provision: if is_thin { Provision::Thin } else { Provision::Full },
         write_protected: mode.is_some_and(|m| m.write_protected),
         write_cache: mode.and_then(|m| m.write_cache),

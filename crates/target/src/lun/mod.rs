@@ -9,6 +9,7 @@ mod identity;
 mod look;
 mod portals;
 mod secret;
+mod unmap;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub use portals::{targets_at, with_all_portals};
 pub use secret::{
     Credentials, Secret, SecretError, credentials, exposed_file, keep_out_of_dumps, needs_prompt,
 };
+pub use unmap::UnmapLimits;
 
 /// Interval of pings: short enough for a round-trip time per path even in a short test, too long to affect the load.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -71,6 +73,8 @@ pub struct LunMember {
     pub watch: UnitWatch,
     /// Required content at every login.
     pub head: HeadCheck,
+    /// Limits of trims, or the reason why there are none.
+    pub unmap: Result<UnmapLimits, &'static str>,
 }
 
 /// Returns the initiator's configuration for an address. Anything that the address omits has the initiator's default.
@@ -129,6 +133,7 @@ pub struct LunTarget {
     geometry: Geometry,
     access: AccessMode,
     fua: Fua,
+    unmap: Result<UnmapLimits, &'static str>,
 
     initiator: Initiator<IoBuf>,
     /// Completions from the initiator, which may return more at once than a poll may.
@@ -144,6 +149,7 @@ impl LunTarget {
         }
         let mut config = config(&member.address, member.credentials.as_ref(), depth);
         (config.proof, config.watch) = (Arc::clone(&member.proof), member.watch);
+        config.unmap_ranges_max = member.unmap.map_or(1, |limits| limits.ranges_max);
         let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
         identity::check(member, &mut initiator)?;
@@ -156,6 +162,7 @@ impl LunTarget {
         Ok(Self {
             geometry,
             access: member.access,
+            unmap: member.unmap,
             fua: if member.durability == Durability::Sync { Fua::On } else { Fua::Off },
             initiator,
             given_back: Vec::with_capacity(depth as usize),
@@ -192,10 +199,13 @@ impl Target for LunTarget {
             OpKind::Read => (Kind::Read, Fua::Off),
             OpKind::Write => (Kind::Write, self.fua),
             OpKind::Flush(_) => (Kind::Flush, Fua::Off),
-            OpKind::Trim => {
-                self.completed.unsupported("Assay's iSCSI client does not send UNMAP", tag, buf);
-                return Ok(());
-            }
+            OpKind::Trim => match self.unmap {
+                Ok(_) => (Kind::Trim, Fua::Off),
+                Err(why) => {
+                    self.completed.unsupported(why, tag, buf);
+                    return Ok(());
+                }
+            },
         };
         let command =
             Command { tag: tag.into(), kind: kind_of, offset_bytes, data_bytes: size_bytes, fua, buf };

@@ -131,6 +131,7 @@ fn no_io_over_iscsi_allocates() {
             looked: None,
             watch: assay_target::lun::UnitWatch::Regularly,
             head: assay_target::HeadCheck::Nothing,
+            unmap: Err("not asked"),
         };
         let request = OpenRequest {
             members: &[Member::Lun(Box::new(member))],

@@ -23,6 +23,8 @@ const SPAN_FILL_MIB: u64 = 160;
 const CAPACITY_MIB: u64 = 192;
 /// The file system for faults that fill it or make it read-only, MiB.
 const FILE_SYSTEM_MIB: u64 = 320;
+/// The disk that a remapped number leads to.
+pub(super) const OTHER_DISK: &str = "the other disk";
 /// Duration of a stop and of a network cut.
 const PAUSE: Duration = Duration::from_millis(1500);
 
@@ -55,11 +57,32 @@ pub(super) fn played(story: &Story) -> Played {
     Played { intervals, status: document["status"].as_str().map(str::to_owned) }
 }
 
+/// Checksums of each MiB of a file; `None` if it does not exist.
+type Digest = Option<Vec<u32>>;
+
 /// Checksums of the target and of data that must not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Digests {
-    pub(super) target: Option<u32>,
-    pub(super) guards: Vec<(String, Option<u32>)>,
+    pub(super) target: Digest,
+    pub(super) guards: Vec<(String, Digest)>,
+}
+
+impl Digests {
+    /// Returns the guards that differ from before in more than the tolerated number of MiB, each with that number.
+    pub(super) fn changed_guards(&self, before: &Self, tolerated_mib: impl Fn(&str) -> usize) -> Vec<String> {
+        let pairs = before.guards.iter().zip(&self.guards);
+        pairs
+            .filter_map(|((name, before), (_, after))| match (before, after) {
+                (None, None) => None,
+                (Some(before), Some(after)) => {
+                    let changed = before.iter().zip(after).filter(|(before, after)| before != after).count();
+                    let is_kept = before.len() == after.len() && changed <= tolerated_mib(name);
+                    (!is_kept).then(|| format!("{name} changed in {changed} of {} MiB", before.len()))
+                }
+                _ => Some(format!("{name} appeared or disappeared")),
+            })
+            .collect()
+    }
 }
 
 /// A file, or a part of it from an offset.
@@ -92,7 +115,7 @@ pub struct Place {
     proxy: Option<Proxy>,
     devices: Vec<LoopDevice>,
     /// The file that replaced the target, and its checksum.
-    newcomer: Option<(PathBuf, Option<u32>)>,
+    newcomer: Option<(PathBuf, Digest)>,
     /// The file system of the story, if it has its own; unmounted on drop.
     file_system: Option<LoopDevice>,
 }
@@ -104,15 +127,16 @@ fn noise(mib: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a checksum of a file from an offset; `None` if the file does not exist.
-fn digest(path: &Path, from: u64) -> Option<u32> {
+/// Returns checksums of a file from an offset.
+fn digest(path: &Path, from: u64) -> Digest {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
-    let (mut digest, mut piece) = (0, vec![0; 1 << 20]);
+    let mut digests = Vec::new();
     loop {
-        match file.read(&mut piece).ok()? {
-            0 => return Some(digest),
-            got => digest = crc32c::crc32c_append(digest, &piece[..got]),
+        let mut piece = Vec::with_capacity(1 << 20);
+        match (&mut file).take(1 << 20).read_to_end(&mut piece).ok()? {
+            0 => return Some(digests),
+            _ => digests.push(crc32c::crc32c(&piece)),
         }
     }
 }
@@ -197,7 +221,7 @@ impl Place {
         let other = self.bytes.with_file_name("other");
         File::create(&other).unwrap().write_all(&noise(CAPACITY_MIB)).unwrap();
         self.guard("the LUN beyond the span", self.bytes.clone(), self.span_mib << 20);
-        self.guard("the other disk", other, 0);
+        self.guard(OTHER_DISK, other, 0);
         self.guard("LUN 2", self.bytes.with_file_name("lun2"), 0);
         self.proxy = Some(proxy);
         self.server = Server::Tgt(Box::new(tgt));

@@ -248,13 +248,3 @@ if (predict) {
     }
   });
 }
-
-// A diagnosis that goes on.
-for (const part of document.querySelectorAll("[data-again]")) {
-  const timer = setInterval(async () => {
-    const answer = await fetch(part.dataset.again);
-    if (!answer.ok) return;
-    part.innerHTML = await answer.text();
-    if (!part.querySelector(".state.running")) clearInterval(timer);
-  }, 1000 * Number(part.dataset.againS));
-}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_analysis::judge_published;
-use assay_model::array::shipped;
+use assay_model::array::{Array, parse, shipped};
 use assay_model::published;
 use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
@@ -22,6 +22,8 @@ use crate::visitor::{Fields, Visitor};
 
 /// Most sides: a table of more is wider than a wall.
 const SIDES_MAX: usize = 8;
+/// What the name of the array of a target begins with; its address follows.
+const OF_TARGET: &str = "array-of:";
 /// Newest runs that the page offers; the others can be ticked on the list of runs.
 const OFFERED: usize = 40;
 
@@ -70,7 +72,7 @@ fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
         let known = sides.iter().position(|(known, _)| known == name).map(|index| sides.swap_remove(index).1);
         all.push(match known {
             Some(side) => side,
-            None => other_side(name, first.as_ref())?,
+            None => other_side(store, name, first.as_ref())?,
         });
     }
     let sides = with_distinct_names(all);
@@ -79,7 +81,7 @@ fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
 }
 
 /// Returns the side that is no run.
-fn other_side(name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
+fn other_side(store: &Store, name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
     if let Some(table) = name.strip_prefix("published:") {
         let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
         let table = tables.into_iter().find(|known| known.name == table);
@@ -87,10 +89,7 @@ fn other_side(name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
         let readings = vec![ResultSet::of_published(&table, &judge_published(&table))];
         return Ok(Side { name: table.name, readings });
     }
-    if let Some(array) = name.strip_prefix("array:") {
-        let found = shipped::named(array).transpose();
-        let found = found.map_err(|error| Refusal::internal(error.to_string()))?;
-        let array = found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?;
+    if let Some(array) = array_named(store, name)? {
         let Some(header) = first else {
             return Err(Refusal::bad(
                 "An array is compared with a run: choose a run too. The array is predicted for its plan.",
@@ -101,6 +100,20 @@ fn other_side(name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
     }
     // The same run twice.
     Err(Refusal::bad("Each result can be chosen once."))
+}
+
+/// Returns the array that a name means: one that ships, or that of a target; `None` for the name of something else.
+fn array_named(store: &Store, name: &str) -> Result<Option<Array>, Refusal> {
+    if let Some(array) = name.strip_prefix("array:") {
+        let found = shipped::named(array).transpose();
+        let found = found.map_err(|error| Refusal::internal(error.to_string()))?;
+        return Ok(Some(found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?));
+    }
+    let Some(target) = name.strip_prefix(OF_TARGET) else { return Ok(None) };
+    let text = store.target_array(target)?;
+    let text = text.ok_or_else(|| Refusal::not_found("No array is attached to that target."))?;
+    let array = parse("the target's array", &text).map_err(|error| Refusal::bad(error.to_string()))?;
+    Ok(Some(array))
 }
 
 /// Returns the form of everything that can be compared.
@@ -131,12 +144,17 @@ fn chooser(store: &Store, chosen: &[&str]) -> Result<String, Refusal> {
     let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
     let tables: String =
         tables.iter().map(|table| tick(&format!("published:{}", table.name), &table.system)).collect();
+    let own = |(address, text): &(String, String)| {
+        let title = parse("store", text).map_or_else(|_| "cannot be read".to_owned(), |array| array.title);
+        tick(&format!("{OF_TARGET}{address}"), &format!("{title}, attached to {address}"))
+    };
+    let own: String = store.target_arrays()?.iter().map(own).collect();
     let arrays = shipped::all().map_err(|error| Refusal::internal(error.to_string()))?;
     let arrays: String =
         arrays.iter().map(|array| tick(&format!("array:{}", array.name), &array.title)).collect();
     Ok(format!(
         "<form class=\"chooser\" method=\"get\" action=\"/compare\">\n<fieldset><legend>Runs</legend>{older}{runs}\
          </fieldset>\n<fieldset><legend>Published tables</legend>{tables}</fieldset>\n<fieldset><legend>Arrays, as \
-         predicted for the plan of the first run</legend>{arrays}</fieldset>\n<button>Compare</button>\n</form>\n"
+         predicted for the plan of the first run</legend>{own}{arrays}</fieldset>\n<button>Compare</button>\n</form>\n"
     ))
 }

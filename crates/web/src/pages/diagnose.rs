@@ -7,7 +7,7 @@ use assay_report::html::escape;
 use assay_report::{diagnosis, minute};
 use assay_results::{Stored, complete_digests};
 use assay_store::{ListedRun, RunFilter, RunSlice, Store, StoreError};
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
 use crate::answer::{Refusal, html};
@@ -22,8 +22,8 @@ const RUNS_MAX: usize = 2_000;
 const LISTED_MAX: usize = 50;
 /// Runs of earlier versions that are read for a page.
 const DIGESTS_AT_ONCE: usize = 8;
-/// Seconds after which the page of a diagnosis that goes on asks for it again.
-const AGAIN_S: u32 = 2;
+/// Seconds after which a browser without script asks for a diagnosis that goes on again.
+const RELOAD_S: u32 = 5;
 
 pub(crate) async fn page(
     State(app): State<Arc<App>>,
@@ -54,48 +54,46 @@ pub(crate) async fn page(
             list(&listed)
         );
         let page = Page::of(&visitor, "Diagnose", Place::Diagnose, &body);
-        Ok(html(if goes_on { page.reloaded_without_script(5) } else { page }.text()))
+        Ok(html(if goes_on { page.reloaded_without_script(RELOAD_S) } else { page }.text()))
     })
     .await
-}
-
-/// Answers with the diagnosis of a run alone, for a page of one that goes on.
-pub(crate) async fn part(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Refusal> {
-    checked_id(&run)?;
-    app.with_store(move |store| Ok(html(of_run(store, &run)?.inner))).await
 }
 
 /// The diagnosis of a run.
 struct Shown {
     html: String,
-    /// The same without what asks for it again.
-    inner: String,
     goes_on: bool,
 }
 
 fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
     let stored = Stored::read(store, run)?;
+    let goes_on = stored.summary.status == RunStatus::Running;
     let drawn = diagnosis::html(&stored.header, &stored.summary);
-    if drawn.is_empty() {
+    if drawn.is_empty() && !(goes_on && stored.header.diagnosis.is_some()) {
         return Err(Refusal::not_found("This run is not a diagnosis."));
     }
-    let goes_on = stored.summary.status == RunStatus::Running;
     let targets: Vec<&str> =
         stored.header.targets.iter().map(|target| target.address.as_str()).take(1).collect();
     let state = if goes_on { "<span class=\"state running\">in progress</span>" } else { "" };
-    let inner = format!(
-        "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n{drawn}",
+    let about = format!(
+        "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n",
         escape(&stored.header.plan.name),
         escape(&targets.join(", ")),
         minute(stored.header.started_unix_ms),
         escape(run),
     );
-    let again = if goes_on {
-        format!(" data-again=\"/diagnose/{}\" data-again-s=\"{AGAIN_S}\"", escape(run))
-    } else {
-        String::new()
+    // Its parts come with the events of running runs, as on the page Now.
+    let follow = match goes_on {
+        true => format!(" id=\"runs\" data-live=\"/live\" data-reload=\"{}\"", escape(run)),
+        false => String::new(),
     };
-    Ok(Shown { html: format!("<div class=\"diagnosis\"{again}>\n{inner}</div>\n"), inner, goes_on })
+    let part = |name: &str, html: &str| {
+        format!("<div class=\"part live-{name}\" id=\"{name}-{}\">{html}</div>\n", escape(run))
+    };
+    let status = if goes_on { part("status", "") + &part("step", "") } else { String::new() };
+    let odds = part("odds", &drawn).replacen("<div ", "<div aria-live=\"polite\" ", 1);
+    let html = format!("<div class=\"diagnosis\"{follow}>\n{about}{status}{odds}</div>\n");
+    Ok(Shown { html, goes_on })
 }
 
 /// Returns the newest diagnoses, those that go on among them.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use assay_analysis::Standing;
 use assay_report::html::escape;
-use assay_report::standing::about;
+use assay_report::standing::length;
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
@@ -122,7 +123,7 @@ fn beginning(launch: &Launch, visitor: &Visitor) -> Response {
 /// Reads what was asked for. Targets and plans are numbers of lists: no path comes from a request.
 fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
     let target = asked.get("target").parse().ok().and_then(|index: usize| permission.targets.get(index));
-    let target = target.ok_or("Choose one of the listed targets.")?.clone();
+    let target = target.ok_or("Choose one of the listed targets.")?.address.clone();
     let chosen = asked.get("plan");
     let (plan, plan_file) = match chosen.strip_prefix("file-") {
         Some(index) => {
@@ -207,9 +208,11 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, R
         Ok(plan) => plan,
         Err(says) => return Ok(refused(&says)),
     };
+    let standing = Standing::new(&plan);
+    let (steps_of, mut first) = (standing.steps(), 0);
     let row = |test: &assay_spec::Test| {
-        let time: f64 =
-            test.steps.iter().map(|step| step.warmup.as_secs_f64() + step.stop.time.as_secs_f64()).sum();
+        let planned = &steps_of[first..first + test.steps.len()];
+        first += test.steps.len();
         let writes = if test.steps.iter().any(|step| step.jobs.iter().any(|job| job.writes())) {
             "reads and writes"
         } else {
@@ -219,7 +222,7 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, R
             "<tr><td>{}</td><td>{}</td><td class=\"w\">{writes}</td><td>{}</td></tr>\n",
             escape(&test.name),
             test.steps.len(),
-            about(std::time::Duration::from_secs_f64(time))
+            escape(&length(planned))
         )
     };
     let rows: String = plan.tests.iter().map(row).collect();
@@ -244,7 +247,7 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, R
         escape(&plan.name),
         steps(plan.step_count()),
         escape(&without_secret(&order.target)),
-        about(std::time::Duration::from_nanos(plan.time().0)),
+        escape(&length(steps_of)),
         escape(&command.join(" "))
     ))
 }
@@ -266,7 +269,14 @@ fn form(permission: &RunPermission, asked: &Fields) -> String {
         .targets
         .iter()
         .enumerate()
-        .map(|(index, target)| option(&index.to_string(), &without_secret(target), asked.get("target")))
+        .map(|(index, target)| {
+            let address = without_secret(&target.address);
+            let shown = match target.name == address {
+                true => address,
+                false => format!("{} ({address})", target.name),
+            };
+            option(&index.to_string(), &shown, asked.get("target"))
+        })
         .collect();
     let suites: String =
         SUITES.iter().map(|suite| option(suite.name, suite.name, asked.get("plan"))).collect();

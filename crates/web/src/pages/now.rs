@@ -86,7 +86,7 @@ async fn next_frame((mut receiver, first): Following) -> Option<(Result<Bytes, I
             Arc::clone(&receiver.borrow_and_update())
         }
     };
-    Some((Ok(Bytes::from(frame.event.clone())), (receiver, None)))
+    Some((Ok(frame.event.clone()), (receiver, None)))
 }
 
 async fn frame(app: &Arc<App>) -> Result<Arc<Frame>, Refusal> {

@@ -179,7 +179,7 @@ fn form(asked: &Fields, chosen: &Chosen) -> String {
         text.push_str(&select("of", "or the array of a target", &targets, &chosen.target));
     }
     text.push_str(&select("plan", "Suite", &suites, &value("plan", SUITE.to_owned())));
-    text.push_str("<button>Use this array</button>\n</div>\n<div class=\"sliders\">\n");
+    text.push_str("<noscript><button>Use this array</button></noscript>\n</div>\n<div class=\"sliders\">\n");
     text.push_str(&slider("disks", "Disks", (1.0, disks_max), &value("disks", number(&array.raid.disks))));
     text.push_str(&select("level", "RAID level", &LEVELS, &value("level", level_of(array))));
     text.push_str(&select("protocol", "Protocol", &PROTOCOLS, &value("protocol", protocol_of(array))));
@@ -249,7 +249,8 @@ fn answer(asked: &Fields, chosen: &Chosen) -> String {
          array; assay predict adds a simulation and p99.</p>\n",
         escape(&plan.name),
         escape(&chosen.array.title),
-        prediction(&rows)
+        // The definitions are on a page of their own.
+        prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
     )
 }
 

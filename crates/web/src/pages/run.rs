@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::html::{self as report, TimeRange, escape};
-use assay_results::{Stored, read_held, summary_of};
+use assay_results::{read_held, status, summary_of};
+use assay_store::{RunRow, Store};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -43,34 +44,62 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     checked_id(&run)?;
     let range = part.range()?;
-    let shown = Arc::clone(&app);
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        let stored = read_held(store, &run)?;
-        let is_running = stored.summary.status == RunStatus::Running;
-        let live = match is_running {
-            true => {
-                let frame = shown.live.frame(store)?;
-                frame.runs.iter().find(|shown| shown.run == run).map_or_else(String::new, |shown| {
-                    format!(
-                        "<div id=\"runs\" data-live=\"/live\" data-reload=\"{}\">\n{}</div>\n",
-                        escape(&run),
-                        super::now::article(shown, &visitor)
-                    )
-                })
+        let row = store.row(&run)?;
+        let zoomed = range.map(|range| zoomed(&shared, store, &run, part.test, range)).transpose()?;
+        let (report, live) = match row.is_running {
+            true => (report_of(store, &run)?.into(), live(&shared, store, &run, &visitor)?),
+            // What the report says beside the run's own events may have changed.
+            false => {
+                let key = format!("{row:?} {:?}", store.baselines()?);
+                (shared.report(&key, || report_of(store, &run))?, String::new())
             }
-            false => String::new(),
         };
-        let body = format!("{live}{}", body(&stored, &visitor, part.test, range));
-        let title = format!("{} · {run}", stored.header.plan.name);
+        let body = format!("{live}{}", body(&row, &report, &zoomed.unwrap_or_default(), &visitor));
+        let title = format!("{} · {run}", row.name);
         let page = Page::of(&visitor, &title, Place::Runs, &body);
-        Ok(html(if is_running { page.reloaded_without_script(5) } else { page }.text()))
+        Ok(html(if row.is_running { page.reloaded_without_script(5) } else { page }.text()))
     })
     .await
 }
 
-fn body(stored: &Stored, visitor: &Visitor, test: u32, range: Option<TimeRange>) -> String {
-    let run = escape(&stored.header.run);
-    let status = match stored.summary.status {
+/// Returns the report of a run, whose parts can be folded.
+fn report_of(store: &Store, run: &str) -> Result<String, Refusal> {
+    let stored = read_held(store, run)?;
+    Ok(report::folded(&report::body(&stored.header, &stored.summary, &stored.findings, stored.meta())))
+}
+
+/// Returns what moves of a run that goes on.
+fn live(app: &App, store: &Store, run: &str, visitor: &Visitor) -> Result<String, Refusal> {
+    let frame = app.live.frame(store)?;
+    Ok(frame.runs.iter().find(|shown| shown.run == run).map_or_else(String::new, |shown| {
+        format!(
+            "<div id=\"runs\" data-live=\"/live\" data-reload=\"{}\">\n{}</div>\n",
+            escape(run),
+            super::now::article(shown, visitor)
+        )
+    }))
+}
+
+/// Returns a part of the time of a test, for a page without script.
+fn zoomed(app: &App, store: &Store, run: &str, test: u32, range: TimeRange) -> Result<String, Refusal> {
+    let summary = summary(app, store, run)?;
+    let drawn = report::over_time(&summary, test, Some(range));
+    Ok(drawn.map_or_else(String::new, |drawn| {
+        format!(
+            "<section aria-label=\"Selected period\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{}\">The \
+             whole run</a></p></section>\n",
+            range.from_s,
+            range.to_s,
+            escape(run)
+        )
+    }))
+}
+
+fn body(row: &RunRow, report: &str, zoomed: &str, visitor: &Visitor) -> String {
+    let run = escape(&row.run);
+    let status = match status(row) {
         RunStatus::Partial => {
             "<p class=\"banner\">This run was killed: its process ended before the run did. The results up to then \
              are kept.</p>\n"
@@ -80,29 +109,19 @@ fn body(stored: &Stored, visitor: &Visitor, test: u32, range: Option<TimeRange>)
         }
         _ => "",
     };
-    let lost = stored.lost.as_ref().map_or_else(String::new, |why| {
+    let lost = row.lost.as_ref().map_or_else(String::new, |why| {
         format!("<p class=\"banner\">Its last events could not be stored: {}</p>\n", escape(why))
     });
     let change = match visitor.csrf() {
-        Some(_) => super::edit::forms(&run, stored.label.as_deref(), stored.note.as_deref(), visitor),
+        Some(_) => super::edit::forms(&run, row.label.as_deref(), row.note.as_deref(), visitor),
         None => String::new(),
     };
     let tools = format!(
-        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> <a href=\"/runs\">All runs</a></p>\n"
+        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> <a href=\"/runs\">All runs</a> <a \
+         href=\"/methods\">All methods</a></p>\n"
     );
-    let zoomed = range.and_then(|range| {
-        let drawn = report::over_time(&stored.summary, test, Some(range))?;
-        Some(format!(
-            "<section aria-label=\"Selected period\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{run}\">The \
-             whole run</a></p></section>\n",
-            range.from_s, range.to_s
-        ))
-    });
-    let report = report::body(&stored.header, &stored.summary, &stored.findings, stored.meta());
     format!(
-        "{status}{lost}{tools}{change}{}<div class=\"report\" data-run=\"{run}\">\n{}</div>\n",
-        zoomed.unwrap_or_default(),
-        report::folded(&report)
+        "{status}{lost}{tools}{change}{zoomed}<div class=\"report\" data-run=\"{run}\">\n{report}</div>\n"
     )
 }
 
@@ -139,7 +158,8 @@ async fn of_part(
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
-        answer(&summary(&shown, store, &run)?, part.test, range).ok_or_else(nothing_there)
+        let summary = summary(&shown, store, &run)?;
+        answer(&summary, part.test, range).ok_or_else(nothing_there)
     })
     .await
 }
@@ -149,11 +169,13 @@ fn nothing_there() -> Refusal {
 }
 
 /// Returns what a run measured; of one that goes on without reading all of it again.
-fn summary(app: &App, store: &assay_store::Store, run: &str) -> Result<RunSummary, Refusal> {
+fn summary(app: &App, store: &Store, run: &str) -> Result<Arc<RunSummary>, Refusal> {
     if let Some(summary) = app.live.summary(run) {
-        return Ok(summary);
+        return Ok(Arc::new(summary));
     }
-    Ok(summary_of(&store.header(run)?, &store.load(run)?))
+    let read = || Ok(summary_of(&store.header(run)?, &store.load(run)?));
+    // A removed run is not shown from memory.
+    if store.row(run)?.is_running { read().map(Arc::new) } else { app.summary(run, read) }
 }
 
 /// Asks the process of a run to stop.

@@ -104,7 +104,7 @@ fn body(asked: &Fields, found: &RunPage, number: usize, visitor: &Visitor) -> St
             "<form id=\"compare\" class=\"compare\" method=\"get\" action=\"/compare\">\
              <button>Compare the ticked runs</button></form>\n\
              <div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th><span class=\"hidden\">Compare</span></th>\
-             <th>Run</th><th>Plan and target</th><th>IOPS over time</th><th>Best</th><th>Findings</th><th>Label and \
+             <th>Run</th><th>Plan and target</th><th>IOPS over time</th><th>Best test</th><th>Findings</th><th>Label and \
              note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         ),
     };

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::answer::{Refusal, html};
 use crate::app::App;
+use crate::launch::quoted;
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
 
@@ -130,7 +131,7 @@ fn head(app: &App, store: &Store, target: &TargetRuns) -> Result<String, Refusal
     text.push_str(&format!("<p class=\"soft\">{last}</p>\n"));
     let checked = store.checks()?.into_iter().find(|checked| checked.address == target.address);
     let found = checked.as_ref().map(Found::of);
-    text.push_str(&health(checked.as_ref(), found.as_ref()));
+    text.push_str(&health(&target.address, checked.as_ref(), found.as_ref()));
     text.push_str(&figures(&target.last(), found.as_ref()));
     text.push_str(&array(store, target)?);
     for (baseline, held) in plans_held(app, store, target)? {
@@ -169,10 +170,12 @@ impl Found {
     }
 }
 
-fn health(checked: Option<&Checked>, found: Option<&Found>) -> String {
+fn health(address: &str, checked: Option<&Checked>, found: Option<&Found>) -> String {
     let Some((checked, found)) = checked.zip(found) else {
-        return "<p class=\"soft\">Not checked yet: <code>assay check TARGET</code> looks at it.</p>\n"
-            .to_owned();
+        return format!(
+            "<p class=\"soft\">Not checked yet. To check it: <code>assay check {}</code></p>\n",
+            escape(&quoted(address))
+        );
     };
     let when = minute(checked.checked_unix_ms);
     if found.faults.is_empty() {

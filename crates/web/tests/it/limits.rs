@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use assay_web::Limits;
+use assay_web::{Limits, RequestRate};
 
 use crate::client::read;
 use crate::served::{Reach, Served};
@@ -75,6 +75,14 @@ fn a_request_that_does_not_end_is_given_up() {
     let served = Served::with(Reach::Network, limits);
     let mut stream: Box<dyn crate::client::Stream> = Box::new(TcpStream::connect(served.address()).unwrap());
     assert!(read(&mut *stream).is_none());
+}
+
+#[test]
+fn a_flood_of_requests_is_refused() {
+    let limits = Limits { requests: RequestRate { per_s: 0.001, at_once: 5.0 }, ..Limits::default() };
+    let served = Served::with(Reach::Loopback, limits);
+    let statuses: Vec<u16> = (0..7).map(|_| served.get("/login", &[]).status).collect();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429]);
 }
 
 #[test]

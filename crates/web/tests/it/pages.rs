@@ -51,6 +51,43 @@ fn runs_tables_and_arrays_are_compared() {
         assert!(answer.body.contains("side by side") && answer.body.contains("Test by test"), "{others}");
     }
     assert_eq!(served.get("/compare?r=array:ix4-200d&r=published:x4500", &[]).status, 400, "no plan");
+    // The array of a target is offered too.
+    let (_, text) = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == "x4500").unwrap();
+    served.store().set_target_array("iscsi://nas/iqn.2004-01.example:a/1", Some(text)).unwrap();
+    let name = "array-of:iscsi://nas/iqn.2004-01.example:a/1";
+    let offered = served.get("/compare", &[]).body;
+    assert!(offered.contains(&format!("value=\"{name}\"")), "{offered}");
+    let answer = served.get(&format!("/compare?r={RUN}&r={name}"), &[]);
+    assert!(answer.status == 200 && answer.body.contains("Test by test"), "{}", answer.body);
+    assert_eq!(served.get(&format!("/compare?r={RUN}&r=array-of:/etc/passwd"), &[]).status, 404);
+}
+
+#[test]
+fn every_number_and_finding_leads_to_its_method() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get(&format!("/runs/{RUN}"), &[]).body;
+    let anchors = |page: &str, before: &str| -> Vec<String> {
+        page.split(before).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    let links = anchors(&page, "href=\"#");
+    assert!(links.len() > 20, "{links:?}");
+    for link in &links {
+        assert!(page.contains(&format!("id=\"{link}\"")), "#{link} is on the page");
+    }
+    let findings = page.split("id=\"findings\"").nth(1).unwrap().split("</ul>").next().unwrap();
+    let (items, rules) = (findings.matches("<li").count(), findings.matches("href=\"#m-rule-").count());
+    assert!(items > 0 && items == rules, "{findings}");
+    let methods = served.get("/methods", &[]).body;
+    for link in anchors(&page, "href=\"#m-rule-") {
+        assert!(methods.contains(&format!("id=\"rule-{link}\"")), "{link} is in the document");
+    }
+    // Pages without definitions of their own lead to that page.
+    let predicted = served.get("/predict", &[]).body;
+    let others = anchors(&predicted, "href=\"/methods#");
+    assert!(!others.is_empty() && !predicted.contains("href=\"#m-"), "{predicted}");
+    for link in others {
+        assert!(methods.contains(&format!("id=\"{link}\"")), "{link}");
+    }
 }
 
 #[test]

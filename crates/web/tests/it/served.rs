@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use assay_store::Store;
 use assay_testkit::synthetic;
-use assay_web::{Limits, Options, RunPermission, Server, Stopper, Tls};
+use assay_web::{Limits, Options, RunPermission, RunTarget, Server, Stopper, Tls};
 
 use crate::client::{Answer, connect, exchange};
 
@@ -52,7 +52,10 @@ impl Served {
             tls,
             runs: Some(RunPermission {
                 program: PathBuf::from("/bin/false"),
-                targets: vec![folder.path().join("t.dat").display().to_string()],
+                targets: vec![RunTarget {
+                    name: format!("disk{HOSTILE}"),
+                    address: folder.path().join("t.dat").display().to_string(),
+                }],
                 plans: vec![],
             }),
             own_process: None,
