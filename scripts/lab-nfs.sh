@@ -1,5 +1,5 @@
 #!/bin/sh
-# A real NFSv3 server beside the lab, without touching the host: nfs-ganesha on files in memory.
+# A real NFSv3 server in addition to the lab, without touching the host: nfs-ganesha on files in memory.
 #
 #   scripts/lab-nfs.sh start    start it and say how to use it; again after `kill`: same exports, same files
 #   scripts/lab-nfs.sh kill     end it as a crash would

@@ -11,7 +11,7 @@
 #   scripts/lab.sh status             say what there is
 #   scripts/lab.sh down               remove everything
 #
-# LAB=NAME (default assay-lab) builds another one beside it: namespaces NAME-client and NAME-server, data in
+# LAB=NAME (default assay-lab) builds a second one: namespaces NAME-client and NAME-server, data in
 # /dev/shm/NAME, its own target names. Needs root, iproute2 and tgt; NFS too, where scripts/lab-nfs.sh is there.
 # LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap` wants the name `lab` with the
 # secret `lab-secret-1234`. tgt tells of a target's other portals to nobody; istgt, where it is installed, does: its

@@ -34,7 +34,7 @@ pub use planted::{PlantedCase, planted_case};
 pub use quantity::{Observation, Quantity};
 pub use range::Range;
 pub use setting::{Reach, Setting};
-pub use validation::{CauseScore, Validation, validate, validation_markdown};
+pub use validation::{CauseScore, Validation, validate};
 
 /// Probability at which a diagnosis is settled.
 pub const SETTLED: f64 = 0.95;

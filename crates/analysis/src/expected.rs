@@ -1,4 +1,4 @@
-//! Expected beside measured: a run's steps and a table's rows become cases, and cases are judged.
+//! Expected and measured values: a run's steps and a table's rows become cases, and cases are judged.
 
 use std::sync::Arc;
 

@@ -258,9 +258,9 @@ fn pauses(case: StepCase<'_>) -> Option<Suspect> {
     let reopens = case.plan.jobs.iter().any(|job| job.reconnect_every.is_some());
     let delays = case.plan.jobs.iter().flat_map(|job| &job.mix).any(|access| access.delay.0 > 0);
     ((reopens || delays) && kept < asked * QUEUE_KEPT).then_some(())?;
-    let why = if reopens { "it drains its queue and reopens the target" } else { "it rests between bursts" };
+    let why = if reopens { "it drains its queue and reopens the target" } else { "it pauses between bursts" };
     let evidence = format!("{why}, so {kept:.1} of {asked:.0} I/Os were in flight");
-    Suspect::shown(LimitKind::Pauses, "the pausing of the load itself", evidence)
+    Suspect::shown(LimitKind::Pauses, "the pauses of the load itself", evidence)
 }
 
 fn random_access(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
@@ -279,7 +279,8 @@ fn random_access(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect
 fn same_throughput(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<Suspect> {
     let other = unlike(case, all, |step| step.total.mb_per_s)?;
     let limit = format!("a throughput of about {} MB/s", whole(case.step.total.mb_per_s));
-    let evidence = format!("I/Os of {} and of {} move as much", size_of(case.step), size_of(other));
+    let evidence =
+        format!("I/Os of {} and of {} have the same throughput", size_of(case.step), size_of(other));
     Suspect::shown(LimitKind::Throughput, limit, evidence)
 }
 
@@ -287,7 +288,7 @@ fn same_throughput(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<Suspect> 
 fn same_operations(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<Suspect> {
     let other = unlike(case, all, |step| step.total.iops)?;
     let limit = format!("a rate of about {} operations per second", whole(case.step.total.iops));
-    let evidence = format!("I/Os of {} and of {} come as often", size_of(case.step), size_of(other));
+    let evidence = format!("I/Os of {} and of {} have the same rate", size_of(case.step), size_of(other));
     Suspect::shown(LimitKind::Operations, limit, evidence)
 }
 
@@ -366,6 +367,7 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
         let is = if limit.certainty == Certainty::Shown { "limits" } else { "probably limits" };
         let what = match (steps.len(), indices.len()) {
             (1, _) => "this test".to_owned(),
+            (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
             _ => shortened(&names, indices),

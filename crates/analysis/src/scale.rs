@@ -1,4 +1,4 @@
-//! Who gives up first as the load grows: the tester, its host or the storage.
+//! Which is the limit as the load grows: the tester, its host or the storage.
 
 use assay_record::RunHeader;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct ScaledTest {
     pub name: String,
     /// In the order of the loads.
     pub points: Vec<ScalePoint>,
-    /// Who gave up first.
+    /// Which was the limit.
     pub limit: ScaleLimit,
     /// The same in a sentence with its percentages.
     pub says: String,
@@ -105,7 +105,7 @@ fn judge(points: &[ScalePoint]) -> (ScaleLimit, String) {
     let Some([before, at]) = short else {
         let says = match points {
             [first, .., last] => format!(
-                "The rate grew with every load, x{:.2} from {} to {}: nothing gave up yet.",
+                "The rate grew with every load, x{:.2} from {} to {}: no limit was reached.",
                 last.iops / first.iops,
                 first.load,
                 last.load
@@ -115,7 +115,7 @@ fn judge(points: &[ScalePoint]) -> (ScaleLimit, String) {
         return (ScaleLimit::None, says);
     };
     let gain = (at.iops / before.iops - 1.0) * 100.0;
-    let lead = format!("{} brought {gain:+.0} % over {}", at.load, before.load);
+    let lead = format!("{} changed the rate by {gain:+.0} % against {}", at.load, before.load);
     let used = at.tester.as_ref();
     let percent = |of: fn(&TesterUse) -> Option<f64>| used.and_then(of).unwrap_or(0.0) * 100.0;
     let ceiling = percent(|used| used.null_ceiling_ratio);
@@ -126,11 +126,11 @@ fn judge(points: &[ScalePoint]) -> (ScaleLimit, String) {
         "{ceiling:.0} % of the null ceiling, workers {busy:.0} % busy, host {host:.0} % busy, steal {steal:.0} %"
     );
     let (limit, who) = if ceiling > CEILING_SHARE * 100.0 || busy > WORKER_BUSY * 100.0 {
-        (ScaleLimit::Tester, "the tester gave up first")
+        (ScaleLimit::Tester, "the tester is the limit")
     } else if host + steal > HOST_BUSY * 100.0 {
-        (ScaleLimit::Host, "the host gave up first: its CPUs are taken")
+        (ScaleLimit::Host, "the host is the limit: its CPUs are busy")
     } else {
-        (ScaleLimit::Storage, "the storage, or the way to it, gave up first")
+        (ScaleLimit::Storage, "the storage, or the path to it, is the limit")
     };
     (limit, format!("{lead}: {who} ({facts})."))
 }

@@ -249,7 +249,7 @@ fn of_job(measured: &Measured, beside: &JobCase) -> Verdict {
         n => format!("{n} other jobs"),
     };
     let numbers = format!(
-        "{} IOPS measured beside {others}, {} expected (x{ratio:.2}); {}",
+        "{} IOPS measured together with {others}, {} expected (x{ratio:.2}); {}",
         whole(measured.iops),
         expected_words(expected, all.software),
         all.says()
@@ -319,7 +319,7 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> 
     let has = |kind: K| kinds.contains(&Some(kind));
     let seeks = load.facts.rotating && load.random_pct() > 0.0;
     let words = if has(K::Latency) {
-        "double the queue depth; the rate doubles if I/Os only waited, and stays if something is full."
+        "double the queue depth; the rate doubles if latency is the limit, and stays the same if a resource is full."
     } else if has(K::SerialWrites) {
         "run reads only; they are much faster if random writes pass one at a time."
     } else if has(K::LinkRead) || has(K::LinkWrite) {
@@ -353,6 +353,7 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
     let tests = count(commonest);
     let of = match (tests, judged.len()) {
         (1, 1) => "the only test judged".to_owned(),
+        (2, 2) => "both tests judged".to_owned(),
         (tests, judged) if tests == judged => format!("all {judged} tests"),
         (tests, judged) => format!("{tests} of {judged} tests"),
     };

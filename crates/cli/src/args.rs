@@ -50,7 +50,7 @@ pub(crate) enum ColorChoice {
     Auto,
     /// Also into files and pipes.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Keep a journal of changes to a set-up: each step measured, with what else changed.
     Journal(JournalArgs),
-    /// Find out who gives up first as the load grows: the tester, the host or the storage.
+    /// Find out which is the limit as the load grows: the tester, the host or the storage.
     Scale(ScaleArgs),
     /// Measure Assay itself: the cost of an I/O on a target that costs nothing.
     Overhead(OverheadArgs),
@@ -82,9 +82,9 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
-    /// Set what later runs of a plan on a target are compared with, list and remove baselines.
+    /// Set, list and remove baselines, with which later runs of a plan on a target are compared.
     Baseline(BaselineArgs),
-    /// Serve stored and running runs as pages: watch a run live, find every result again.
+    /// Serve stored and running runs in a browser: watch runs live, search and compare results.
     Serve(ServeArgs),
     /// Set the label or the note of a stored run.
     Label(LabelArgs),
@@ -92,31 +92,31 @@ pub(crate) enum Verb {
     Rm(RmArgs),
     /// Write a stored run to a file for another machine or another tool: Iometer, fio, Prometheus, HdrHistogram.
     Export(ExportArgs),
-    /// Add runs to the store: files of assay export, and results of fio and Iometer.
+    /// Add runs to the store: files of assay export, and results of other tools.
     Import(ImportArgs),
     /// Convert a plan of another tool (Iometer, fio, DiskSpd, SQLIO) to a plan file, to see what it means.
     Convert(ConvertArgs),
     /// Predict a suite's table for an array before anything is measured: rates, bottleneck, effect of changes.
     Predict(PredictArgs),
-    /// Answer a sizing question: how many disks, which array, what is left when one fails.
+    /// Answer a sizing question: how many disks, which array, what remains when one fails.
     Size(Box<SizeArgs>),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
     /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
     Lab(LabArgs),
-    /// Record which array a target is on, so that every run on it shows expected beside measured.
+    /// Record which array a target is on, so that every run on it shows expected and measured values.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.
     Calibrate(CalibrateArgs),
     /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
     Published(PublishedArgs),
-    /// Compare the model with every published row, or diagnoses with planted causes, as a document.
+    /// Write a validation document: the model against every published row, or diagnoses of planted causes.
     Validate(ValidateArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Write the man pages.
     Man(ManArgs),
-    /// Print the version and what this build can use.
+    /// Print the version and the platform of this build.
     Version,
 }
 
@@ -158,7 +158,7 @@ Examples:
   On a whole disk, whose content is lost; and read only:
     assay run vmware /dev/sdb --overwrite SERIAL
     assay run vmware /dev/sdb --set read=100
-  At 5,000 I/Os per second, on time:
+  At a fixed rate of 5,000 I/Os per second:
     assay run vmware-modern ./t.dat --rate 5000/s
   Three times on each of two disks, in turn, and compared:
     assay run vmware-modern /dev/sdb /dev/sdc --each --repeat 3 \\
@@ -170,7 +170,7 @@ Examples:
         --overwrite SERIAL
   In a file on an NFS server, without mounting it:
     assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
-  A configuration of Iometer, a job file of fio, a line of DiskSpd:
+  An Iometer configuration, a fio job file, a DiskSpd command line:
     assay run old.icf ./t.dat
     assay run job.fio ./t.dat
     assay run 'diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh' ./t.dat
@@ -188,14 +188,14 @@ COMMIT at the end; file: each write is durable), uid, gid, timeout (seconds afte
 
 Exit codes: 0 done, 1 begun and something failed, 2 refused and nothing touched, 130 stopped by a signal; \
 assay --help says more.
-Ctrl-C once: no new I/O; what was measured is kept. Twice: stop at once.";
+Ctrl-C once stops the run and keeps what was measured; twice stops at once.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES, override_usage = "assay run [OPTIONS] PLAN TARGET...")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`), the path of a plan file, or a plan of another tool: an Iometer configuration
-    /// (.icf), a job file of fio, or a command line of DiskSpd or SQLIO in quotation marks.
+    /// (.icf), a fio job file, or a command line of DiskSpd or SQLIO in quotation marks.
     pub(crate) plan: String,
     /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, nfs://…,
     /// sim:ARRAY (a simulated array) or null:.
@@ -213,16 +213,17 @@ pub(crate) struct RunArgs {
     /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
-    /// Go on with every test until a figure is known this well: 2% (of IOPS), p99:5%.
+    /// Continue every test until a figure has this precision: 2% (of IOPS), p99:5%.
     #[arg(long, value_name = "[FIGURE:]PERCENT")]
     pub(crate) until: Option<Tolerance>,
-    /// Go on for at most so long with tests that go on until something is known. [default: 10 times the planned window]
+    /// Longest measured window of a test that continues until a figure is known or steady. [default: 10 times the
+    /// planned window]
     #[arg(long, value_name = "TIME")]
     pub(crate) at_most: Option<Nanos>,
-    /// Write the whole span this often, in order, before anything is measured: 1x, 2x.
+    /// Write the whole span this many times, in order, before the first test: 1x, 2x.
     #[arg(long, value_name = "TIMES")]
     pub(crate) precondition: Option<String>,
-    /// Run the plan so many times; the results stand together, each with how far repetitions lie apart.
+    /// Run the plan this many times, and print the medians with the spread of the repetitions.
     #[arg(
         long,
         value_name = "COUNT",
@@ -240,7 +241,7 @@ pub(crate) struct RunArgs {
     /// What the targets cost, for cost per 1000 IOPS and per MiB/s: 5500EUR.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) price: Option<Price>,
-    /// Measure a step of a journal: what was changed before this run, in a few words.
+    /// Measure this run as a step of a journal: what was changed before it, in a few words.
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) step: Option<String>,
     /// The journal of the step. [default: the newest one of this plan and target]
@@ -255,17 +256,18 @@ pub(crate) struct RunArgs {
     /// Note to keep with the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Array that the targets are on (one that ships, or a file): the result then shows expected beside measured, and a
-    /// verdict.
+    /// Array that the targets are on (one that ships, or a file): the result then shows expected and measured values,
+    /// and a verdict.
     #[arg(long, value_name = "ARRAY")]
     pub(crate) array: Option<String>,
-    /// Where a target that the plan of another tool names is here: --map "C:=/mnt/x". Others follow by position.
+    /// Target to use for one that the plan of another tool names: --map "C:=/mnt/x". The others are matched by
+    /// position.
     #[arg(long, value_name = "NAME=TARGET")]
     pub(crate) map: Vec<String>,
-    /// Run the plan of another tool without what Assay does not support in it.
+    /// Run the plan of another tool without the options that Assay does not support.
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// Serve the run as a page while it goes on, and print its address.
+    /// Serve the run as a page while it is in progress, and print its address.
     #[arg(long)]
     pub(crate) serve: bool,
     /// Leave the session of whoever started the run, so that it outlives them.
@@ -277,7 +279,8 @@ pub(crate) struct RunArgs {
     pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
-    /// Exit with 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops -5%;
+    /// Exit with code 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops
+    /// -5%;
     /// changes that noise explains do not count.
     #[arg(long, value_name = "FIGURE CHANGE")]
     pub(crate) fail_if: Vec<Gate>,
@@ -316,13 +319,14 @@ fn label_text(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct IoArgs {
-    /// Overwrite this: serial or WWID of a device or LUN, path or address of a file. Its content is lost.
+    /// Overwrite the device or LUN with this serial or WWID, or the file with this path or address. Its content is
+    /// lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
-    /// With --overwrite: also a device or LUN that holds data without a known signature, which are lost.
+    /// With --overwrite: allow this even if the device or LUN holds data without a known signature, which will be lost.
     #[arg(long, requires = "overwrite")]
     pub(crate) not_blank: bool,
-    /// Go through the page cache instead of past it (the result says so).
+    /// Use the page cache instead of bypassing it (the result says so).
     #[arg(long)]
     pub(crate) cached: bool,
     /// Make each write durable before it completes (O_DSYNC; the result says so).
@@ -331,7 +335,8 @@ pub(crate) struct IoArgs {
     /// How I/O is issued.
     #[arg(long, value_enum, default_value_t = Io::Auto)]
     pub(crate) io: Io,
-    /// Bind the workers to these CPUs, in turn (0-3,6); otherwise each runs where its device interrupts, where known.
+    /// Bind the workers to these CPUs, in turn (0-3,6); otherwise each runs on a CPU that its device interrupts, if
+    /// known.
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
     /// Do not fill a target before it is measured; unmapped blocks may then look fast.
@@ -404,7 +409,7 @@ pub(crate) struct SuitesArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SuitesVerb {
-    /// Print a suite as a plan file, with where its numbers come from.
+    /// Print a suite as a plan file, with the sources of its numbers.
     Show {
         /// Its name.
         name: String,
@@ -431,7 +436,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// An Iometer configuration (.icf), a job file of fio, or a command line of DiskSpd or SQLIO.
+    /// An Iometer configuration (.icf), a fio job file, or a command line of DiskSpd or SQLIO.
     pub(crate) file: String,
     /// Where to write the plan file. [default: standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -89,7 +89,7 @@ fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
 /// A baseline is of one plan, and has results.
 fn check(name: &str, rows: &[RunRow]) -> anyhow::Result<()> {
     if let Some(row) = rows.iter().find(|row| row.is_running) {
-        bail!("run {} is still going on; set the baseline when it has ended", row.run);
+        bail!("run {} is still in progress; set the baseline when it has ended", row.run);
     }
     let mut plans: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     plans.sort_unstable();

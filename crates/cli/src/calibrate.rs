@@ -251,7 +251,7 @@ fn beside(rounds: &[Vec<Point>], base: &Array, fitted: &Array, tables: &mut Tabl
 
 fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
     let mut text = format!(
-        "\nTen check loads, predicted beside measured (IOPS):\n{:<33}{:>21}{:>21}{:>6}\n{}\n",
+        "\nTen check loads, predicted and measured (IOPS):\n{:<33}{:>21}{:>21}{:>6}\n{}\n",
         "",
         "measured",
         "predicted",

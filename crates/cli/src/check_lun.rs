@@ -194,7 +194,7 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
             format!("{} B logical, {} B physical, {aligned}", facts.block_bytes, device.physical_block_bytes),
         ),
         ("largest I/O", Bytes(lun.transfer_bytes_max).rounded()),
-        ("provisioning", if lun.thin { "thin" } else { "full, or not said" }.into()),
+        ("provisioning", if lun.thin { "thin" } else { "full, or not reported" }.into()),
         ("write cache", cache.to_owned()),
         ("identity", format!("{} (what --overwrite takes)", assay_host::identities(&device).join(" or "))),
         ("paths", format!("{}, {}", lun.paths.len(), lun.policy)),

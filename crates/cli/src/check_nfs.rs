@@ -14,7 +14,7 @@ use crate::check_lun::between;
 use crate::check_text::{line, wrapped};
 
 /// Why several connections have the ceiling of one.
-const SHARED: &str = "all connections share one way: it counts once, however many they are";
+const SHARED: &str = "all connections share one route, which counts once";
 
 /// Mounts the export and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
@@ -35,7 +35,7 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
 pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     let exports = assay_target::nfs::exports(address).map_err(|error| {
         let network = between(std::slice::from_ref(&address.host));
-        anyhow!("{error}; a server may keep its list to itself: name an export, nfs://host/export{network}")
+        anyhow!("{error}; a server may hide its exports; name one: nfs://host/export{network}")
     })?;
     let json = json!({
         "schema": "assay.check/1",
@@ -48,11 +48,10 @@ pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String
         text.push_str(&line(if index == 0 { "exports" } else { "" }, &export_words(export)));
     }
     let next = match exports.first() {
-        None => "It lists no export; what it hides from this host may still be named: nfs://host/export."
-            .to_owned(),
+        None => "It lists no exports. A hidden export can still be named: nfs://host/export.".to_owned(),
         Some(export) => {
             let one = address.with_path(export.path.clone());
-            format!("Name one to see what may be done there: assay check '{one}'")
+            format!("To see what is allowed there: assay check '{one}'")
         }
     };
     Ok((json, text + "\n" + &wrapped(&next, "")))
@@ -150,7 +149,7 @@ fn as_text<E: std::fmt::Display>(
 /// Returns the facts and faults of the network on the way to the server.
 fn way_text(nfs: &NfsFacts) -> String {
     let Some(path) = nfs.paths.first() else { return String::new() };
-    let mut text = "\nThe way to the server\n".to_owned();
+    let mut text = "\nThe path to the server\n".to_owned();
     let ceiling = nfs_ceiling(nfs);
     for (name, says) in assay_report::network::path_facts(path, ceiling.clone()) {
         text.push_str(&line(name, &says));
@@ -175,7 +174,7 @@ fn export_words(export: &Export) -> String {
 
 fn file_words(found: &NfsInspection, nfs: &NfsFacts) -> String {
     let Some(attributes) = found.attributes else {
-        return format!("{} is not there; assay run creates it", nfs.path);
+        return format!("{} does not exist; assay run creates it", nfs.path);
     };
     let whose = if found.is_ours { "created by Assay" } else { "not created by Assay" };
     format!(
@@ -191,7 +190,7 @@ fn file_words(found: &NfsInspection, nfs: &NfsFacts) -> String {
 
 fn sync_words(nfs: &NfsFacts) -> &'static str {
     match nfs.sync.as_str() {
-        "file" => "each write is asked to be durable (FILE_SYNC)",
+        "file" => "each write is requested to be durable (FILE_SYNC)",
         _ => "writes may stay in the server's memory until one COMMIT at the end (UNSTABLE)",
     }
 }

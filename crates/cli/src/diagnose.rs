@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::bail;
-use assay_analysis::diagnose::{WritesAllowed, validate, validation_markdown};
+use assay_analysis::diagnose::{WritesAllowed, validate};
 use assay_record::StatedMemory;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
@@ -138,7 +138,7 @@ fn allowed(args: &DiagnoseArgs, load: &Plan, address: &Address) -> anyhow::Resul
     }
     let is_absent = |path: &Path| !path.exists() || path.is_dir();
     if matches!(address, Address::Path(path) if is_absent(path)) {
-        bail!("--read-only: {address} is no file or device; name one that exists");
+        bail!("--read-only: {address} is not an existing file or device");
     }
     Ok(WritesAllowed::AsTheLoad)
 }
@@ -152,7 +152,7 @@ pub(crate) fn validation(set_ups: usize) -> String {
     let mut text = include_str!("diagnose/validation.md").to_owned();
     for (from, title) in SEEDS {
         note!("{title}: {set_ups} set-ups");
-        text.push_str(&validation_markdown(title, &validate(from, set_ups)));
+        text.push_str(&assay_report::validation::diagnosis_section(title, &validate(from, set_ups)));
         text.push('\n');
     }
     text.push_str(include_str!("diagnose/real.md"));

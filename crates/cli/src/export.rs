@@ -51,7 +51,7 @@ fn export_table(args: &ExportArgs, format: Format) -> anyhow::Result<Exit> {
 /// Writes the intervals of a run with their histograms.
 fn export_parquet(args: &ExportArgs) -> anyhow::Result<Exit> {
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
-        bail!("a Parquet file is no text; name the file to write, for example -o run.parquet");
+        bail!("a Parquet file is binary; name the file to write, for example -o run.parquet");
     };
     let output = Output::check(path, OutputKind::Text, Kept::of(&args.store, &[]), None)?;
     let (header, events) = run_named(args)?;
@@ -122,7 +122,7 @@ fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
 fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exit> {
     let row = store.row(run)?;
     if row.is_running {
-        bail!("run {run} is still going on; export it when it has ended");
+        bail!("run {run} is still in progress; export it when it has ended");
     }
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
     let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(run))?;
@@ -154,7 +154,7 @@ fn publish(args: &ImportArgs) -> anyhow::Result<Exit> {
     let toml = table::published(&name, &text)?;
     // It must read back as what it is to become.
     assay_model::published::parse(&name, &toml)
-        .with_context(|| format!("{name} gives no published table"))?;
+        .with_context(|| format!("{name} contains no table that can be published"))?;
     say(&toml)?;
     Ok(Exit::Done)
 }

@@ -36,7 +36,7 @@ pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
             let store = open_store(&args.store)?;
             if !store.add_journal(name, &serde_json::to_string(&about)?)? {
                 bail!(
-                    "there is a journal `{name}` already; choose another name, or remove it: assay journal rm"
+                    "a journal `{name}` already exists; choose another name, or remove it: assay journal rm"
                 );
             }
             say(&assembled(&store, name, &about)?.text(text_options()))?;

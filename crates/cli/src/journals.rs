@@ -52,7 +52,7 @@ pub(crate) fn of_run(
         let (name, about) = named(store, Some(name))?;
         if !fits(&about) {
             bail!(
-                "the journal `{name}` measures {} on {}; steps with another plan or target do not compare",
+                "the journal `{name}` measures {} on {}; steps with another plan or target are not comparable",
                 about.plan,
                 about.targets.join(", ")
             );

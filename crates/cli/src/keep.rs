@@ -135,7 +135,7 @@ impl Keeper {
             None => "the run goes on, and is kept in memory".to_owned(),
         };
         note_above(&format!(
-            "warning: the store {} is lost to this run: {why}; {instead}",
+            "warning: this run can no longer use the store {}: {why}; {instead}",
             self.store.display()
         ));
         self.lost = Some(why);

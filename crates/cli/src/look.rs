@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use assay_prepare::PrepareError;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
@@ -49,9 +50,9 @@ fn home() -> anyhow::Result<Exit> {
     let commands = [
         ("assay run vmware ./t.dat --quick", "the VMware forum's four tests on a file, 5 s each"),
         ("assay run super-atto /mnt/nas", "throughput by block size, in a directory"),
-        ("assay ./t.dat, assay /dev/sdX", "what a target is, without any load"),
-        ("assay iscsi://HOST, nfs://HOST", "what a server offers"),
-        ("assay predict nas-4bay", "what an array should give"),
+        ("assay ./t.dat, assay /dev/sdX", "describe a target, without any load"),
+        ("assay iscsi://HOST, nfs://HOST", "list what a server offers"),
+        ("assay predict nas-4bay", "predict the performance of an array"),
         ("assay --help", "everything"),
     ];
     let width = text_options().width;
@@ -139,6 +140,9 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<String> {
         bail!("{target} does not exist, and neither does the directory {}", folder.display());
     }
     let fs = assay_host::filesystem_of(folder)?;
+    if fs.kind == "devtmpfs" {
+        return Err(PrepareError::NoSuchDevice { path: target.to_owned() }.into());
+    }
     let free = Bytes(fs.free_bytes).rounded();
     let says = format!(
         "{target} does not exist; assay run creates it ({} on {}, {free} free).",

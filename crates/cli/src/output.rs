@@ -73,9 +73,11 @@ impl OutputKind {
     fn marks(self) -> &'static [&'static str] {
         match self {
             Self::Html => &[REPORT_MARK],
-            Self::Csv => &["Test,MiB/s,", "Test,Side,", "Test,Limited by,"],
-            Self::Markdown => &["| Test | MiB/s |", "| Side | IOPS |", "| IOPS | MiB/s |"],
-            Self::BbCode => &["[th]MiB/s[/th]"],
+            Self::Csv => &["Test,MiB/s,", "Test,Side,", "Test,Limited by,", "Run,Started,"],
+            Self::Markdown => {
+                &["| Test | MiB/s |", "| Side | IOPS |", "| IOPS | MiB/s |", "| Run | Started |"]
+            }
+            Self::BbCode => &["[th]MiB/s[/th]", "[th]Started[/th]"],
             Self::Json => &["\"schema\": \"assay."],
             Self::Text => &[],
             Self::Export => &["{\"schema\":\"assay.export/"],
@@ -192,7 +194,7 @@ impl Output {
             bail!("{name} exists, and Assay did not write it; choose another name, or remove it first");
         }
         self.check_same_run(&metadata, run)?;
-        let path = self.path.canonicalize().with_context(|| format!("cannot look at {name}"))?;
+        let path = self.path.canonicalize().with_context(|| format!("cannot inspect {name}"))?;
         Ok((path, Some(metadata)))
     }
 
@@ -253,7 +255,7 @@ impl Output {
         }
         let name = self.path.display();
         if metadata.len() > DOCUMENT_BYTES_MAX {
-            bail!("{name} is too long to look for the run in it; choose another name, or remove it first");
+            bail!("{name} is too large to search for a run in it; choose another name, or remove it first");
         }
         match std::fs::read_to_string(&self.path).ok().and_then(|text| run_of(&text)) {
             Some(held) if run != Some(held.as_str()) => {

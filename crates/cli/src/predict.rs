@@ -80,7 +80,7 @@ fn check_fits(array: &Array, at: Bytes, span: Bytes) -> anyhow::Result<()> {
     let (end, usable) = (at.0.saturating_add(span.0), usable_bytes(array));
     anyhow::ensure!(
         end as f64 <= usable * 1.001,
-        "a load on {span} from {at} on ends behind the array's data: {} holds {:.1} GB; use a smaller --size or --at",
+        "a load on {span} from {at} on ends beyond the array's data: {} holds {:.1} GB; use a smaller --size or --at",
         array.name,
         usable / 1e9
     );

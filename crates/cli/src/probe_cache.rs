@@ -21,7 +21,7 @@ use crate::terminal::note;
 
 /// The largest working set where nothing says how much memory there may be, bytes.
 const SIZE_DEFAULT: u64 = 4 << 30;
-/// I/Os in flight while a working set is read at random: past the page cache, and through it.
+/// I/Os in flight while a working set is read at random: without the page cache, and with it.
 const OUTSTANDING: u32 = 4;
 const OUTSTANDING_CACHED: u32 = 1;
 /// Working sets grow to this many times the memory that may answer: at twice its size half of the reads miss it.

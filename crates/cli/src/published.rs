@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::bail;
 use assay_analysis::{Judgement, judge_published};
 use assay_model::published::{self, Published};
-use assay_model::validate::{grid, to_markdown, validate};
-use assay_report::expected;
+use assay_model::validate::{grid, validate};
+use assay_report::{expected, validation};
 use assay_spec::suggest;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_ref().map(place).transpose()?;
     let text = match args.diagnosis {
         true => crate::diagnose::validation(args.set_ups as usize),
-        false => to_markdown(&validate()?, &grid()?),
+        false => validation::model_document(&validate()?, &grid()?),
     };
     let Some(output) = output.filter(|output| !output.is_stdout()) else {
         say(&text)?;

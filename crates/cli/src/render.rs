@@ -10,7 +10,9 @@ use assay_report::repeats::Repeats;
 use assay_report::scale::ScaleCheck;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
-use assay_report::{Meta, compare, held, html, journal, json, prediction, repeats, scale, sizing, text};
+use assay_report::{
+    Meta, RunListing, compare, held, html, journal, json, prediction, repeats, scale, sizing, text,
+};
 
 use crate::args::Form;
 use crate::exit::{Exit, Failed};
@@ -115,6 +117,27 @@ impl Rendered for Page<'_> {
 
     fn page(&self) -> Option<String> {
         Some(html::report(self.header, self.summary, self.findings, self.meta))
+    }
+}
+
+/// The list of stored runs.
+pub(crate) struct RunList<'l>(pub(crate) &'l [RunListing<'l>]);
+
+impl Rendered for RunList<'_> {
+    fn text(&self, options: TextOptions) -> String {
+        assay_report::runs_table(self.0, options.width)
+    }
+
+    fn table(&self, format: Format) -> String {
+        assay_report::runs_rendered(self.0, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        assay_report::runs_json(self.0)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
     }
 }
 

@@ -145,7 +145,7 @@ fn held(store: &Store, done: &Done) -> Option<Held> {
 /// Says which experiments would tell what limits the run, where its own numbers do not.
 fn offer_diagnosis(args: &RunArgs, done: &Done) {
     if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
-        note!("what limits it is not settled; experiments would tell: {command}");
+        note!("the bottleneck is uncertain; to find it by experiments: {command}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `assay runs`, `show`, `report`, `label`, `rm`: stored runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
@@ -19,13 +19,15 @@ use crate::exit::Exit;
 use crate::group::repeats_of;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
-use crate::render::{Page, Rendered as _};
+use crate::render::{Page, Rendered as _, RunList};
 use crate::run_file::is_export;
 use crate::stored::{self, Stored, labelled, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.named().is_none() && !store_path(&args.store)?.exists();
+    let place = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
+    let output = args.output.as_ref().map(place).transpose()?;
     let slice = RunSlice { limit: args.limit.unwrap_or(usize::MAX), ..RunSlice::ALL };
     let (page, stored) = if is_first_use {
         (RunPage::default(), 0)
@@ -39,21 +41,14 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
         (store.list(&filter(args), slice)?, store.count()?)
     };
     let listings: Vec<RunListing<'_>> = page.runs.iter().map(|run| listing(&run.row)).collect();
-    let format = match args.form.form() {
-        Form::Text if listings.is_empty() && stored > 0 => {
-            note!("none of the {stored} stored runs matches");
-            return Ok(Exit::Done);
-        }
-        Form::Text => Format::Text(text_options().width),
-        Form::Csv => Format::Csv,
-        Form::Md => Format::Markdown,
-        Form::Bbcode => Format::BbCode,
-        Form::Json => {
-            say(&format!("{:#}\n", assay_report::runs_json(&listings)))?;
-            return Ok(Exit::Done);
-        }
-    };
-    say(&assay_report::runs_rendered(&listings, format))?;
+    let list = RunList(&listings);
+    if let Some(output) = &output {
+        list.write(output, "list")?;
+    }
+    match args.form.form() {
+        Form::Text if listings.is_empty() && stored > 0 => note!("none of the {stored} stored runs matches"),
+        form => say(&list.printed(form, text_options()))?,
+    }
     Ok(Exit::Done)
 }
 
@@ -108,7 +103,13 @@ fn listing(row: &RunRow) -> RunListing<'_> {
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
+        if args.output.is_some() {
+            bail!("a published table is only printed; assay compare {} RUN -o FILE writes it", args.run);
+        }
         return crate::published::show(name, args.view.form());
+    }
+    if let Some(output) = &args.output {
+        write_report(&args.store, &args.run, output)?;
     }
     if let Some(repeats) = repetitions(&args.store, &args.run)? {
         say(&repeats.printed(args.view.form(), args.view.options()))?;
@@ -143,15 +144,18 @@ fn show_series(stored: &Stored, every: assay_spec::units::Nanos, args: &ShowArgs
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    if let Some(repeats) = repetitions(&args.store, &args.run)? {
-        let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), None)?;
-        repeats.write(&output, "report")?;
-        return Ok(Exit::Done);
+    write_report(&args.store, &args.run, &args.output).map(|()| Exit::Done)
+}
+
+/// Writes a stored run, or the repetitions of a label, to a file in the format that its ending names.
+fn write_report(store: &StoreArgs, run: &str, path: &Path) -> anyhow::Result<()> {
+    let kept = Kept::of(store, &[]);
+    if let Some(repeats) = repetitions(store, run)? {
+        return repeats.write(&Output::check_named(path, kept, None)?, "report");
     }
-    let stored = stored::named(&args.store, &args.run)?;
-    let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
-    Page::of(&stored).write(&output, "report")?;
-    Ok(Exit::Done)
+    let stored = stored::named(store, run)?;
+    let output = Output::check_named(path, kept, Some(&stored.header.run))?;
+    Page::of(&stored).write(&output, "report")
 }
 
 fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {

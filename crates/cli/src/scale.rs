@@ -1,4 +1,4 @@
-//! `assay scale`: one worker, several on one target, several targets; and who gave up first.
+//! `assay scale`: one worker, several on one target, several targets; and which was the limit.
 
 use anyhow::bail;
 use assay_analysis::scale::scale as judge;

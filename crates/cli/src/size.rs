@@ -157,7 +157,7 @@ fn question(args: &SizeArgs) -> anyhow::Result<Question> {
     let text = words.join(" ");
     if text.trim().is_empty() && args.array.is_empty() {
         bail!(
-            "there is no question; write one like assay size \"2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, \
+            "no question is given; write one like assay size \"2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, \
              7200 rpm\", or see assay size --help"
         );
     }

@@ -37,7 +37,7 @@ pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Stored> {
 
 fn said(stored: Stored) -> Stored {
     if stored.summary.status == assay_analysis::RunStatus::Running {
-        note!("run {} is still going on; these are its results so far", stored.header.run);
+        note!("run {} is still in progress; these are its results so far", stored.header.run);
     }
     if let Some(why) = &stored.lost {
         let run = &stored.header.run;

@@ -32,7 +32,7 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
         TargetVerb::Set { target, array: Some(array), .. } => {
             let (parsed, text) = array_text(array)?;
             open_store(&args.store)?.set_target_array(&target_key(target), Some(&text))?;
-            note!("{target} is on {}; every run on it now shows expected beside measured", parsed.title);
+            note!("{target} is on {}; every run on it now shows expected and measured values", parsed.title);
         }
         TargetVerb::List { form } => {
             let store = store_if_any(&args.store)?;

@@ -110,13 +110,11 @@ pub fn import(
     let users: Vec<Vec<String>> = order.files.iter().map(|file| vec![file.clone()]).collect();
     let targets = TargetNames::of(name, &users, options, &mut order.notes)?;
     let draft = draft(tool, text, &order, &targets, options.targets_given);
-    Ok(ImportedPlan {
-        tool: format!("command line of {}", if tool == Tool::DiskSpd { "DiskSpd" } else { "SQLIO" }),
-        understood: draft.outline(),
-        plan: draft.to_toml(),
-        notes: order.notes,
-        targets: targets.names,
-    })
+    Ok(draft.imported(
+        format!("command line of {}", if tool == Tool::DiskSpd { "DiskSpd" } else { "SQLIO" }),
+        order.notes,
+        targets,
+    ))
 }
 
 /// Limits of a plan, in the words of the command line.
@@ -133,7 +131,7 @@ fn check(name: &str, order: &Order) -> Result<(), ImportError> {
         }
     }
     if order.align.is_some_and(|align| align == 0 || align > IO_BYTES_MAX) {
-        return Err(complain(name, 0, "the alignment of -r or -s is not possible"));
+        return Err(complain(name, 0, "the alignment of -r or -s is not valid"));
     }
     Ok(())
 }

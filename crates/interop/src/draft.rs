@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{Access, Arrivals, Change, Data, Distribution, Flush, Flushes, Semantics, Window};
 
+use crate::targets::TargetNames;
+use crate::{ImportedPlan, Note};
+
 /// A plan file to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
@@ -316,6 +319,17 @@ fn quoted(text: &str) -> String {
 const OUTLINED: usize = 6;
 
 impl Draft {
+    /// Returns the plan of another tool's file, with the notes on it and the targets that the file names.
+    pub(crate) fn imported(
+        &self,
+        tool: impl Into<String>,
+        notes: Vec<Note>,
+        targets: TargetNames,
+    ) -> ImportedPlan {
+        let (understood, plan) = (self.outline(), self.to_toml());
+        ImportedPlan { tool: tool.into(), plan, understood, notes, targets: targets.names }
+    }
+
     /// What was understood, for somebody who never saw a plan: a line for the whole, and one for each of the first
     /// tests.
     pub(crate) fn outline(&self) -> Vec<String> {
@@ -375,7 +389,7 @@ fn outlined(test: &DraftTest) -> String {
     });
     let max =
         if test.jobs.iter().any(|job| job.pace_max.is_some()) { "; the highest rate first" } else { "" };
-    format!("{}: {}{max}{}", test.name, parts.join(" beside "), swept_words.collect::<String>())
+    format!("{}: {}{max}{}", test.name, parts.join(" together with "), swept_words.collect::<String>())
 }
 
 /// A swept value as people read it.

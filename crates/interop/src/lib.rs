@@ -18,6 +18,7 @@ mod names;
 pub mod results;
 mod targets;
 mod text;
+mod unsupported;
 pub mod vdbench;
 mod xml;
 

@@ -273,7 +273,7 @@ pub(crate) fn leading_number(text: &str) -> Option<f64> {
     digits[..end].trim_end_matches('.').parse().ok()
 }
 
-/// Milliseconds as nanoseconds; 0 for what is no time.
+/// Milliseconds as nanoseconds; 0 for what is not a time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 pub(crate) fn ns_of_ms(ms: f64) -> u64 {
     (ms * 1e6).round() as u64

@@ -12,7 +12,8 @@ use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::fio::Surroundings;
 use crate::names::{file_name, shortened, stem, unique};
 use crate::targets::TargetNames;
-use crate::{ImportError, ImportOptions, ImportedPlan, Note, Strictness, complain};
+use crate::unsupported::settle;
+use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
 /// The most definitions of a file, and the most parameters of one.
 const DEFINITIONS_MAX: usize = 1_000;
@@ -132,7 +133,7 @@ pub fn import(
         tests.push(DraftTest { name, ..test });
     }
     let Findings { mut notes, refused } = findings;
-    settle(origin, options.strictness, refused, &mut notes)?;
+    settle(origin, "parameter", options.strictness, refused, &mut notes)?;
     notes.dedup();
     let targets = TargetNames::of(origin, &used, options, &mut notes)?;
     for (user, job) in tests.iter_mut().flat_map(|test| &mut test.jobs).enumerate() {
@@ -142,50 +143,14 @@ pub fn import(
     let draft = Draft {
         name: stem(origin).to_owned(),
         about: String::new(),
-        source: format!("Parameter file {} of vdbench.", file_name(origin)),
+        source: format!("vdbench parameter file {}.", file_name(origin)),
         notes: notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: None,
         size: sizes.into_iter().flatten().max().map(Bytes),
         tests,
     };
-    Ok(ImportedPlan {
-        tool: "parameter file of vdbench".to_owned(),
-        understood: draft.outline(),
-        plan: draft.to_toml(),
-        notes,
-        targets: targets.names,
-    })
-}
-
-fn settle(
-    origin: &str,
-    strictness: Strictness,
-    mut refused: Vec<Note>,
-    notes: &mut Vec<Note>,
-) -> Result<(), ImportError> {
-    refused.sort_by_key(|note| note.line);
-    refused.dedup();
-    match (strictness, refused.is_empty()) {
-        (_, true) => Ok(()),
-        (Strictness::Lenient, false) => {
-            notes.extend(refused.into_iter().map(|n| Note::new(n.line, format!("{}; left out.", n.says))));
-            Ok(())
-        }
-        (Strictness::Strict, false) => {
-            /// The most lines of a message.
-            const SHOWN: usize = 20;
-            let lines: String = refused.iter().take(SHOWN).map(|note| format!("\n  {note}")).collect();
-            let says = format!(
-                "{} not supported; --lenient runs without:{lines}",
-                match refused.len() {
-                    1 => "1 parameter is".to_owned(),
-                    count => format!("{count} parameters are"),
-                }
-            );
-            Err(complain(origin, 0, says))
-        }
-    }
+    Ok(draft.imported("vdbench parameter file", notes, targets))
 }
 
 /// Reads the definitions of a file and of those it includes.
@@ -318,7 +283,7 @@ fn parameters(origin: &str, line: usize, text: &str) -> Result<Vec<(String, Vec<
             return Err(complain(
                 origin,
                 line,
-                format!("`{}` is no parameter; one looks like rdpct=70", short(part)),
+                format!("`{}` is not a parameter; write it like rdpct=70", short(part)),
             ));
         };
         if parameters.len() >= PARAMETERS_MAX {
@@ -378,7 +343,7 @@ fn test(
     for (key, why) in [
         ("pause", "pauses between runs are left out"),
         ("format", "targets are filled by Assay"),
-        ("openflags", "I/O goes past the page cache (--cached goes through it)"),
+        ("openflags", "I/O bypasses the page cache (--cached uses it)"),
     ] {
         if run.one(key).is_some() {
             findings.notes.push(Note::new(run.line, format!("{key}: {why}.")));
@@ -554,12 +519,9 @@ fn job(
     let ranged = std::iter::once(&workload).chain(storages).find(|d| d.one("range").is_some());
     let window = ranged.map(|d| window(d)).transpose()?.unwrap_or_default();
     for (key, why) in [
-        ("rhpct", "repeated reads of what was read before are not supported"),
-        ("whpct", "repeated writes of what was written before are not supported"),
-        (
-            "hotband",
-            "hot bands are not supported; a range of its own for each of two workloads does nearly the same",
-        ),
+        ("rhpct", "read hits (reading the same blocks again) are not supported"),
+        ("whpct", "write hits (writing the same blocks again) are not supported"),
+        ("hotband", "hot bands are not supported; two workloads with different ranges come close"),
         ("stride", "strides are not supported"),
         ("streams", "several streams of one workload are not supported; use threads"),
     ] {
@@ -690,13 +652,13 @@ fn bytes(text: &str) -> Result<u64, String> {
         "m" => 1024.0 * 1024.0,
         "g" => 1024.0_f64.powi(3),
         "t" => 1024.0_f64.powi(4),
-        _ => return Err(format!("`{}` is no size; write it like 4k", short(text))),
+        _ => return Err(format!("`{}` is not a size; write it like 4k", short(text))),
     };
     let value = digits.parse::<f64>().ok().map(|n| n * factor).filter(|b| *b >= 1.0 && *b < 4e18);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to fit")]
     value
         .map(|bytes| bytes.round() as u64)
-        .ok_or_else(|| format!("`{}` is no size; write it like 4k", short(text)))
+        .ok_or_else(|| format!("`{}` is not a size; write it like 4k", short(text)))
 }
 
 /// `60`, `5m`, `2h`.
@@ -706,11 +668,13 @@ fn seconds(text: &str) -> Result<Nanos, String> {
         "" | "s" => 1,
         "m" => 60,
         "h" => 3600,
-        _ => return Err(format!("`{}` is no time; write it like 60 or 5m", short(text))),
+        _ => return Err(format!("`{}` is not a time; write it like 60 or 5m", short(text))),
     };
     let value =
         digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|s| *s > 0 && *s < 1 << 32);
-    value.map(Nanos::from_secs).ok_or_else(|| format!("`{}` is no time; write it like 60 or 5m", short(text)))
+    value
+        .map(Nanos::from_secs)
+        .ok_or_else(|| format!("`{}` is not a time; write it like 60 or 5m", short(text)))
 }
 
 fn short(text: &str) -> String {

@@ -93,7 +93,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Element, ImportError> {
     }
     match (open.len(), open.pop()) {
         (1, Some(mut document)) if !document.children.is_empty() => Ok(document.children.swap_remove(0)),
-        (1, _) => Err(complain(origin, 0, "has no element of XML")),
+        (1, _) => Err(complain(origin, 0, "contains no XML element")),
         (_, last) => {
             let name = last.map(|element| element.name).unwrap_or_default();
             Err(complain(origin, line, format!("the XML ends before </{}>", short(&name))))
@@ -144,7 +144,7 @@ mod tests {
     fn broken_documents_are_refused_with_their_line() {
         let deep = "<a>".repeat(100);
         for (text, expected) in [
-            ("", "f: has no element"),
+            ("", "f: contains no XML element"),
             ("<a>", "f:1: the XML ends before </a>"),
             ("<a>\n</b>", "f:2: </b> closes what is not open"),
             ("</a>", "f:1: </a> closes"),

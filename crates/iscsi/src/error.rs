@@ -26,7 +26,7 @@ pub enum IoError {
         expected_bytes: u32,
     },
     /// Every attempt failed.
-    #[error("gave up after {attempts} attempts; the last one failed: {last}")]
+    #[error("failed in each of {attempts} attempts; last error: {last}")]
     GivenUp {
         /// Number of attempts.
         attempts: u32,
@@ -34,9 +34,7 @@ pub enum IoError {
         last: String,
     },
     /// The I/O exceeded its time limit.
-    #[error(
-        "gave up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
-    )]
+    #[error("timed out after {waited_s} s and {attempts} attempts; last error: {last}")]
     Expired {
         /// The limit, seconds.
         waited_s: u64,

@@ -9,7 +9,6 @@ mod degraded;
 mod folds;
 mod grid;
 mod leave_one;
-mod markdown;
 mod rebuilds;
 mod unseen;
 
@@ -25,9 +24,8 @@ use crate::resolved::Tables;
 
 pub use articles::{Article, articles};
 pub use degraded::{DegradedRow, degraded};
-pub use grid::{Grid, grid};
+pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};
-pub use markdown::to_markdown;
 pub use rebuilds::{RebuildRow, rebuilds};
 pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
 

@@ -180,7 +180,7 @@ pub enum IoError {
     #[error("{0}")]
     Broken(&'static str),
     /// Every attempt failed.
-    #[error("gave up after {attempts} attempts; the last one failed: {last}")]
+    #[error("failed in each of {attempts} attempts; last error: {last}")]
     GivenUp {
         /// Number of attempts.
         attempts: u32,
@@ -188,7 +188,7 @@ pub enum IoError {
         last: String,
     },
     /// The I/O exceeded its time limit.
-    #[error("gave up because it did not complete within {waited_s} s; last error: {last}")]
+    #[error("timed out after {waited_s} s; last error: {last}")]
     Expired {
         /// The limit, s.
         waited_s: u64,

@@ -85,7 +85,7 @@ impl FillContext<'_> {
                 assay_spec::units::Bytes(span_bytes)
             ),
             next: match self.options.fill {
-                FillChoice::Never => "Leave out --no-fill, with --overwrite where that is needed.",
+                FillChoice::Never => "Leave out --no-fill, and add --overwrite if it is needed.",
                 FillChoice::WhereNeeded => "Measure on a file, or on a device that may be overwritten.",
             }
             .into(),

@@ -115,12 +115,14 @@ pub enum PrepareError {
         what: &'static str,
     },
     /// The directory of a new file does not exist.
-    #[error("cannot create {path}: its directory does not exist; create it first (mkdir -p {directory})")]
+    #[error("cannot create {path}: the directory {directory} does not exist; {next}")]
     NoDirectory {
         /// Path of the target.
         path: String,
         /// Its directory.
         directory: String,
+        /// Next step for the user.
+        next: String,
     },
     /// A plan writes to a file that Assay did not create.
     #[error(
@@ -139,7 +141,7 @@ pub enum PrepareError {
     },
     /// A foreign file is smaller than the requested size.
     #[error(
-        "{path} holds only {holds}, and Assay does not enlarge files that it did not make; --size asks for {asked}: \
+        "{path} holds only {holds}, and Assay does not enlarge files that it did not create; --size asks for {asked}: \
          use --size {holds} or less"
     )]
     ForeignTooSmall {
@@ -152,7 +154,7 @@ pub enum PrepareError {
     },
     /// A foreign file is empty.
     #[error(
-        "{path} is empty, and Assay does not fill files that it did not make; choose another name, or allow it: \
+        "{path} is empty, and Assay does not fill files that it did not create; choose another name, or allow it: \
          --overwrite {path}"
     )]
     Empty {
@@ -168,7 +170,9 @@ pub enum PrepareError {
         path: String,
     },
     /// The file system has too little free space.
-    #[error("{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} stay free; {next}")]
+    #[error(
+        "{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} must stay free; {next}"
+    )]
     NoSpace {
         /// Path of the target.
         path: String,
@@ -203,8 +207,8 @@ pub enum PrepareError {
     },
     /// The device or LUN holds data without a known signature.
     #[error(
-        "refusing to write to {path} ({what}): it is not blank. It holds {holds}. If nobody needs them: --overwrite \
-         {identity} --not-blank (both are needed, and everything on it will be lost). Nothing was written"
+        "refusing to write to {path} ({what}): it is not blank. It holds {holds}. If its content is no longer needed: \
+         --overwrite {identity} --not-blank (both are needed, and everything on it will be lost). Nothing was written"
     )]
     NotBlank {
         /// Path of the target.
@@ -218,8 +222,8 @@ pub enum PrepareError {
     },
     /// A file with Assay's mark contains data that Assay did not write.
     #[error(
-        "test \"{test}\" writes, but {path} is only read: Assay made it, and since then somebody else has used it, or \
-         an earlier version of Assay filled it: it holds {holds}. Choose another name, or allow it to be overwritten: \
+        "test \"{test}\" writes, but {path} is only read: Assay created it, but it has been used since, or an earlier \
+         version of Assay filled it: it holds {holds}. Choose another name, or allow it to be overwritten: \
          --overwrite {path}"
     )]
     UsedSince {
@@ -262,7 +266,7 @@ pub enum PrepareError {
         known: String,
     },
     /// The check whether the device may be written failed.
-    #[error("refusing to write to {path}: cannot tell what is on it: {why}")]
+    #[error("refusing to write to {path}: cannot determine what is on it: {why}")]
     Probe {
         /// Path of the target.
         path: String,
@@ -324,7 +328,7 @@ pub enum PrepareError {
         source: io::Error,
     },
     /// Opening failed, and a change that it had made could not be undone.
-    #[error("{source}; what was done before could not be taken back: {left}")]
+    #[error("{source}; earlier changes could not be undone: {left}")]
     NotUndone {
         /// Remaining changes, a clause each.
         left: String,
@@ -351,7 +355,7 @@ pub enum PrepareError {
         path: String,
     },
     /// The user requested a stop.
-    #[error("stopped while {path} was being filled; what was filled is kept and used by the next run")]
+    #[error("stopped while {path} was being filled; the part that was filled is kept for the next run")]
     Interrupted {
         /// Path of the target.
         path: String,

@@ -61,7 +61,14 @@ pub(crate) fn inspect(
     };
     let directory = directory_of(&path);
     if !directory.is_dir() {
-        return Err(PrepareError::NoDirectory { path: text(&path), directory: text(&directory) });
+        let (path, directory) = (text(&path), text(&directory));
+        let next = match path.strip_prefix("//") {
+            Some(_) => {
+                format!("if it is a share of an SMB server, mount it: mount -t cifs {path} /mnt/share")
+            }
+            None => format!("create it first (mkdir -p {directory})"),
+        };
+        return Err(PrepareError::NoDirectory { path, directory, next });
     }
     // A directory may contain an `assay.dat` that is not a file.
     match kind_of(&path)? {

@@ -95,7 +95,7 @@ impl WhyForeign {
             Self::Void(VoidMark::Copied) => "is a copy of a file that Assay created",
             Self::Void(VoidMark::Changed) => "was created by Assay and has been modified since",
             Self::Void(VoidMark::OtherVersion) => "was marked by another version of Assay",
-            Self::Void(VoidMark::OtherUser) => "has a mark beside it that belongs to another user",
+            Self::Void(VoidMark::OtherUser) => "has a mark next to it that belongs to another user",
         }
     }
 }

@@ -359,13 +359,13 @@ fn explanation(comparison: &Comparison, width: usize) -> String {
 
 /// What each word of the table means.
 const WORDS: [(Change, &str); 8] = [
-    (Change::Faster, "the interval leaves out 1, and enough repetitions support it"),
-    (Change::Slower, "the interval leaves out 1, and enough repetitions support it"),
-    (Change::PerhapsFaster, "the interval leaves out 1, but the repetitions are too few to be sure"),
-    (Change::PerhapsSlower, "the interval leaves out 1, but the repetitions are too few to be sure"),
+    (Change::Faster, "the interval does not contain 1, and there are enough repetitions"),
+    (Change::Slower, "the interval does not contain 1, and there are enough repetitions"),
+    (Change::PerhapsFaster, "the interval does not contain 1, but there are too few repetitions to be sure"),
+    (Change::PerhapsSlower, "the interval does not contain 1, but there are too few repetitions to be sure"),
     (Change::Same, "the interval lies within 5 % around 1"),
     (Change::Unclear, "the interval contains 1"),
-    (Change::Unknown, "nothing shows how far runs on this target lie apart, so no change is claimed"),
+    (Change::Unknown, "the spread between runs on this target is unknown, so no change is claimed"),
     (Change::NotComparable, "the loads differ, or something that all results depend on"),
 ];
 
@@ -391,8 +391,7 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
     let shown = result_table(comparison, Reader::Person).render(Format::Markdown);
     if shown.contains(unknown) || comparison.says.iter().any(|says| says.contains(unknown)) {
         says.push_str(
-            " Spread unknown: single runs do not show how far repetitions lie apart, and none are stored for this \
-             target.",
+            " Spread unknown: single runs do not show the spread of repetitions, and none are stored for this target.",
         );
     }
     says

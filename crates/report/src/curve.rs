@@ -202,7 +202,7 @@ pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
         ));
     }
     words.push(format!(
-        "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} asked for.",
+        "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} requested.",
         whole(knee.iops),
         duration(knee.mean_us),
         knee.in_flight,
@@ -352,7 +352,7 @@ fn depth_chart(
     let depths: Vec<f64> = curve.points.iter().map(|p| p.asked as f64).collect();
     let chart = Lines {
         title,
-        x: Axis::doubling("I/Os in flight asked for", &depths),
+        x: Axis::doubling("I/Os in flight requested", &depths),
         y: axis(top),
         lines,
         marks: mark.into_iter().collect(),

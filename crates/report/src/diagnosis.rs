@@ -58,7 +58,7 @@ fn rows(of: &Diagnosis) -> String {
     let (a, b) = (name(0), name(1));
     let mut text = format!(
         "\nA is {a}, B is {b}:\n{:<27} {:<23} {:>16} {:>16} {:>24}\n",
-        "Experiment", "Measured is", "expected if A", "expected if B", "measured (95 %)"
+        "Experiment", "Quantity", "expected if A", "expected if B", "measured (95 %)"
     );
     for row in &of.rows {
         text.push_str(&format!(
@@ -139,7 +139,7 @@ pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
 fn table(of: &Diagnosis) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
     let mut text = format!(
-        "<div class=\"scroll\"><table>\n<thead><tr><th>Experiment</th><th>Measured is</th><th>Expected if {}</th>\
+        "<div class=\"scroll\"><table>\n<thead><tr><th>Experiment</th><th>Quantity</th><th>Expected if {}</th>\
          <th>Expected if {}</th><th>Measured (95 %)</th></tr></thead>\n<tbody>\n",
         escape(name(0)),
         escape(name(1))

@@ -1,4 +1,4 @@
-//! Expected beside measured, and the verdicts: as text, as JSON, as HTML.
+//! Expected and measured values, and the verdicts: as text, as JSON, as HTML.
 
 use assay_analysis::{Agreement, Case, Judgement, Verdict};
 use assay_model::published::{Published, Row};
@@ -41,7 +41,7 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
-/// The verdict in one sentence, and measured beside expected rates.
+/// The verdict in one sentence, and measured and expected rates.
 #[must_use]
 pub fn brief(judgement: &Judgement, columns: usize) -> String {
     let judged: Vec<(&Case, &Verdict)> = judged(judgement);
@@ -55,7 +55,7 @@ pub fn brief(judgement: &Judgement, columns: usize) -> String {
     format!("{verdict}\nExpected{of}:\n{}", expectation_table(&judged).render(Format::Text(columns)))
 }
 
-/// Returns measured beside expected rates, a row for each judged load.
+/// Returns measured and expected rates, a row for each judged load.
 fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
     let mut table = Table::new(vec![
         Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),

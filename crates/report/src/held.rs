@@ -54,7 +54,7 @@ pub fn text(held: &Held, options: TextOptions) -> String {
     let mut text = format!("\n{}\n", wrap(&lead, options.prose(), "  "));
     let is_full = options.detail == Detail::Full;
     let mut table = Table::new(vec![
-        Column::text("Against the baseline").narrow(Narrow::Cut(16)),
+        Column::text("Compared with the baseline").narrow(Narrow::Cut(16)),
         Column::text("IOPS").narrow(Narrow::Keep),
         Column::text("p99").narrow(Narrow::Drop(1)),
         Column::text("Change").narrow(Narrow::Keep),
@@ -115,7 +115,7 @@ pub fn html(held: &Held) -> String {
         })
         .collect();
     format!(
-        "<h2 id=\"baseline\">Against the baseline</h2>\n<p><strong>{}</strong></p>\n<div \
+        "<h2 id=\"baseline\">Compared with the baseline</h2>\n<p><strong>{}</strong></p>\n<div \
          class=\"scroll\">{table}</div>\n{differs}",
         escape(&held.says())
     )

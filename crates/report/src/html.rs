@@ -140,9 +140,7 @@ fn with_micros(says: &str) -> String {
 fn findings_list(findings: &[Finding]) -> String {
     let mut text = String::from("<h2 id=\"findings\">Findings</h2>\n");
     if findings.is_empty() {
-        text.push_str(
-            "<p>None of the rules found anything to object to. A rule that lacks a fact says nothing.</p>\n",
-        );
+        text.push_str("<p>No rule fired. A rule without the facts that it needs does not fire.</p>\n");
         return text;
     }
     text.push_str("<ul class=\"findings\">\n");

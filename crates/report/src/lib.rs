@@ -36,6 +36,7 @@ pub mod standing;
 mod svg;
 pub mod table;
 pub mod text;
+pub mod validation;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
 pub use number::{day_unix_ms, long as rounded_long, minute, separated, size};

@@ -177,7 +177,7 @@ fn interface(of: &InterfaceFacts) -> String {
     let is_virtual = of.lower.is_empty() && !matches!(of.kind.as_str(), "" | "vlan" | "bond" | "team");
     let speed = match of.speed_mbit_s {
         None => ", speed unknown".to_owned(),
-        Some(mbit) if is_virtual => format!(", {mbit} Mbit/s by name only"),
+        Some(mbit) if is_virtual => format!(", nominally {mbit} Mbit/s"),
         Some(mbit) => format!(", {mbit} Mbit/s"),
     };
     let duplex = of.duplex.as_ref().map(|duplex| format!(", {duplex} duplex")).unwrap_or_default();
@@ -273,7 +273,7 @@ pub fn frames(of: &FrameFacts) -> String {
     match of.how {
         FrameProbe::NoRoute => return "not tried".into(),
         FrameProbe::OtherWay => {
-            return "not tried: by this host's routing rules, echoes take another way than I/O".into();
+            return "not tried: by this host's routing rules, echoes take another route than I/O".into();
         }
         FrameProbe::NotAllowed => {
             return "not tried: this user may not send echoes (set net.ipv4.ping_group_range, or give CAP_NET_RAW)"
@@ -337,12 +337,13 @@ fn tcp(path: &PathFacts) -> String {
     path.tcp.map_or(String::new(), |tcp| {
         let stamps = if tcp.timestamps { "with" } else { "without" };
         format!(
-            "segments of {} B out, {} B seen in, {stamps} timestamps, path MTU {}, window {} segments, {} retransmits",
+            "segments of {} B out, {} B seen in, {stamps} timestamps, path MTU {}, window {} segments, {} retransmit{}",
             tcp.send_mss_bytes,
             tcp.receive_mss_bytes,
             tcp.path_mtu_bytes,
             tcp.congestion_window_segments,
-            tcp.retransmits
+            tcp.retransmits,
+            if tcp.retransmits == 1 { "" } else { "s" }
         )
     })
 }

@@ -123,7 +123,7 @@ pub fn numbers(rows: &[Expectation]) -> Table {
             }
             StepPrediction::Concurrent(together) => {
                 for job in &together.jobs {
-                    table.rows.push(Row::Group(format!("{}: beside the other jobs", job.name)));
+                    table.rows.push(Row::Group(format!("{}: with the other jobs", job.name)));
                     table.push(job_cells(job, together).map(Cell::from));
                 }
             }

@@ -88,11 +88,10 @@ struct Found {
 /// # Errors
 /// When the text is no document of a run.
 pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
-    let document: Document = serde_json::from_str(text).map_err(|e| {
-        format!("it is not the JSON document of a run (assay run --json, assay show --json): {e}")
-    })?;
+    let document: Document = serde_json::from_str(text)
+        .map_err(|e| format!("not a JSON document of a run (assay run --json, assay show --json): {e}"))?;
     if document.schema != SCHEMA {
-        return Err(format!("its form is `{}`; only `{SCHEMA}` can be compared", document.schema));
+        return Err(format!("its schema is `{}`; only `{SCHEMA}` can be compared", document.schema));
     }
     let header = RunHeader {
         run: document.run.clone(),

@@ -1,4 +1,4 @@
-//! A scale check: every test under a growing load, and who gave up first.
+//! A scale check: every test under a growing load, and which was the limit.
 
 use assay_analysis::scale::{ScalePoint, ScaledTest};
 use serde_json::{Value, json};

@@ -24,7 +24,7 @@ pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], opt
     table_with(header, summary, findings, None, options)
 }
 
-/// The same with expected beside measured, if the array is known.
+/// The same with expected and measured values, if the array is known.
 #[must_use]
 pub fn table_with(
     header: &RunHeader,

@@ -45,8 +45,8 @@ pub enum AddressError {
     SimWithoutArray,
     /// The scheme is none that this program serves.
     #[error(
-        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null:, \
-         or {1} for a file of that name"
+        "`{0}:` targets are not supported; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null:, or \
+         {1} for a file of that name"
     )]
     UnknownScheme(String, String),
     /// A share of an SMB server: Assay has no client of its own for it.

@@ -51,11 +51,11 @@ pub(crate) fn query<'t>(
         let Some((key, value)) = pair.split_once('=') else {
             return wrong(
                 "query",
-                format!("a part is not of the form `key=value`; known keys are {}", known.join(", ")),
+                format!("a part is not of the form `key=value`; use one of the keys {}", known.join(", ")),
             );
         };
         let Some(&known) = known.iter().find(|known| **known == key) else {
-            return wrong("query", format!("unknown key `{key}`; known keys: {}", known.join(", ")));
+            return wrong("query", format!("`{key}` is not a known key; use one of {}", known.join(", ")));
         };
         if key != repeatable && pairs.iter().any(|(given, _)| *given == key) {
             return wrong("query", format!("`{key}` is given twice"));

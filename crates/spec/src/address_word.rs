@@ -385,8 +385,8 @@ mod tests {
 
     #[test]
     fn schemes_that_are_not_served_are_named() {
-        assert!(error("s3://bucket/x").starts_with("`s3:` targets are not served"));
-        assert!(error("HTTPS://bucket/x").starts_with("`https:` targets are not served"));
+        assert!(error("s3://bucket/x").starts_with("`s3:` targets are not supported"));
+        assert!(error("HTTPS://bucket/x").starts_with("`https:` targets are not supported"));
         assert!(error("smb://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
         assert!(error("CIFS://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
         assert_eq!("".parse::<Address>(), Err(AddressError::Empty));

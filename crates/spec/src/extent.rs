@@ -20,8 +20,8 @@ pub(crate) fn check(file: &PlanFile, over: &Overrides) -> Result<(), PlanError> 
         for (count, most, what) in found {
             if count > most {
                 let message = format!(
-                    "up to here the plan has {count} {what}; at most {most} are allowed: sweep fewer values, or make \
-                     several plans of it"
+                    "up to here the plan has {count} {what}; at most {most} are allowed: sweep fewer values, or split \
+                     the plan"
                 );
                 return Err(PlanError { place: test.place.clone(), message });
             }

@@ -116,9 +116,9 @@ impl Figure {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToleranceError {
     /// The figure is not known.
-    #[error("`{0}` is not a figure; choose from iops, mib/s, mean, p50, p90, p95, p99 and p99.9")]
+    #[error("`{0}` is not a known figure; use one of iops, mib/s, mean, p50, p90, p95, p99 and p99.9")]
     Figure(String),
-    /// The share is no number.
+    /// The share is not a number.
     #[error("`{0}` is not a percentage; write it as 2% (of IOPS) or p99:5%")]
     Share(String),
     /// The share is too small or too large.

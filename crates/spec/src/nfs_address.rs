@@ -101,7 +101,7 @@ impl NfsAddress {
     fn read_query(&mut self, query: &str) -> Result<()> {
         for (key, value) in address_part::query(query, &KEYS, "")? {
             match key {
-                "port" if self.port.is_some() => return wrong("port", "it stands behind the host already"),
+                "port" if self.port.is_some() => return wrong("port", "it is already given after the host"),
                 "port" => self.port = Some(number("port", value, 1, u16::MAX)?),
                 "mountport" => self.mount_port = Some(number("mountport", value, 1, u16::MAX)?),
                 "connections" => self.connections = number("connections", value, 1, 16)?,
@@ -129,13 +129,13 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
         None => (text, None),
     };
     if text.contains('@') {
-        return wrong("host", "NFS knows no user here; give numbers: ?uid=1000&gid=1000");
+        return wrong("host", "NFS takes no user name; give numeric ids: ?uid=1000&gid=1000");
     }
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return wrong("host", "a host name or address is missing");
     }
     if host.starts_with('[') != (bracket > 0) || host.len() > bracket && bracket > 0 {
-        return wrong("host", format!("`{host}` is no IPv6 address in brackets"));
+        return wrong("host", format!("`{host}` is not an IPv6 address in brackets"));
     }
     if let Some(why) = address_part::lacks_zone(host) {
         return wrong("host", why);

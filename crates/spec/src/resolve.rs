@@ -445,7 +445,7 @@ fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, Plan
     };
     match (settings.until, round) {
         (Some(_), _) if settings.steady.is_some() => {
-            Err(complain(place, "`until` and `steady` are two goals; give one"))
+            Err(complain(place, "`until` and `steady` exclude each other; give one of them"))
         }
         (Some(tolerance), _) => {
             let at_most =
@@ -522,7 +522,7 @@ fn resolve_job(
             (None, Maximum::Unknown) => {
                 return Err(complain(
                     place,
-                    "pace: rate = \"max\" is found by a run before; assay run does that for one plan at a time, \
+                    "pace: rate = \"max\" needs a search before the run; assay run does that for one plan at a time, \
                      without --repeat, --each and --also",
                 ));
             }
@@ -622,7 +622,7 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         return Err(complain(&line.place, "needs a `size`, for example size = \"8KiB\""));
     };
     if lines > 1 && line.weight.is_none() {
-        return Err(complain(&line.place, "needs a `weight`: several lines share the I/Os by it"));
+        return Err(complain(&line.place, "needs a `weight`, because there are several lines"));
     }
     let access = Access {
         weight: line.weight.unwrap_or(100),
@@ -647,7 +647,7 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         ));
     }
     if semantics == Semantics::Iometer && (access.read.fract() != 0.0 || access.random.fract() != 0.0) {
-        return Err(complain(&line.place, "read, random: Iometer knows whole percents only"));
+        return Err(complain(&line.place, "read, random: Iometer supports whole percents only"));
     }
     if semantics == Semantics::Iometer && (!access.distribution.is_uniform() || access.sequence > 1) {
         return Err(complain(

@@ -184,7 +184,7 @@ fn every_mistake_is_answered_with_line_field_and_what_would_do() {
         ),
         (
             "[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 3 }, { size = 512 }]\n",
-            "plan.toml:3: test \"t\": access[1]: needs a `weight`: several lines share the I/Os by it",
+            "plan.toml:3: test \"t\": access[1]: needs a `weight`, because there are several lines",
         ),
         (
             "semantics = \"iometer\"\n[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 30 }]\n",

@@ -74,8 +74,8 @@ pub enum StoreError {
     },
     /// The store has an earlier format, and cannot be brought to the present one where it is.
     #[error(
-        "the store {path} has format {found}, and bringing it to format {known} needs the right to write to it; copy \
-         it to another place, and name the copy with --store PATH"
+        "the store {path} has format {found}, and converting it to format {known} needs write permission; copy it to \
+         another place, and name the copy with --store PATH"
     )]
     Older {
         /// Of the store.

@@ -118,7 +118,7 @@ fn check_beside(path: &Path) -> Result<(), StoreError> {
     for end in ["-wal", "-shm", "-journal", "-live"] {
         let file = beside(path, end);
         if std::fs::symlink_metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
-            let why = format!("{} beside it is not a regular file; move that away", file.display());
+            let why = format!("{} next to it is not a regular file; move that away", file.display());
             return Err(StoreError::NotAllowed { path: path.to_owned(), why });
         }
     }

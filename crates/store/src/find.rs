@@ -40,7 +40,7 @@ pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
     if let Some(back) = runs_back(name) {
         return runs.get(back).map(|r| r.run.clone()).ok_or_else(|| FindError::None {
             name: name.to_owned(),
-            hint: format!("; there are {} runs, so the oldest is last~{}", runs.len(), runs.len() - 1),
+            hint: format!("; {} runs are stored, so the oldest is last~{}", runs.len(), runs.len() - 1),
         });
     }
     if runs.iter().any(|r| r.run == name) {
@@ -54,7 +54,7 @@ pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
     let parts: Vec<&RunRow> = runs.iter().filter(is_part).collect();
     if parts.is_empty() {
         let newest: Vec<&RunRow> = runs.iter().collect();
-        let hint = format!("; there are {}", list(&newest));
+        let hint = format!("; stored runs: {}", list(&newest));
         return Err(FindError::None { name: name.to_owned(), hint });
     }
     only(&parts, name)
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_or_ambiguous_lists_the_candidates() {
-        check("last~4", "no run is called `last~4`; there are 4 runs, so the oldest is last~3");
+        check("last~4", "no run is called `last~4`; 4 runs are stored, so the oldest is last~3");
         check(
             "261121",
             "`261121` matches several runs: 261121-k7f2 (before), 261121-k9b2; type more of the id",
@@ -147,7 +147,7 @@ mod tests {
         check(
             "nope",
             "no run is called `nope`; \
-             there are 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
+             stored runs: 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
         );
         assert_eq!(find(&[], "last"), Err(FindError::Empty));
     }

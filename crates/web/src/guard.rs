@@ -60,7 +60,7 @@ async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Res
     }
     if app.is_local() && !is_local_name(request.headers()) {
         // A page of somebody else whose name leads here (DNS rebinding) must not read anything.
-        let says = "This server answers to localhost, 127.0.0.1 and [::1] alone.";
+        let says = "This server only answers requests to localhost, 127.0.0.1 and [::1].";
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, says));
     }
     let is_public = matches!(request.uri().path(), "/login") || request.uri().path().starts_with("/assets/");
@@ -84,7 +84,12 @@ async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Res
             }
             request = with_fields(request, visitor.as_ref().filter(|_| !is_login)).await?;
         }
-        _ => return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Only GET, HEAD and POST are known.")),
+        _ => {
+            return Err(Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only GET, HEAD and POST are supported.",
+            ));
+        }
     }
     request.extensions_mut().insert(visitor.unwrap_or(Visitor::Reader));
     Ok(next.run(request).await)
@@ -173,7 +178,7 @@ async fn with_fields(request: Request, visitor: Option<&Visitor>) -> Result<Requ
     let form = Form::<Vec<(String, String)>>::from_request(read, &()).await;
     let Form(fields) = form.map_err(|rejected| {
         let says = match rejected.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => format!("A form may have {} KiB at most.", BODY_BYTES_MAX >> 10),
+            StatusCode::PAYLOAD_TOO_LARGE => format!("A form may have at most {} KiB.", BODY_BYTES_MAX >> 10),
             _ => "The form cannot be read.".to_owned(),
         };
         Refusal::new(rejected.status(), says)
@@ -183,7 +188,7 @@ async fn with_fields(request: Request, visitor: Option<&Visitor>) -> Result<Requ
         && !csrf.is(fields.get(CSRF))
     {
         return Err(Refusal::forbidden(
-            "The form is not of this session; reload its page and send it again.",
+            "The form does not belong to this session; reload the page and send it again.",
         ));
     }
     let mut request = Request::from_parts(parts, axum::body::Body::empty());

@@ -39,7 +39,7 @@ pub(crate) struct Launch {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LaunchError {
     /// Too many are going on.
-    #[error("{RUNNING_MAX} runs that were started here are going on; wait until one ends, or stop it")]
+    #[error("{RUNNING_MAX} runs that were started here are in progress; wait until one ends, or stop one")]
     TooMany,
     /// The program could not be started.
     #[error("cannot start the run: {0}")]

@@ -286,13 +286,11 @@ impl Followed {
         match self.end {
             Some((_, Some(Outcome::Done))) => (says("Done"), String::new()),
             Some((_, Some(Outcome::Interrupted))) => {
-                (says("Stopped: what was measured is kept"), String::new())
+                (says("Stopped: the results so far are kept"), String::new())
             }
             Some((_, Some(Outcome::Failed))) => (says("Failed"), String::new()),
             Some((_, None)) => (
-                says(
-                    "Killed: its process ended without an end of the run. What was measured until then is kept.",
-                ),
+                says("Killed: the process ended before the run did. The results up to then are kept."),
                 String::new(),
             ),
             None => match self.standing.at(at_ns) {

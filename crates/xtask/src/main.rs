@@ -19,7 +19,8 @@ cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--
     compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, nfs, memory.
     The cases iscsi and nfs need an fio that has the engine libiscsi or nfs
 cargo xtask faults [--minutes N] [--kills N] [CELL]...
-    plays the fault matrix (kill/fill/lun, …) for N minutes, once at least, after N kills; see docs/safety.md (root)
+    runs the fault matrix (cells such as kill/fill/lun) at least once, for N minutes, after N kills; see docs/safety.md
+    (needs root)
 cargo xtask fuzz [--seconds N] [TARGET]...
     runs every fuzz target, or those with TARGET in their names, for N seconds each (2); see crates/fuzz
 cargo xtask histogram

@@ -21,7 +21,7 @@ impl FromStr for Gate {
     /// Reads `p99 +10%`, `iops -5%` and `mean +20%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let says = || {
-            format!("`{text}` is no limit; write a figure and a change, like \"p99 +10%\" or \"iops -5%\"")
+            format!("`{text}` is not a limit; write a figure and a change, like \"p99 +10%\" or \"iops -5%\"")
         };
         let at = text.find(['+', '-']).ok_or_else(says)?;
         let (name, change) = text.split_at(at);

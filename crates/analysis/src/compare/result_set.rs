@@ -25,7 +25,7 @@ const TARGET: &str = "target";
 /// The facet that names sizes and positions.
 const ACCESS: &str = "access";
 /// The facet of rows that ran beside others.
-const BESIDE: &str = "beside others";
+const BESIDE: &str = "together with others";
 
 /// One set of results.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -215,7 +215,7 @@ impl ResultSet {
             id: format!("array:{}", array.name),
             source: Source::Prediction,
             about: format!("{} on {}, predicted", header.plan.name, array.title),
-            facets: vec![Facet::new("measured by", "nobody: predicted by the model", Weight::Weakens)],
+            facets: vec![Facet::new("measured by", "none: predicted by the model", Weight::Weakens)],
             rows: predicted(array, header).into_iter().map(row).collect(),
             ..Self::default()
         }
@@ -349,7 +349,7 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
         Facet::new("I/O issued by", of(&|m| m.engine.to_string()), Subject),
         Facet::new("semantics", format!("{:?}", header.plan.semantics).to_lowercase(), Breaks),
         Facet::new("span", of(&|m| Bytes(m.span_bytes).to_string()), Breaks),
-        Facet::new("past the page cache", of(&|m| yes_no(m.direct).to_owned()), Breaks),
+        Facet::new("bypassing the page cache", of(&|m| yes_no(m.direct).to_owned()), Breaks),
         Facet::new("each write durable", of(&|m| yes_no(m.sync).to_owned()), Breaks),
         Facet::new("never written in the span", of(&|m| unwritten(m.unwritten_bytes)), Breaks),
         Facet::new("plan", header.plan.name.clone(), Weakens),

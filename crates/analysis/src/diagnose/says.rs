@@ -72,7 +72,9 @@ fn percent(probability: f64) -> String {
 }
 
 fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
-    let Some(first) = odds.first() else { return "Nothing that limits this load is known.".to_owned() };
+    let Some(first) = odds.first() else {
+        return "No known cause explains the rate of this load.".to_owned();
+    };
     let rate = format!("{} IOPS", whole(seen.base_iops()));
     let load = &setting.load;
     let (name, probability) = (first.name, percent(first.probability));
@@ -80,7 +82,7 @@ fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
         format!("The bottleneck of {load} ({rate}) is {name}, with a probability of {probability}.")
     } else {
         format!(
-            "The bottleneck of {load} ({rate}) is not settled; the first suspect is {name} ({probability})."
+            "The bottleneck of {load} ({rate}) is uncertain; the first suspect is {name} ({probability})."
         )
     };
     match odds.get(1) {
@@ -149,8 +151,10 @@ fn helps(seen: &Observed, first: Option<(&'static Hypothesis, usize)>) -> String
             let ratio = if is_size { ratio * 8.0 } else { ratio };
             format!(" Measured here: {} gives {} times the {what}.", gain.name(), number(ratio))
         }
-        _ => " By how much cannot be measured from here: the next limit shows only when this one is gone."
-            .to_owned(),
+        _ => {
+            " The gain cannot be measured from here: the next limit becomes visible once this one is removed."
+                .to_owned()
+        }
     };
     format!("{}{by}", hypothesis.helps)
 }

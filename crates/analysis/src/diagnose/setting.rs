@@ -13,7 +13,7 @@ pub enum Reach {
     Null,
     /// A file in this host's memory, which workers copy themselves.
     Memory,
-    /// A file or device of this host, past the page cache.
+    /// A file or device of this host; I/O bypasses the page cache.
     Local,
     /// A file or device of this host, through the page cache.
     Cached,

@@ -1,7 +1,6 @@
 //! How often a diagnosis is right, over planted set-ups.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 
@@ -131,48 +130,4 @@ fn score(from: u64, said: &[Said]) -> Validation {
         causes: CAUSES.into_iter().map(of_cause).collect(),
         calibration: (0..CLASSES.len()).map(class).collect(),
     }
-}
-
-/// Returns a validation as a section of a Markdown document.
-#[must_use]
-pub fn validation_markdown(title: &str, of: &Validation) -> String {
-    let mut text = format!(
-        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {:.1} %, first or second in \
-         {:.1} %; \
-         {:.1} experiments each on average.\n\n",
-        of.set_ups,
-        of.from,
-        of.from + of.set_ups as u64 - 1,
-        of.first * 100.0,
-        of.first_or_second * 100.0,
-        of.experiments,
-    );
-    text.push_str("| stated probability | mean of it | right | set-ups |\n|---|---|---|---|\n");
-    for (lo, mean, right, count) in of.calibration.iter().filter(|class| class.3 > 0) {
-        let _ = writeln!(
-            text,
-            "| from {:.0} % | {:.1} % | {:.1} % | {count} |",
-            lo * 100.0,
-            mean * 100.0,
-            right * 100.0
-        );
-    }
-    text.push_str(
-        "\n| planted | set-ups | first | first or second | said instead |\n|---|---|---|---|---|\n",
-    );
-    for cause in &of.causes {
-        let instead: Vec<String> =
-            cause.instead.iter().map(|(cause, count)| format!("{} {count}", cause.name())).collect();
-        let share = |count: usize| format!("{:.0} %", count as f64 * 100.0 / cause.planted.max(1) as f64);
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} |",
-            cause.cause.name(),
-            cause.planted,
-            share(cause.first),
-            share(cause.first_or_second),
-            instead.join(", ")
-        );
-    }
-    text
 }

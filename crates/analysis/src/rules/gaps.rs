@@ -14,7 +14,7 @@ pub(super) fn in_window(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{}. Rates count the gap as time without I/O, and the I/Os in flight took as much longer. {}.",
+            "{}. Rates count the gap as time without I/O, and the latency of the I/Os in flight includes it. {}.",
             words(&gaps, longest),
             what(longest.kind)
         ),
@@ -33,7 +33,7 @@ pub(super) fn beside_window(case: StepCase<'_>) -> Option<Fired> {
     let longest = gaps.iter().max_by_key(|gap| gap.length_ns)?;
     let seconds = seconds(&gaps);
     let means = if longest.place == GapPlace::Warmup {
-        "The warm-up was as much shorter; the measured window does not contain the gap"
+        "The gap shortened the warm-up; the measured window does not contain it"
     } else {
         "Nothing was measured at that time"
     };
@@ -55,8 +55,8 @@ pub(super) fn clock_set(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that nobody can set; \
-             times of day in logs before and after it do not fit together."
+            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that cannot be set; \
+             times of day in logs before and after the change are not comparable."
         ),
         evidence: vec![Evidence::new("set by", seconds, "s")],
         next: "",
@@ -101,7 +101,7 @@ fn how(kind: GapKind) -> &'static str {
         GapKind::Stopped => "it was stopped by a signal and continued",
         GapKind::Suspended => "the machine was suspended",
         GapKind::Starved => "it got no CPU",
-        GapKind::Paused => "the machine stood still, or the control group of the program was frozen",
+        GapKind::Paused => "the machine was paused, or the control group of the program was frozen",
         GapKind::ClockForward | GapKind::ClockBack => "the clock was set",
     }
 }

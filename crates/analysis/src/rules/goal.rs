@@ -34,8 +34,8 @@ pub(super) fn goal_missed(case: StepCase<'_>) -> Option<Fired> {
     let why = why(case, tolerance, reached, limit_s);
     Some(missed(
         format!(
-            "After {limit_s:.0} s, the longest window allowed, the 95 % interval of the {title} was still ±{:.1} % \
-             wide, or had been until lately; ±{asked} % was asked for. {why}",
+            "After {limit_s:.0} s, the longest window allowed, the 95 % interval of the {title} was still ±{:.1} %, \
+             or had only just narrowed; ±{asked} % was requested. {why}",
             reached * 100.0
         ),
         vec![Evidence::new("reached", reached * 100.0, "%"), Evidence::new("asked", asked, "%")],
@@ -48,7 +48,7 @@ fn missed(says: String, evidence: Vec<Evidence>, weight: f64) -> Fired {
         severity: Severity::Warning,
         says,
         evidence,
-        next: "Allow more time (--at-most), remove the cause, or ask for less.",
+        next: "Allow more time (--at-most), remove the cause, or accept a wider interval.",
         weight,
     }
 }
@@ -57,7 +57,7 @@ fn missed(says: String, evidence: Vec<Evidence>, weight: f64) -> Fired {
 fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> String {
     match pattern(case) {
         Some(Pattern::Drift) => {
-            "The rate drifts: there is no level that more time would show better.".to_owned()
+            "The rate drifts: it has no level that a longer window would measure better.".to_owned()
         }
         Some(Pattern::Ramp) => "The window began before the rate had reached its level.".to_owned(),
         Some(Pattern::Levels) => {
@@ -71,14 +71,14 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
             let memory = memory_s(tolerance.figure, &whole.collect::<Vec<_>>()).unwrap_or(1.0);
             if reached <= tolerance.share && needed_s(memory) > limit_s {
                 return format!(
-                    "The noise wanders: a second depends on the {memory:.0} s before it. Such an interval is believed \
-                     after 50 times as long, {:.0} s.",
+                    "The noise is correlated: each second depends on the {memory:.0} s before it. Its interval is \
+                     trusted after 50 times as long, {:.0} s.",
                     needed_s(memory)
                 );
             }
             let times = (reached / tolerance.share).powi(2).max(1.1);
             format!(
-                "No drift and no levels show: it is noise, which about {:.0} s would average out.",
+                "There is neither a drift nor a change of level: it is noise, which about {:.0} s would average out.",
                 limit_s * times
             )
         }
@@ -100,7 +100,7 @@ pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
         return Some(Fired {
             severity: Severity::Warning,
             says: format!(
-                "The window ended before five rounds of {round} were complete, so nothing shows a steady state."
+                "The window ended before five rounds of {round} were complete, so a steady state was not shown."
             ),
             evidence: vec![Evidence::new("round", round.0 as f64 / 1e9, "s")],
             next: "Let the test run to its end.",

@@ -120,7 +120,7 @@ fn written_too_fast(load: &Modelled, rate: f64) -> Option<Fired> {
         return None;
     }
     let place = if load.is_placed {
-        format!("{:.0} % into their capacity, where the target lies", facts.start_fraction * 100.0)
+        format!("at {:.0} % of their capacity, where the target is", facts.start_fraction * 100.0)
     } else {
         "even at their outer edge".to_owned()
     };

@@ -11,7 +11,7 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
         RunStatus::Done | RunStatus::Failed => return None,
         RunStatus::Running => return Some(running(run)),
         RunStatus::Interrupted => "The run was interrupted",
-        RunStatus::Partial => "The run has no end: it is still going on, or it was killed",
+        RunStatus::Partial => "The run has no end: it is still in progress, or it was killed",
     };
     let steps = &run.summary.steps;
     let is_complete = |index: &usize| steps[*index].complete || steps[*index].skipped.is_some();
@@ -44,7 +44,7 @@ fn running(run: Run<'_>) -> Fired {
     let planned = run.summary.steps_planned;
     Fired {
         severity: Severity::Info,
-        says: format!("The run is going on: {complete} of {planned} steps are complete."),
+        says: format!("The run is in progress: {complete} of {planned} steps are complete."),
         evidence: vec![
             Evidence::new("complete steps", complete as f64, ""),
             Evidence::new("planned steps", planned as f64, ""),

@@ -62,7 +62,7 @@ fn place(load: &Modelled) -> String {
     match load.is_placed {
         true if start > 0.0 => format!("{pieces}, starting at {}", percent(start)),
         true => pieces,
-        false => format!("{pieces}, at an unknown place"),
+        false => format!("{pieces}, at an unknown position"),
     }
 }
 

@@ -80,7 +80,8 @@ pub(super) fn two_modes(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} has two modes: {} in {:.0} % of the seconds and {} in the others, in no order. The mean is of neither.",
+            "{} has two modes: {} in {:.0} % of the seconds and {} in the others, in no particular order. The mean \
+            describes neither.",
             track.name,
             with_unit(&track, high),
             high_share * 100.0,
@@ -103,8 +104,8 @@ pub(super) fn ramp_up(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} went from {} to {} during the first {at} s of the window and then kept its level: the means contain \
-             the way there.",
+            "{} went from {} to {} during the first {at} s of the window and then kept its level: the means include \
+             the ramp.",
             track.name,
             figure(before),
             with_unit(&track, after)
@@ -126,8 +127,8 @@ pub(super) fn drift(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} drifted from {} to {} over the {seconds} s of the window and reached no level: a longer run gives \
-             another mean.",
+            "{} drifted from {} to {} over the {seconds} s of the window and reached no level: a longer run would \
+             give a different mean.",
             track.name,
             figure(from),
             with_unit(&track, to)
@@ -214,7 +215,7 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     let writes = case.step.write.bytes as f64;
     if !is_slower {
         return (
-            " A cache that has warmed up or a competing load that ended does this.".into(),
+            " Typical causes are a cache that has warmed up and a competing load that ended.".into(),
             "Warm up longer, and see the report for other I/O on the same disks at that time.",
         );
     }
@@ -224,8 +225,8 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
         return (
             format!(
-                " The new level scatters by only {:.1} %: a limiter holds it, such as a cap after used-up burst \
-                 credit, a quota or a link that fell back to a lower speed.",
+                " The new level varies by only {:.1} %: a limit probably holds it, such as a cap after burst credit \
+                 is used up, a quota or a link that fell back to a lower speed.",
                 spread * 100.0
             ),
             "Compare the new level with the limits of the volume, the hypervisor and the link.",
@@ -234,7 +235,8 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     if let Some(share) = foreign(case).map(|of| of.share()).filter(|share| *share > NEIGHBOUR_SHARE) {
         return (
             format!(
-                " Other programs moved {:.0} % of what the disks moved in this window: a competing load does this.",
+                " Other programs caused {:.0} % of the disk traffic in this window: a competing load is the likely \
+                cause.",
                 share * 100.0
             ),
             "Find and stop the other program (iotop, pidstat -d), then run again.",
@@ -244,16 +246,16 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
         let until: f64 = case.step.series.iter().take(change.at).map(|point| point.mib_per_s).sum();
         return (
             format!(
-                " Before it, {:.1} GiB had passed: a write cache or SLC cache that is full, garbage collection and \
-                 thermal throttling do this, and so does a competing load.",
+                " Before it, {:.1} GiB had been transferred: typical causes are a full write cache or SLC cache, \
+                 garbage collection, thermal throttling and a competing load.",
                 until * MIB as f64 / GIB as f64
             ),
-            "Write longer than that before the window begins if the level after it is wanted; rest the target and \
-             repeat to see whether the same amount passes again.",
+            "To measure the level after it, write more than that before the window begins. Let the target rest and \
+             repeat, to see whether the change comes after the same amount.",
         );
     }
     (
-        " A competing load, throttling or a path that was lost does this.".into(),
+        " Typical causes are a competing load, throttling and a lost path.".into(),
         "See the report for other I/O on the same disks and for path events at that time; repeat the run.",
     )
 }

@@ -213,7 +213,7 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         given => given.to_vec(),
     };
     if question.need.data.is_none() && question.need.active.is_none() {
-        question.assumed.push("I/Os fall into the whole array, as no amount of data was given.".to_owned());
+        question.assumed.push("I/Os go to the whole array, because no amount of data was given.".to_owned());
     }
     let mut series = Vec::new();
     for class in classes {

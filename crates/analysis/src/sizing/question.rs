@@ -360,7 +360,7 @@ impl Reading {
                     .map(|(n, _)| *n)
                     .filter(|n| n.ends_with("GbE") || n.ends_with("GFC"))
                     .collect();
-                refuse(format!("no link is sold as {name}; use one of {}", names.join(", ")))
+                refuse(format!("{name} is not a known link speed; use one of {}", names.join(", ")))
             }
         }
     }
@@ -456,7 +456,7 @@ impl Reading {
             (sessions, per_second) => {
                 if self.ios_each.is_none() {
                     assumed
-                        .push("Each transaction is taken for one I/O; say \"x 4 I/Os\" for more.".to_owned());
+                        .push("Each transaction counts as one I/O; write \"x 4 I/Os\" for more.".to_owned());
                 }
                 Some(sessions.unwrap_or(1.0) * per_second.unwrap_or(1.0) * self.ios_each.unwrap_or(1.0))
             }
@@ -489,9 +489,9 @@ impl Reading {
             }
             value.unwrap_or(default)
         };
-        let read_pct = or_else(self.read_pct, 70.0, "70 % reads, as the share was not given.");
-        let size = or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, as their size was not given.");
-        let random_pct = or_else(self.random_pct, 100.0, "Random positions, as nothing else was said.");
+        let read_pct = or_else(self.read_pct, 70.0, "70 % reads, because no share was given.");
+        let size = or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given.");
+        let random_pct = or_else(self.random_pct, 100.0, "Random positions, because no order was given.");
         let need = Need {
             iops,
             size: whole(size),

@@ -141,7 +141,7 @@ pub(super) fn cut(text: &str) -> Vec<String> {
             // 2,000 is a number, and `2000, 70 %` two of them.
             ',' if digit(i.checked_sub(1)) && (1..=3).all(|n| digit(Some(i + n))) && !digit(Some(i + 4)) => {}
             '?' | '!' | '(' | ')' | '"' => clean.push(' '),
-            // A comma ends what belongs together: `4 TB, SSD` is no size of a drive.
+            // A comma ends what belongs together: `4 TB, SSD` is not the size of a drive.
             ',' | ';' => clean.push_str(" , "),
             '%' | '<' | '≤' | '×' | '*' | '=' => clean.extend([' ', *c, ' ']),
             c => clean.push(*c),

@@ -106,7 +106,7 @@ fn sequential_writes_beyond_the_disks_at_their_place_are_reported() {
     let mut found_inner = inner;
     rate(&mut found_inner, 2.0);
     let says = found("beyond-hardware", &[&found_inner]).unwrap().says;
-    assert!(says.contains("98 % into their capacity"), "{says}");
+    assert!(says.contains("98 % of their capacity"), "{says}");
 }
 
 #[test]
@@ -171,7 +171,8 @@ fn jobs_side_by_side_are_judged_each_beside_the_other() {
     let verdict = quick.verdicts[0].clone().unwrap();
     assert_eq!(verdict.agreement, Agreement::Above, "no disk does {verdict:?}");
     assert!(
-        verdict.says.contains("beside one other job") && verdict.says.contains("the jobs share the disk")
+        verdict.says.contains("together with one other job")
+            && verdict.says.contains("the jobs share the disk")
     );
     assert!(verdict.experiment.starts_with("run it alone, where"), "{}", verdict.experiment);
     let slow = reported(1, 60_000_000.0);

@@ -186,7 +186,7 @@ fn what_is_not_understood_says_what_would_be() {
         ("20 ms", "20 ms: say of which latency: p99 20 ms, or mean 20 ms"),
         ("p95 20 ms", "p95: limits are on the mean or on p99"),
         ("6000 rpm", "6000 rpm: disks turn at 5400, 7200, 10000 or 15000 rpm"),
-        ("3 GbE", "no link is sold as 3GbE; use one of 1GbE"),
+        ("3 GbE", "3GbE is not a known link speed; use one of 1GbE"),
         ("2000 IOPS on shingled disks", "`shingled` is not understood in a sizing question"),
         ("0 IOPS", "0 IOPS: a rate lies between 1"),
     ] {

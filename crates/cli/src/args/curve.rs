@@ -21,7 +21,7 @@ Examples:
 
 The maximum is searched for with queue depths 1 to 256, 2 seconds each, as a run of its own. The curve is the next \
 run: the maximum as a closed loop, then 10 to 95 % of it as an open loop with random (Poisson) arrivals. Both are \
-stored; assay show, report, compare and export take them. The rules for writing are those of assay run.";
+stored; assay show, report, compare and export take them. Writing follows the rules of assay run.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CURVE_EXAMPLES, override_usage = "assay curve [OPTIONS] TARGET [PLAN]")]
@@ -40,7 +40,7 @@ pub(crate) struct CurveArgs {
     /// takes some 10,000 I/Os.
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) run: Nanos,
-    /// Two seconds for each step instead.
+    /// Measure each step for two seconds.
     #[arg(long, conflicts_with = "run")]
     pub(crate) quick: bool,
     #[command(flatten)]

@@ -23,9 +23,9 @@ Examples:
   Without writing a byte, also to files of Assay's own:
     assay diagnose /dev/sdb --read-only
 
-A diagnosis reads only, unless the load writes; the rules for writing are those of assay run. Each experiment is a \
-step of a stored run: assay show RUN prints them with the diagnosis, assay report RUN draws the odds. Ctrl-C once \
-ends the diagnosis, and what is known by then is printed.";
+A diagnosis reads only, unless the load writes; writing follows the rules of assay run. Each experiment is a \
+step of a stored run: assay show RUN prints them with the diagnosis, assay report RUN draws the odds. Ctrl-C \
+once ends the diagnosis and prints the result so far.";
 
 #[derive(Debug, Args)]
 #[command(after_help = DIAGNOSE_EXAMPLES)]
@@ -37,7 +37,7 @@ pub(crate) struct DiagnoseArgs {
     /// Which test of the plan, by its name or a part of it; without a plan, of any suite.
     #[arg(long, value_name = "NAME")]
     pub(crate) test: Option<String>,
-    /// Time for all experiments: 30s, 2min, 10min. Filling a new file is not part of it.
+    /// Time for all experiments: 30s, 2min, 10min. The time to fill a new file is not included.
     #[arg(long, default_value = "2min", value_name = "TIME")]
     pub(crate) budget: Nanos,
     /// Write nothing at all: refuse a load that writes and a file that would have to be created.

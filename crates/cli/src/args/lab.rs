@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 const LAB_EXAMPLES: &str = "\
 Examples:
-  The NAS of the first article behind its gigabit link, and what Assay makes of it:
+  The NAS of the first article behind its gigabit link, and what Assay measures:
     assay lab up ix4-200d
     assay run vmware 'iscsi://198.18.1.2/iqn.2026-11.example.assay:lab/1' \\
         --quick --overwrite assay-lab
@@ -18,7 +18,7 @@ Examples:
     assay lab mend
   An array file of your own as an NFS server:
     assay lab up my-array.toml --nfs --links 2x10GbE --size 4GiB
-  What it has served, and how late it was; everything away:
+  Its counters and its timing error; then remove it:
     assay lab status
     assay lab down
 
@@ -39,11 +39,11 @@ pub(crate) struct LabArgs {
 pub(crate) enum LabVerb {
     /// Build the lab: a simulated array, served by a real server over real links of this machine.
     Up(LabUpArgs),
-    /// Show what the lab is, what it has served, and how late its answers were.
+    /// Show the lab, its counters and its timing error.
     Status(LabStatusArgs),
-    /// Break something.
+    /// Inject a fault.
     Break(LabBreakArgs),
-    /// Undo everything that was broken.
+    /// Undo all faults.
     Mend,
     /// Remove the lab: processes, links, data. Works after a crash too.
     Down,
@@ -68,7 +68,7 @@ pub(crate) struct LabUpArgs {
     /// MTU of the links, bytes. [default: that of the array file]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(576..=65535))]
     pub(crate) mtu: Option<u32>,
-    /// Size of the LUN, or of all files together over NFS. The model takes random I/O to fall into this region.
+    /// Size of the LUN, or of all files together over NFS. The model assumes that random I/O is in this region.
     #[arg(long, default_value = "1GiB", value_name = "SIZE")]
     pub(crate) size: Bytes,
     /// Directory for the data, which takes the space of what was written. [default: in memory, below /dev/shm]
@@ -92,7 +92,7 @@ pub(crate) struct LabBreakArgs {
 /// What can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Subcommand)]
 pub(crate) enum LabFault {
-    /// Pull the cable of a link.
+    /// Cut a link, as if its cable were pulled.
     Cut {
         /// Number of the link, from 1.
         link: u32,
@@ -127,7 +127,7 @@ pub(crate) enum LabFault {
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
     },
-    /// End the server as a crash would.
+    /// Kill the server, as a crash would.
     Server,
 }
 

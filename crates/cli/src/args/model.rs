@@ -13,12 +13,12 @@ Examples:
     assay predict ix4-200d
   Another suite, an array file of your own:
     assay predict my-nas.toml super-atto
-  What each change would bring:
+  The effect of each change:
     assay predict ix4-200d --what-if raid=10 disks=8
   A curve, and where it flattens:
     assay predict x4500 --sweep disks=4..48 --only Random
 
-Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software \
+If the software cost of a target was not measured, the prediction is the bound of its hardware, marked \"software \
 cost unknown\"; assay calibrate measures that cost.";
 
 #[derive(Debug, Args)]
@@ -29,8 +29,8 @@ pub(crate) struct PredictArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     #[arg(default_value = "vmware")]
     pub(crate) plan: String,
-    /// Predict also with this change: raid=10, disks=8, link=10GbE, paths.rr_ios=1. To combine changes, put them into
-    /// one argument, separated by blanks.
+    /// Also predict with this change: raid=10, disks=8, link=10GbE, paths.rr_ios=1. To combine changes, put them into
+    /// one argument, separated by spaces.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,
     /// Predict a curve over a field, and where it flattens: disks=4..48, disks=4..48/4 for every fourth value.
@@ -52,7 +52,8 @@ pub(crate) struct PredictArgs {
     /// Memory of each client that may hold data: widens the bound of arrays whose software cost is unknown.
     #[arg(long, value_name = "SIZE")]
     pub(crate) client_ram: Option<assay_spec::units::Bytes>,
-    /// How much of the array the tests use; it decides seek distances and cache hits. [default: the plan's, else 4GiB]
+    /// How much of the array the tests use; it determines seek distances and cache hits. [default: the plan's, else
+    /// 4GiB]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) size: Option<SizeSpec>,
     #[command(flatten)]
@@ -68,29 +69,29 @@ const SIZE_EXAMPLES: &str = "\
 Examples:
   How many disks:
     assay size \"2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm\"
-  A load in the application's words, for any device; what is cheapest:
+  A load in terms of the application, for any device, at the lowest cost:
     assay size \"500 sessions x 20 tps x 4 I/Os, p99 10 ms, 5 TB\" \\
         --price 7200rpm=220 ssd=110 nvme=400
   Which of these arrays carries it:
     assay size \"3000 IOPS, p99 20 ms\" --array raid6-12bay allflash-10gbe my.toml
-  What a described array carries, and what is left when a disk has failed:
+  What an array carries, and what remains when a disk has failed:
     assay size \"70% read, p99 20 ms\" --array raid6-12bay
-  How many disks of a described array, also while one is rebuilt:
+  How many disks of an array, also during a rebuild:
     assay size \"how many disks for 1500 IOPS, p99 20 ms, rebuilding\" --array my.toml
   What a faster link brings:
     assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
-  What a target carries by its own load curve (assay curve), not by a model:
+  What a target carries by its measured load curve (assay curve), not by a model:
     assay size \"5000 IOPS, p99 5 ms\" --against /mnt/nas
 
 The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \
 mean with a time; an amount of data, and of it N active; N disks, the size of a disk (4 TB disks); a RAID level; \
 5400, 7200, 10000 or 15000 rpm, SSD, NVMe; N GbE or N GFC, iSCSI, NFS, FC; failed, rebuilding. I/Os arrive at \
-random times. Classes of devices have class values with wide ranges: name an array file for devices that you know.";
+random times. Classes of devices have class values with wide ranges: name an array file if you know the devices.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SIZE_EXAMPLES)]
 pub(crate) struct SizeArgs {
-    /// The question, in quotation marks or not; options below say the same, and come first.
+    /// The question, in quotation marks or not; the options below mean the same, and take precedence.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
     /// I/Os per second.
@@ -123,7 +124,7 @@ pub(crate) struct SizeArgs {
     /// Classes of devices to choose from: 5400rpm, 7200rpm, 10k, 15k, ssd, nvme.
     #[arg(long, value_name = "CLASS", num_args = 1..)]
     pub(crate) device: Vec<String>,
-    /// Number of devices, where it is given.
+    /// Number of devices, if it is fixed.
     #[arg(long, value_name = "COUNT")]
     pub(crate) disks: Option<String>,
     /// Capacity of a device: 4TB.
@@ -136,7 +137,7 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "ARRAY", num_args = 1..)]
     pub(crate) array: Vec<String>,
     /// Answer from a load curve that assay curve measured, not from the model: a run (its id, its label, last, an
-    /// exported file), or a target, of which the newest curve is taken.
+    /// exported file), or a target, whose newest curve is used.
     #[arg(
         long,
         value_name = "RUN|TARGET",
@@ -148,11 +149,11 @@ pub(crate) struct SizeArgs {
     /// Show the effect of this change on the answer: link=10GbE, raid=10.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,
-    /// Price of a device of a class, of any device (disk=220), or of an array by its name; the cheapest is then the
-    /// best.
+    /// Price of a device of a class, of any device (disk=220), or of an array by its name; the answer is then the
+    /// cheapest.
     #[arg(long, value_name = "WHAT=AMOUNT", num_args = 1..)]
     pub(crate) price: Vec<String>,
-    /// Only the closed form: faster, with limits on the mean and none on p99.
+    /// Use the closed form only: faster, but without limits on p99.
     #[arg(long)]
     pub(crate) closed_form: bool,
     /// Write the answer as an array file, to predict it or to run on it (sim:FILE).
@@ -251,8 +252,8 @@ Examples:
   The coefficients of the kernel's blk-iocost for a disk whose content is lost:
     assay calibrate /dev/sdb --overwrite SERIAL --size 64GiB --run 30s --iocost
 
-Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for \
-writing are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency \
+Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. Writing \
+follows the rules of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency \
 come from data sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
 
 #[derive(Debug, Args)]
@@ -278,7 +279,7 @@ pub(crate) struct CalibrateArgs {
     /// as io.cost.model takes them.
     #[arg(long, conflicts_with_all = ["from", "array", "output", "replace", "rounds", "raw_link", "no_check"])]
     pub(crate) iocost: bool,
-    /// Replace that file, if an earlier calibration wrote it.
+    /// Replace the output file if an earlier calibration wrote it.
     #[arg(long)]
     pub(crate) replace: bool,
     /// How much of the target to use. [default: 1GiB]

@@ -12,7 +12,7 @@ pub(crate) struct StatedArgs {
     /// memory may answer instead of the disks.
     #[arg(long, value_name = "SIZE")]
     pub(crate) storage_ram: Option<Bytes>,
-    /// The same of the host that this machine is a guest of, whose page cache may lie in between.
+    /// Memory of the hypervisor's host, whose page cache may answer instead of the disks: flagged in the same way.
     #[arg(long, value_name = "SIZE")]
     pub(crate) host_ram: Option<Bytes>,
 }
@@ -29,8 +29,8 @@ Examples:
     assay probe-cache /dev/sdb --size 16GiB --overwrite SERIAL
 
 Working sets from 64 MiB to the size given, each twice the one before, are read once from start to end and then at \
-random; caches show in the share of fast reads. Without --read-only, what Assay may write is written too: a file that \
-it made, or what --overwrite names.";
+random; caches show in the share of fast reads. Without --read-only, writes are measured \
+too, on files that Assay created and on what --overwrite names.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PROBE_EXAMPLES)]
@@ -43,10 +43,10 @@ pub(crate) struct ProbeCacheArgs {
     /// How long each working set is read at random, and each kind of write is measured.
     #[arg(long, default_value = "5s", value_name = "TIME")]
     pub(crate) run: Nanos,
-    /// How long writes are sent to see a write cache fill.
+    /// How long writes are issued to fill a write cache.
     #[arg(long, default_value = "30s", value_name = "TIME")]
     pub(crate) absorb: Nanos,
-    /// Do not write, not even to a file that Assay made.
+    /// Do not write, not even to a file that Assay created.
     #[arg(long)]
     pub(crate) read_only: bool,
     #[command(flatten)]

@@ -50,7 +50,7 @@ impl FormArgs {
 /// How a result is shown.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
-    /// Explain everything: every finding in full, what columns mean, where numbers come from.
+    /// Print every finding in full, the meaning of the columns and the sources of the numbers.
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
@@ -75,9 +75,9 @@ const RUNS_EXAMPLES: &str = "\
 Examples:
   Runs on one NAS since yesterday:
     assay runs --target nas --since 1d
-  The run with that note, or whatever else you remember of it:
+  A run by a word of its note, or by any other text that you remember:
     assay runs --find 'new firmware'
-  Runs of a plan that did not end well:
+  Failed runs of a plan:
     assay runs --plan vmware --status failed
   The list for a spreadsheet:
     assay runs --format csv";
@@ -100,7 +100,7 @@ pub(crate) struct RunsArgs {
     /// List only runs with all of these words in their id, plan, label, note, host, targets, tests or findings.
     #[arg(long, value_name = "WORDS")]
     pub(crate) find: Option<String>,
-    /// List only runs with a finding of this severity or a graver one.
+    /// List only runs with a finding of this severity or higher.
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub(crate) findings: Option<Findings>,
     /// List only runs with this status.
@@ -112,6 +112,9 @@ pub(crate) struct RunsArgs {
     /// List at most this many.
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
+    /// Also write the list here, by its ending: .csv, .md, .bbcode, .json or .txt.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) form: FormArgs,
     #[command(flatten)]
@@ -121,15 +124,15 @@ pub(crate) struct RunsArgs {
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Status {
-    /// Every step was done.
+    /// All steps completed.
     Done,
-    /// Errors ended it.
+    /// Ended by errors.
     Failed,
-    /// It was stopped.
+    /// Stopped.
     Interrupted,
-    /// It is going on.
+    /// In progress.
     Running,
-    /// It was killed.
+    /// Killed.
     Partial,
 }
 
@@ -186,10 +189,13 @@ pub(crate) struct ShowArgs {
     #[arg(default_value = "last")]
     pub(crate) run: String,
     /// Print the measured windows over time instead, a line for each TIME, as iostat does.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "output")]
     pub(crate) series: Option<assay_spec::units::Nanos>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+    /// Also write the run here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -217,7 +223,7 @@ Examples:
     assay compare nfs iscsi -o compare.html
   Three repetitions of each side, by their ids:
     assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
-  A run beside the table of an article:
+  A run and the table of an article:
     assay compare last published:ix4-200d
   For a script: exit code 3 if the p99 of a test rose by more than 10 %:
     assay compare before after --fail-if 'p99 +10%'
@@ -233,7 +239,7 @@ pub(crate) struct CompareArgs {
     /// or a file of assay export or --json; several joined by commas are repetitions.
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     pub(crate) results: Vec<String>,
-    /// Exit with 3 if a test changed by more than this: p99 +10%, or iops -5%; changes that noise explains do not
+    /// Exit with code 3 if a test changed by more than this: p99 +10%, or iops -5%; changes that noise explains do not
     /// count.
     #[arg(long, value_name = "FIGURE CHANGE")]
     pub(crate) fail_if: Vec<Gate>,

@@ -10,7 +10,7 @@ use super::{FormArgs, IoArgs, StoreArgs};
 
 const JOURNAL_EXAMPLES: &str = "\
 Examples:
-  A journal, its first step, a change, and what it did:
+  A journal, its first step, a change and its effect:
     assay journal new \"nas tuning\" iscsi://nas/iqn.2004-01.example:d/0 \\
         vmware-modern --storage-ram 8GiB
     assay run vmware-modern iscsi://nas/iqn.2004-01.example:d/0 \\

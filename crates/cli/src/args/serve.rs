@@ -9,11 +9,11 @@ use super::StoreArgs;
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
-  On this machine, to look:
+  On this machine:
     assay serve
-  The same, where runs may be started on two targets:
+  The same, with permission to start runs on two targets:
     assay serve --allow-runs --target ./t.dat --target /mnt/nas
-  For other machines, with a certificate made here:
+  For other machines, with a self-signed certificate:
     assay serve --listen 0.0.0.0:8443 --self-signed
   All of it in a file, with names for the targets (docs/guide/serve.md):
     assay serve --config /etc/assay/serve.toml
@@ -26,7 +26,7 @@ page does. The token is made at first start and kept in a file with mode 0600.";
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Where to listen. Another address than loopback needs TLS: --self-signed, or --cert and --key. [default:
+    /// Where to listen. An address other than loopback requires TLS: --self-signed, or --cert and --key. [default:
     /// 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
@@ -40,7 +40,7 @@ pub(crate) struct ServeArgs {
     /// A target that runs may be started on, as assay run takes it.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Vec<String>,
-    /// A plan file that may be started, beside the suites.
+    /// A plan file that may be started, in addition to the suites.
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Vec<PathBuf>,
     /// Certificate for TLS, PEM.
@@ -49,10 +49,10 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate, PEM.
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
-    /// Use TLS with a certificate that is made here once and kept beside the token.
+    /// Use TLS with a self-signed certificate, which is created once and kept next to the token.
     #[arg(long)]
     pub(crate) self_signed: bool,
-    /// File of the token. [default: serve-token beside the store]
+    /// File of the token. [default: serve-token next to the store]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Stop when standard input ends: the run that started the server is over.

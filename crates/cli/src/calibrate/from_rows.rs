@@ -130,7 +130,7 @@ fn page(
     let fitted = factors.fitted(base, from);
     let mut text = String::from("Fitted:\n");
     if fitted.is_empty() {
-        text.push_str("  nothing: the sheet stands, or something else than the devices limits\n");
+        text.push_str("  nothing: the data sheet fits, or something other than the devices is the limit\n");
     }
     for f in &fitted {
         text.push_str(&format!("  {:<26} {:>10.3}\n", f.field, f.quantity.value));

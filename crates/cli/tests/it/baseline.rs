@@ -54,7 +54,7 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     assert!(against["iops"]["hi"].as_f64().unwrap() < 0.7, "{against}");
     story.assay(&["report", "dddd", "-o", "r.html"]).ends(DONE);
     let page = String::from_utf8(story.read("r.html")).unwrap();
-    assert!(page.contains("Against the baseline"), "the report has it");
+    assert!(page.contains("Compared with the baseline"), "the report has it");
     let own = story.assay(&["show", "cccc", "--json"]).ends(DONE).json();
     assert!(own["baseline"].is_null(), "a run of the baseline is not compared with itself");
 

@@ -126,5 +126,5 @@ fn as_many_workers_as_a_step_may_have_start_soon() {
 fn a_load_that_ends_behind_the_data_of_an_array_is_refused() {
     let story = Story::new();
     let call = ["predict", "hdd-7200", "vmware", "--size", "20TB"];
-    story.assay(&call).refused(&["ends behind the array's data", "hdd-7200 holds 6000.0 GB", "--size"]);
+    story.assay(&call).refused(&["ends beyond the array's data", "hdd-7200 holds 6000.0 GB", "--size"]);
 }

@@ -65,7 +65,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     story.assay(&["compare", "n", "published:nonesuch"]).refused(&["no published table", "nonesuch"]);
     story.assay(&["compare", "n", "none.json"]).refused(&["cannot read none.json"]);
     story.write("text.json", "{\"a\": 1}");
-    story.assay(&["compare", "n", "text.json"]).refused(&["text.json", "not the JSON document of a run"]);
+    story.assay(&["compare", "n", "text.json"]).refused(&["text.json", "not a JSON document of a run"]);
     story.write("keep.html", "mine");
     story
         .assay(&["compare", "n", "n", "-o", "keep.html"])

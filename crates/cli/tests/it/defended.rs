@@ -112,8 +112,8 @@ fn goals_that_contradict_each_other_are_refused() {
     let check = |more: &[&str], words: &[&str]| {
         story.assay(&[&["run", "small.toml", "null:"], more].concat()).refused(words);
     };
-    check(&["--until", "2%", "--set", "steady=1s"], &["two goals"]);
-    check(&["--until", "p98:2%"], &["p98", "not a figure"]);
+    check(&["--until", "2%", "--set", "steady=1s"], &["exclude each other"]);
+    check(&["--until", "p98:2%"], &["p98", "not a known figure"]);
     check(&["--until", "90%"], &["0.1% to 50%"]);
     check(&["--at-most", "1min"], &["at_most", "run"]);
     check(&["--until", "2%", "--at-most", "5s"], &["at_most: must be 30s or more"]);

@@ -52,7 +52,7 @@ fn what_opening_left_behind_is_no_refusal() {
     let ended = device.story.assay(&args);
     run(&["chattr", "-a", &grows]);
     run(&["chattr", "-i", &fixed]);
-    ended.ends(ERRORS).says(&["could not be taken back", "one.dat was created"]);
+    ended.ends(ERRORS).says(&["could not be undone", "one.dat was created"]);
     assert!(std::path::Path::new(&one).exists());
 }
 

@@ -23,6 +23,8 @@ fn a_target_alone_is_looked_at_and_answered_with_what_to_type_next() {
     story.assay(&["sim:ix4-200d"]).ends(DONE).says(&["simulates ix4-200d", "assay run vmware sim:ix4-200d"]);
     story.assay(&["nowhere/t.dat"]).refused(&["neither does the directory nowhere"]);
     story.assay(&["iscsi://127.0.0.1:1"]).refused(&["127.0.0.1:1"]);
+    // A mistyped device was answered with "assay run creates it", which it does not.
+    story.assay(&["/dev/sdzz"]).refused(&["/dev/sdzz: there is no such device", "lsblk"]);
 }
 
 #[test]
@@ -40,8 +42,28 @@ fn mistakes_are_answered_with_the_command_that_was_meant() {
     run(&["--set", "run=1s", "--set", "run=2s"]).refused(&["`run` is set twice"]);
     run(&["-o", "result.pdf"]).refused(&["result.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
     story.assay(&["run", "vmware", "smb://nas/x"]).refused(&["mount -t cifs //nas/x"]);
+    story.assay(&["run", "vmware", "//nas/x"]).refused(&["mount -t cifs //nas/x"]);
     story.assay(&["runs", "--since", "whenever"]).refused(&["`whenever` is not a point in time"]);
     assert_eq!(story.files(), Vec::<String>::new(), "nothing was touched");
+}
+
+#[test]
+fn lists_and_stored_runs_are_written_in_the_format_of_the_name() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--only", "Random"]).ends(DONE);
+    // Twice each: Assay's own files are replaced.
+    for _ in 0..2 {
+        story.assay(&["show", "-o", "run.csv"]).ends(DONE).says(&["report written to run.csv", "Random-8k"]);
+        story.assay(&["runs", "-o", "list.md"]).ends(DONE).says(&["list written to list.md", "null:"]);
+    }
+    let read = |name: &str| std::fs::read_to_string(story.path(name)).unwrap();
+    assert!(read("run.csv").starts_with("Test,MiB/s,"), "{}", read("run.csv"));
+    assert!(read("list.md").starts_with("| Run | Started |"), "{}", read("list.md"));
+    story.assay(&["runs", "-o", "list.html"]).refused(&["a list has no HTML page"]);
+    story.assay(&["show", "-o", "run.pdf"]).refused(&["run.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
+    story
+        .assay(&["show", "published:ix4-200d", "-o", "x.csv"])
+        .refused(&["assay compare published:ix4-200d RUN -o"]);
 }
 
 #[test]

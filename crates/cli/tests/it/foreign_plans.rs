@@ -92,7 +92,7 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
         "include common.fio\n[oltp]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=4\n[log]\nstonewall\nrw=write\nbs=64k\n",
     );
     let run = story.assay(&["run", "job.fio", "./t.dat", "--set", "run=100ms"]).ends(DONE);
-    assert!(run.err.starts_with("job.fio: job file of fio\n  2 tests, each 1s"), "{}", run.err);
+    assert!(run.err.starts_with("job.fio: fio job file\n  2 tests, each 1s"), "{}", run.err);
     assert!(run.err.contains("oltp: 8KiB, 70 % read, 100 % random, 1 worker x 4 outstanding"), "{}", run.err);
     assert!(run.out.contains("oltp") && run.out.contains("log"), "{}", run.out);
     let line = "diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh";
@@ -145,7 +145,7 @@ fn profiles_of_diskspd_and_parameter_files_of_vdbench_run() {
         "p.vdb",
         "sd=s,lun=x,size=1g\nwd=w,sd=s,xfersize=4k,rdpct=50\nrd=r,wd=w,iorate=max,elapsed=1\n",
     );
-    for (file, words) in [("p.xml", "profile of DiskSpd"), ("p.vdb", "parameter file of vdbench")] {
+    for (file, words) in [("p.xml", "DiskSpd profile"), ("p.vdb", "vdbench parameter file")] {
         let run = story.assay(&["run", file, "null:", "--set", "run=1ms"]).ends(DONE);
         assert!(run.err.starts_with(&format!("{file}: {words}")), "{}", run.err);
     }
@@ -187,7 +187,7 @@ fn a_curve_of_vdbench_searches_first_and_offers_shares() {
     assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json().as_array().unwrap().len(), 2);
     // The search by itself has no rates that repetitions could share.
     let repeated = story.assay(&["run", "c.vdb", "null:", "--repeat", "2"]).ends(BAD_INPUT);
-    assert!(repeated.err.contains("is found by a run before"), "{}", repeated.err);
+    assert!(repeated.err.contains("needs a search before the run"), "{}", repeated.err);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_run_that_is_killed_keeps_every_interval_that_ended() {
     let seen = story.assay(&["show", "--json"]).ends(DONE).json();
     assert_eq!(story.assay(&["runs", "--json"]).json()[0]["status"], "running");
     assert_eq!(seen["status"], "running");
-    story.assay(&["show"]).ends(DONE).says(&["(RUNNING)", "Info [partial] The run is going on: 1 of 2"]);
+    story.assay(&["show"]).ends(DONE).says(&["(RUNNING)", "Info [partial] The run is in progress: 1 of 2"]);
     story.assay(&["rm", "before", "last"]).refused(&["is still in progress", "Ctrl-C"]);
     assert_eq!(story.assay(&["runs", "--json"]).json().as_array().unwrap().len(), 2, "nothing was removed");
     running.signal("KILL");

@@ -24,7 +24,7 @@ fn lose(story: &Story, store: &Path, lose: impl FnOnce()) -> crate::story::Progr
     lose();
     let stderr = running.child().stderr.as_mut().unwrap();
     let (mut heard, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&heard).contains("is lost to this run") {
+    while !String::from_utf8_lossy(&heard).contains("can no longer use the store") {
         assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
         heard.push(byte[0]);
     }

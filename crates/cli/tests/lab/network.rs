@@ -103,5 +103,5 @@ fn the_interface_of_each_path_is_that_which_rules_choose_for_its_connection() {
     assert_eq!(net["frames"]["how"], "other_way", "echoes go by link 1: {net:#}");
     let text = story.assay(&["check", &lab.one_path(1)]);
     let text = text.out;
-    assert!(text.contains("table 77") && text.contains("another way than I/O"), "{text}");
+    assert!(text.contains("table 77") && text.contains("another route than I/O"), "{text}");
 }

@@ -183,14 +183,20 @@ fn a_server_alone_is_answered_with_its_exports() {
         assert_eq!(listed["kind"], "nfs-server");
         let exports = listed["exports"].as_array().unwrap();
         assert!(exports.contains(&json!({ "path": "/rw", "to": [] })), "{listed:#}");
-        let reported = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everyone", "Name one"]);
+        let reported = story
+            .assay(&["check", &address])
+            .ends(DONE)
+            .says(&["/rw to everyone", "To see what is allowed there"]);
         assert!(reported.out.lines().all(|line| line.chars().count() <= 80), "{}", reported.out);
     }
     let run = ["run", "vmware", &format!("nfs://127.0.0.1:{}/", server.port)];
     story.assay(&run).ends(BAD_INPUT).says(&["assay check nfs://host lists the exports"]);
     // NFS is there, and MOUNT is not.
     let wrong = format!("nfs://127.0.0.1:{0}/?mountport={0}", server.port);
-    story.assay(&["check", &wrong]).ends(BAD_INPUT).says(&["the list of exports", "name an export"]);
+    story
+        .assay(&["check", &wrong])
+        .ends(BAD_INPUT)
+        .says(&["the list of exports", "name one: nfs://host/export"]);
 }
 
 #[test]
@@ -223,7 +229,7 @@ fn the_way_to_the_server_is_reported_by_a_check_and_kept_with_a_run() {
         "{arithmetic}"
     );
     let reported = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
-    for words in ["The way to the server", "through lo", "MTU", "ceiling", "round trip", "it counts once"] {
+    for words in ["The path to the server", "through lo", "MTU", "ceiling", "round trip", "counts once"] {
         assert!(reported.contains(words), "{words}: {reported}");
     }
     let wide: Vec<&str> = reported.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
@@ -402,7 +408,7 @@ fn what_stands_where_the_mark_goes_is_left_alone() {
     std::fs::write(server.file("rw/.t.dat.assay"), "shopping list").unwrap();
     let reported =
         story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(BAD_INPUT);
-    assert!(reported.err.contains("was not written by Assay"), "{}", reported.err);
+    assert!(reported.err.contains("Assay did not write it"), "{}", reported.err);
     assert_eq!(std::fs::read(server.file("rw/.t.dat.assay")).unwrap(), b"shopping list");
     assert!(!server.file("rw/t.dat").exists(), "what was created is taken back");
 }

@@ -64,7 +64,7 @@ fn an_answer_is_written_as_an_array_that_can_be_predicted() {
 fn questions_that_mean_nothing_are_refused() {
     let bench = Bench::new();
     for (args, expected) in [
-        (&["size"][..], "there is no question"),
+        (&["size"][..], "no question is given"),
         (&["size", "2000 iosp"], "the unit `iosp` is not known here; did you mean `iops`?"),
         (&["size", "RAID10"], "how many I/Os per second are needed"),
         (&["size", "100 IOPS, p99 5 ms", "--closed-form"], "the question has a limit on p99"),

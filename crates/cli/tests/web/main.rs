@@ -73,15 +73,15 @@ fn every_page_loads_without_complaints_and_stored_ones_need_no_script() {
     let mut browser = Browser::start();
     sign_in(&story, &served, &mut browser);
     let pages = [
-        ("/".to_owned(), "No run is going on"),
+        ("/".to_owned(), "No run is in progress"),
         ("/runs".to_owned(), "2 runs"),
         ("/runs?q=before".to_owned(), "1 run"),
-        (format!("/runs/{first}"), "What came out"),
+        (format!("/runs/{first}"), "Bottleneck"),
         (format!("/runs/{first}/delete"), "Delete run"),
         ("/compare".to_owned(), "Published tables"),
         (format!("/compare?r={first}&r={second}"), "side by side"),
         ("/new?target=0&plan=vmware&quick=on".to_owned(), "Start this run"),
-        ("/methods".to_owned(), "How the numbers are made"),
+        ("/methods".to_owned(), "How the numbers are obtained"),
         ("/login".to_owned(), "Sign in"),
     ];
     browser.complaints();
@@ -127,7 +127,7 @@ fn a_run_of_a_terminal_appears_is_followed_zoomed_stopped_and_opened() {
     let mut browser = Browser::start();
     sign_in(&story, &served, &mut browser);
     browser.open(&served.page("/"));
-    browser.until("document.body.innerText.includes('No run is going on')");
+    browser.until("document.body.innerText.includes('No run is in progress')");
     let run = story.start(&["run", "vmware", "null:", "--only", "RealLife", "--set", "run=10min"]);
     browser.until("document.querySelector('article.live')");
     browser.until("/measuring 0:0[3-9]/.test(document.body.innerText)");
@@ -145,7 +145,7 @@ fn a_run_of_a_terminal_appears_is_followed_zoomed_stopped_and_opened() {
     browser.mouse("mouseMoved", 1.0, 1.0);
 
     browser.click("button.stop");
-    browser.until("document.body.innerText.includes('Stopped: what was measured is kept')");
+    browser.until("document.body.innerText.includes('Stopped: the results so far are kept')");
     assert_eq!(run.end().code, Some(INTERRUPTED), "as after Ctrl-C");
     browser.click("article.live h2 a");
     browser.until("document.body.innerText.includes('This run was stopped')");

@@ -28,7 +28,7 @@ pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<Impor
     let spans: Vec<&Element> =
         root.child("TimeSpans").map(|spans| spans.all("TimeSpan").collect()).unwrap_or_default();
     if root.name != "Profile" || spans.is_empty() {
-        return Err(complain(origin, root.line, "is no profile of DiskSpd: it has no TimeSpan"));
+        return Err(complain(origin, root.line, "is not a DiskSpd profile: it has no TimeSpan"));
     }
     let mut notes = Vec::new();
     let (mut tests, mut users, mut size) = (Vec::new(), Vec::new(), None);
@@ -49,20 +49,14 @@ pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<Impor
     let draft = Draft {
         name: stem(origin).to_owned(),
         about: String::new(),
-        source: format!("Profile {} of DiskSpd.", file_name(origin)),
+        source: format!("DiskSpd profile {}.", file_name(origin)),
         notes: notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: seed.map(|seed| seed & (i64::MAX as u64)),
         size: size.map(Bytes),
         tests,
     };
-    Ok(ImportedPlan {
-        tool: "profile of DiskSpd".to_owned(),
-        understood: draft.outline(),
-        plan: draft.to_toml(),
-        notes,
-        targets: targets.names,
-    })
+    Ok(draft.imported("DiskSpd profile", notes, targets))
 }
 
 /// One time span being read.
@@ -152,7 +146,7 @@ impl Reader<'_> {
         if !is_past_cache {
             notes.push(Note::new(
                 target.line,
-                "DiskSpd goes through the page cache here; Assay goes past it (--cached goes through it).",
+                "DiskSpd uses the page cache here; Assay bypasses it (--cached uses it).",
             ));
         }
         let percent = |share: u64| f64::from(u32::try_from(share).unwrap_or(100));

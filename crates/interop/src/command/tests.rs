@@ -157,7 +157,7 @@ fn profiles_of_diskspd_are_plans() {
     assert_eq!((jobs[1].mix[0].burst, jobs[1].mix[0].delay.0, jobs[1].outstanding), (8, 5_000_000, 2));
     assert_eq!((imported.targets.len(), plan.seed), (2, 7));
     for (text, expected) in [
-        ("<Profile></Profile>", "p.xml:1: is no profile of DiskSpd"),
+        ("<Profile></Profile>", "p.xml:1: is not a DiskSpd profile"),
         ("<Profile><TimeSpans><TimeSpan/></TimeSpans></Profile>", "p.xml:1: the time span must have from 1"),
         (
             "<Profile><TimeSpans><TimeSpan><Targets><Target><BlockSize>big</BlockSize></Target></Targets></TimeSpan>\

@@ -18,7 +18,7 @@ mod value;
 pub use lines::Surroundings;
 pub use plan::import;
 
-/// Whether a text looks like a job file of fio: sections with options that only fio has.
+/// Whether a text looks like a fio job file: sections with options that only fio has.
 #[must_use]
 pub fn is_job_file(text: &str) -> bool {
     const OPTIONS: [&str; 10] = [

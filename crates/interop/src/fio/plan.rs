@@ -9,9 +9,10 @@ use super::taken::Findings;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem, unique};
 use crate::targets::TargetNames;
-use crate::{ImportError, ImportOptions, ImportedPlan, Note, Strictness};
+use crate::unsupported::settle;
+use crate::{ImportError, ImportOptions, ImportedPlan, Note};
 
-/// Reads a job file of fio. `origin` is its name in messages.
+/// Reads a fio job file. `origin` is its name in messages.
 ///
 /// # Errors
 /// When the text is no such file, includes itself, or asks for what Assay cannot do and is not to be read leniently.
@@ -25,7 +26,10 @@ pub fn import(
     let read = jobs(origin, text, surroundings)?;
     let all: Vec<FioJob> = read.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
     let Findings { mut notes, refused } = findings;
-    settle(origin, options.strictness, refused, &mut notes)?;
+    // An option of [global] is met in every job.
+    notes.sort_by_key(|note| note.line);
+    notes.dedup();
+    settle(origin, "option", options.strictness, refused, &mut notes)?;
     let files: Vec<Vec<String>> = all.iter().map(|job| job.files.clone()).collect();
     let targets = TargetNames::of(origin, &files, options, &mut notes)?;
     let mut groups: Vec<Vec<(usize, &FioJob)>> = Vec::new();
@@ -48,60 +52,14 @@ pub fn import(
     let draft = Draft {
         name: stem(origin).to_owned(),
         about: String::new(),
-        source: format!("Job file {} of fio.", file_name(origin)),
+        source: format!("fio job file {}.", file_name(origin)),
         notes: notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: seeds.first().copied(),
         size: span.map(Bytes),
         tests,
     };
-    Ok(ImportedPlan {
-        tool: "job file of fio".to_owned(),
-        understood: draft.outline(),
-        plan: draft.to_toml(),
-        notes,
-        targets: targets.names,
-    })
-}
-
-/// Refuses what is not supported, or makes notes of it.
-fn settle(
-    origin: &str,
-    strictness: Strictness,
-    mut refused: Vec<Note>,
-    notes: &mut Vec<Note>,
-) -> Result<(), ImportError> {
-    for list in [&mut refused, notes] {
-        // An option of [global] is met in every job.
-        list.sort_by_key(|note| note.line);
-        list.dedup();
-    }
-    let notes_of =
-        |refused: Vec<Note>| refused.into_iter().map(|n| Note::new(n.line, format!("{}; left out.", n.says)));
-    match (strictness, refused.len()) {
-        (_, 0) => Ok(()),
-        (Strictness::Lenient, _) => {
-            notes.extend(notes_of(refused));
-            Ok(())
-        }
-        (Strictness::Strict, count) => {
-            /// The most lines of a message.
-            const SHOWN: usize = 20;
-            let mut says: Vec<String> =
-                refused.iter().take(SHOWN).map(|note| format!("\n  {note}")).collect();
-            if count > SHOWN {
-                says.push(format!("\n  … and {} more", count - SHOWN));
-            }
-            Err(ImportError {
-                place: origin.to_owned(),
-                message: format!(
-                    "{} not supported; --lenient runs without:{}",
-                    if count == 1 { "1 option is".to_owned() } else { format!("{count} options are") },
-                    says.concat()
-                ),
-            })
-        }
-    }
+    Ok(draft.imported("fio job file", notes, targets))
 }
 
 /// The part of its files that a job uses, where that is not all of them.

@@ -48,7 +48,7 @@ pub(super) fn spread(text: &str, base: KbBase) -> Result<Spread, String> {
         "zoned" => zoned(rest, &|text| Ok(Extent::Percent(percent(text)?))),
         "zoned_abs" => zoned(rest, &|text| Ok(Extent::Bytes(Bytes(bytes(text, base)?)))),
         _ => Err(format!(
-            "`{}` is no distribution; use random, zipf, pareto, normal, zoned or zoned_abs",
+            "`{}` is not a distribution; use random, zipf, pareto, normal, zoned or zoned_abs",
             short(word)
         )),
     }

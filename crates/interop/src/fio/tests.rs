@@ -193,7 +193,7 @@ fn distributions_of_positions_are_those_of_fio() {
     for (value, expected) in [
         ("zipf:1", "t.fio:8: random_distribution: zipf:1 has no distribution"),
         ("zipf:-2", "t.fio:8: random_distribution: `-2` must be above 0"),
-        ("gauss", "t.fio:8: random_distribution: `gauss` is no distribution"),
+        ("gauss", "t.fio:8: random_distribution: `gauss` is not a distribution"),
         ("zoned:60/10", "t.fio:8: random_distribution: the shares of the zones sum to 60"),
         ("zoned:50/70:50/70", "t.fio:8: random_distribution: the zones take 140 %"),
         ("zoned:", "t.fio:8: random_distribution: has no zone"),

@@ -427,7 +427,7 @@ fn plan_notes(plan: &Plan, notes: &mut Vec<String>) {
     }
     let lines = || jobs().flat_map(|job| &job.mix);
     if lines().any(|line| !line.distribution.is_uniform() || line.sequence > 1) {
-        notes.push("Random positions become evenly distributed, each on its own.".to_owned());
+        notes.push("Random positions become evenly distributed and independent.".to_owned());
     }
     if lines().any(Access::trims) {
         notes.push("Iometer cannot trim; trims become writes.".to_owned());

@@ -44,13 +44,7 @@ pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<Impor
         tests,
     };
     let draft = Draft { notes: notes.iter().map(ToString::to_string).collect(), ..draft };
-    Ok(ImportedPlan {
-        tool: tool(&icf),
-        understood: draft.outline(),
-        plan: draft.to_toml(),
-        notes,
-        targets: targets.names,
-    })
+    Ok(draft.imported(tool(&icf), notes, targets))
 }
 
 fn tool(icf: &Icf) -> String {

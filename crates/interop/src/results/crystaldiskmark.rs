@@ -62,7 +62,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         rows.push(row);
     }
     if rows.is_empty() {
-        return Err(complain(origin, 0, "has no row of CrystalDiskMark with a rate in MB/s"));
+        return Err(complain(origin, 0, "contains no CrystalDiskMark row with a rate in MB/s"));
     }
     let name = crate::names::stem(origin).to_owned();
     let drive = drive.and_then(|drive| drive.split_whitespace().next().map(str::to_owned));

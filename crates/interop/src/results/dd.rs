@@ -48,7 +48,11 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         (records, command) = (0, String::new());
     }
     if rows.is_empty() {
-        return Err(complain(origin, 0, "has no result of dd: a line like `1048576 bytes … copied, 1.5 s`"));
+        return Err(complain(
+            origin,
+            0,
+            "contains no dd result: a line like `1048576 bytes … copied, 1.5 s`",
+        ));
     }
     let mut notes = vec![
         "dd transfers one block at a time, sequentially. Without oflag=direct or conv=fsync its rate \

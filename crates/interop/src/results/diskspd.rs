@@ -83,7 +83,7 @@ struct Span {
 pub fn import_xml(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let root = xml::parse(origin, text)?;
     if root.name != "Results" {
-        return Err(complain(origin, root.line, "is no result of DiskSpd: <Results> is missing"));
+        return Err(complain(origin, root.line, "is not a DiskSpd result: <Results> is missing"));
     }
     let profiles: Vec<&Element> = root
         .child("Profile")
@@ -152,7 +152,7 @@ fn xml_span(
     Ok(found)
 }
 
-/// Percentiles in their order, without what is no time.
+/// Percentiles in their order, without what is not a time.
 fn sorted(points: impl Iterator<Item = (f64, f64)>) -> Points {
     let mut points: Points =
         points.filter(|(share, ms)| (0.0..=1.0).contains(share) && (0.0..1e9).contains(ms)).collect();

@@ -38,7 +38,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
         })?;
     let Some(jobs) = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()) else {
-        return Err(complain(origin, 0, "has no results of fio: the list `jobs` is missing or empty"));
+        return Err(complain(origin, 0, "contains no fio results: the list `jobs` is missing or empty"));
     };
     if jobs.len() > ROWS_MAX {
         return Err(complain(origin, 0, format!("has more than {ROWS_MAX} jobs")));

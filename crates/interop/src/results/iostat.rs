@@ -111,7 +111,7 @@ impl<'t> Reader<'t> {
 /// Reads a text.
 ///
 /// # Errors
-/// When there is no second sample, or a cell is no number.
+/// When there is no second sample, or a cell is not a number.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
@@ -185,7 +185,7 @@ fn sample(origin: &str, line: usize, titles: &[&str], cells: &[&str]) -> Result<
         let Some(at) = titles.iter().position(|title| names.contains(title)) else { return Ok(None) };
         number(cells[at]).map(Some).ok_or_else(|| {
             let short: String = cells[at].chars().take(40).collect();
-            complain(origin, line, format!("`{short}` under {} is no number", titles[at]))
+            complain(origin, line, format!("`{short}` under {} is not a number", titles[at]))
         })
     };
     let bytes = |kib: &str, mib: &str, sectors: &str| -> Result<f64, ImportError> {

@@ -140,7 +140,7 @@ impl File {
         stats: &OpStats,
     ) {
         let times = &stats.service;
-        // What another tool does not say is no number.
+        // What another tool does not say is null.
         let known = |ns: Option<f64>| ns.unwrap_or(f64::NAN);
         let listed = |of: fn((u64, u64)) -> u64| {
             let has = times.has_distribution();

@@ -81,7 +81,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         return Err(complain(
             origin,
             0,
-            "has no block of SQLIO: a line like `4 threads reading for 60 secs`",
+            "contains no SQLIO result: a line like `4 threads reading for 60 secs`",
         ));
     }
     let name = crate::names::stem(origin).to_owned();

@@ -284,9 +284,9 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
         assert!(error.starts_with(expected), "{error}");
     }
     for (text, expected) in [
-        ("", "t.json: has no results of fio"),
+        ("", "t.json: contains no fio results"),
         ("{\"jobs\": [", "t.json:1: is not a complete JSON document"),
-        ("{\"jobs\": []}", "t.json: has no results of fio"),
+        ("{\"jobs\": []}", "t.json: contains no fio results"),
         (&"[".repeat(100_000), "t.json"),
         (
             &FIO.replace("\"90\" : 10", "\"many\" : 10"),

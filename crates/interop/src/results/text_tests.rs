@@ -104,7 +104,7 @@ fn iostat_has_a_row_for_each_device_and_a_series() {
     let one = "Device r/s w/s\nsda 1.0 2.0\n";
     assert!(import("x.txt", one).unwrap_err().to_string().contains("has one sample only"));
     let broken = IOSTAT.replace("300.0", "many");
-    assert!(import("x.txt", &broken).unwrap_err().to_string().contains("`many` under r/s is no number"));
+    assert!(import("x.txt", &broken).unwrap_err().to_string().contains("`many` under r/s is not a number"));
 }
 
 const DISKSPD: &str = include_str!("../../tests/samples/diskspd.txt");

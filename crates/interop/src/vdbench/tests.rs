@@ -83,7 +83,7 @@ fn a_curve_is_a_search_and_shares_of_what_it_finds() {
     );
     assert!(search.jobs().all(|job| job.pacing == Pacing::Closed));
     let refused = file.resolve(&Overrides::default()).unwrap_err().to_string();
-    assert!(refused.contains("is found by a run before"), "{refused}");
+    assert!(refused.contains("needs a search before the run"), "{refused}");
     let rate =
         |depth: u32| ("c".to_owned(), format!("outstanding={depth}"), PerSecond(f64::from(depth) * 1000.0));
     let maxima = Maxima::Found([1, 2, 4].map(rate).to_vec());
@@ -156,15 +156,15 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
         ("", "p.vdb: defines no storage (sd=)"),
         ("sd=s,lun=x\n", "p.vdb: defines no run (rd=)"),
         ("sd=s,lun=(x\n", "p.vdb:1: a parenthesis or a quotation mark is not closed"),
-        ("sd=s,elephant\n", "p.vdb:1: `elephant` is no parameter"),
-        ("sd=s,size=big\nrd=r\n", "p.vdb:1: sd=s: size: `big` is no size"),
+        ("sd=s,elephant\n", "p.vdb:1: `elephant` is not a parameter"),
+        ("sd=s,size=big\nrd=r\n", "p.vdb:1: sd=s: size: `big` is not a size"),
         ("sd=s\nwd=w,sd=z\nrd=r\n", "p.vdb:2: wd=w: sd: there is no sd `z`"),
         ("sd=s\nwd=w\nrd=r,wd=x\n", "p.vdb:3: rd=r: wd: there is no wd `x`"),
         ("sd=s\nwd=w,rdpct=400\nrd=r\n", "p.vdb:2: wd=w: rdpct: `400` must be from 0 to 100"),
         ("sd=s\nwd=w,xfersize=(4k,50,8k,20)\nrd=r\n", "p.vdb:2: wd=w: xfersize: the shares must sum to 100"),
         ("sd=s\nwd=w,xfersize=1t\nrd=r\n", "p.vdb:2: wd=w: xfersize: 1TiB is too large"),
         ("sd=s\nwd=w\nrd=r,iorate=fast\n", "p.vdb:3: rd=r: iorate: `fast` must be max"),
-        ("sd=s\nwd=w\nrd=r,elapsed=0\n", "p.vdb:3: rd=r: elapsed: `0` is no time"),
+        ("sd=s\nwd=w\nrd=r,elapsed=0\n", "p.vdb:3: rd=r: elapsed: `0` is not a time"),
         ("sd=s,range=(50,20)\nrd=r\n", "p.vdb:1: sd=s: range: must be (FROM,TO)"),
         ("include=loop\n", "loop:1: includes loop within itself"),
         ("include=nothing\n", "p.vdb:1: cannot include nothing: there is no such file"),

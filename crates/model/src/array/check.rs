@@ -230,7 +230,7 @@ fn check_width(raid: &Raid) -> Result<(), Contradiction> {
     if width.value <= parity {
         return refuse(
             "raid.width",
-            format!("a width of {} leaves no data beside {parity} parity", width.value),
+            format!("a width of {} leaves no data in addition to {parity} parity", width.value),
         );
     }
     if width.value > raid.disks.value {

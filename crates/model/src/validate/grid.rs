@@ -11,16 +11,18 @@ use crate::resolved::{ResolvedArray, Tables};
 use crate::workload::Workload;
 use assay_spec::units::{Bytes, Nanos};
 
-/// Disks and outstanding I/Os of the grid.
-const DISKS_MAX: u32 = 16;
-const OUTSTANDING_MAX: u32 = 128;
+/// Disks of the grid: 1 to this number.
+pub const DISKS_MAX: u32 = 16;
+/// Outstanding I/Os of the grid: 1 to this number.
+pub const OUTSTANDING_MAX: u32 = 128;
 /// I/Os simulated for each point: a standard error near 1 %.
-const IOS: u64 = 4_000;
+pub const IOS: u64 = 4_000;
 /// Points whose engines differ by more are counted.
 const FAR: f64 = 0.10;
-/// Rows and columns of the printed table, by their upper ends.
-const BANDS_OUTSTANDING: [u32; 6] = [1, 2, 8, 32, 64, 128];
-const BANDS_DISKS: [u32; 5] = [1, 2, 4, 8, 16];
+/// Upper ends of the bands of outstanding I/Os, the rows of the table.
+pub const BANDS_OUTSTANDING: [u32; 6] = [1, 2, 8, 32, 64, 128];
+/// Upper ends of the bands of disks, the columns of the table.
+pub const BANDS_DISKS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// What the comparison came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,35 +74,4 @@ pub fn grid() -> Result<Grid, ValidateError> {
     }
     let bands = bands.into_iter().map(|row| row.into_iter().map(|(sum, n)| sum / n).collect()).collect();
     Ok(Grid { points, mean: sum / f64::from(points), worst, far, bands })
-}
-
-impl Grid {
-    /// As a part of the document.
-    #[must_use]
-    pub fn to_markdown(&self) -> String {
-        let mut text = format!(
-            "\n## The closed form against the simulation\n\nRandom 4 KiB reads over whole striped disks, every m = 1 \
-             to {DISKS_MAX} and N = 1 to {OUTSTANDING_MAX}: {} points of\n{IOS} simulated I/Os each. Mean \
-             |difference| {:.1} %, {} points beyond 10 %, the largest {:.0} % at m = {}, N = {}: a disk\nthat \
-             finishes chooses among N - 1 requests, the formula says N. Mean by band, %:\n\n| N \\ m |",
-            self.points,
-            self.mean * 100.0,
-            self.far,
-            self.worst.0 * 100.0,
-            self.worst.1,
-            self.worst.2
-        );
-        let label = |ends: &[u32], i: usize| match i.checked_sub(1).map(|before| ends[before] + 1) {
-            Some(from) if from < ends[i] => format!("{from} to {}", ends[i]),
-            _ => ends[i].to_string(),
-        };
-        (0..BANDS_DISKS.len()).for_each(|i| text.push_str(&format!(" {} |", label(&BANDS_DISKS, i))));
-        text.push_str(&format!("\n|---|{}\n", "---|".repeat(BANDS_DISKS.len())));
-        for (i, row) in self.bands.iter().enumerate() {
-            text.push_str(&format!("| {} |", label(&BANDS_OUTSTANDING, i)));
-            row.iter().for_each(|mean| text.push_str(&format!(" {:.1} |", mean * 100.0)));
-            text.push('\n');
-        }
-        text
-    }
 }

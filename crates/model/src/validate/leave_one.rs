@@ -1,7 +1,5 @@
 //! Leave one out: each row of a system predicted after calibration on its other rows.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::{ValidateError, array_of, median};
@@ -87,41 +85,4 @@ fn left_out(system: String, rows: &[RowPoint], tables: &mut Tables) -> LeftOut {
         ratios.push(ratio(row, &array, tables));
     }
     LeftOut { system, rows: rows.len(), sheet_error: error(&sheet), left_out_error: error(&ratios), ratios }
-}
-
-const HEAD: &str = "
-## Each row from the other rows of its system
-
-Systems of the open half and of the shipped tables with at least four rows that hardware limits. `assay calibrate
---from` fits one factor for each class of load (random reads, random writes, sequential reads, sequential writes);
-here each row is predicted after a fit to the others.
-
-| system | rows | median error from sheets | median error, each from the others |
-|---|--:|--:|--:|
-";
-
-/// Which systems pull the median up, and why.
-const REMARK: &str = "
-Half of the error comes from rows that the other rows say nothing of. wd-sn580-1tb and wd-sn850x-1tb have one
-row in each class, so that no other row is left to fit and both columns are the same. In samsung-860pro the rows
-of two hosts share a class: at one outstanding the drive read 9,212 times per second behind one host adapter and
-16,225 times behind a slower link, and one factor cannot hold both. travelstar-7k100 was behind two controllers,
-one with a write cache: 44 and 406 random writes at one outstanding. Where the rows of a system come from one
-set-up (samsung-f1, samsung-870evo-1tb), the rest lies within 5 %. In md-raid5-8x2tb a factor cannot bend the
-curve over queue depth: its random writes are predicted 2.9 times too fast at one outstanding and 1.4 times at
-64.
-";
-
-/// The section of the document.
-pub(super) fn to_markdown(systems: &[LeftOut]) -> String {
-    let mut out = String::from(HEAD);
-    for s in systems {
-        let (before, after) = (s.sheet_error * 100.0, s.left_out_error * 100.0);
-        let _ = writeln!(out, "| {} | {} | {before:.0} % | {after:.0} % |", s.system, s.rows);
-    }
-    let all: Vec<f64> = systems.iter().flat_map(|s| &s.ratios).map(|r| (r - 1.0).abs()).collect();
-    let rows = all.len();
-    let _ = writeln!(out, "\nMedian |error| over all {rows} rows: {:.1} %.", median(all) * 100.0);
-    out.push_str(REMARK);
-    out
 }

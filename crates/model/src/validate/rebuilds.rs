@@ -1,6 +1,4 @@
-//! Rebuilds without other load: published rates beside what the devices allow.
-
-use std::fmt::Write as _;
+//! Rebuilds without other load: published rates, and what the devices allow.
 
 use serde::Serialize;
 
@@ -66,49 +64,4 @@ pub fn rebuilds() -> Result<Vec<RebuildRow>, ValidateError> {
         }
     }
     Ok(rows)
-}
-
-const HEAD: &str = "
-## Rebuilds
-
-Rates of rebuilds without other load (`published/degraded/rebuilds.toml`), and the highest that the devices allow. The
-arrays were described before anything was predicted, and predicted once.
-
-| row | measured, MiB/s | at most, MiB/s | ratio | holds |
-|---|--:|--:|--:|---|
-";
-
-const REMARK: &str = "
-No rebuild was faster than its devices allow, and one of the seven came near: the sequential rebuild of a ZFS mirror,
-whose disk is not named, so that its range is wide. The others were limited by what no data sheet has. The controller
-of 2004 rebuilt at a third to a seventh of what its disks stream (those of the reviewer's other tests of that year;
-the page that was read does not name them), the paper gives 90 min as the best case, the author of the md message
-says himself that his disks are faster, and the QNAP rebuilt at the 50,000 KiB/s that its setting `speed_limit_min`
-asked for. The time that `assay predict` and `assay size` state is therefore the shortest one.
-
-The rate of a load beside a rebuild was published nowhere that was found with its set-up and its numbers: searched
-were reviews of RAID controllers and NAS (xbitlabs, AnandTech, Tom's Hardware, Ars Technica), manuals and papers of
-Dell, HPE, IBM and Intel, linux-raid, and the pull requests of OpenZFS. What `raid.rebuild_pct` does to a load is
-checked by its definition and by the simulation only.
-";
-
-/// The section of the document.
-pub(super) fn to_markdown(rows: &[RebuildRow]) -> String {
-    let mut out = String::from(HEAD);
-    for row in rows {
-        let at_most = row.at_most;
-        let _ = writeln!(
-            out,
-            "| {} | {:.1} | {:.1} ({:.1} to {:.1}) | {:.2} | {} |",
-            row.test,
-            row.measured,
-            at_most.value,
-            at_most.lo,
-            at_most.hi,
-            at_most.value / row.measured,
-            if row.holds() { "yes" } else { "no" }
-        );
-    }
-    out.push_str(REMARK);
-    out
 }

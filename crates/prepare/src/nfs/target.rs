@@ -350,8 +350,8 @@ fn replaced(error: &OpenError) -> Warning {
     Warning {
         rule: "file-replaced".into(),
         says: format!("{error}."),
-        next: "Find out on the server what moves files there during a measurement. Assay neither wrote to nor marked \
-               the file that has the name now."
+        next: "Find out which program on the server moves files during a measurement. Assay neither wrote to nor \
+               marked the file that has the name now."
             .into(),
     }
 }

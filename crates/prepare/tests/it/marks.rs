@@ -70,7 +70,7 @@ fn a_mark_that_another_user_put_beside_a_file_is_not_believed() {
     fs::write(&mark, format!(r#"{{"inode":{inode},"marker":"{marker}"}}"#)).unwrap();
     chown(&mark, Some(NOBODY), None).unwrap();
     let error = prepare(&[path.to_str().unwrap()], &[], || {}).err().unwrap().to_string();
-    assert!(error.contains("victim.dat has a mark beside it that belongs to another user"), "{error}");
+    assert!(error.contains("victim.dat has a mark next to it that belongs to another user"), "{error}");
     assert!(fs::read(&path).unwrap() == content);
     // It is a good one but for that.
     chown(&mark, Some(0), None).unwrap();

@@ -12,7 +12,7 @@ pub(super) type Fact = (String, String);
 
 /// Everything, as tables.
 pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
-    let mut text = String::from("<h2>What was measured, where and how</h2>\n");
+    let mut text = String::from("<h2>Set-up</h2>\n");
     for target in &header.targets {
         text.push_str(&format!(
             "<h3>Target {}</h3>\n{}",
@@ -126,7 +126,7 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
 }
 
 fn issued(member: &MemberFacts) -> String {
-    let path = if member.direct { "direct, past the page cache" } else { "through the page cache" };
+    let path = if member.direct { "direct, bypassing the page cache" } else { "through the page cache" };
     let durable = if member.sync { ", each write durable (O_DSYNC)" } else { "" };
     format!(
         "{}, {path}{durable}, smallest I/O {}",
@@ -181,7 +181,7 @@ fn plan_facts(header: &RunHeader) -> Vec<Fact> {
     let mut facts = vec![
         fact("Name", plan.name.clone()),
         fact("Semantics", semantics),
-        fact("Size asked for", span),
+        fact("Requested size", span),
         fact("Seed", plan.seed.to_string()),
         fact("Shortened", if plan.quick { "yes (--quick)" } else { "" }),
         fact("Source of its numbers", plan.source.clone()),

@@ -1,4 +1,4 @@
-//! The first screen of a report: what came out, what limits it, what to do next.
+//! The first screen of a report: results, bottleneck, next steps.
 
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
@@ -44,7 +44,7 @@ fn came_out(summary: &RunSummary, disturbed: &[StepId]) -> String {
         }
         false => String::new(),
     };
-    format!("<h2>What came out</h2>\n{}{fewer}", charts(&rows, disturbed))
+    format!("<h2>Results</h2>\n{}{fewer}", charts(&rows, disturbed))
 }
 
 /// A step, and how it is called.
@@ -143,7 +143,7 @@ fn verdict(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     });
     says.map_or_else(String::new, |says| {
         format!(
-            "<h2>What limits it</h2>\n<p class=\"verdict\"><strong>Verdict:</strong> {}</p>\n{tester}",
+            "<h2>Bottleneck</h2>\n<p class=\"verdict\"><strong>Verdict:</strong> {}</p>\n{tester}",
             super::unbroken(&says)
         )
     })
@@ -165,13 +165,14 @@ fn next(findings: &[Finding]) -> String {
         }
     }
     if steps.is_empty() {
-        return "<h2>What to do next</h2>\n<p>Nothing puts these numbers in doubt. Repeat the run with a label \
-                (<code>--label</code>) before a comparison: only repetitions tell a small change from noise.</p>\n"
+        return "<h2>Next steps</h2>\n<p>Nothing puts these numbers in doubt. Repeat the run with a label \
+                (<code>--label</code>) before a comparison: only repetitions distinguish a small change from \
+                noise.</p>\n"
             .to_owned();
     }
     let items: String = steps.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
     format!(
-        "<h2>What to do next</h2>\n<ol>\n{items}</ol>\n<p class=\"soft\">The reasons are under <a \
+        "<h2>Next steps</h2>\n<ol>\n{items}</ol>\n<p class=\"soft\">The reasons are under <a \
          href=\"#findings\">Findings</a>.</p>\n"
     )
 }

@@ -49,7 +49,7 @@ const METHODS: [(&str, &str, &str); 21] = [
         "95 % interval",
         "From the seconds of the window: standard error of their mean with their number divided by the \
          autocorrelation time, times Student's t. Percentiles also take order statistics of the I/Os. It does not \
-         contain what differs between runs.",
+         include differences between runs.",
     ),
     (
         "time",
@@ -181,7 +181,7 @@ pub(super) fn section(fired: &[&str]) -> String {
     };
     let rules: String = rules.iter().filter_map(rule).collect();
     format!(
-        "<h2 id=\"methods\">How the numbers are made</h2>\n<dl class=\"methods\">\n{items}{rules}</dl>\n<p \
+        "<h2 id=\"methods\">How the numbers are obtained</h2>\n<dl class=\"methods\">\n{items}{rules}</dl>\n<p \
          class=\"note\">All formulas, units \
          and sources: docs/method.md of Assay.</p>\n"
     )

@@ -65,7 +65,7 @@ pub fn journal(journal: &Journal) -> String {
         page.push_str(&over_steps(journal, &test, &step));
     }
     page.push_str("</div>\n");
-    let table = journal::result_table(journal).html("Each step against the one before.");
+    let table = journal::result_table(journal).html("Each step compared with the one before.");
     page.push_str(&format!("<h2>Steps</h2>\n<div class=\"scroll\">{table}</div>\n<ol>\n"));
     for step in &journal.steps {
         let facts = if step.against.is_some() { facts_text(&step.facts) } else { String::new() };

@@ -94,8 +94,7 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], links: Links) -> Stri
 
 fn what_changed(facts: &[FactChange]) -> String {
     if facts.is_empty() {
-        return "Nothing that the records of both runs hold has changed: look at the storage itself."
-            .to_owned();
+        return "The records of both runs show no other change: look at the storage itself.".to_owned();
     }
     let fact = |fact: &FactChange| {
         format!("{} from {} to {}", escape(&fact.what), escape(&fact.before), escape(&fact.after))

@@ -70,8 +70,8 @@ pub fn sentence(answer: &Measured) -> String {
             )
         }
         (Some(iops), ..) if answer.ends_there || iops < answer.full_iops => format!(
-            "It is not known whether {name} carries {} IOPS: the highest load that it kept up with was lower. It \
-             carries {most}. {full}",
+            "Whether {name} carries {} IOPS is unknown: the highest load that it sustained was lower. It carries \
+             {most}. {full}",
             count(iops)
         ),
         (Some(iops), ..) => format!("{name} does not carry {} IOPS. It carries {most}. {full}", count(iops)),

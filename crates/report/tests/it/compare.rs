@@ -63,7 +63,7 @@ fn a_document_read_back_has_every_row_with_its_load() {
         }
         assert_eq!(read.findings, whole.findings);
     }
-    assert!(reading::read("[]").unwrap_err().contains("not the JSON document of a run"));
+    assert!(reading::read("[]").unwrap_err().contains("not a JSON document of a run"));
     let newer = json::document(
         &run(synthetic::plan(OPEN)).header,
         &run(synthetic::plan(OPEN)).summary,
@@ -112,7 +112,7 @@ fn explaining_adds_the_meaning_of_the_words_and_the_rest_of_the_findings() {
     let comparison = two(&synthetic::suite("vmware", 8));
     let text = |detail| said::table(&comparison, TextOptions { detail, ..TextOptions::default() });
     let (brief, full) = (text(Detail::Brief), text(Detail::Full));
-    let means = "spread unknown: nothing shows how far runs on this target lie apart";
+    let means = "spread unknown: the spread between runs on this target is unknown";
     assert!(full.contains(means) && !brief.contains(means), "{full}");
     assert!(!full.contains("* in the noise:"), "only words that the table has");
     assert!(full.len() > brief.len());

@@ -45,9 +45,7 @@ fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
     check(&page);
     // Three charts of all tests; lanes twice, distribution, heat map and five parts of each.
     assert_eq!(page.matches("<svg").count(), 3 + 4 * 5);
-    for words in
-        ["What came out", "What limits it", "What to do next", "CPU of this host", "Five parts of the window"]
-    {
+    for words in ["Results", "Bottleneck", "Next steps", "CPU of this host", "Five parts of the window"] {
         assert!(page.contains(words), "{words}");
     }
     for words in [

@@ -8,6 +8,7 @@ mod listing;
 mod network;
 mod table;
 mod text;
+mod validation;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};

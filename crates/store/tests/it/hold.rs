@@ -104,7 +104,7 @@ fn links_beside_a_store_are_not_followed() {
         std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
         std::os::unix::fs::symlink(&victim, beside(&path, end)).unwrap();
         let refused = message(&Store::open(&path).unwrap_err());
-        assert!(refused.contains(&format!("{end} beside it is not a regular file")), "{refused}");
+        assert!(refused.contains(&format!("{end} next to it is not a regular file")), "{refused}");
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of somebody else", "{end}");
         let mode = std::fs::metadata(&victim).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o644, "{end}");

@@ -234,7 +234,10 @@ impl Target for LunTarget {
     }
 
     fn remote_report(&mut self, _moment: Moment<'_>) -> Option<RemoteReport> {
-        let mut events: Vec<PathEvent> = self.initiator.events().into_iter().filter_map(event).collect();
+        // The inspection has reported deviations, and each login of each step finds the same ones again.
+        let is_new = |event: &assay_iscsi::Event| !matches!(event.kind, EventKind::Deviation(_));
+        let events = self.initiator.events().into_iter().filter(is_new);
+        let mut events: Vec<PathEvent> = events.filter_map(event).collect();
         events.extend(self.completed.first_failure());
         let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
         Some(RemoteReport { paths, events, writes: None, failures: self.completed.failures() })

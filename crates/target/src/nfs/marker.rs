@@ -219,8 +219,10 @@ impl NfsLocation {
         if is_file && (attributes.size_bytes == 0 || is_marker(&text)) {
             return Ok(());
         }
-        let why =
-            format!("{beside} exists where the mark belongs, and was not written by Assay; move it away");
+        let why = format!(
+            "{beside} has the name of the mark file that Assay writes, but Assay did not write it; move it \
+                away"
+        );
         Err(OpenError::Nfs { file: self.address.to_string(), why })
     }
 

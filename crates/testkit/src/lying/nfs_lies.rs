@@ -361,16 +361,27 @@ const READ: &[Lie] = &[
         let whole = record(&honest);
         vec![Act::Bytes(whole[..whole.len() - 4].to_vec()), Act::Mute]
     }),
-    lie("goes mute in the middle of data", Read, Fails(&["no answer", "gave up"]), |_, honest| {
-        vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::Mute]
+    lie(
+        "goes mute in the middle of data",
+        Read,
+        Fails(&["no answer", "timed out", "attempts"]),
+        |_, honest| vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::Mute],
+    ),
+    lie(
+        "hangs up in the middle of data",
+        Read,
+        Fails(&["no answer", "timed out", "attempts"]),
+        |_, honest| vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::HangUp],
+    ),
+    lie(
+        "sends data at a byte a second",
+        Read,
+        Fails(&["no answer", "timed out", "attempts"]),
+        |_, honest| vec![Act::Drip(record(&honest), SECOND)],
+    ),
+    lie("never answers a READ, but pings", Read, Fails(&["no answer", "timed out", "attempts"]), |_, _| {
+        Vec::new()
     }),
-    lie("hangs up in the middle of data", Read, Fails(&["no answer", "gave up"]), |_, honest| {
-        vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::HangUp]
-    }),
-    lie("sends data at a byte a second", Read, Fails(&["no answer", "gave up"]), |_, honest| {
-        vec![Act::Drip(record(&honest), SECOND)]
-    }),
-    lie("never answers a READ, but pings", Read, Fails(&["no answer", "gave up"]), |_, _| Vec::new()),
     lie("says later to every READ", Read, Fails(&["JUKEBOX"]), |asked, _| refused(asked, JUKEBOX)),
     lie("says later once to every READ", Read, RightAndSaid(&["Jukebox"]), |asked, honest| {
         if asked.count.is_multiple_of(2) { good(&honest) } else { refused(asked, JUKEBOX) }
@@ -380,13 +391,13 @@ const READ: &[Lie] = &[
     lie(
         "answers a READ with the status alone",
         Read,
-        Fails(&["ends in the middle", "gave up"]),
+        Fails(&["ends in the middle", "timed out", "attempts"]),
         |asked, _| results(asked, &[0]),
     ),
     lie(
         "answers every READ with the answer to another",
         Read,
-        Fails(&["gave up", "no answer"]),
+        Fails(&["timed out", "attempts", "no answer"]),
         |asked, mut honest| {
             honest[..4].copy_from_slice(&(asked.xid.wrapping_add(1)).to_be_bytes());
             good(&honest)
@@ -405,7 +416,7 @@ const WRITE: &[Lie] = &[
         let at = honest.len() - 16;
         word(honest, at, 0)
     }),
-    lie("writes more than it got", Write, Fails(&["more", "gave up", "count"]), |_, honest| {
+    lie("writes more than it got", Write, Fails(&["more", "timed out", "attempts", "count"]), |_, honest| {
         let at = honest.len() - 16;
         word(honest, at, 1 << 20)
     }),
@@ -421,15 +432,17 @@ const WRITE: &[Lie] = &[
     lie("has no quota for a WRITE", Write, Fails(&["DQUOT"]), |asked, _| refused(asked, 69)),
     lie("becomes read-only", Write, Fails(&["ROFS"]), |asked, _| refused(asked, 30)),
     lie("says later to every WRITE", Write, Fails(&["JUKEBOX"]), |asked, _| refused(asked, JUKEBOX)),
-    lie("never answers a WRITE", Write, Fails(&["no answer", "gave up"]), |_, _| Vec::new()),
-    lie("hangs up at every WRITE", Write, Fails(&["no answer", "gave up"]), |_, _| vec![Act::HangUp]),
+    lie("never answers a WRITE", Write, Fails(&["no answer", "timed out", "attempts"]), |_, _| Vec::new()),
+    lie("hangs up at every WRITE", Write, Fails(&["no answer", "timed out", "attempts"]), |_, _| {
+        vec![Act::HangUp]
+    }),
     lie("answers every WRITE twice", Write, Right, |_, honest| vec![Act::Bytes(record(&honest).repeat(2))]),
     lie("never answers a COMMIT", Commit, Fails(&["answer"]), |_, _| Vec::new()),
     lie("says later to every COMMIT", Commit, Fails(&["JUKEBOX", "Jukebox"]), |asked, _| {
         refused(asked, JUKEBOX)
     }),
     lie("fails every COMMIT", Commit, Fails(&["NFS3ERR_IO"]), |asked, _| refused(asked, 5)),
-    lie("cuts a COMMIT off", Commit, Fails(&["ends in the middle", "gave up"]), |_, honest| {
+    lie("cuts a COMMIT off", Commit, Fails(&["ends in the middle", "timed out", "attempts"]), |_, honest| {
         good(&honest[..honest.len() - 4])
     }),
 ];

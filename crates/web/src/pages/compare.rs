@@ -43,7 +43,7 @@ pub(crate) async fn page(
         }
         let compared = match names.len() {
             0 => "<h1>Compare</h1>\n".to_owned(),
-            1 => "<h1>Compare</h1>\n<p>Choose at least one more.</p>\n".to_owned(),
+            1 => "<h1>Compare</h1>\n<p>Choose at least one more result.</p>\n".to_owned(),
             _ => format!("<div class=\"compared\">\n{}</div>\n", report::folded(&compared(store, &names)?)),
         };
         let body = format!("{compared}{}", chooser(store, &names)?);
@@ -92,7 +92,7 @@ fn other_side(store: &Store, name: &str, first: Option<&RunHeader>) -> Result<Si
     if let Some(array) = array_named(store, name)? {
         let Some(header) = first else {
             return Err(Refusal::bad(
-                "An array is compared with a run: choose one, whose plan it is predicted for.",
+                "An array is compared with a run: choose a run too. The array is predicted for its plan.",
             ));
         };
         let readings = vec![ResultSet::of_array(&array, header)];

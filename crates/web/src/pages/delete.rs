@@ -76,10 +76,10 @@ async fn question(
             Question::First => (format!("<p>Delete run {run} ({what})?</p>"), "Delete"),
             Question::Second => (
                 format!(
-                    "<p>Run {run} ({what}) and everything that it measured will be gone. Nothing brings it back; \
-                     <code>assay export {run}</code> keeps a copy.</p>"
+                    "<p>Run {run} ({what}) and all of its results will be deleted. This cannot be undone; to keep a \
+                     copy, use <code>assay export {run}</code>.</p>"
                 ),
-                "Delete for good",
+                "Delete permanently",
             ),
         };
         let body = format!(

@@ -77,7 +77,7 @@ fn back(fields: &Fields, run: &str) -> String {
 fn text(fields: &Fields, most: usize) -> Result<Option<String>, Refusal> {
     let text = fields.get("text").trim();
     if text.chars().count() > most {
-        return Err(Refusal::bad(format!("At most {most} characters can be kept.")));
+        return Err(Refusal::bad(format!("At most {most} characters are allowed.")));
     }
     Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
 }

@@ -87,7 +87,7 @@ pub(crate) async fn started(
     Path(number): Path<u64>,
 ) -> Result<Response, Refusal> {
     let Some(launch) = app.launches().find(number) else {
-        return Err(Refusal::not_found("No run of that number was started here."));
+        return Err(Refusal::not_found("No run with that number was started here."));
     };
     let run = match app.options.store.exists() {
         true => {
@@ -104,7 +104,7 @@ pub(crate) async fn started(
 
 fn beginning(launch: &Launch, visitor: &Visitor) -> Response {
     let says = match launch.status() {
-        None => "Preparing: the target is inspected and, where that is needed, filled.".to_owned(),
+        None => "Preparing: the target is inspected and, if needed, filled.".to_owned(),
         Some(status) if status.code() == Some(2) => {
             "Refused: nothing was started, and nothing was written to the target.".to_owned()
         }

@@ -100,7 +100,7 @@ async fn frame(app: &Arc<App>) -> Result<Arc<Frame>, Refusal> {
 
 fn articles(frame: &Frame, visitor: &Visitor) -> String {
     if frame.runs.is_empty() {
-        return "<p>No run is going on. One that is started here or in a terminal appears within two seconds: \
+        return "<p>No run is in progress. A run that is started here or in a terminal appears within two seconds: \
                 <code>assay run vmware ./t.dat --quick</code></p>\n<p><a href=\"/runs\">All stored runs</a></p>\n"
             .to_owned();
     }

@@ -179,7 +179,7 @@ fn form(asked: &Fields, chosen: &Chosen) -> String {
         text.push_str(&select("of", "or the array of a target", &targets, &chosen.target));
     }
     text.push_str(&select("plan", "Suite", &suites, &value("plan", SUITE.to_owned())));
-    text.push_str("<noscript><button>Take this array</button></noscript>\n</div>\n<div class=\"sliders\">\n");
+    text.push_str("<noscript><button>Use this array</button></noscript>\n</div>\n<div class=\"sliders\">\n");
     text.push_str(&slider("disks", "Disks", (1.0, disks_max), &value("disks", number(&array.raid.disks))));
     text.push_str(&select("level", "RAID level", &LEVELS, &value("level", level_of(array))));
     text.push_str(&select("protocol", "Protocol", &PROTOCOLS, &value("protocol", protocol_of(array))));
@@ -234,7 +234,7 @@ fn answer(asked: &Fields, chosen: &Chosen) -> String {
     };
     let (rows, left_out) = rows(&array, &plan);
     let changed = match changes.as_str() {
-        "" => "as it is described".to_owned(),
+        "" => "as described".to_owned(),
         changes => format!("with {}", escape(&changes.replace(' ', ", "))),
     };
     let left_out = match left_out {

@@ -32,7 +32,7 @@ impl Part {
         if from_s.is_finite() && to_s.is_finite() && from_s < to_s {
             return Ok(Some(TimeRange { from_s, to_s }));
         }
-        Err(Refusal::bad("A part of the time ends after it begins."))
+        Err(Refusal::bad("The end of the period must be after its start."))
     }
 }
 
@@ -88,7 +88,7 @@ fn zoomed(app: &App, store: &Store, run: &str, test: u32, range: TimeRange) -> R
     let drawn = report::over_time(&summary, test, Some(range));
     Ok(drawn.map_or_else(String::new, |drawn| {
         format!(
-            "<section aria-label=\"Part of the time\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{}\">The \
+            "<section aria-label=\"Selected period\"><h2>From {} to {} s</h2>\n{drawn}<p><a href=\"/runs/{}\">The \
              whole run</a></p></section>\n",
             range.from_s,
             range.to_s,
@@ -101,11 +101,11 @@ fn body(row: &RunRow, report: &str, zoomed: &str, visitor: &Visitor) -> String {
     let run = escape(&row.run);
     let status = match status(row) {
         RunStatus::Partial => {
-            "<p class=\"banner\">This run was killed: its process ended without an end of the run. What was measured \
-             until then is kept.</p>\n"
+            "<p class=\"banner\">This run was killed: its process ended before the run did. The results up to then \
+             are kept.</p>\n"
         }
         RunStatus::Interrupted => {
-            "<p class=\"banner\">This run was stopped. What was measured until then is kept.</p>\n"
+            "<p class=\"banner\">This run was stopped. The results up to then are kept.</p>\n"
         }
         _ => "",
     };
@@ -131,15 +131,7 @@ pub(crate) async fn over_time(
     Path(run): Path<String>,
     Query(part): Query<Part>,
 ) -> Result<Response, Refusal> {
-    checked_id(&run)?;
-    let range = part.range()?;
-    let shown = Arc::clone(&app);
-    app.with_store(move |store| {
-        let summary = summary(&shown, store, &run)?;
-        let drawn = report::over_time(&summary, part.test, range);
-        drawn.map(html).ok_or_else(nothing_there)
-    })
-    .await
+    of_part(app, run, part, |summary, test, range| report::over_time(summary, test, range).map(html)).await
 }
 
 /// Answers with the values of the same part.
@@ -148,19 +140,32 @@ pub(crate) async fn values(
     Path(run): Path<String>,
     Query(part): Query<Part>,
 ) -> Result<Response, Refusal> {
+    of_part(app, run, part, |summary, test, range| {
+        let values = report::values_over_time(summary, test, range)?;
+        Some(typed(values.to_string(), "application/json"))
+    })
+    .await
+}
+
+/// Answers with what `answer` makes of a part of a run; it returns `None` where nothing was measured.
+async fn of_part(
+    app: Arc<App>,
+    run: String,
+    part: Part,
+    answer: impl FnOnce(&RunSummary, u32, Option<TimeRange>) -> Option<Response> + Send + 'static,
+) -> Result<Response, Refusal> {
     checked_id(&run)?;
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
         let summary = summary(&shown, store, &run)?;
-        let values = report::values_over_time(&summary, part.test, range);
-        values.map(|values| typed(values.to_string(), "application/json")).ok_or_else(nothing_there)
+        answer(&summary, part.test, range).ok_or_else(nothing_there)
     })
     .await
 }
 
 fn nothing_there() -> Refusal {
-    Refusal::not_found("Nothing was measured in that part of the time.")
+    Refusal::not_found("Nothing was measured in that period.")
 }
 
 /// Returns what a run measured; of one that goes on without reading all of it again.

@@ -165,9 +165,8 @@ fn row(run: &ListedRun, visitor: &Visitor) -> String {
     let id = escape(&row.run);
     let status = status(row);
     let digest = run.digest.as_ref();
-    let spark = digest.map_or_else(String::new, |digest| {
-        spark(&format!("IOPS over the time of run {}", row.run), &digest.spark)
-    });
+    let spark = digest
+        .map_or_else(String::new, |digest| spark(&format!("IOPS over time, run {}", row.run), &digest.spark));
     format!(
         "<tr><td><input type=\"checkbox\" form=\"compare\" name=\"r\" value=\"{id}\" aria-label=\"Compare run \
          {id}\"></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{id}</a><br><span class=\"soft\">{}</span><br><span \

@@ -19,7 +19,7 @@ fn a_label_and_a_note_are_edited_and_a_run_is_deleted_after_two_questions() {
     let first = served.get(&format!("/runs/{RUN}/delete"), &[&cookie]).body;
     assert!(first.contains(">Delete</button>") && first.contains("value=\"yes\""), "{first}");
     let second = post("delete", "sure=yes").body;
-    assert!(second.contains("Delete for good"), "{second}");
+    assert!(second.contains("Delete permanently"), "{second}");
     assert!(served.store().row(RUN).is_ok(), "it is still there");
     assert_eq!(post("delete", "sure=for+good").header("location"), Some("/runs"));
     assert!(served.store().row(RUN).is_err());

@@ -4,7 +4,7 @@
 use crate::{Source, none, sources};
 
 /// Expressions in lower case, and their replacement. Split in two parts, so that this file does not match itself.
-const ODD: [(&str, &str); 24] = [
+const ODD: [(&str, &str); 32] = [
     (concat!("hur", "ts"), "costs, slows, limits"),
     (concat!("what o", "f it"), "name the thing"),
     (concat!("speaks aga", "inst"), "prevents, rules out"),
@@ -29,6 +29,14 @@ const ODD: [(&str, &str); 24] = [
     (concat!("to every", "body"), "to everyone"),
     (concat!("stops pay", "ing"), "has no effect beyond, flattens"),
     (concat!("made by As", "say"), "created by Assay"),
+    (concat!("gave up fi", "rst"), "was the limit"),
+    (concat!("gives up fi", "rst"), "is the limit"),
+    (concat!("past the page ca", "che"), "bypassing the page cache"),
+    (concat!("is no nu", "mber"), "is not a number"),
+    (concat!("is no si", "ze"), "is not a size"),
+    (concat!("beside meas", "ured"), "and measured values"),
+    (concat!("measured bes", "ide"), "measured together with, compared with"),
+    (concat!("job file of f", "io"), "fio job file"),
 ];
 
 /// Names that programs parse, with the room that has them: a change would break those programs. This is a key in the

@@ -9,12 +9,12 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::BurstCredit,
     name: "a limit with burst credit",
-    physics: "Credit gathers while nobody works and is spent at a higher rate; when it is used up, the base rate \
-        remains. The same load is fast after a pause and slow some seconds later.",
+    physics: "Credit accumulates while the volume is idle and is spent at a higher rate; when it is used up, the base \
+        rate remains. The same load is fast after a pause and slow some seconds later.",
     source: "Token buckets with depth (burst balance of cloud volumes).",
     applies: |s| s.has_medium() && !s.is_paced,
     forms: &[expects, expects_otherwise, expects_third, expects_fourth],
-    helps: "A larger volume or a higher base rate; pauses only gather credit.",
+    helps: "A larger volume or a higher base rate; pauses only accumulate credit.",
     gain: Some(E::AfterIdle),
     look: "Burst balance of the volume in the monitoring of its provider.",
 };

@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
     forms: &[expects, expects_otherwise, expects_near_the_end],
-    helps: "Ask for more at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
+    helps: "Issue more I/Os at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
 };

@@ -9,8 +9,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FlashParallelism,
     name: "the dies of the flash",
-    physics: "Flash reads in 50 to 120 us, as many at once as dies are free: X(Q) = D/t x (1 - (1 - 1/D)^Q). It \
-        does not care for distance, so span and order change little; larger I/Os occupy more dies.",
+    physics: "Flash reads in 50 to 120 us, as many at once as dies are free: X(Q) = D/t x (1 - (1 - 1/D)^Q). Distance \
+        does not matter, so span and order change little; larger I/Os occupy more dies.",
     source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",
     applies: |s| s.has_medium(),
     forms: &[expects],

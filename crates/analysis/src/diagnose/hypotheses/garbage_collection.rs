@@ -8,9 +8,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::GarbageCollection,
-    name: "flash that moves data to make room",
+    name: "flash that moves data to free blocks",
     physics: "A drive without free blocks copies live data before it can erase; each random write costs several. \
-        Sequential writes free whole blocks, and stalls of milliseconds stand beside writes of microseconds.",
+        Sequential writes free whole blocks, and stalls of milliseconds alternate with writes of microseconds.",
     source: "Write amplification by over-provisioning (docs/design/040-model.md, SSD).",
     applies: |s| s.writes() && s.has_medium() && s.is_random(),
     forms: &[expects],

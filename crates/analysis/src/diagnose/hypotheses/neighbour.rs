@@ -9,13 +9,13 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Neighbour,
     name: "other load on the target",
-    physics: "Somebody else uses the same disks, links or CPU. The rate of an unchanged load changes from minute \
-        to minute, or the devices of this host move more bytes than the tester asked for; without either, nothing \
-        shows that there is one.",
+    physics: "Another load uses the same disks, links or CPU. The rate of an unchanged load changes from minute to \
+        minute, or the devices of this host move more bytes than the tester requested; without either, there is no \
+        evidence of one.",
     source: "Repetitions of the load itself during the diagnosis; block counters of the kernel.",
     applies: |s| s.has_medium(),
     forms: &[counted, counted_steady, slower_later, faster_later],
-    helps: "Repeat when the others rest, or separate them.",
+    helps: "Repeat while the other loads are idle, or separate them.",
     gain: None,
     look: "Who else uses the target, and how much.",
 };

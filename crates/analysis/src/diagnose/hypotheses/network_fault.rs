@@ -9,13 +9,13 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::NetworkFault,
     name: "frames that are lost on the network",
-    physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its \
-        window. An MTU that one port does not have loses every full frame. Latencies become two kinds, and \
-        the links stay mostly idle.",
+    physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its window. A \
+        port with a smaller MTU loses every full frame. Latencies fall into two groups, and the links are mostly \
+        idle.",
     source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
     applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects, expects_otherwise, expects_third, expects_of_large],
-    helps: "Mend cables and ports, and set one MTU on every port of the way.",
+    helps: "Repair cables and ports, and set the same MTU on every port along the path.",
     gain: None,
     look: "Error counters of the switch ports and of the target's interfaces.",
 };

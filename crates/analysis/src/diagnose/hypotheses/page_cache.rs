@@ -15,9 +15,9 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Block counters of the kernel (/proc/diskstats) against the tester's own bytes.",
     applies: |s| s.reach == Reach::Cached,
     forms: &[expects, expects_while_it_fills],
-    helps: "Measure past the cache (without --cached) if the storage is meant.",
+    helps: "Leave out --cached to measure the storage.",
     gain: None,
-    look: "The storage was hardly asked; nothing is known of it.",
+    look: "The storage served hardly any I/O; nothing is known about it.",
 };
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {

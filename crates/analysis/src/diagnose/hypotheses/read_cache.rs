@@ -10,7 +10,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReadCache,
     name: "a read cache or the memory of the target",
     physics: "Blocks that are in memory come at the speed of memory and network; only misses wait for the medium. \
-        Two kinds of latencies appear, and a smaller span has more hits.",
+        Latencies fall into two groups, and a smaller span has more hits.",
     source: "rate = misses' rate / (1 - hit share); hit share = cache / span for random reads \
         (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.reads > 0.0,

@@ -9,8 +9,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReducibleData,
     name: "data that the storage reduces",
-    physics: "Storage that compresses or deduplicates moves fewer bytes to its media than it takes in; the rate is \
-        that of these data and of no others.",
+    physics: "Storage that compresses or deduplicates moves fewer bytes to its media than it receives; the rate holds \
+        for these data only.",
     source: "Iometer's default data repeat one byte; unique data cannot be reduced.",
     applies: |s| s.is_reducible,
     forms: &[expects],

@@ -9,15 +9,15 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowPath,
     name: "one path that is slower than the others",
-    physics: "Round robin gives every path the same number of I/Os, so all of them wait for the slowest: n paths carry \
-        n times what the slowest does, and nearly all outstanding I/Os queue on it. Latencies are of two kinds, and \
-        another path alone may carry more than all together.",
+    physics: "Round robin gives every path the same number of I/Os, so all of them wait for the slowest: n paths \
+        carry n times what the slowest does, and nearly all outstanding I/Os queue on it. Latencies fall into two \
+        groups, and one of the other paths alone may carry more than all together.",
     source: "A closed loop over n stations that are visited in turn (docs/design/040-model.md, round robin); round \
         trips of the kernel's connections (tcp_info).",
     applies: |s| s.is_remote() && s.paths > 1,
     forms: &[expects],
-    helps: "Mend the slow path (port speed, cable, duplex), take it out, or use a policy that counts what is \
-        outstanding.",
+    helps: "Repair the slow path (port speed, cable, duplex), remove it, or use a policy that counts outstanding \
+        I/Os.",
     gain: Some(E::OnePath),
     look: "Negotiated speed and error counters of the ports of the path with the longest round trip.",
 };

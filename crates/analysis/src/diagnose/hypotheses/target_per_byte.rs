@@ -9,8 +9,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerByte,
     name: "the target's software, which costs time for each byte",
-    physics: "Copies and checksums cost the target's CPU so much for each byte. Bytes per second stay when I/Os \
-        grow, below what link and media carry; neither span nor order matters.",
+    physics: "Copies and checksums cost the target CPU time for each byte. Throughput stays the same when I/Os grow, \
+        below what link and media carry; neither span nor order matters.",
     source: "T = a + b x size with b above the time on the wire (rule `software-cost`).",
     applies: |s| s.is_remote(),
     forms: &[expects],

@@ -9,8 +9,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerIo,
     name: "the target's software, which costs time for each I/O",
-    physics: "A command passes through the target's CPU at a cost of its own, whatever its size. The rate stays \
-        when I/Os grow, until the bytes count; neither span nor order matters.",
+    physics: "A command passes through the target's CPU at a cost of its own, whatever its size. The rate stays the \
+        same when I/Os grow, until their bytes matter; neither span nor order matters.",
     source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
     applies: |s| s.is_remote() || s.is_local(),
     forms: &[expects, expects_otherwise, expects_throttled],

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
     forms: &[expects, expects_otherwise, expects_of_writes, expects_of_flash],
-    helps: "More threads in the target's software, or several LUNs or files, if each is serialised for itself.",
+    helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
     gain: None,
     look: "Number of threads of the target's software, and locks of its file system.",
 };

@@ -9,9 +9,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TesterCpu,
     name: "the CPU time of the tester",
-    physics: "A worker issues and completes every I/O itself, so its rate ends at one CPU over its cost per I/O. \
-        More outstanding I/Os do not help; another worker on another CPU does. The target answers sooner \
-        than the worker asks.",
+    physics: "A worker issues and completes every I/O itself, so its highest rate is one CPU divided by the cost per \
+        I/O. More outstanding I/Os do not help; another worker on another CPU does. The target completes I/Os faster \
+        than the worker issues them.",
     source: "CPU time of the tester's process (getrusage) over the measured window, shared by its workers; `assay \
         overhead` measures the cost of an I/O.",
     applies: |_| true,

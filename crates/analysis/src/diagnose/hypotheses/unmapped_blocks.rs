@@ -9,12 +9,12 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::UnmappedBlocks,
     name: "blocks that were never written",
-    physics: "A block without a place is answered with zeros and without any medium: at the speed of the software \
-        alone, and not a measurement of storage.",
-    source: "FIEMAP, GET LBA STATUS; files that Assay makes are written in full first.",
+    physics: "A read of an unmapped block returns zeros without access to the media: it runs at the speed of the \
+        software alone, and does not measure storage.",
+    source: "FIEMAP, GET LBA STATUS; files that Assay creates are written in full first.",
     applies: |s| s.reads > 0.0 && s.has_medium(),
     forms: &[expects, expects_otherwise],
-    helps: "Write the whole span before it is measured (--overwrite, or a file that Assay makes).",
+    helps: "Write the whole span before it is measured (--overwrite, or a file that Assay creates).",
     gain: None,
     look: "Which blocks the target has mapped.",
 };

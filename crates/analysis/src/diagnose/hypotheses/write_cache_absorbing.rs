@@ -8,7 +8,7 @@ use super::super::{Cause, Quantity as Q, Setting};
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WriteCacheAbsorbing,
-    name: "a write-back cache that takes the writes in",
+    name: "a write-back cache that absorbs the writes",
     physics: "A write is acknowledged when it is in the cache. Until it is full, its speed is that of memory, and \
         the media do not count; reads of the same places are far slower.",
     source: "t_full = cache / (rate in - rate out) (docs/design/040-model.md).",

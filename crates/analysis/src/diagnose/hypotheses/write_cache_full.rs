@@ -9,9 +9,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WriteCacheFull,
     name: "a write-back cache that is full",
-    physics: "A full cache takes writes in as fast as the media take them out. After a pause it has room again, \
-        and the same load is fast for a while.",
-    source: "As for the cache that still takes writes in; the pause empties it.",
+    physics: "A full cache accepts writes only as fast as the media store them. After a pause it has room again, and \
+        the same load is fast for a while.",
+    source: "As for the cache that is not full; a pause empties it.",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise],
     helps: "More or faster media; a larger cache only delays the limit.",

@@ -239,16 +239,13 @@ fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
 
 fn live_families<'s>() -> [Of<LiveStep<'s>>; 5] {
     [
-        of(
-            "assay_live_io_rate_per_second",
-            "",
-            "I/Os of the last second of a run that is going on.",
-            |live| Some(live.iops),
-        ),
+        of("assay_live_io_rate_per_second", "", "I/Os of the last second of a run in progress.", |live| {
+            Some(live.iops)
+        }),
         of(
             "assay_live_throughput_bytes_per_second",
             "",
-            "Bytes of the last second of a run that is going on.",
+            "Bytes of the last second of a run in progress.",
             |live| Some(live.mib_per_s * BYTES_OF_MIB),
         ),
         of("assay_live_latency_p50_seconds", "seconds", "Median latency of the last second.", |live| {

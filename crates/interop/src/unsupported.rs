@@ -1,0 +1,40 @@
+//! What a foreign plan has and Assay does not support: refused with all its lines, or left out with notes.
+
+use crate::{ImportError, Note, Strictness, complain, counted};
+
+/// The most lines of a message.
+const SHOWN: usize = 20;
+
+/// Refuses what is not supported, or makes notes of it. `noun` names one of its entries: `option`.
+pub(crate) fn settle(
+    origin: &str,
+    noun: &str,
+    strictness: Strictness,
+    mut refused: Vec<Note>,
+    notes: &mut Vec<Note>,
+) -> Result<(), ImportError> {
+    // An entry of a common section is found again in every job.
+    refused.sort_by_key(|note| note.line);
+    refused.dedup();
+    match (strictness, refused.len()) {
+        (_, 0) => Ok(()),
+        (Strictness::Lenient, _) => {
+            notes.extend(refused.into_iter().map(|n| Note::new(n.line, format!("{}; left out.", n.says))));
+            Ok(())
+        }
+        (Strictness::Strict, count) => {
+            let mut lines: Vec<String> =
+                refused.iter().take(SHOWN).map(|note| format!("\n  {note}")).collect();
+            if count > SHOWN {
+                lines.push(format!("\n  … and {} more", count - SHOWN));
+            }
+            let are = if count == 1 { "is" } else { "are" };
+            let says = format!(
+                "{} {are} not supported; --lenient runs without:{}",
+                counted(count, noun),
+                lines.concat()
+            );
+            Err(complain(origin, 0, says))
+        }
+    }
+}

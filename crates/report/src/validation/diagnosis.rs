@@ -1,0 +1,48 @@
+//! How often diagnoses of planted causes are right.
+
+use assay_analysis::diagnose::Validation;
+
+use super::text;
+use crate::table::{Column, Format, Table};
+
+/// Returns a validation as a section of `docs/diagnosis-validation.md`.
+#[must_use]
+pub fn section(title: &str, of: &Validation) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut stated =
+        Table::new(["stated probability", "mean of it", "right", "set-ups"].map(Column::text).into());
+    for (lo, mean, right, count) in of.calibration.iter().filter(|class| class.3 > 0) {
+        stated.push([
+            text(format!("from {:.0} %", lo * 100.0)),
+            text(percent(*mean)),
+            text(percent(*right)),
+            text(count.to_string()),
+        ]);
+    }
+    let titles = ["planted", "set-ups", "first", "first or second", "said instead"];
+    let mut planted = Table::new(titles.map(Column::text).into());
+    for cause in &of.causes {
+        let instead: Vec<String> =
+            cause.instead.iter().map(|(cause, count)| format!("{} {count}", cause.name())).collect();
+        let share = |count: usize| format!("{:.0} %", count as f64 * 100.0 / cause.planted.max(1) as f64);
+        planted.push([
+            text(cause.cause.name()),
+            text(cause.planted.to_string()),
+            text(share(cause.first)),
+            text(share(cause.first_or_second)),
+            text(instead.join(", ")),
+        ]);
+    }
+    format!(
+        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; {:.1} \
+         experiments each on average.\n\n{}\n{}",
+        of.set_ups,
+        of.from,
+        of.from + of.set_ups as u64 - 1,
+        percent(of.first),
+        percent(of.first_or_second),
+        of.experiments,
+        stated.render(Format::Markdown),
+        planted.render(Format::Markdown)
+    )
+}
