@@ -63,8 +63,8 @@ impl Store {
         Ok(Self { path, read_only: None, tightened_from, connection })
     }
 
-    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a full
-    /// or read-only file system, can still be read.
+    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a
+    /// full or read-only file system, can still be read.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         let path = path.as_ref();
         if std::fs::symlink_metadata(path).is_err() {

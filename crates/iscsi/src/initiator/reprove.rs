@@ -140,9 +140,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             Source::Written { .. } if is_same && mismatches < lost_min => return Ok(ProbeStep::Groups),
             Source::Written { .. } if is_same => {
                 return Err(Difference::Identity(format!(
-                    "of the blocks that were written first, {mismatches} no longer hold what was written, and block {}, \
-                     written later, does: another disk took its place in between, or the target lost writes that it \
-                     had acknowledged",
+                    "of the blocks written first, {mismatches} no longer hold what was written, and block {}, written \
+                     later, does: another disk took its place in between, or the target lost writes that it had \
+                     acknowledged",
                     known.lba
                 )));
             }
