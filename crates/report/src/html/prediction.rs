@@ -59,10 +59,9 @@ fn table(alone: &[(&Expectation, &Prediction)]) -> String {
     columns.extend(["IOPS", "MiB/s", "mean, ms"].map(|title| Column::text(title).align(Align::Right)));
     let mut table = Table::new(columns);
     for (row, prediction) in alone {
-        let (most, least): (fn(Bounds) -> String, fn(Bounds) -> String) = match is_bound(prediction) {
-            true => (|of| format!("≤ {}", long(of.hi)), |of| format!("≥ {}", long(of.lo))),
-            false => (interval, interval),
-        };
+        let is_bound = is_bound(prediction);
+        let most = |of: Bounds| if is_bound { format!("≤ {}", long(of.hi)) } else { interval(of) };
+        let least = |of: Bounds| if is_bound { format!("≥ {}", long(of.lo)) } else { interval(of) };
         table.push([
             row.name.clone().into(),
             most(prediction.iops).into(),
