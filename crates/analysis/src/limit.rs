@@ -367,7 +367,6 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
         let is = if limit.certainty == Certainty::Shown { "limits" } else { "probably limits" };
         let what = match (steps.len(), indices.len()) {
             (1, _) => "this test".to_owned(),
-            (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
             _ => shortened(&names, indices),

@@ -5,8 +5,8 @@ use std::path::Path;
 use assay_record::TargetFacts;
 use assay_spec::Address;
 
-/// Returns the name under which the store keeps what it knows of a target: paths are absolute, links followed; other
-/// addresses are as typed.
+/// Returns the name under which the store keeps what it knows of a target: paths are absolute, links followed;
+/// addresses of LUNs and exports have one spelling, without a secret; others are as typed.
 #[must_use]
 pub fn target_key(address: &str) -> String {
     match address.parse::<Address>() {
@@ -14,6 +14,7 @@ pub fn target_key(address: &str) -> String {
             let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
             absolute.unwrap_or(path).display().to_string()
         }
+        Ok(remote @ (Address::Iscsi(_) | Address::Nfs(_))) => remote.to_string(),
         _ => address.to_owned(),
     }
 }
@@ -49,6 +50,10 @@ mod tests {
         for other in ["iscsi://nas/iqn.2001-05.com.example:t/0", "null:", "sim:ix4-200d"] {
             assert_eq!(target_key(other), other);
         }
+        assert_eq!(
+            target_key("iscsi://nas/iqn.2001-05.com.example:t/0?"),
+            "iscsi://nas/iqn.2001-05.com.example:t/0"
+        );
         let far = |address: &str| TargetFacts {
             address: address.to_owned(),
             member: MemberFacts { path: "/mnt/far/t.dat".into(), ..MemberFacts::default() },

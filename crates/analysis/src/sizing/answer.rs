@@ -284,7 +284,9 @@ fn counts(level: Level, groups: f64) -> Vec<u32> {
         return (1..=DEVICES_MAX / groups).map(|n| n * groups).collect();
     }
     if let Some(leg) = leg_of(level) {
-        return (1..=DEVICES_MAX / leg).map(|n| n * leg).collect();
+        // A stripe needs two legs; a pool may have one vdev.
+        let least = if matches!(level, Level::Raid50 | Level::Raid60) { 2 } else { 1 };
+        return (least..=DEVICES_MAX / leg).map(|n| n * leg).collect();
     }
     match level {
         Level::Single => vec![1],

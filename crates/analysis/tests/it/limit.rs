@@ -93,7 +93,7 @@ fn a_rate_that_does_not_depend_on_the_size_is_named_with_its_unit() {
     let bytes = sweep([(42_700.0, 350.0), (5340.0, 350.0)]);
     assert!(bytes.steps.iter().all(|s| s.kind == LimitKind::Throughput), "{bytes:?}");
     assert!(
-        bytes.says.contains("A throughput of about 350 MB/s limits both tests (I/Os of "),
+        bytes.says.contains("A throughput of about 350 MB/s limits all 2 tests (I/Os of "),
         "{}",
         bytes.says
     );

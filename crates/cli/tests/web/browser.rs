@@ -155,6 +155,18 @@ impl Browser {
         self.call("Network.getCookies", &json!({}))["cookies"].clone()
     }
 
+    /// Returns what reaches beyond this width, in pixels; nothing if the page fits. The width of the window is no
+    /// measure: on a phone it grows with the page.
+    pub(crate) fn beyond(&mut self, width: u32) -> String {
+        let beyond = self.evaluate(&format!(
+            "document.documentElement.scrollWidth <= {width} ? '' : [...document.querySelectorAll('body *')]\
+             .filter(e => e.getBoundingClientRect().right > {width})\
+             .map(e => e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + e.textContent.trim().slice(0, 40))\
+             .slice(0, 12).join('\\n')"
+        ));
+        beyond.as_str().unwrap().to_owned()
+    }
+
     /// Role and name of each node of the page, as a screen reader gets them.
     pub(crate) fn accessible(&mut self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", &json!({}));

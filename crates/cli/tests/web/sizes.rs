@@ -80,9 +80,7 @@ fn every_page_fits_in_the_light_in_the_dark_and_on_paper_and_is_named_for_a_scre
         for (name, path, is_there) in &pages {
             browser.open(&served.page(path));
             browser.until(is_there);
-            // Not innerWidth: on a phone it grows with the page.
-            let wider = browser.evaluate(&format!("document.documentElement.scrollWidth - {width}"));
-            assert!(wider.as_f64().unwrap() <= 0.0, "{path} is wider than {width} px");
+            assert_eq!(browser.beyond(width), "", "{path} is wider than {width} px");
             assert_eq!(browser.complaints(), Vec::<String>::new(), "{path}, {look}");
             keep_picture(&mut browser, &format!("{name}-{look}"));
             if as_ == Look::Paper {

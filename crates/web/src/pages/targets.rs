@@ -255,7 +255,7 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
         None => ("soft", "no later run yet".to_owned()),
     };
     format!(
-        "<p>Baseline of {}: {name}, set {}. <span class=\"{class}\">{}</span></p>\n",
+        "<p>Baseline of {}: {name}, set {}: <span class=\"{class}\">{}</span></p>\n",
         escape(&baseline.plan),
         minute(baseline.set_unix_ms),
         escape(&says)
