@@ -94,7 +94,8 @@ mod tests {
         let refused = check(vec![need("a", 6), need("b", 6)]).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "a, b together: 12GiB does not fit: /mnt has 11GiB free, of which 1GiB must stay free; use --size 5GiB or less"
+            "a, b together: 12GiB does not fit: /mnt has 11GiB free, of which 1GiB must stay free; use --size 5GiB or \
+             less"
         );
     }
 }
