@@ -66,7 +66,7 @@ struct Shown {
 }
 
 fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
-    let stored = Stored::read(store, run)?;
+    let stored = Stored::read_extract(store, run)?;
     let goes_on = stored.summary.status == RunStatus::Running;
     let drawn = diagnosis::html(&stored.header, &stored.summary);
     if drawn.is_empty() && !(goes_on && stored.header.diagnosis.is_some()) {

@@ -282,7 +282,7 @@ pub(crate) fn plans_held(
             Some(run) => {
                 let key = format!("{} {baseline:?}", run.row.run);
                 app.held(&key, || {
-                    let stored = Stored::read(store, &run.row.run)?;
+                    let stored = Stored::read_extract(store, &run.row.run)?;
                     Ok(held(store, &stored.header, vec![stored.result_set()])?)
                 })?
             }
