@@ -9,6 +9,7 @@ use assay_report::{minute, rounded_long};
 use assay_results::{
     LastTest, Stored, TargetRuns, complete_digests, facts_of_changes, held, runs_of_baseline,
 };
+use assay_spec::Address;
 use assay_store::{Baseline, BaselineOf, Checked, Store, target_key};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
@@ -172,6 +173,10 @@ impl Found {
 
 fn health(address: &str, checked: Option<&Checked>, found: Option<&Found>) -> String {
     let Some((checked, found)) = checked.zip(found) else {
+        // There is nothing to check of a target that exists in this program alone.
+        if matches!(address.parse(), Ok(Address::Null { .. } | Address::Sim { .. })) {
+            return String::new();
+        }
         return format!(
             "<p class=\"soft\">Not checked yet. To check it: <code>assay check {}</code></p>\n",
             escape(&quoted(address))
