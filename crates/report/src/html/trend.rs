@@ -4,7 +4,7 @@ use assay_analysis::trend::{ChangePoint, Trend, TrendPoint};
 use assay_record::FigureDigest;
 
 use crate::journal::FactChange;
-use crate::number;
+use crate::number::{self, TimeUnit};
 use crate::svg::{Point, Step, TrendChart, escape};
 
 /// Most facts that are listed at a change; what comes after is counted.
@@ -51,14 +51,20 @@ pub fn trend(trend: &Trend, baseline: Option<&TrendPoint>, links: Links) -> Stri
     let mut text = iops.svg();
     // Runs without a latency would shift the others.
     if known.len() == trend.points.len() {
+        let all: Vec<f64> =
+            known.iter().filter_map(|point| point.p99_us).map(|p99| p99.value * 1e3).collect();
+        let unit = TimeUnit::for_means(&all);
+        let in_unit = |us: f64| unit.of_ns(us * 1e3);
         let p99 = TrendChart {
             title: &titled("p99 latency"),
-            unit: "ms",
+            unit: unit.name(),
             days: &days.names,
             about_days: &days.title,
-            points: points(trend, &trend.p99_changes, links, &|point| point.p99_us.map(in_ms)),
+            points: points(trend, &trend.p99_changes, links, &|point| {
+                point.p99_us.map(|p99| scaled(p99, in_unit))
+            }),
             changes: steps(&trend.p99_changes),
-            baseline: baseline.and_then(|point| point.p99_us).map(|p99| p99.value / 1e3),
+            baseline: baseline.and_then(|point| point.p99_us).map(|p99| in_unit(p99.value)),
         };
         text.push_str(&p99.svg());
     }
@@ -142,9 +148,8 @@ fn steps(changes: &[ChangePoint]) -> Vec<Step> {
     changes.iter().map(step).collect()
 }
 
-fn in_ms(us: FigureDigest) -> FigureDigest {
-    let ms = |us: f64| us / 1e3;
-    FigureDigest { value: ms(us.value), lo: us.lo.map(ms), hi: us.hi.map(ms) }
+fn scaled(us: FigureDigest, unit: impl Fn(f64) -> f64) -> FigureDigest {
+    FigureDigest { value: unit(us.value), lo: us.lo.map(&unit), hi: us.hi.map(&unit) }
 }
 
 fn percent(ratio: f64) -> String {

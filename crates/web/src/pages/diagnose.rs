@@ -76,7 +76,7 @@ fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
         stored.header.targets.iter().map(|target| target.address.as_str()).take(1).collect();
     let state = if goes_on { "<span class=\"state running\">in progress</span>" } else { "" };
     let about = format!(
-        "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n",
+        "<p>{} on {}, {}: run <a class=\"nowrap\" href=\"/runs/{3}\">{3}</a> {state}</p>\n",
         escape(&stored.header.plan.name),
         escape(&targets.join(", ")),
         minute(stored.header.started_unix_ms),

@@ -261,7 +261,7 @@ fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
         return format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string()));
     }
     if usable_bytes(&array) < SPAN.0 as f64 {
-        return format!("<p class=\"banner\">This array holds less than {SPAN}.</p>\n");
+        return format!("<p class=\"banner\">This array holds less than {}.</p>\n", SPAN.rounded());
     }
     let name = Some(asked.get("plan")).filter(|name| !name.is_empty()).unwrap_or(SUITE);
     let plan = match plan(name) {
@@ -282,18 +282,19 @@ fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
             if count == 1 { "step is" } else { "steps are" }
         ),
     };
+    let span = SPAN.rounded();
     let how = match depth {
-        _ if is_simulated => format!("Simulated, on the first {SPAN} of the array, as assay predict does."),
+        _ if is_simulated => format!("Simulated, on the first {span} of the array, as assay predict does."),
         Depth::ClosedForm => format!(
-            "By the closed form, on the first {SPAN} of the array. The simulation, with p99, follows when the \
+            "By the closed form, on the first {span} of the array. The simulation, with p99, follows when the \
              sliders rest."
         ),
         Depth::SparesRun => format!(
-            "By the closed form, on the first {SPAN} of the array, without p99: a run goes on, and a simulation would \
+            "By the closed form, on the first {span} of the array, without p99: a run goes on, and a simulation would \
              take CPU time from it."
         ),
         Depth::Simulated => format!(
-            "By the closed form, on the first {SPAN} of the array, without p99: this suite has {steps} steps, and \
+            "By the closed form, on the first {span} of the array, without p99: this suite has {steps} steps, and \
              {SIMULATED_MAX} are simulated at most. assay predict simulates all."
         ),
     };

@@ -125,7 +125,7 @@ fn a_prediction_follows_its_sliders_and_works_as_a_form() {
     );
     assert!(page.contains("Limited by") && page.contains("<meter"), "{page}");
     let part = |query: &str| served.get(&format!("/predict/part?{query}"), &[]);
-    assert!(page.contains("Simulated, on the first 4"), "{page}");
+    assert!(page.contains("Simulated, on the first 4 GiB"), "{page}");
     let rested = part("array=nas-4bay&plan=vmware&simulated=yes").body;
     let moved = part("array=nas-4bay&plan=vmware").body;
     let p99 = |body: &str| body.matches("–</td>").count();
