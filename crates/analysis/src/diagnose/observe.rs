@@ -17,6 +17,21 @@ const ERROR_READ: f64 = 0.05;
 const PAGE: u64 = 4096;
 /// No error is stated as more than this.
 const ERROR_MOST: f64 = 0.5;
+/// Error of what depends on this host's CPUs for each share of their time that the hypervisor takes. With 9 % of it
+/// taken, a load with one I/O outstanding was measured 14 % slower than without, one with 32 in memory 40 %; with 35 %,
+/// 30 to 65 %.
+const ERROR_OF_STOLEN: f64 = 2.5;
+/// A host whose CPUs are busy for this share or more waits for them; with less, the load depends on them as much less.
+const BUSY_ENOUGH: f64 = 0.15;
+/// Error of a rate for each share of the CPU time that others used before the diagnosis: they go on, and not evenly.
+const ERROR_OF_OTHERS: f64 = 0.5;
+/// No error by stolen time is stated as more than this: the number says nothing then.
+const STOLEN_MOST: f64 = 2.0;
+/// From this error by stolen time on an experiment is worth a second try.
+const DISTURBED: f64 = 0.1;
+/// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
+/// by no more than this among themselves. As a logarithm.
+const COLD: f64 = 0.1;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
 /// Fewer seconds than this do not show a trend.
@@ -34,6 +49,10 @@ pub(crate) struct Measurement {
     pub(crate) error: f64,
     /// Number of I/Os that it rests on.
     pub(crate) ios: f64,
+    /// Share of this host's CPU time that the hypervisor took meanwhile. In \[0, 1\].
+    pub(crate) stolen: f64,
+    /// Standard error of the logarithm of rates and times for that.
+    pub(crate) stolen_error: f64,
     /// Numbers beside the rate.
     pub(crate) facts: Vec<(Quantity, f64)>,
 }
@@ -51,8 +70,37 @@ impl Measurement {
             Quantity::LinkShare => 0.5 / ios.sqrt(),
             _ => 0.0,
         };
-        ERROR_READ.hypot(by_count).min(ERROR_MOST)
+        let by_stolen = match quantity {
+            Quantity::Trend
+            | Quantity::MedianToMean
+            | Quantity::LowToMean
+            | Quantity::PacedLatency
+            | Quantity::LatencyOne
+            | Quantity::LinkShare
+            | Quantity::PathDelays
+            | Quantity::PingWait
+            | Quantity::BusMatch => self.stolen_error,
+            _ => 0.0,
+        };
+        ERROR_READ.hypot(by_count).min(ERROR_MOST).hypot(by_stolen)
     }
+
+    /// How much it counts in a mean.
+    fn weight(&self) -> f64 {
+        self.error.max(ERROR_LEAST).powi(-2)
+    }
+
+    /// Whether the hypervisor took so much CPU time that the number says little.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.stolen_error >= DISTURBED
+    }
+}
+
+/// Standard error of the logarithm of a rate or a latency, by the CPU time that the hypervisor took and the share of
+/// time in which this host's CPUs were busy. A slow disk or a full link notices nothing.
+pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
+    let running = busy / (1.0 - stolen).max(0.01);
+    (stolen * ERROR_OF_STOLEN * (running / BUSY_ENOUGH).min(1.0)).min(STOLEN_MOST)
 }
 
 /// The measurements of a diagnosis, in the order in which they were made.
@@ -62,42 +110,84 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Rates of the load itself.
-    pub(crate) fn bases(&self) -> Vec<f64> {
-        let bases = self.made.iter().filter(|m| m.experiment == Experiment::Base);
-        bases.map(|m| m.iops).collect()
+    /// Measurements of the load itself.
+    fn bases(&self) -> impl Iterator<Item = &Measurement> {
+        self.made.iter().filter(|m| m.experiment == Experiment::Base)
     }
 
-    /// Geometric mean of the rates of the load itself, IOPS.
+    /// Rates of the load itself while the hypervisor left this host alone.
+    pub(crate) fn calm_bases(&self) -> Vec<f64> {
+        self.bases().filter(|m| !m.is_disturbed()).map(|m| m.iops).collect()
+    }
+
+    /// Mean of the logarithms of those rates, each weighted by its error, and the sum of the weights.
+    fn base_mean(&self) -> (f64, f64) {
+        let weights: f64 = self.bases().map(Measurement::weight).sum();
+        let sum: f64 = self.bases().map(|m| m.weight() * m.iops.ln()).sum();
+        (sum / weights.max(f64::MIN_POSITIVE), weights)
+    }
+
+    /// Geometric mean of the rates of the load itself, IOPS. Those that were disturbed count for little.
     pub(crate) fn base_iops(&self) -> f64 {
-        let bases = self.bases();
-        (bases.iter().map(|x| x.ln()).sum::<f64>() / bases.len().max(1) as f64).exp()
+        self.base_mean().0.exp()
     }
 
-    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS.
-    fn base_at(&self, index: usize) -> f64 {
+    /// The measurement of the load itself with which others are compared: the first that the hypervisor left alone, or
+    /// else the one that it disturbed least.
+    fn reference(&self) -> Option<&Measurement> {
+        self.bases().find(|m| !m.is_disturbed()).or_else(|| self.best(Experiment::Base))
+    }
+
+    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS, and the standard
+    /// error of its logarithm. The nearer one and the more certain one count for more.
+    fn base_at(&self, index: usize) -> (f64, f64) {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
         let before = (0..=index).rev().find(is_base);
         let after = (index..self.made.len()).find(is_base);
-        let log = |at: usize| self.made[at].iops.ln();
+        let one = |at: usize| (self.made[at].iops, self.made[at].error);
         match (before, after) {
             (Some(a), Some(b)) if b > a => {
                 let share = (index - a) as f64 / (b - a) as f64;
-                (log(a) * (1.0 - share) + log(b) * share).exp()
+                let of_a = self.made[a].weight() * (1.0 - share);
+                let of_b = self.made[b].weight() * share;
+                let all = of_a + of_b;
+                let log = (of_a * self.made[a].iops.ln() + of_b * self.made[b].iops.ln()) / all;
+                let error = (of_a * self.made[a].error + of_b * self.made[b].error) / all;
+                (log.exp(), error)
             }
-            (Some(one), _) | (None, Some(one)) => log(one).exp(),
-            (None, None) => 1.0,
+            (Some(at), _) | (None, Some(at)) => one(at),
+            (None, None) => (1.0, 0.0),
         }
     }
 
-    /// Standard deviation of the logarithms of those rates: how much the target changes by itself.
+    /// Standard deviation of the logarithms of the rates of the load itself, beyond the errors of their measurements:
+    /// how much the target changes by itself.
     pub(crate) fn drift(&self) -> f64 {
-        let bases: Vec<f64> = self.bases().iter().map(|x| x.ln()).collect();
-        if bases.len() < 2 {
+        let count = self.bases().count();
+        if count < 2 {
             return 0.0;
         }
-        let mean = bases.iter().sum::<f64>() / bases.len() as f64;
-        (bases.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (bases.len() - 1) as f64).sqrt()
+        let (mean, weights) = self.base_mean();
+        let spread: f64 = self.bases().map(|m| m.weight() * (m.iops.ln() - mean).powi(2)).sum();
+        let all = (count as f64 / (count - 1) as f64 * spread / weights).sqrt();
+        let of_stolen = |m: &Measurement| m.weight() * m.stolen_error.powi(2);
+        let by_stolen = self.bases().map(of_stolen).sum::<f64>() / weights;
+        (all.powi(2) - by_stolen).max(0.0).sqrt()
+    }
+
+    /// Leaves out the first measurement of the load itself where it was slower than all later ones, at least two that
+    /// agree: caches, threads and CPUs were not yet awake.
+    pub(crate) fn leave_out_cold_start(&mut self) {
+        let logs: Vec<f64> = self.bases().map(|m| m.iops.ln()).collect();
+        let [first, later @ ..] = logs.as_slice() else { return };
+        let (lo, hi) = later.iter().fold((f64::MAX, f64::MIN), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+        let is_calm = self.bases().all(|m| !m.is_disturbed());
+        if later.len() < 2 || lo - first < COLD || hi - lo > COLD || !is_calm {
+            return;
+        }
+        if let Some(at) = self.made.iter().position(|m| m.experiment == Experiment::Base) {
+            self.made.remove(at);
+        }
     }
 
     /// The first `count` measurements alone.
@@ -105,23 +195,36 @@ impl Observed {
         Self { made: self.made[..count.min(self.made.len())].to_vec() }
     }
 
+    /// The least disturbed measurement of an experiment, the first of several such.
+    pub(crate) fn best(&self, experiment: Experiment) -> Option<&Measurement> {
+        let made = self.made.iter().filter(|m| m.experiment == experiment);
+        made.min_by(|a, b| a.stolen_error.total_cmp(&b.stolen_error))
+    }
+
+    /// Whether the hypervisor disturbed every measurement of an experiment.
+    pub(crate) fn is_disturbed(&self, experiment: Experiment) -> bool {
+        self.best(experiment).is_some_and(Measurement::is_disturbed)
+    }
+
     /// Everything that hypotheses have expectations of.
     pub(crate) fn observations(&self) -> Vec<Observation> {
-        let Some(first) = self.made.iter().find(|m| m.experiment == Experiment::Base) else {
+        let Some(first) = self.reference() else {
             return Vec::new();
         };
         let drift = self.drift();
         let mut all = Vec::new();
         for (index, m) in self.made.iter().enumerate() {
-            let base = self.base_at(index);
-            let ratio = |of: f64, error: f64| Observation {
-                experiment: m.experiment,
-                quantity: Quantity::Rate(m.experiment),
-                value: (m.iops / of).max(1e-6),
-                error,
-            };
             if m.experiment != Experiment::Base {
-                all.push(ratio(base, m.error.hypot(first.error).hypot(drift * 0.5)));
+                if !self.best(m.experiment).is_some_and(|best| std::ptr::eq(best, m)) {
+                    continue;
+                }
+                let (base, base_error) = self.base_at(index);
+                all.push(Observation {
+                    experiment: m.experiment,
+                    quantity: Quantity::Rate(m.experiment),
+                    value: (m.iops / base).max(1e-6),
+                    error: m.error.hypot(base_error).hypot(drift * 0.5),
+                });
             }
             let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
             all.extend(facts.map(|(quantity, value)| Observation {
@@ -131,11 +234,10 @@ impl Observed {
                 error: m.error_of(*quantity),
             }));
         }
-        // Of all repetitions the one that is furthest from the first: a change is a change once.
-        let repeats =
-            self.made.iter().filter(|m| m.experiment == Experiment::Base && !std::ptr::eq(*m, first));
+        // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
+        let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
         let furthest = repeats.max_by(|a, b| {
-            let far = |m: &Measurement| (m.iops / first.iops).ln().abs();
+            let far = |m: &Measurement| (m.iops / first.iops).ln().abs() / m.error.hypot(first.error);
             far(a).total_cmp(&far(b))
         });
         all.extend(furthest.map(|m| Observation {
@@ -165,17 +267,32 @@ pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Obser
                 _ => measured,
             })
     });
-    let made: Vec<Measurement> = measured.collect();
-    made.iter().any(|m| m.experiment == Experiment::Base).then_some(Observed { made })
+    let mut seen = Observed { made: measured.collect() };
+    seen.leave_out_cold_start();
+    let has_base = seen.bases().next().is_some();
+    has_base.then_some(seen)
 }
 
 fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Measurement {
     let seconds: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
-    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
+    let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
+    let stolen_error = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
+    let by_others = others * ERROR_OF_OTHERS;
+    let error =
+        ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST).hypot(stolen_error).hypot(by_others);
     let ios = step.total.ops as f64;
-    Measurement { experiment, iops: step.total.iops, error, ios, facts: facts(header, experiment, step) }
+    Measurement {
+        experiment,
+        iops: step.total.iops,
+        error,
+        ios,
+        stolen,
+        stolen_error,
+        facts: facts(header, experiment, step),
+    }
 }
 
 fn facts(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Vec<(Quantity, f64)> {
@@ -312,8 +429,12 @@ fn ping_wait(header: &RunHeader, step: &StepSummary) -> Option<f64> {
 /// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on
 /// the device is known.
 fn partial_blocks(header: &RunHeader, member: &MemberFacts) -> Option<f64> {
-    let block = u64::from(member.device.as_ref()?.physical_block_bytes).max(PAGE);
-    let first_bytes = member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes;
+    let device = member.device.as_ref()?;
+    let block = u64::from(device.physical_block_bytes).max(PAGE);
+    let first_bytes = match device.shifted_bytes {
+        0 => member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes,
+        shifted => u64::from(shifted),
+    };
     let base = header.plan.tests.get(base_step(header)?.test as usize)?.steps.first()?;
     let writes = || base.jobs.iter().flat_map(|job| &job.mix).filter(|line| line.writes());
     let all: f64 = writes().map(|line| f64::from(line.weight)).sum();
