@@ -5,7 +5,8 @@ use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test};
 
 use super::belief::Belief;
-use super::observe::{Observed, observed};
+use super::observe::observed;
+use super::observed::Observed;
 use super::{SETTLED, Setting};
 use crate::summary::RunSummary;
 

@@ -6,7 +6,7 @@
 use assay_model::planted::{Lock, Medium, PlantedLoad, Seen, Spread, World, WriteCache, measure};
 use assay_record::Experiment;
 
-use super::observe::{Measurement, Observed};
+use super::observed::{Measurement, Observed};
 use super::setting::Reach;
 use super::{Cause, Quantity, Setting};
 

@@ -1,7 +1,7 @@
 //! A diagnosis in words.
 
 use super::belief::{Belief, density};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::{Cause, Diagnosis, Hypothesis, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
 use crate::figures::whole;
 use assay_record::Experiment;
@@ -219,7 +219,7 @@ fn series(setting: &Setting, seen: &Observed, odds: &[Odds]) -> Vec<SeriesPoint>
         |odds: &[Odds], cause: Cause| odds.iter().find(|o| o.cause == cause).map_or(0.0, |o| o.probability);
     let drawn: Vec<Cause> =
         odds.iter().map(|o| o.cause).filter(|cause| all.iter().any(|at| of(at, *cause) >= DRAWN)).collect();
-    let point = |(made, odds): (&super::observe::Measurement, &Vec<Odds>)| SeriesPoint {
+    let point = |(made, odds): (&super::observed::Measurement, &Vec<Odds>)| SeriesPoint {
         experiment: made.experiment,
         probabilities: drawn.iter().map(|cause| (*cause, of(odds, *cause))).collect(),
     };

@@ -4,7 +4,7 @@ use assay_record::Experiment;
 
 use super::belief::Belief;
 use super::hypotheses::ALL;
-use super::observe::{Measurement, Observed};
+use super::observed::{Measurement, Observed};
 use super::planted::CAUSES;
 use super::setting::Reach;
 use super::*;

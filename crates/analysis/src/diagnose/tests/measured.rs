@@ -4,7 +4,7 @@ use assay_record::Experiment as E;
 
 use super::*;
 use crate::diagnose::Quantity as Q;
-use crate::diagnose::observe::error_of_stolen;
+use crate::diagnose::observed::error_of_stolen;
 
 /// What was measured: I/Os per second and their number of the load itself, ratios of the experiments, numbers beside.
 struct Measured {
