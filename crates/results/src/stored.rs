@@ -125,8 +125,8 @@ fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     collector
 }
 
-/// Returns the summary of a stored run from its extract. Where there is none it is made from the events, and kept if the
-/// run is not going on: that is so in runs of earlier versions, and in those that were killed.
+/// Returns the summary of a stored run from its extract. Where there is none it is made from the events, and kept if
+/// the run is not going on: that is so in runs of earlier versions, and in those that were killed.
 ///
 /// # Errors
 /// Where the run has no extract, and its events cannot be read.

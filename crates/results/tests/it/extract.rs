@@ -13,7 +13,8 @@ use serde_json::Value;
 /// Longer than the seconds whose distributions a collector keeps; jobs side by side, open and closed loops, a sweep,
 /// and a window of rounds.
 const PLAN: &str = "name = \"all kinds\"\n\
-    [[test]]\nname = \"long\"\nrun = \"40s\"\naccess = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n\
+    [[test]]\nname = \"long\"\nrun = \"40s\"\noutstanding = 16\n\
+    access = [{ size = \"8KiB\", read = 65, random = 60 }]\n\
     [[test]]\nname = \"open\"\nrun = \"5s\"\naccess = [{ size = \"4KiB\", read = 100 }]\n\
     pace = { rate = \"500/s\", arrivals = \"poisson\" }\n\
     [[test]]\nname = \"sweep\"\nrun = \"3s\"\naccess = [{ size = \"4KiB\", read = 0 }]\n\
@@ -100,8 +101,8 @@ fn names(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// An extract of an earlier form would be read with what it lacks missing. If this fails, count `RunExtract::VERSION` up
-/// and put the new names here.
+/// An extract of an earlier form would be read with what it lacks missing. If this fails, count `RunExtract::VERSION`
+/// up and put the new names here.
 #[test]
 fn the_form_of_an_extract_is_that_of_its_version() {
     let header = synthetic::header(synthetic::plan(PLAN));
