@@ -11,6 +11,7 @@ mod cause;
 mod hypotheses;
 mod hypothesis;
 mod observe;
+mod observed;
 mod plan;
 mod planted;
 mod quantity;

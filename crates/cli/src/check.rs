@@ -125,6 +125,13 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         let name = format!("{} {}", device.name, device.model);
         line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
         line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+        if device.shifted_bytes > 0 {
+            let shift = device.shifted_bytes;
+            line(
+                "alignment",
+                format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
+            );
+        }
     }
     match checked.identities.as_slice() {
         [] => {}

@@ -15,6 +15,8 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Number of device layers that are followed; partition, RAID, encryption, volume, loop and more fit.
 const STACK_DEPTH_MAX: u32 = 16;
+/// Block of modern disks and page of memory, bytes.
+const PAGE_BYTES: u64 = 4096;
 
 /// Returns the block device behind a path: the device itself for a device node, else the one under the file system, if
 /// there is one (network file systems, tmpfs and ZFS have none). For a path that does not exist yet, its directory is
@@ -122,8 +124,23 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         logical_block_bytes: number(&queue.join("logical_block_size")).unwrap_or(512),
         physical_block_bytes: number(&queue.join("physical_block_size")).unwrap_or(512),
         queue_requests: number(&queue.join("nr_requests")).unwrap_or(0),
+        shifted_bytes: shifted_bytes(machine, &stack),
         stack,
     })
+}
+
+/// Returns by how much the first partition or loop device of a stack that begins within a block of 4 KiB does so; 0 if
+/// none does. Old partitioning tools begin at sector 63, so that each block of a file covers two of a disk.
+fn shifted_bytes(machine: &Machine, stack: &[String]) -> u32 {
+    let folders = stack.iter().filter_map(|name| machine.block_folder_by_name(name).ok());
+    let shifts = folders.map(|folder| {
+        let is_partition = folder.join("partition").exists();
+        let sectors = if is_partition { number::<u64>(&folder.join("start")).unwrap_or(0) } else { 0 };
+        let offset = number::<u64>(&folder.join("loop/offset")).unwrap_or(0);
+        let shift = (sectors.wrapping_mul(SECTOR_BYTES).wrapping_add(offset)) % PAGE_BYTES;
+        u32::try_from(shift).unwrap_or(0)
+    });
+    shifts.into_iter().find(|shift| *shift > 0).unwrap_or(0)
 }
 
 /// Returns the directory of the disk that a partition is on; for anything else, its own directory.
@@ -260,7 +277,11 @@ mod tests {
                     ("queue/nr_requests", "64\n"),
                 ],
             )
-            .device("pci/ata1/block/sda/sda1", "8:1", &[("size", "2048\n"), ("partition", "1\n")])
+            .device(
+                "pci/ata1/block/sda/sda1",
+                "8:1",
+                &[("size", "2048\n"), ("partition", "1\n"), ("start", "63\n")],
+            )
     }
 
     #[test]
@@ -281,8 +302,10 @@ mod tests {
             physical_block_bytes: 4096,
             queue_requests: 64,
             stack: vec!["sda1".to_owned(), "sda".to_owned()],
+            shifted_bytes: 63 * 512 % 4096,
         };
         assert_eq!(facts(&machine, "8:1"), expected);
+        assert_eq!(facts(&machine, "8:0").shifted_bytes, 0);
         assert_eq!(facts(&machine, "8:0").size_bytes, 4_000_787_030_016);
     }
 

@@ -188,6 +188,14 @@ pub struct DeviceFacts {
     pub queue_requests: u32,
     /// Kernel names of this device and every device below it, as they appear in /proc/diskstats.
     pub stack: Vec<String>,
+    /// Bytes by which a partition or a loop device below begins after a multiple of 4 KiB; 0 if none does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shifted_bytes: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(bytes: &u32) -> bool {
+    *bytes == 0
 }
 
 /// Sample of the host over about one second.

@@ -1,22 +1,19 @@
-//! From measurements to observations: ratios to the load itself, and what the record of the load says beside its rate.
+//! From the record of a run to measurements: the rate of each experiment, and what the record of the load says beside it.
 
 use assay_record::{Experiment, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::Access;
 
-use super::quantity::{LEAST, Observation, Quantity};
+use super::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_stolen};
+use super::quantity::Quantity;
 use crate::estimate::Spread;
 use crate::network::step_ceiling;
 use crate::summary::{RunSummary, StepSummary};
 
-/// The error of a rate is at least this, as a share: targets vary.
-const ERROR_LEAST: f64 = 0.02;
-/// Error of a number that is read and not estimated.
-const ERROR_READ: f64 = 0.05;
 /// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
 /// same.
 const PAGE: u64 = 4096;
-/// No error is stated as more than this.
-const ERROR_MOST: f64 = 0.5;
+/// Error of a rate for each share of the CPU time that others used before the diagnosis: they go on, and not evenly.
+const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
 /// Fewer seconds than this do not show a trend.
@@ -24,129 +21,6 @@ const TREND_POINTS: usize = 3;
 /// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
 /// four lanes of PCIe 3 and 4.
 const BUSES_MB_S: [f64; 9] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0, 3500.0, 7000.0];
-
-/// What an experiment measured.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Measurement {
-    pub(crate) experiment: Experiment,
-    pub(crate) iops: f64,
-    /// Standard error of its logarithm.
-    pub(crate) error: f64,
-    /// Number of I/Os that it rests on.
-    pub(crate) ios: f64,
-    /// Numbers beside the rate.
-    pub(crate) facts: Vec<(Quantity, f64)>,
-}
-
-impl Measurement {
-    /// Returns the standard error of the logarithm of a number beside the rate. What is computed from a few I/Os is
-    /// uncertain, however exactly each was timed: 25 I/Os in a third of the window are 20 % off by chance.
-    fn error_of(&self, quantity: Quantity) -> f64 {
-        let ios = self.ios.max(1.0);
-        let by_count = match quantity {
-            // Two thirds are compared.
-            Quantity::Trend => (6.0 / ios).sqrt(),
-            Quantity::MedianToMean | Quantity::LowToMean | Quantity::PacedLatency => 1.0 / ios.sqrt(),
-            Quantity::LatencyOne => 0.7 / ios.sqrt(),
-            Quantity::LinkShare => 0.5 / ios.sqrt(),
-            _ => 0.0,
-        };
-        ERROR_READ.hypot(by_count).min(ERROR_MOST)
-    }
-}
-
-/// The measurements of a diagnosis, in the order in which they were made.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Observed {
-    pub(crate) made: Vec<Measurement>,
-}
-
-impl Observed {
-    /// Rates of the load itself.
-    pub(crate) fn bases(&self) -> Vec<f64> {
-        let bases = self.made.iter().filter(|m| m.experiment == Experiment::Base);
-        bases.map(|m| m.iops).collect()
-    }
-
-    /// Geometric mean of the rates of the load itself, IOPS.
-    pub(crate) fn base_iops(&self) -> f64 {
-        let bases = self.bases();
-        (bases.iter().map(|x| x.ln()).sum::<f64>() / bases.len().max(1) as f64).exp()
-    }
-
-    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS.
-    fn base_at(&self, index: usize) -> f64 {
-        let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
-        let before = (0..=index).rev().find(is_base);
-        let after = (index..self.made.len()).find(is_base);
-        let log = |at: usize| self.made[at].iops.ln();
-        match (before, after) {
-            (Some(a), Some(b)) if b > a => {
-                let share = (index - a) as f64 / (b - a) as f64;
-                (log(a) * (1.0 - share) + log(b) * share).exp()
-            }
-            (Some(one), _) | (None, Some(one)) => log(one).exp(),
-            (None, None) => 1.0,
-        }
-    }
-
-    /// Standard deviation of the logarithms of those rates: how much the target changes by itself.
-    pub(crate) fn drift(&self) -> f64 {
-        let bases: Vec<f64> = self.bases().iter().map(|x| x.ln()).collect();
-        if bases.len() < 2 {
-            return 0.0;
-        }
-        let mean = bases.iter().sum::<f64>() / bases.len() as f64;
-        (bases.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (bases.len() - 1) as f64).sqrt()
-    }
-
-    /// The first `count` measurements alone.
-    pub(crate) fn until(&self, count: usize) -> Self {
-        Self { made: self.made[..count.min(self.made.len())].to_vec() }
-    }
-
-    /// Everything that hypotheses have expectations of.
-    pub(crate) fn observations(&self) -> Vec<Observation> {
-        let Some(first) = self.made.iter().find(|m| m.experiment == Experiment::Base) else {
-            return Vec::new();
-        };
-        let drift = self.drift();
-        let mut all = Vec::new();
-        for (index, m) in self.made.iter().enumerate() {
-            let base = self.base_at(index);
-            let ratio = |of: f64, error: f64| Observation {
-                experiment: m.experiment,
-                quantity: Quantity::Rate(m.experiment),
-                value: (m.iops / of).max(1e-6),
-                error,
-            };
-            if m.experiment != Experiment::Base {
-                all.push(ratio(base, m.error.hypot(first.error).hypot(drift * 0.5)));
-            }
-            let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
-            all.extend(facts.map(|(quantity, value)| Observation {
-                experiment: m.experiment,
-                quantity: *quantity,
-                value: value.max(LEAST),
-                error: m.error_of(*quantity),
-            }));
-        }
-        // Of all repetitions the one that is furthest from the first: a change is a change once.
-        let repeats =
-            self.made.iter().filter(|m| m.experiment == Experiment::Base && !std::ptr::eq(*m, first));
-        let furthest = repeats.max_by(|a, b| {
-            let far = |m: &Measurement| (m.iops / first.iops).ln().abs();
-            far(a).total_cmp(&far(b))
-        });
-        all.extend(furthest.map(|m| Observation {
-            experiment: Experiment::Base,
-            quantity: Quantity::Rate(Experiment::Base),
-            value: (m.iops / first.iops).max(1e-6),
-            error: m.error.hypot(first.error),
-        }));
-        all
-    }
-}
 
 /// Returns what the experiments of a run measured; `None` before the load itself was.
 pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
@@ -165,17 +39,32 @@ pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Obser
                 _ => measured,
             })
     });
-    let made: Vec<Measurement> = measured.collect();
-    made.iter().any(|m| m.experiment == Experiment::Base).then_some(Observed { made })
+    let mut seen = Observed { made: measured.collect() };
+    seen.leave_out_cold_start();
+    let has_base = seen.bases().next().is_some();
+    has_base.then_some(seen)
 }
 
 fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Measurement {
     let seconds: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
-    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
+    let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
+    let stolen_error = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
+    let by_others = others * ERROR_OF_OTHERS;
+    let error =
+        ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST).hypot(stolen_error).hypot(by_others);
     let ios = step.total.ops as f64;
-    Measurement { experiment, iops: step.total.iops, error, ios, facts: facts(header, experiment, step) }
+    Measurement {
+        experiment,
+        iops: step.total.iops,
+        error,
+        ios,
+        stolen,
+        stolen_error,
+        facts: facts(header, experiment, step),
+    }
 }
 
 fn facts(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Vec<(Quantity, f64)> {
@@ -312,8 +201,12 @@ fn ping_wait(header: &RunHeader, step: &StepSummary) -> Option<f64> {
 /// Share of the writes that begin or end within a block of 4 KiB or the larger one of the device, where the place on
 /// the device is known.
 fn partial_blocks(header: &RunHeader, member: &MemberFacts) -> Option<f64> {
-    let block = u64::from(member.device.as_ref()?.physical_block_bytes).max(PAGE);
-    let first_bytes = member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes;
+    let device = member.device.as_ref()?;
+    let block = u64::from(device.physical_block_bytes).max(PAGE);
+    let first_bytes = match device.shifted_bytes {
+        0 => member.placement.filter(|_| member.kind != MemberKind::File)?.first_bytes,
+        shifted => u64::from(shifted),
+    };
     let base = header.plan.tests.get(base_step(header)?.test as usize)?.steps.first()?;
     let writes = || base.jobs.iter().flat_map(|job| &job.mix).filter(|line| line.writes());
     let all: f64 = writes().map(|line| f64::from(line.weight)).sum();

@@ -5,7 +5,8 @@ use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test};
 
 use super::belief::Belief;
-use super::observe::{Observed, observed};
+use super::observe::observed;
+use super::observed::Observed;
 use super::{SETTLED, Setting};
 use crate::summary::RunSummary;
 
@@ -14,6 +15,8 @@ pub const PAUSE_S: f64 = 5.0;
 
 /// Times that the load itself may be measured.
 const BASES: usize = 4;
+/// Times that another experiment may be made: again where the hypervisor disturbed it.
+const TRIES: usize = 2;
 /// Experiments between two measurements of the load itself.
 const BETWEEN_BASES: usize = 4;
 /// Experiments that are made even if the odds are settled before: what is ruled out must rest on something.
@@ -110,7 +113,7 @@ pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
     };
     let mut tests: Vec<ExperimentTest> = (1..=BASES)
         .map(|number| {
-            let name = if number == 1 { String::new() } else { format!(", again ({number})") };
+            let name = again(number);
             // The first seconds fill caches, start the target's threads and bring CPUs up to speed.
             let first = if number == 1 { FIRST_WARM_UP_S } else { 0.0 };
             one(Experiment::Base, &name, vec![Step { warmup: seconds(warmup + first), ..base.clone() }])
@@ -119,10 +122,15 @@ pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
     for experiment in Experiment::ALL.into_iter().filter(|e| *e != Experiment::Base) {
         let steps = steps(order, experiment, &base);
         if !steps.is_empty() {
-            tests.push(one(experiment, "", steps));
+            tests.extend((1..=TRIES).map(|number| one(experiment, &again(number), steps.clone())));
         }
     }
     tests
+}
+
+/// What the name of a test has after that of its experiment.
+fn again(number: usize) -> String {
+    if number == 1 { String::new() } else { format!(", again ({number})") }
 }
 
 fn one(experiment: Experiment, more: &str, steps: Vec<Step>) -> ExperimentTest {
@@ -273,12 +281,20 @@ pub struct Choice {
 pub fn choose(header: &RunHeader, summary: &RunSummary, left_s: f64) -> Option<Choice> {
     let facts = header.diagnosis.as_ref()?;
     let tried: Vec<u32> = summary.steps.iter().map(|step| step.id.test).collect();
-    let open: Vec<Experiment> = (0..)
+    let seen = observed(header, summary);
+    // A second time only what the hypervisor disturbed.
+    let is_done = |experiment: Experiment| {
+        let mut tests = (0..).zip(&facts.experiments);
+        let is_tried = tests.any(|(test, e)| *e == experiment && tried.contains(&test));
+        let is_disturbed = seen.as_ref().is_some_and(|seen| seen.is_disturbed(experiment));
+        experiment != Experiment::Base && is_tried && !is_disturbed
+    };
+    let mut open: Vec<Experiment> = (0..)
         .zip(&facts.experiments)
-        .filter(|(test, _)| !tried.contains(test))
+        .filter(|(test, experiment)| !tried.contains(test) && !is_done(**experiment))
         .map(|(_, experiment)| *experiment)
         .collect();
-    let seen = observed(header, summary);
+    open.dedup();
     // Without the load itself there is nothing to compare with.
     if seen.is_none() && !tried.is_empty() {
         return None;

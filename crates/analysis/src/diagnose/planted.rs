@@ -6,7 +6,7 @@
 use assay_model::planted::{Lock, Medium, PlantedLoad, Seen, Spread, World, WriteCache, measure};
 use assay_record::Experiment;
 
-use super::observe::{Measurement, Observed};
+use super::observed::{Measurement, Observed};
 use super::setting::Reach;
 use super::{Cause, Quantity, Setting};
 
@@ -130,7 +130,7 @@ pub(crate) fn make(
         }
         _ => Vec::new(),
     };
-    Measurement { experiment, iops, error, ios: got.ios as f64, facts }
+    Measurement { experiment, iops, error, ios: got.ios as f64, stolen: 0.0, stolen_error: 0.0, facts }
 }
 
 /// The mean latency of the load is kept among its numbers under a name that no hypothesis has a range for.

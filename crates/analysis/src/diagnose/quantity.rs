@@ -76,7 +76,7 @@ impl Quantity {
             Self::BusMatch => (0.5, 1.7),
             Self::Unwritten => (LEAST, 0.005),
             // Many such writes are merged or absorbed before they reach the medium.
-            Self::PartialBlocks => (LEAST, 1.2),
+            Self::PartialBlocks => (LEAST, 0.4),
         };
         Range { lo, hi }
     }

@@ -1,7 +1,7 @@
 //! A diagnosis in words.
 
 use super::belief::{Belief, density};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::{Cause, Diagnosis, Hypothesis, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
 use crate::figures::whole;
 use assay_record::Experiment;
@@ -142,7 +142,7 @@ pub(crate) fn number(value: f64) -> String {
 
 fn helps(seen: &Observed, first: Option<(&'static Hypothesis, usize)>) -> String {
     let Some((hypothesis, _)) = first else { return String::new() };
-    let measured = hypothesis.gain.and_then(|gain| seen.made.iter().find(|m| m.experiment == gain));
+    let measured = hypothesis.gain.and_then(|gain| seen.best(gain));
     let by = match (measured, hypothesis.gain) {
         (Some(m), Some(gain)) => {
             let ratio = m.iops / seen.base_iops();
@@ -173,7 +173,12 @@ fn unknown(
 }
 
 fn changed(seen: &Observed) -> String {
-    let bases = seen.bases();
+    let texts = [target_changed(seen), host_disturbed(seen)];
+    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn target_changed(seen: &Observed) -> String {
+    let bases = seen.calm_bases();
     let (lo, hi) = bases.iter().fold((f64::MAX, 0.0_f64), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
     if bases.len() < 2 || (hi / lo).ln() < CHANGED {
         return String::new();
@@ -183,6 +188,22 @@ fn changed(seen: &Observed) -> String {
         "The target changed during the diagnosis: the same load gave {} IOPS. Every ratio is as uncertain as that, and \
          the odds take it into account.",
         rates.join(", then ")
+    )
+}
+
+/// What the hypervisor took of this host is no property of the target.
+fn host_disturbed(seen: &Observed) -> String {
+    let disturbed: Vec<f64> = seen.made.iter().filter(|m| m.is_disturbed()).map(|m| m.stolen).collect();
+    let most = disturbed.iter().copied().fold(0.0, f64::max);
+    if disturbed.is_empty() {
+        return String::new();
+    }
+    format!(
+        "The hypervisor took up to {:.0} % of this host's CPU time during {} of {} experiments, whose \
+         intervals are wider for that. Diagnose again when the machine under this one is less busy.",
+        most * 100.0,
+        disturbed.len(),
+        seen.made.len(),
     )
 }
 
@@ -198,7 +219,7 @@ fn series(setting: &Setting, seen: &Observed, odds: &[Odds]) -> Vec<SeriesPoint>
         |odds: &[Odds], cause: Cause| odds.iter().find(|o| o.cause == cause).map_or(0.0, |o| o.probability);
     let drawn: Vec<Cause> =
         odds.iter().map(|o| o.cause).filter(|cause| all.iter().any(|at| of(at, *cause) >= DRAWN)).collect();
-    let point = |(made, odds): (&super::observe::Measurement, &Vec<Odds>)| SeriesPoint {
+    let point = |(made, odds): (&super::observed::Measurement, &Vec<Odds>)| SeriesPoint {
         experiment: made.experiment,
         probabilities: drawn.iter().map(|cause| (*cause, of(odds, *cause))).collect(),
     };

@@ -73,7 +73,10 @@ impl Setting {
             !align.is_multiple_of(BLOCK) || !line.size.0.is_multiple_of(BLOCK)
         };
         let starts_odd = |m: &&MemberFacts| {
-            m.placement.is_some_and(|p| m.kind == MemberKind::Device && !p.first_bytes.is_multiple_of(BLOCK))
+            let is_shifted = m.device.as_ref().is_some_and(|device| device.shifted_bytes > 0);
+            is_shifted
+                || m.placement
+                    .is_some_and(|p| m.kind == MemberKind::Device && !p.first_bytes.is_multiple_of(BLOCK))
         };
         Some(Self {
             load: facts.load.clone(),

@@ -4,7 +4,7 @@ use assay_record::Experiment;
 
 use super::belief::Belief;
 use super::hypotheses::ALL;
-use super::observe::{Measurement, Observed};
+use super::observed::{Measurement, Observed};
 use super::planted::CAUSES;
 use super::setting::Reach;
 use super::*;
@@ -17,7 +17,15 @@ fn setting() -> Setting {
 }
 
 fn measured(experiment: Experiment, iops: f64) -> Measurement {
-    Measurement { experiment, iops, error: 0.03, ios: 10_000.0, facts: Vec::new() }
+    Measurement {
+        experiment,
+        iops,
+        error: 0.03,
+        ios: 10_000.0,
+        stolen: 0.0,
+        stolen_error: 0.0,
+        facts: Vec::new(),
+    }
 }
 
 #[test]

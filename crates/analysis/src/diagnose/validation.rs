@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::belief::Belief;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{PAUSE_S, choose_from, timing};
 use super::planted::{CAUSES, experiments, make};
 use super::{Cause, PlantedCase, planted_case};

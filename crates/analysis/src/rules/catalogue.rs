@@ -70,13 +70,14 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 61] = [
+pub(crate) const RULES: [Rule; 62] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
     Rule::new("skipped-step", Check::Run(run::skipped_step)),
     Rule::new("unwritten", Check::Run(target::unwritten)),
     Rule::new("cached", Check::Run(target::cached)),
+    Rule::new("misaligned-partition", Check::Run(target::misaligned_partition)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),

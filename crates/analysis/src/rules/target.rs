@@ -82,6 +82,24 @@ pub(super) fn small_span(run: Run<'_>) -> Option<Fired> {
     })
 }
 
+/// A partition or loop device begins within a block of the disk.
+pub(super) fn misaligned_partition(run: Run<'_>) -> Option<Fired> {
+    let shifted = |m: &&MemberFacts| m.device.as_ref().is_some_and(|device| device.shifted_bytes > 0);
+    let members: Vec<&MemberFacts> = run.storage().filter(shifted).collect();
+    let bytes = members.first()?.device.as_ref()?.shifted_bytes;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "A partition or loop device under {} begins {bytes} bytes after a multiple of 4 KiB: each I/O of 4 KiB \
+             covers parts of two blocks of the disk, and each such write makes the disk read first.",
+            paths(&members)
+        ),
+        evidence: vec![Evidence::new("shift", f64::from(bytes), "B")],
+        next: "Create the partition anew at a multiple of 1 MiB, which partitioning tools do by default.",
+        weight: 0.0,
+    })
+}
+
 /// Each write waited until it was durable.
 pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
     let synced: Vec<&MemberFacts> = run.storage().filter(|m| m.sync).collect();

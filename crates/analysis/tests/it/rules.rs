@@ -152,6 +152,17 @@ fn a_changed_plan_and_a_target_in_memory_are_reported() {
 }
 
 #[test]
+fn a_partition_that_begins_within_a_block_is_reported() {
+    let shifted = |bytes: u32| {
+        fires("misaligned-partition", |h, _| {
+            let device = assay_record::DeviceFacts { shifted_bytes: bytes, ..Default::default() };
+            h.targets[0].member.device = Some(device);
+        })
+    };
+    assert!(shifted(3584) && !shifted(0));
+}
+
+#[test]
 fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
     assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_001.0));
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise, expects_near_the_end],
+    forms: &[expects, expects_otherwise, expects_near_the_end, expects_of_awake_cpus],
     helps: "Issue more I/Os at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
@@ -63,5 +63,25 @@ fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
         }
         Q::TesterBusy => range(0.02, 0.6),
         _ => expects(quantity, s),
+    }
+}
+
+/// At a few tens of microseconds, waking CPUs is a part of each latency: it depends on whether the experiment leaves them
+/// time to fall asleep.
+fn expects_of_awake_cpus(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(8.0, 150.0),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::Random)
+        | Q::Rate(E::AfterIdle)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::MoreConnections)
+        | Q::Rate(E::Base) => range(0.72, 1.38),
+        Q::PacedLatency => range(0.9, 2.2),
+        Q::MedianToMean => range(0.65, 1.05),
+        Q::PingWait => range(0.001, 0.6),
+        _ => expects_near_the_end(quantity, s),
     }
 }

@@ -45,6 +45,7 @@ fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.2, 1.1),
         Q::Rate(E::SmallerIo) => range(0.7, 4.0),
         Q::PacedLatency => range(0.03, 1.5),
+        Q::Rate(E::Base) => range(0.3, 3.0),
         Q::Rate(_) => range(0.55, 1.7),
         Q::Trend => range(0.6, 1.6),
         Q::MedianToMean => range(0.3, 1.07),

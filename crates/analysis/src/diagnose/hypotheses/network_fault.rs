@@ -29,11 +29,16 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// Frames of the full size do not arrive.
+/// Frames of the full size do not arrive: either TCP waits for each, or it has noticed and sends small segments, which
+/// cost both ends several times the work for each byte.
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::LostFrames => range(0.9, 1.1),
-        Q::MedianToMean => range(0.02, 1.0),
+        Q::MedianToMean => range(0.02, 1.06),
+        Q::Rate(E::OneOutstanding) => range(0.005, 0.8),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 28.0),
+        Q::LatencyOne => range(60.0, 8000.0),
+        Q::PingWait => range(0.001, 1.2),
         _ => with_loss(quantity),
     }
 }

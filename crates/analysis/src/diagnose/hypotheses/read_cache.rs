@@ -59,6 +59,10 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 /// The memory is this host's own, as behind a loop device: copying it takes the CPU that the tester needs too. A
 /// smaller span stays in the CPU's cache, and rates vary with the CPU on which each thread runs.
 fn expects_copies(quantity: Q, s: &Setting) -> Option<Range> {
+    // Behind a network it is another machine's.
+    if !s.is_local() {
+        return expects_otherwise(quantity, s);
+    }
     match quantity {
         Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.9, 2.2),
         Q::Rate(E::Base) | Q::Rate(E::AfterIdle) | Q::Rate(E::MoreWorkers) => range(0.65, 1.5),

@@ -4,6 +4,7 @@ use assay_record::Experiment as E;
 
 use super::*;
 use crate::diagnose::Quantity as Q;
+use crate::diagnose::observed::error_of_stolen;
 
 /// What was measured: I/Os per second and their number of the load itself, ratios of the experiments, numbers beside.
 struct Measured {
@@ -21,7 +22,7 @@ impl Measured {
         let one = |experiment: E, ratio: f64, facts: Vec<(Q, f64)>| {
             let (iops, ios) = (self.iops * ratio, self.ios * ratio);
             let error = 0.02_f64.hypot(0.7 / ios.sqrt());
-            Measurement { experiment, iops, error, ios, facts }
+            Measurement { experiment, iops, error, ios, stolen: 0.0, stolen_error: 0.0, facts }
         };
         let mut made = vec![one(E::Base, 1.0, self.of_base.to_vec())];
         made.extend(self.ratios.iter().map(|(experiment, ratio)| {
@@ -224,4 +225,94 @@ fn a_target_with_a_cpu_quota_answers_pings_late() {
     };
     let prompt = of(&[(Q::MedianToMean, 0.1), (Q::PingWait, 0.005)]);
     assert!(for_the_limit(&prompt) > for_the_limit(&late) * 10.0);
+}
+
+/// Rates in the order in which they were measured, with the share of the CPU time that the hypervisor took meanwhile.
+fn disturbed(made: &[(E, f64, f64)]) -> Observed {
+    let one = |(experiment, iops, stolen): &(E, f64, f64)| {
+        let ios = iops * 1.25;
+        let stolen_error = error_of_stolen(*stolen, 0.25);
+        let error = 0.02_f64.hypot(0.7 / ios.sqrt()).hypot(stolen_error);
+        let facts = match experiment {
+            E::Base => vec![(Q::MedianToMean, 0.9), (Q::TesterBusy, 0.4), (Q::DeviceBytes, 1.0)],
+            _ => Vec::new(),
+        };
+        Measurement { experiment: *experiment, iops: *iops, error, ios, stolen: *stolen, stolen_error, facts }
+    };
+    Observed { made: made.iter().map(one).collect() }
+}
+
+#[test]
+fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
+    let setting = reads(Reach::Local, 1.0);
+    let made = [
+        (E::Base, 31_476.0, 0.091),
+        (E::MoreOutstanding, 90_132.0, 0.008),
+        (E::LargerIo, 23_923.0, 0.074),
+        (E::HotSpan, 31_901.0, 0.051),
+        (E::Sequential, 36_434.0, 0.024),
+        (E::Base, 19_349.0, 0.432),
+        (E::TenthSpan, 38_035.0, 0.012),
+        (E::AfterIdle, 19_289.0, 0.467),
+        (E::Base, 27_318.0, 0.325),
+    ];
+    let seen = disturbed(&made);
+    let diagnosis = says::diagnosis(&setting, &seen);
+    assert_eq!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
+    assert!(diagnosis.changed.starts_with("The hypervisor took up to 47 %"), "{}", diagnosis.changed);
+    // The same rates without anybody who took CPU time are a target that changes.
+    let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
+    let diagnosis = says::diagnosis(&setting, &disturbed(&calm));
+    assert_ne!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
+    assert!(diagnosis.changed.starts_with("The target changed"), "{}", diagnosis.changed);
+}
+
+#[test]
+fn a_second_try_replaces_what_was_disturbed() {
+    let made = [(E::Base, 1000.0, 0.0), (E::HotSpan, 400.0, 0.3), (E::HotSpan, 1010.0, 0.01)];
+    let seen = disturbed(&made);
+    let rates: Vec<f64> =
+        seen.observations().iter().filter(|o| o.quantity == Q::Rate(E::HotSpan)).map(|o| o.value).collect();
+    assert_eq!(rates, [1.01]);
+    assert!(!seen.is_disturbed(E::HotSpan) && seen.until(2).is_disturbed(E::HotSpan));
+}
+
+#[test]
+fn a_first_measurement_that_is_slower_than_all_later_ones_is_left_out() {
+    let of = |bases: [f64; 3]| {
+        let mut seen = disturbed(&bases.map(|iops| (E::Base, iops, 0.0)));
+        seen.leave_out_cold_start();
+        seen.calm_bases()
+    };
+    assert_eq!(of([27_182.0, 36_988.0, 39_105.0]), [36_988.0, 39_105.0]);
+    // A burst that ends, and a load that goes on changing.
+    assert_eq!(of([39_000.0, 27_000.0, 26_900.0]).len(), 3);
+    assert_eq!(of([20_000.0, 30_000.0, 40_000.0]).len(), 3);
+}
+
+#[test]
+fn one_io_at_a_time_over_a_network_of_this_host_is_no_cache() {
+    let ratios = &[
+        (E::LargerIo, 0.8),
+        (E::Sequential, 1.29),
+        (E::HotSpan, 0.77),
+        (E::MoreOutstanding, 1.46),
+        (E::MoreConnections, 0.91),
+        (E::HalfRate, 0.45),
+        (E::AfterIdle, 0.88),
+        (E::Base, 0.8),
+    ];
+    let of_base = &[
+        (Q::LatencyOne, 45.0),
+        (Q::MedianToMean, 0.79),
+        (Q::TesterBusy, 0.34),
+        (Q::OthersBusy, 0.01),
+        (Q::LinkShare, 0.076),
+        (Q::PingWait, 0.001),
+        (Q::Unwritten, 0.0),
+    ];
+    let setting = Setting { paths: 1, ..reads(Reach::Remote, 1.0) };
+    let (iops, ios) = (22_000.0, 27_000.0);
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 45.0, paced_latency: Some(1.54) }
+        .is(Cause::FewOutstanding);
 }
