@@ -191,7 +191,12 @@ impl Collector {
             mean_us: step.total.waited().mean_ns().unwrap_or(0.0) / 1e3,
         };
         let tracks = if last.load == Load::Closed { Tracks::Iops } else { Tracks::Latency };
-        let state = SteadyState::of(summaries.iter().map(of).collect(), last.seconds.round(), tracks)?;
+        let stop = &plan.steps.get(last.id.step as usize)?.stop;
+        // A load point that so many bytes or I/Os end takes the time that it takes.
+        let is_timed = stop.bytes.is_none() && stop.ops.is_none();
+        let round_s =
+            if is_timed { stop.time.0 as f64 / 1e9 } else { (last.seconds * 10.0).round().max(1.0) / 10.0 };
+        let state = SteadyState::of(summaries.iter().map(of).collect(), round_s, tracks)?;
         Some((last.id, state))
     }
 

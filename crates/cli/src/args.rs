@@ -170,9 +170,10 @@ Examples:
         --overwrite SERIAL
   In a file on an NFS server, without mounting it:
     assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
-  An Iometer configuration, a fio job file, a DiskSpd command line:
+  An Iometer configuration, a fio job file, command lines of fio and DiskSpd:
     assay run old.icf ./t.dat
     assay run job.fio ./t.dat
+    assay run 'fio --name=x --rw=randread --bs=4k --size=1g' ./t.dat
     assay run 'diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh' ./t.dat
 
 iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy \

@@ -9,15 +9,16 @@ use assay_spec::{Address, NfsAddress, without_secret};
 use assay_store::{Checked, target_key};
 use serde_json::{Value, json};
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, StoreArgs};
 use crate::check_text;
 use crate::exit::Exit;
+use crate::foreign::as_typed;
 use crate::open_store::store_if_any;
 use crate::terminal::say;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
-    keep(args, &found);
+    keep(&args.store, &args.targets, &found);
     match (args.form.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
@@ -26,13 +27,22 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Prints what one target is, and returns it as JSON.
+pub(crate) fn look(target: &str, store: &StoreArgs) -> anyhow::Result<Value> {
+    let found = [inspect(target)?];
+    keep(store, &[target.to_owned()], &found);
+    let [(document, text)] = found;
+    say(&text)?;
+    Ok(document)
+}
+
 /// Keeps what was found in the store, for the page of targets. Where there is no store, none is created, and one that
 /// cannot be written to is no reason to fail: nothing was asked of it.
-fn keep(args: &CheckArgs, found: &[(Value, String)]) {
-    let Ok(Some(store)) = store_if_any(&args.store) else { return };
+fn keep(store: &StoreArgs, targets: &[String], found: &[(Value, String)]) {
+    let Ok(Some(store)) = store_if_any(store) else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let checked_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    for (target, (document, _)) in args.targets.iter().zip(found) {
+    for (target, (document, _)) in targets.iter().zip(found) {
         // A portal or a server is no target.
         if target.parse::<Address>().is_ok() {
             let address = target_key(target);
@@ -136,7 +146,8 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         None => {}
     }
     if checked.kind == Kind::Device {
-        line("writing", "only with --overwrite IDENTITY; the content is then lost".into());
+        let identity = checked.identities.first().map_or_else(|| "IDENTITY".to_owned(), |one| as_typed(one));
+        line("writing", format!("only with --overwrite {identity}; the content is then lost"));
     }
     for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
         line("page cache", format!("{name} uses it; losetup --direct-io=on /dev/{name} bypasses it"));

@@ -20,6 +20,9 @@ use crate::terminal::{error_options, note, say};
 /// What is read here, for messages.
 const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
 
+/// Characters of a plan's name that are repeated to the user.
+const NAME_CHARS: usize = 120;
+
 /// Endings of plans that are not Assay's own.
 const ENDINGS: [&str; 3] = [".icf", ".fio", ".job"];
 
@@ -30,11 +33,13 @@ pub(crate) fn is_foreign(word: &str) -> bool {
 
 /// Reads the plan of another tool; `None` if the word is a suite, no file, or a plan of Assay's own.
 pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option<ImportedPlan>> {
-    let folder = Path::new(word).parent().unwrap_or(Path::new(""));
+    // A command line has paths in it, and names files from where it is typed.
+    let is_command = command::is_command(word) && !Path::new(word).is_file();
+    let folder = Path::new(word).parent().filter(|_| !is_command).unwrap_or(Path::new(""));
     let include = |name: &str| included(folder, name);
     let variable = |name: &str| std::env::var(name).ok();
     let surroundings = Surroundings { include: &include, variable: &variable };
-    if command::is_command(word) {
+    if is_command {
         return Ok(Some(command::import(word, &surroundings, options)?));
     }
     let path = Path::new(word);
@@ -56,6 +61,9 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
     }
     if vdbench::is_parameter_file(&text) {
         return Ok(Some(vdbench::import(word, &text, &surroundings, options)?));
+    }
+    if command::is_script(&text) {
+        return Ok(Some(command::import_script(word, &text, &surroundings, options)?));
     }
     if is_foreign(word) || fio::is_job_file(&text) {
         return Ok(Some(fio::import(word, &text, &surroundings, options)?));
@@ -115,6 +123,49 @@ pub(crate) fn order(args: &RunArgs) -> anyhow::Result<ForeignOrder> {
     Ok(ForeignOrder { imported: Some(imported), targets })
 }
 
+/// What to say where a plan has no target: another tool's plan often names its own.
+pub(crate) fn no_target(plan: &str) -> String {
+    let imported = read(plan, &ImportOptions::default());
+    let own = imported.ok().flatten().and_then(|imported| imported.targets.into_iter().next());
+    let typed = as_typed(plan);
+    match own.filter(|name| name.starts_with('/')) {
+        Some(name) => format!(
+            "no TARGET is given; the plan itself names {name}, which is used only if you give it: assay run {typed} \
+             {name}"
+        ),
+        None => format!("no TARGET is given; for example: assay run {typed} ./t.dat"),
+    }
+}
+
+/// A word as it is typed in a shell.
+pub(crate) fn as_typed(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// A command line of another tool that was typed without quotation marks: `assay run fio --name=x`. Returns what to type.
+pub(crate) fn unquoted(typed: &[String]) -> Option<String> {
+    let [verb, line @ ..] = typed else { return None };
+    let (_, options) = line.split_first()?;
+    let is_meant = ["run", "convert"].contains(&verb.as_str())
+        && options.iter().any(|word| word.starts_with('-'))
+        && command::is_command(&line.join(" "));
+    let (line, target) = match line {
+        [line @ .., last] if !last.starts_with('-') => (line, as_typed(last)),
+        line => (line, "TARGET".to_owned()),
+    };
+    is_meant.then(|| {
+        let target = if verb == "run" { format!(" {target}") } else { String::new() };
+        format!(
+            "put the command line of the other tool in quotes: assay {verb} {}{target}",
+            as_typed(&line.join(" "))
+        )
+    })
+}
+
 fn split_map(map: &str) -> anyhow::Result<(&str, &str)> {
     match map.split_once('=').map(|(name, target)| (name.trim(), target.trim())) {
         Some((name, target)) if !name.is_empty() && !target.is_empty() => Ok((name, target)),
@@ -156,7 +207,13 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 /// Says what was understood, on standard error.
 fn explain(word: &str, imported: &ImportedPlan) {
     let width = error_options().width;
-    note!("{word}: {}", imported.tool);
+    // Of a long command line the start is enough to recognise it.
+    let name: String = word.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    };
+    note!("{}", wrap(&format!("{name}: {}", imported.tool), width, "  "));
     for line in &imported.understood {
         note!("{}", wrap(&format!("  {line}"), width, "    "));
     }
@@ -173,7 +230,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
         open(Path::new(&args.file), FOREIGN)?;
         bail!(
             "{} is not a file of a tool that Assay knows: Iometer (.icf), fio (job files), DiskSpd (XML profiles), \
-             vdbench (parameter files), or a command line of DiskSpd or SQLIO",
+             vdbench (parameter files), or a command line of fio, DiskSpd or SQLIO",
             args.file
         );
     };

@@ -10,8 +10,9 @@ use assay_spec::units::Bytes;
 use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress};
 use clap::CommandFactory as _;
 
-use crate::args::{CheckArgs, Cli, JsonArgs, StoreArgs};
+use crate::args::{Cli, StoreArgs};
 use crate::exit::Exit;
+use crate::foreign::as_typed;
 use crate::open_store::store_if_any;
 use crate::terminal::{say, text_options};
 
@@ -109,12 +110,14 @@ fn targets(typed: &[String]) -> anyhow::Result<Exit> {
         bail!("{option} needs a verb: assay run PLAN {0}, or assay check {0}", typed[0]);
     }
     for target in typed {
-        look(target)?;
+        let identity = look(target)?;
+        say(&next(target, identity.as_deref()))?;
     }
     Ok(Exit::Done)
 }
 
-fn look(target: &str) -> anyhow::Result<()> {
+/// Describes a target; returns what `--overwrite` takes for it, where it is a device or LUN that has a name.
+fn look(target: &str) -> anyhow::Result<Option<String>> {
     let path = Path::new(target);
     match target.parse::<Address>() {
         Ok(Address::Null { .. }) => say("null: completes every I/O at once; it measures Assay itself.\n")?,
@@ -123,14 +126,12 @@ fn look(target: &str) -> anyhow::Result<()> {
         }
         Ok(Address::Path(_)) if !path.exists() => say(&missing(target, path)?)?,
         _ => {
-            crate::check::check(&CheckArgs {
-                targets: vec![target.to_owned()],
-                form: JsonArgs { json: false },
-                store: StoreArgs::of_environment(),
-            })?;
+            let found = crate::check::look(target, &StoreArgs::of_environment())?;
+            let identity = found["identities"].get(0).and_then(serde_json::Value::as_str);
+            return Ok(identity.map(str::to_owned));
         }
     }
-    say(&next(target))
+    Ok(None)
 }
 
 /// A file that a run would create.
@@ -152,9 +153,9 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<String> {
 }
 
 /// What to type next, with the target as it was typed.
-fn next(target: &str) -> String {
-    let quoted =
-        if target.contains(['?', '&', ' ', '*']) { format!("'{target}'") } else { target.to_owned() };
+fn next(target: &str, identity: Option<&str>) -> String {
+    let quoted = as_typed(target);
+    let identity = identity.map_or_else(|| "SERIAL".to_owned(), as_typed);
     let is_device = std::fs::metadata(target).is_ok_and(|metadata| {
         use std::os::unix::fs::FileTypeExt as _;
         metadata.file_type().is_block_device()
@@ -169,7 +170,7 @@ fn next(target: &str) -> String {
     let lines = if is_device || is_lun {
         vec![
             (format!("assay run vmware {quoted} --quick --set read=100"), "read only: the content stays"),
-            (format!("assay run vmware {quoted} --quick --overwrite SERIAL"), "the content is lost"),
+            (format!("assay run vmware {quoted} --quick --overwrite {identity}"), "the content is lost"),
         ]
     } else if target.starts_with("null:") || target.starts_with("sim:") {
         vec![(format!("assay run vmware {quoted} --quick"), "the forum's four tests, 5 s each")]

@@ -84,6 +84,10 @@ fn main() -> ExitCode {
 /// Reads the command line. Help and mistakes end the program here.
 fn parsed(typed: &[String]) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
+        if let Some(says) = foreign::unquoted(typed) {
+            note!("error: {says}");
+            std::process::exit(error.exit_code());
+        }
         if typed.iter().any(|word| escape::visible(word) != *word) {
             // What clap repeats of it must not command the terminal.
             note!("{}", error.render().to_string().trim_end());

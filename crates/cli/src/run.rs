@@ -273,6 +273,12 @@ pub(crate) fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) 
 pub(crate) fn check_order(args: &RunArgs) -> anyhow::Result<()> {
     let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
+        (Some(plan), _) if matches!(args.plan.as_str(), "fio" | "diskspd" | "sqlio") => {
+            let targets: Vec<&str> =
+                args.targets.iter().filter(|word| *word != plan).map(String::as_str).collect();
+            let targets = if targets.is_empty() { "TARGET".to_owned() } else { targets.join(" ") };
+            bail!("{plan} is the plan: assay run {plan} {targets}")
+        }
         (Some(plan), _) => {
             bail!("the plan comes before its targets: assay run {plan} {}", without_secret(&args.plan))
         }
@@ -283,7 +289,7 @@ pub(crate) fn check_order(args: &RunArgs) -> anyhow::Result<()> {
             )
         }
         (None, None) if !args.map.is_empty() => Ok(()),
-        (None, None) => bail!("no TARGET is given; for example: assay run {} ./t.dat", args.plan),
+        (None, None) => bail!("{}", crate::foreign::no_target(&args.plan)),
         (None, Some(_)) => Ok(()),
     }
 }

@@ -42,9 +42,11 @@ pub(crate) fn command_line(bytes: &[u8]) {
     let Ok(text) = decode("fuzz", bytes) else { return };
     let _ = command::is_command(&text);
     let include = |_: &str| Ok(text.clone());
-    let variable = |_: &str| None;
+    let variable = |name: &str| (name.len() == 1).then(|| name.to_owned());
     let surroundings = Surroundings { include: &include, variable: &variable };
     each_strictness(|options| command::import(&text, &surroundings, options));
+    let _ = command::is_script(&text);
+    each_strictness(|options| command::import_script("fuzz", &text, &surroundings, options));
 }
 
 pub(crate) fn profile(bytes: &[u8]) {

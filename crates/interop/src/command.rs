@@ -1,6 +1,7 @@
-//! Command lines of DiskSpd and SQLIO, as people type them: `diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh`.
+//! Command lines of DiskSpd, SQLIO and fio, as people type them: `diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh`.
 //!
-//! Both have options of one dash and a letter with the value right behind it, and files after them.
+//! DiskSpd and SQLIO have options of one dash and a letter with the value right behind it, and files after them. Lines
+//! of fio are read in [`crate::fio`], like its job files.
 
 mod diskspd;
 mod profile;
@@ -15,18 +16,23 @@ use assay_spec::{Access, Distribution, Extent, Semantics, Window};
 pub use profile::{import as import_profile, is_profile};
 
 use crate::draft::{Draft, DraftJob, DraftTest};
-use crate::fio::Surroundings;
+use crate::fio::typed::{is_before_command, is_fio};
+use crate::fio::{self, Surroundings};
 use crate::targets::TargetNames;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
 /// The longest command line that is read, bytes; Windows takes 32 KiB.
 const LINE_BYTES_MAX: usize = 32 << 10;
 
+/// Words before a command that are skipped, such as a prompt or `sudo`.
+const WORDS_BEFORE_MAX: usize = 8;
+
 /// A tool by its command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
     DiskSpd,
     Sqlio,
+    Fio,
 }
 
 impl Tool {
@@ -34,25 +40,64 @@ impl Tool {
         match self {
             Self::DiskSpd => "diskspd",
             Self::Sqlio => "sqlio",
+            Self::Fio => "fio",
         }
     }
 }
 
-/// Whether a text is a command line of DiskSpd or SQLIO.
+/// Whether a text is a command line of DiskSpd, SQLIO or fio.
 #[must_use]
 pub fn is_command(text: &str) -> bool {
     tool(text).is_some()
 }
 
-/// The tool that the first word names, with or without its folder and `.exe`.
-fn tool(text: &str) -> Option<Tool> {
-    let first = text.split_whitespace().next()?.trim_matches('"').to_lowercase();
-    let name = first.rsplit(['/', '\\']).next()?;
-    match name.trim_end_matches(".exe") {
-        "diskspd" => Some(Tool::DiskSpd),
-        "sqlio" => Some(Tool::Sqlio),
-        _ => None,
+/// Whether a text is a script with such command lines.
+#[must_use]
+pub fn is_script(text: &str) -> bool {
+    let is_sure =
+        |line: &str| line.contains(" -") || [".fio", ".job", ".ini"].iter().any(|end| line.ends_with(end));
+    let is_shell = text.starts_with("#!") && text.lines().next().is_some_and(|line| line.ends_with("sh"));
+    command_lines(text).any(is_sure) || (is_shell && text.contains("fio "))
+}
+
+/// The lines of a script that begin a command of these tools.
+fn command_lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_remark = |line: &str| {
+        let head: String = line.chars().take(4).collect::<String>().to_lowercase();
+        line.starts_with(['#', ';', '[']) || head.starts_with("::") || head == "rem "
+    };
+    text.lines().map(str::trim).filter(move |line| !is_remark(line) && is_command(line))
+}
+
+/// The tool that the first word names, with or without its folder and `.exe`, and the text behind that word. A prompt,
+/// `sudo` and assignments may stand before it.
+fn tool(text: &str) -> Option<(Tool, &str)> {
+    let mut rest = text;
+    for _ in 0..WORDS_BEFORE_MAX {
+        let (word, after) = first_word(rest)?;
+        if is_fio(word) {
+            // The word alone may be the name of a plan.
+            return (!after.trim().is_empty()).then_some((Tool::Fio, after));
+        }
+        let name = word.rsplit(['/', '\\']).next()?.to_lowercase();
+        match name.trim_end_matches(".exe") {
+            "diskspd" | "diskspd64" => return Some((Tool::DiskSpd, after)),
+            "sqlio" => return Some((Tool::Sqlio, after)),
+            _ if is_before_command(word) => rest = after,
+            _ => return None,
+        }
     }
+    None
+}
+
+/// The first word, without the quotation marks around it, and the text behind it.
+fn first_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    if let Some(inner) = text.strip_prefix('"') {
+        return inner.split_once('"');
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
 }
 
 /// What a command line asks for.
@@ -94,17 +139,18 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
-    let Some(tool) = tool(text) else {
-        return Err(complain("command line", 0, "is neither DiskSpd nor SQLIO"));
+    let Some((tool, rest)) = tool(text) else {
+        return Err(complain("command line", 0, "is of none of DiskSpd, SQLIO and fio"));
     };
     let name = tool.name();
     if text.len() > LINE_BYTES_MAX {
         return Err(complain(name, 0, format!("the command line is longer than {LINE_BYTES_MAX} bytes")));
     }
-    let words = words(text).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
+    let words = words(rest).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
     let mut order = match tool {
-        Tool::DiskSpd => diskspd::read(&words[1..], options.strictness)?,
-        Tool::Sqlio => sqlio::read(&words[1..], surroundings, options.strictness)?,
+        Tool::DiskSpd => diskspd::read(&words, options.strictness)?,
+        Tool::Sqlio => sqlio::read(&words, surroundings, options.strictness)?,
+        Tool::Fio => return fio::import_commands(fio::TYPED, &format!("fio {rest}"), surroundings, options),
     };
     check(name, &order)?;
     let users: Vec<Vec<String>> = order.files.iter().map(|file| vec![file.clone()]).collect();
@@ -115,6 +161,39 @@ pub fn import(
         order.notes,
         targets,
     ))
+}
+
+/// Reads a script of commands: any number of fio's, or one of DiskSpd or SQLIO. `origin` is its name in messages.
+///
+/// # Errors
+/// When a command is none of these, or as of [`import`].
+pub fn import_script(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let lines: Vec<&str> = command_lines(text).collect();
+    match lines.as_slice() {
+        // What is within a loop begins no line.
+        [] if text.contains("fio ") => fio::import_commands(origin, text, surroundings, options),
+        [] => Err(complain(origin, 0, "has no command of fio, DiskSpd or SQLIO")),
+        [line] if tool(line).is_some_and(|(tool, _)| tool != Tool::Fio) => {
+            import(line, surroundings, options)
+        }
+        all if all.iter().all(|line| tool(line).is_some_and(|(tool, _)| tool == Tool::Fio)) => {
+            fio::import_commands(origin, text, surroundings, options)
+        }
+        all => Err(complain(
+            origin,
+            0,
+            format!(
+                "has {} commands of DiskSpd or SQLIO; run them one by one, each in quotes: assay run '{}' TARGET",
+                all.len(),
+                all[0].chars().take(200).collect::<String>()
+            ),
+        )),
+    }
 }
 
 /// Limits of a plan, in the words of the command line.
@@ -199,8 +278,11 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
 /// Splits at blanks outside quotation marks; `None` if one is not closed.
 fn words(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut is_quoted, mut has_word) = (Vec::new(), String::new(), false, false);
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
+            // A shell continues a line by one of these at its end; a pasted line still has it.
+            '^' | '`' | '\\' if !is_quoted && !has_word && is_line_end(rest.as_str()) => {}
             '"' => {
                 is_quoted = !is_quoted;
                 has_word = true;
@@ -220,6 +302,11 @@ fn words(text: &str) -> Option<Vec<String>> {
         words.push(word);
     }
     (!is_quoted).then_some(words)
+}
+
+/// Whether a text has nothing on its first line.
+fn is_line_end(text: &str) -> bool {
+    text.lines().next().is_none_or(|line| line.trim().is_empty())
 }
 
 /// What is not supported, collected so that all of it is reported at once.

@@ -79,11 +79,13 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Element, ImportError> {
         match tag.strip_prefix('/') {
             Some(name) => close(origin, line, name.trim(), &mut open)?,
             None => {
-                let name = tag.trim_end_matches('/').split_whitespace().next().unwrap_or_default();
+                // A blank in front of the name is not XML, and no reason to cut a character in two.
+                let body = tag.trim_end_matches('/').trim_start();
+                let name = body.split_whitespace().next().unwrap_or_default();
                 if open.len() > DEPTH_MAX {
                     return Err(complain(origin, line, format!("elements are more than {DEPTH_MAX} deep")));
                 }
-                let attributes = tag[name.len()..].trim_end_matches('/').to_owned();
+                let attributes = body[name.len()..].to_owned();
                 open.push(Element { name: name.to_owned(), attributes, line, ..Element::default() });
                 if tag.ends_with('/') {
                     close(origin, line, name, &mut open)?;
@@ -150,6 +152,7 @@ mod tests {
             ("</a>", "f:1: </a> closes"),
             ("<a", "f:1: the XML ends within a tag"),
             ("<!-- x", "f:1: the XML ends within a tag"),
+            ("<\u{a0}\n ahéé\u{a0}éééé>", "f:1: the XML ends before </ahéé>"),
             (&deep, "f:1: elements are more than 32 deep"),
         ] {
             let error = parse("f", text).unwrap_err().to_string();

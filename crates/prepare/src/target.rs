@@ -38,7 +38,7 @@ impl Inspected {
     ) -> Result<Self, PrepareError> {
         let writer = plan::writer(context.plan, index);
         Ok(match address {
-            Address::Null { capacity } => Self::Null(null::inspect(address, *capacity)),
+            Address::Null { capacity } => Self::Null(null::inspect(context, address, *capacity)?),
             Address::Sim { array } => Self::Sim(sim::inspect(context, index, address, array)),
             Address::Iscsi(at) => Self::Lun(Box::new(lun::inspect(context, at, writer)?)),
             Address::Nfs(at) => Self::Nfs(Box::new(nfs::inspect(context, at, writer)?)),

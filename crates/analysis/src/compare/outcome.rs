@@ -44,13 +44,16 @@ fn part(kind: Change, compared: &[(&TestPair, &Against)]) -> Option<String> {
     let of: Vec<_> = compared.iter().filter(|(_, a)| a.change == kind).collect();
     let ratios: Vec<f64> = of.iter().map(|(t, a)| judged_ratio(t, a)).collect();
     let range = range(kind, &ratios);
-    let count = format!("{} of {}", of.len(), compared.len());
+    let count = match compared.len() {
+        1 => String::new(),
+        all => format!(" in {} of {all}", of.len()),
+    };
     (!of.is_empty()).then(|| match kind {
         Change::Unknown => {
             let ratios = range.trim_start_matches(" (").trim_end_matches(')');
-            format!("{ratios} in {count}, run-to-run spread unknown, so no change is claimed")
+            format!("{ratios}{count}, run-to-run spread unknown, so no change is claimed")
         }
-        known => format!("{} in {count}{range}", known.says()),
+        known => format!("{}{count}{range}", known.says()),
     })
 }
 
@@ -98,7 +101,11 @@ fn latency(tests: &[TestPair], index: usize, direction: Direction) -> Option<Str
     let name = format!("{} {}", test.test, test.step);
     let ratio = format!("x{}{} in {}{times}", digits(most.ratio.value), unknown(most), name.trim_end());
     let most = if moved.len() > 1 { "the largest change is " } else { "" };
-    Some(format!("p99 latency is {word} in {} of {} tests, {most}{ratio}", moved.len(), all.len()))
+    let share = match all.len() {
+        1 => String::new(),
+        count => format!(" in {} of {count} tests", moved.len()),
+    };
+    Some(format!("p99 latency is {word}{share}, {most}{ratio}"))
 }
 
 fn unknown(judged: &Judged) -> &'static str {

@@ -99,17 +99,16 @@ fn a_p99_that_moved_is_in_the_headline() {
     let with_p99 = |ms: f64| Row { p99_ms: Some(Estimate::bare(ms)), ..row(1000.0, 0.001, 60) };
     let single = compare(&[side("a", vec![with_p99(1.2)]), side("b", vec![with_p99(3.6)])]);
     assert!(
-        single.says[0]
-            .contains("p99 latency is higher in 1 of 1 tests, x3.00 (spread unknown) in t (1.20 to 3.60 ms)"),
+        single.says[0].contains("p99 latency is higher, x3.00 (spread unknown) in t (1.20 to 3.60 ms)"),
         "{:?}",
         single.says
     );
     let runs = |p99: [f64; 3]| p99.iter().map(|ms| with_p99(*ms)).collect::<Vec<Row>>();
     let worse = compare(&[side("a", runs([1.2, 1.21, 1.19])), side("b", runs([3.6, 3.7, 3.5]))]);
-    assert!(worse.says[0].contains("the same in 1 of 1"), "{:?}", worse.says);
-    assert!(worse.says[0].contains("p99 latency is higher in 1 of 1 tests, x3.00 in t"), "{:?}", worse.says);
+    assert!(worse.says[0].contains("the same"), "{:?}", worse.says);
+    assert!(worse.says[0].contains("p99 latency is higher, x3.00 in t"), "{:?}", worse.says);
     let better = compare(&[side("a", runs([3.6, 3.7, 3.5])), side("b", runs([1.2, 1.21, 1.19]))]);
-    assert!(better.says[0].contains("p99 latency is lower in 1 of 1 tests"), "{:?}", better.says);
+    assert!(better.says[0].contains("p99 latency is lower"), "{:?}", better.says);
     let same = compare(&[side("a", runs([1.2, 1.21, 1.19])), side("b", runs([1.21, 1.2, 1.2]))]);
     assert!(!same.says[0].contains("p99"), "{:?}", same.says);
 }

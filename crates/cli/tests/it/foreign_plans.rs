@@ -112,6 +112,39 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
 }
 
 #[test]
+fn a_command_line_of_fio_runs_as_it_is_and_one_without_quotation_marks_is_answered() {
+    let story = Story::new();
+    let line = "sudo fio --name=t --rw=randrw --rwmixread=70 --bs=8k --size=16m --iodepth 4 --ioengine=libaio \
+                --direct=1 --runtime=60 --filename=/mnt/x --output-format=json";
+    let run = story.assay(&["run", line, "./t.dat", "--set", "run=100ms"]).ends(DONE);
+    assert!(
+        run.err.contains("command line of fio") && run.err.contains("at most 1min, on 16 MiB"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("t: 8KiB, 70 % read, 100 % random, 1 worker x 4 outstanding"), "{}", run.err);
+    story.assay(&["run", line]).refused(&["no TARGET is given", "the plan itself names /mnt/x"]);
+    story.write(
+        "bench.sh",
+        "#!/bin/sh\nR=1\nfio --name=a --rw=read --size=1m --runtime=$R\nfio --name=b --rw=write --size=1m\n",
+    );
+    let run = story.assay(&["run", "bench.sh", "./u.dat", "--set", "run=100ms", "--json"]).ends(DONE).json();
+    assert_eq!((&run["tests"][0]["name"], &run["tests"][1]["name"]), (&"a".into(), &"b".into()));
+    for (typed, expected) in [
+        (
+            &["run", "fio", "--name=x", "--rw=read", "./t.dat"][..],
+            "assay run 'fio --name=x --rw=read' ./t.dat",
+        ),
+        (&["run", "diskspd", "-b8K", "-Sh"], "assay run 'diskspd -b8K -Sh' TARGET"),
+        (&["convert", "fio", "--name=x"], "assay convert 'fio --name=x'"),
+        (&["run", "fio", "bench.sh", "./t.dat"], "assay run bench.sh ./t.dat"),
+    ] {
+        let says = &story.assay(typed).ends(BAD_INPUT).err;
+        assert!(says.contains(expected), "{says}");
+    }
+}
+
+#[test]
 fn flushes_and_trims_of_a_job_file_reach_a_file() {
     let story = Story::new();
     story.write(

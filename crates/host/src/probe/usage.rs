@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use assay_spec::units::Bytes;
+
 use super::related::{Node, Relation};
 use super::{Hold, ProbeError};
 use crate::device::{SECTOR_BYTES, block_number};
@@ -58,7 +60,7 @@ pub(crate) fn partitions(nodes: &[Node]) -> Option<Hold> {
         .filter(|node| node.relation == Relation::Part)
         .map(|node| {
             let bytes = number::<u64>(&node.folder.join("size")).unwrap_or(0).saturating_mul(SECTOR_BYTES);
-            format!("{} ({bytes} bytes)", node.path().display())
+            format!("{} ({})", node.path().display(), Bytes(bytes).rounded())
         })
         .collect();
     let whole = nodes.first()?.path();
@@ -246,13 +248,11 @@ mod tests {
             let nodes = related(&machine, &machine.block_folder_by_name(name).unwrap());
             partitions(&nodes).map(|hold| hold.says)
         };
-        assert_eq!(says("sdc").as_deref(), Some("/dev/sdc has a partition: /dev/sdc1 (512000 bytes)"));
+        assert_eq!(says("sdc").as_deref(), Some("/dev/sdc has a partition: /dev/sdc1 (500 KiB)"));
         assert_eq!(says("sdb"), None);
         assert_eq!(says("sda1"), None);
         assert!(
-            says("sda")
-                .unwrap()
-                .starts_with("/dev/sda has partitions: /dev/sda1 (512000 bytes), /dev/sda2 (")
+            says("sda").unwrap().starts_with("/dev/sda has partitions: /dev/sda1 (500 KiB), /dev/sda2 (")
         );
     }
 

@@ -140,7 +140,7 @@ fn a_mounted_partition_refuses_its_disk_and_the_disk_its_partition() {
     if !disk.run(&["addpart", &text, "1", "2048", "32768"], &["delpart", &text, "1"]) {
         return;
     }
-    check(&disk.path, &[(HoldKind::Content, &format!("{text} has a partition: {part} (16777216 bytes)"))]);
+    check(&disk.path, &[(HoldKind::Content, &format!("{text} has a partition: {part} (16 MiB)"))]);
     check(Path::new(&part), &[]);
     let facts = device_of(Path::new(&part)).unwrap().unwrap();
     assert_eq!(facts.stack[..2], [format!("{}p1", disk.name()), disk.name()]);

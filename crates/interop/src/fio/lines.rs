@@ -46,7 +46,7 @@ pub(super) struct JobLines {
 }
 
 /// What is being read.
-struct Reader<'s> {
+pub(super) struct Reader<'s> {
     surroundings: &'s Surroundings<'s>,
     bytes_left: u64,
     global: Vec<OptionLine>,
@@ -67,13 +67,7 @@ pub(super) fn jobs(
     text: &str,
     surroundings: &Surroundings<'_>,
 ) -> Result<Vec<JobLines>, ImportError> {
-    let mut reader = Reader {
-        surroundings,
-        bytes_left: TEXT_BYTES_MAX,
-        global: Vec::new(),
-        jobs: Vec::new(),
-        section: Section::None,
-    };
+    let mut reader = Reader::new(surroundings, Section::None);
     reader.file(origin, text, &mut vec![origin.to_owned()])?;
     match reader.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: a section [name] with the options of a job is missing")),
@@ -81,7 +75,32 @@ pub(super) fn jobs(
     }
 }
 
-impl Reader<'_> {
+impl<'s> Reader<'s> {
+    fn new(surroundings: &'s Surroundings<'s>, section: Section) -> Self {
+        Self { surroundings, bytes_left: TEXT_BYTES_MAX, global: Vec::new(), jobs: Vec::new(), section }
+    }
+
+    /// Of a command line, whose options before the first job are those of all jobs.
+    pub(super) fn of_command(surroundings: &'s Surroundings<'s>) -> Self {
+        Self::new(surroundings, Section::Global)
+    }
+
+    pub(super) fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    pub(super) fn into_jobs(self) -> Vec<JobLines> {
+        self.jobs
+    }
+
+    /// Reads a job file that a command line names.
+    pub(super) fn job_file(&mut self, origin: &str, line: usize, path: &str) -> Result<(), ImportError> {
+        let text = (self.surroundings.include)(path)
+            .map_err(|why| complain(origin, line, format!("cannot read the job file {path}: {why}")))?;
+        self.section = Section::None;
+        self.file(path, &text, &mut vec![path.to_owned()])
+    }
+
     fn file(&mut self, origin: &str, text: &str, open: &mut Vec<String>) -> Result<(), ImportError> {
         self.bytes_left = self
             .bytes_left
@@ -128,7 +147,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, origin: &str, line: usize, name: &str) -> Result<(), ImportError> {
+    /// Begins a section.
+    pub(super) fn begin(&mut self, origin: &str, line: usize, name: &str) -> Result<(), ImportError> {
         if name.eq_ignore_ascii_case("global") {
             self.section = Section::Global;
             return Ok(());
@@ -145,7 +165,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn option(&mut self, origin: &str, line: usize, text: &str) -> Result<(), ImportError> {
+    /// Reads an option, `bs=4k`, of the present section.
+    pub(super) fn option(&mut self, origin: &str, line: usize, text: &str) -> Result<(), ImportError> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let key = key.trim().to_lowercase();
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {

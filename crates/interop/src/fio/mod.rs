@@ -1,7 +1,7 @@
-//! Job files of fio.
+//! Job files and command lines of fio.
 //!
-//! [`import`] reads one in three steps: [`lines`] puts includes, environment and `[global]` together, so that each
-//! job is a list of options with their lines; [`options`] reads those of one job; [`plan`] puts jobs that run side by
+//! [`import`] reads a job file in three steps: [`lines`] puts includes, environment and `[global]` together, so that each
+//! job is a list of options with their lines ([`typed`] does it for command lines); [`options`] reads those of one job; [`plan`] puts jobs that run side by
 //! side into one test. An option that Assay cannot do refuses the file with its line and the reason, or becomes a
 //! note with `--lenient`.
 
@@ -9,14 +9,19 @@ mod lines;
 mod options;
 mod plan;
 mod rate;
+pub(crate) mod shell;
 mod spread;
 mod taken;
 #[cfg(test)]
 mod tests;
+pub(crate) mod typed;
+#[cfg(test)]
+mod typed_tests;
 mod value;
 
 pub use lines::Surroundings;
 pub use plan::import;
+pub(crate) use plan::{TYPED, import_commands};
 
 /// Whether a text looks like a fio job file: sections with options that only fio has.
 #[must_use]

@@ -48,7 +48,7 @@ pub(super) struct FioJob {
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
-const WITHOUT_EFFECT: [&str; 67] = [
+const WITHOUT_EFFECT: [&str; 74] = [
     "name",
     "description",
     "group_reporting",
@@ -76,6 +76,10 @@ const WITHOUT_EFFECT: [&str; 67] = [
     "log_hist_msec",
     "log_hist_coarseness",
     "log_max_value",
+    "log_window_value",
+    "log_entries",
+    "log_issue_time",
+    "log_alternate_epoch",
     "log_offset",
     "log_compression",
     "log_store_compressed",
@@ -107,6 +111,9 @@ const WITHOUT_EFFECT: [&str; 67] = [
     "scramble_buffers",
     "mem",
     "iomem",
+    "iomem_align",
+    "mem_align",
+    "hugepage-size",
     "lockmem",
     "kb_base",
     "unit_base",
@@ -118,8 +125,11 @@ const WITHOUT_EFFECT: [&str; 67] = [
     "verify_fatal",
 ];
 
+/// What all options of fio's own verification come to.
+const OWN_STAMPS: &str = "data is checked against Assay's own stamps, read by read";
+
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 26] = [
+const DIFFERENT: [(&str, &str); 38] = [
     ("ioscheduler", "the I/O scheduler of the device stays as it is"),
     ("cpus_allowed", "workers are placed by Assay; --cpus binds them"),
     ("cpumask", "workers are placed by Assay; --cpus binds them"),
@@ -145,6 +155,18 @@ const DIFFERENT: [(&str, &str); 26] = [
     ("fixedbufs", "Assay chooses how it submits I/O"),
     ("nonvectored", "Assay chooses how it submits I/O"),
     ("do_verify", "data is checked as it is read"),
+    ("verify_pattern", OWN_STAMPS),
+    ("verify_interval", OWN_STAMPS),
+    ("verify_offset", OWN_STAMPS),
+    ("verify_async", OWN_STAMPS),
+    ("verify_async_cpus", OWN_STAMPS),
+    ("verify_backlog", OWN_STAMPS),
+    ("verify_backlog_batch", OWN_STAMPS),
+    ("verify_dump", OWN_STAMPS),
+    ("verify_state_save", OWN_STAMPS),
+    ("serialize_overlap", "I/Os that overlap are in flight together"),
+    ("nowait", "an I/O that has to wait is no error"),
+    ("rw_sequencer", "each worker goes through its own part of the target, in order"),
     ("pre_read", "files are filled, not read, before the run"),
 ];
 
@@ -159,6 +181,10 @@ fn canonical(key: &str) -> &str {
         "timeout" => "runtime",
         "wait_for_previous" => "stonewall",
         "file_size" => "filesize",
+        "nr_files" => "nrfiles",
+        "fileoffset" => "offset",
+        "ratemin" => "rate_min",
+        "ratecycle" => "rate_cycle",
         other => other,
     }
 }
@@ -173,6 +199,9 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     let workers = options.read("numjobs", |text| integer(text, 1, WORKERS_MAX))?.unwrap_or(1);
     let outstanding = outstanding(&mut options)?;
     let mut mix = mix(&mut options)?;
+    if let Some(option) = options.take("readonly").filter(|_| mix.iter().any(Access::writes)) {
+        return Err(option.complain(format!("forbids the writes of job {}", short(&lines.name))));
+    }
     let pace = pace(&mut options, &mut mix, workers)?;
     let data = data(&mut options)?;
     let is_verified = verified(&mut options)?;
@@ -559,12 +588,8 @@ fn files(options: &mut Options<'_>) -> Result<Vec<String>, ImportError> {
     let directory = options.take("directory").map_or(String::new(), |option| format!("{}/", option.value));
     let count = options.read("nrfiles", |text| integer(text, 1, FILES_MAX))?.unwrap_or(1);
     if let Some(option) = options.take("filename") {
-        let names: Vec<String> = option
-            .value
-            .split(':')
-            .filter(|name| !name.is_empty())
-            .map(|name| format!("{directory}{name}"))
-            .collect();
+        let names: Vec<String> =
+            file_names(&option.value).into_iter().map(|name| format!("{directory}{name}")).collect();
         if names.len() as u64 > FILES_MAX {
             return Err(option.complain(format!("names more than {FILES_MAX} files")));
         }
@@ -572,6 +597,25 @@ fn files(options: &mut Options<'_>) -> Result<Vec<String>, ImportError> {
     }
     let name = &options.job.name;
     Ok((0..count).map(|number| format!("{directory}{name}.{number}")).collect())
+}
+
+/// Splits names at `:`; a backslash before one, as in `C\:\data`, makes it part of the name.
+fn file_names(list: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut chars = list.chars().peekable();
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '\\' if chars.peek() == Some(&':') => chars.next(),
+            ':' => None,
+            c => Some(c),
+        };
+        match (c, names.last_mut()) {
+            (Some(c), Some(name)) => name.push(c),
+            _ => names.push(String::new()),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
 }
 
 /// What is left: options that change nothing, a little, or what Assay cannot do.
@@ -596,6 +640,7 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             continue;
         }
         match DIFFERENT.iter().find(|(known, _)| *known == key) {
+            Some((_, says)) if *says == OWN_STAMPS && is_off => {}
             Some((_, says)) => options.note(option.line, format!("{key}: {says}.")),
             None if is_off => {}
             None => {

@@ -3,9 +3,10 @@
 use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Extent, Semantics, Window};
 
-use super::lines::{Surroundings, jobs};
+use super::lines::{JobLines, Surroundings, jobs};
 use super::options::{FioJob, job};
 use super::taken::Findings;
+use super::typed;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem, unique};
 use crate::targets::TargetNames;
@@ -22,10 +23,64 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
-    let mut findings = Findings::default();
     let read = jobs(origin, text, surroundings)?;
+    let labels = Labels {
+        origin,
+        name: stem(origin).to_owned(),
+        source: format!("fio job file {}.", file_name(origin)),
+        tool: "fio job file",
+    };
+    plan(&labels, &read, Vec::new(), options)
+}
+
+/// Reads command lines of fio. `origin` is the name of the script, or `fio` for a line that was typed.
+///
+/// # Errors
+/// As of [`import`].
+pub(crate) fn import_commands(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let mut notes = Vec::new();
+    let read = typed::jobs(origin, text, surroundings, &mut notes)?;
+    let is_typed = origin == TYPED;
+    let labels = Labels {
+        origin,
+        name: if is_typed { "fio line".to_owned() } else { stem(origin).to_owned() },
+        source: if is_typed {
+            text.trim().chars().take(500).collect()
+        } else {
+            format!("fio commands of {}.", file_name(origin))
+        },
+        tool: if is_typed { "command line of fio" } else { "command lines of fio" },
+    };
+    plan(&labels, &read, notes, options)
+}
+
+/// Origin of a command line that is in no file.
+pub(crate) const TYPED: &str = "fio";
+
+/// What an import is called.
+struct Labels<'o> {
+    origin: &'o str,
+    name: String,
+    source: String,
+    tool: &'static str,
+}
+
+fn plan(
+    labels: &Labels<'_>,
+    read: &[JobLines],
+    mut notes: Vec<Note>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let mut findings = Findings::default();
+    let origin = labels.origin;
     let all: Vec<FioJob> = read.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
-    let Findings { mut notes, refused } = findings;
+    let Findings { notes: found, refused } = findings;
+    notes.extend(found);
     // An option of [global] is met in every job.
     notes.sort_by_key(|note| note.line);
     notes.dedup();
@@ -50,16 +105,16 @@ pub fn import(
     let mut seeds: Vec<u64> = all.iter().filter_map(|job| job.seed).collect();
     seeds.dedup();
     let draft = Draft {
-        name: stem(origin).to_owned(),
+        name: labels.name.clone(),
         about: String::new(),
-        source: format!("fio job file {}.", file_name(origin)),
+        source: labels.source.clone(),
         notes: notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: seeds.first().copied(),
         size: span.map(Bytes),
         tests,
     };
-    Ok(draft.imported("fio job file", notes, targets))
+    Ok(draft.imported(labels.tool, notes, targets))
 }
 
 /// The part of its files that a job uses, where that is not all of them.

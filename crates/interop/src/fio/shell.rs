@@ -1,0 +1,254 @@
+//! The commands of a shell line or script: words, quotation marks, continued lines, variables.
+//!
+//! No shell is run. Redirections and what follows a pipe concern the output of a command only, so they are skipped;
+//! loops and conditions are refused, because what they run cannot be read from the text.
+
+use std::collections::HashMap;
+
+/// The longest word after variables are put in, bytes.
+const WORD_BYTES_MAX: usize = 64 << 10;
+/// Words that begin what only a shell can carry out.
+const KEYWORDS: [&str; 10] =
+    ["for", "while", "until", "if", "case", "do", "done", "function", "foreach", "{"];
+
+/// A command with its words; never empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// Line on which it begins, from 1.
+    pub(crate) line: usize,
+    pub(crate) words: Vec<String>,
+}
+
+/// Returns the commands of a text; an error has its line.
+pub(crate) fn commands(text: &str) -> Result<Vec<Command>, (usize, String)> {
+    let mut splitter = Splitter::new(text);
+    splitter.split()?;
+    let keyword = splitter.commands.iter().find(|command| {
+        let first = command.words[0].as_str();
+        KEYWORDS.contains(&first) || first.ends_with("()") || first.ends_with("(){")
+    });
+    match keyword {
+        Some(command) => Err((
+            command.line,
+            format!("`{}`: loops, conditions and functions of a shell are not supported", command.words[0]),
+        )),
+        None => Ok(splitter.commands),
+    }
+}
+
+/// Returns the name and the value of an assignment, `DEV=/dev/sdb`.
+pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some((name, value))
+}
+
+/// Puts the values of `$NAME` and `${NAME}` in: those of the script, then those of the environment.
+pub(crate) fn expanded(
+    word: &str,
+    known: &HashMap<String, String>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let (mut text, mut rest) = (String::new(), word);
+    while let Some((before, after)) = rest.split_once('$') {
+        text.push_str(before);
+        let (name, behind) = match after.strip_prefix('{') {
+            Some(inner) => inner.split_once('}').ok_or("`${` has no closing `}`")?,
+            None => {
+                let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                after.split_at(end.unwrap_or(after.len()))
+            }
+        };
+        if name.is_empty() {
+            text.push('$');
+        } else {
+            // `${1:-/dev/sdb}`: the value, or what is behind `:-`.
+            let (name, default) =
+                name.split_once(":-").map_or((name, None), |(name, value)| (name, Some(value)));
+            let value = known.get(name).cloned().or_else(|| variable(name)).or(default.map(str::to_owned));
+            text.push_str(&value.ok_or_else(|| format!("the variable {name} is not set"))?);
+        }
+        if text.len() > WORD_BYTES_MAX {
+            return Err("a word is too long with its variables".to_owned());
+        }
+        rest = behind;
+    }
+    Ok(text + rest)
+}
+
+/// What a text is split with.
+struct Splitter<'t> {
+    rest: Chars<'t>,
+    line: usize,
+    /// Line on which the present command began.
+    began: usize,
+    word: Option<String>,
+    words: Vec<String>,
+    fate: Fate,
+    commands: Vec<Command>,
+}
+
+type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+/// What becomes of the words that follow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// The next one names a file of a redirection.
+    NextSkipped,
+    /// Those of another command behind a pipe.
+    Skipped,
+}
+
+impl<'t> Splitter<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            rest: text.chars().peekable(),
+            line: 1,
+            began: 1,
+            word: None,
+            words: Vec::new(),
+            fate: Fate::Kept,
+            commands: Vec::new(),
+        }
+    }
+
+    fn split(&mut self) -> Result<(), (usize, String)> {
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\'' | '"' => self.quoted(c)?,
+                // Shells continue a line by one of these at its end: sh, cmd.exe, PowerShell.
+                '\\' | '^' | '`' if self.is_at_line_end() => self.continue_line(),
+                '\\' => {
+                    let next = self.rest.next();
+                    self.word.get_or_insert_default().extend(next);
+                }
+                '\n' => {
+                    self.end_command();
+                    self.line += 1;
+                }
+                ';' => self.end_command(),
+                '&' if self.rest.peek() == Some(&'>') => self.end_word(),
+                '&' => {
+                    self.rest.next_if_eq(&'&');
+                    self.end_command();
+                }
+                '|' if self.rest.next_if_eq(&'|').is_some() => self.end_command(),
+                '|' => {
+                    self.end_word();
+                    self.fate = Fate::Skipped;
+                }
+                '>' | '<' => self.redirect(),
+                '#' if self.word.is_none() => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                '$' if self.rest.peek() == Some(&'(') => self.substitution(),
+                c if c.is_whitespace() => self.end_word(),
+                c => self.push(c),
+            }
+        }
+        self.end_command();
+        Ok(())
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    fn quoted(&mut self, mark: char) -> Result<(), (usize, String)> {
+        let began = self.line;
+        let mut text = String::new();
+        loop {
+            match self.rest.next() {
+                None => return Err((began, "a quotation mark is not closed".to_owned())),
+                Some(c) if c == mark => break,
+                Some('\\') if mark == '"' => match self.rest.next() {
+                    Some('\n') => self.line += 1,
+                    Some(c @ ('"' | '\\' | '$' | '`')) => text.push(c),
+                    Some(c) => text.extend(['\\', c]),
+                    None => {}
+                },
+                Some(c) => {
+                    self.line += usize::from(c == '\n');
+                    text.push(c);
+                }
+            }
+        }
+        self.word.get_or_insert_default().push_str(&text);
+        Ok(())
+    }
+
+    /// Whether nothing but the end of the line, or of the text, follows.
+    fn is_at_line_end(&self) -> bool {
+        let mut ahead = self.rest.clone();
+        loop {
+            match ahead.next() {
+                None | Some('\n') => return true,
+                Some('\r' | ' ' | '\t') => {}
+                Some(_) => return false,
+            }
+        }
+    }
+
+    fn continue_line(&mut self) {
+        self.end_word();
+        while self.rest.next_if(|c| *c != '\n').is_some() {}
+        if self.rest.next().is_some() {
+            self.line += 1;
+        }
+    }
+
+    /// `> file`, `2>&1`, `>> file`, `< file`.
+    fn redirect(&mut self) {
+        if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        while self.rest.next_if(|c| matches!(c, '>' | '<' | '&')).is_some() {}
+        if self.fate == Fate::Kept {
+            self.fate = Fate::NextSkipped;
+        }
+    }
+
+    /// `$(date)` is copied as it is: only a shell knows what it becomes.
+    fn substitution(&mut self) {
+        self.push('$');
+        let mut depth = 0_usize;
+        while let Some(c) = self.rest.next_if(|c| *c != '\n') {
+            self.push(c);
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match self.fate {
+            Fate::Kept => {
+                if self.words.is_empty() {
+                    self.began = self.line;
+                }
+                self.words.push(word);
+            }
+            Fate::NextSkipped => self.fate = Fate::Kept,
+            Fate::Skipped => {}
+        }
+    }
+
+    /// A line of options only goes on with the command before it.
+    fn end_command(&mut self) {
+        self.end_word();
+        self.fate = Fate::Kept;
+        let words = std::mem::take(&mut self.words);
+        let Some(first) = words.first() else { return };
+        match self.commands.last_mut() {
+            Some(last) if first.starts_with('-') => last.words.extend(words),
+            _ => self.commands.push(Command { line: self.began, words }),
+        }
+    }
+}

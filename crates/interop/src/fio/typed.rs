@@ -1,0 +1,256 @@
+//! Command lines of fio, as people paste them and keep them in scripts: `fio --name=x --rw=randread --bs=4k`.
+//!
+//! As in fio, options before the first `--name` are those of `[global]`, each `--name` begins a job, and job files are
+//! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second command
+//! and of each that follows run after those before it.
+
+use std::collections::HashMap;
+
+use super::lines::{JobLines, OptionLine, Reader, Surroundings};
+use super::shell::{assignment, commands, expanded};
+use crate::{ImportError, Note, complain};
+
+/// The most commands of a script.
+const COMMANDS_MAX: usize = 200;
+
+/// Options of jobs that need no value.
+const FLAGS: [&str; 16] = [
+    "bs_unaligned",
+    "blocksize_unaligned",
+    "norandommap",
+    "time_based",
+    "verify_only",
+    "exitall",
+    "exitall_on_error",
+    "stonewall",
+    "wait_for_previous",
+    "new_group",
+    "thread",
+    "group_reporting",
+    "zero_buffers",
+    "refill_buffers",
+    "hipri",
+    "sqthread_poll",
+];
+/// Options of the program without a value, which say how fio prints.
+const PRINTING_FLAGS: [&str; 5] =
+    ["minimal", "append-terse", "bandwidth-log", "warnings-fatal", "parse-only"];
+/// Options of the program with a value, which say how fio prints, or where it gets its memory.
+const PRINTING: [&str; 13] = [
+    "output",
+    "o",
+    "output-format",
+    "latency-log",
+    "terse-version",
+    "eta",
+    "eta-interval",
+    "eta-newline",
+    "status-interval",
+    "debug",
+    "alloc-size",
+    "max-jobs",
+    "idle-prof",
+];
+/// Options of the program that ask for something else than a run.
+const NO_RUN: [&str; 22] = [
+    "version",
+    "v",
+    "help",
+    "h",
+    "cmdhelp",
+    "enghelp",
+    "showcmd",
+    "crctest",
+    "cpuclock-test",
+    "memcpytest",
+    "inflate-log",
+    "profile",
+    "server",
+    "daemonize",
+    "client",
+    "remote-config",
+    "trigger-file",
+    "trigger-timeout",
+    "trigger",
+    "trigger-remote",
+    "aux-path",
+    "merge-blktrace-only",
+];
+/// Words that people have before a command, besides prompts.
+const LAUNCHERS: [&str; 7] = ["sudo", "time", "nohup", "nice", "exec", "&", "PS"];
+
+/// Whether a word may stand before a command: a prompt, `sudo`, an assignment.
+pub(crate) fn is_before_command(word: &str) -> bool {
+    LAUNCHERS.contains(&word)
+        || word.ends_with(['$', '#', '>', '%'])
+        || assignment(word).is_some_and(|(_, value)| !value.contains(['(', ')']))
+}
+
+/// Splits words into those before a command, and the command.
+fn at_command(mut words: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let begins =
+        words.iter().position(|word| is_fio(word) || !is_before_command(word)).unwrap_or(words.len());
+    let command = words.split_off(begins);
+    (words, command)
+}
+
+/// Whether a word is the name of fio, with or without its folder.
+pub(crate) fn is_fio(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_lowercase();
+    matches!(name.as_str(), "fio" | "fio.exe")
+}
+
+/// What the commands of a text ask for.
+struct Typed<'s> {
+    origin: &'s str,
+    surroundings: &'s Surroundings<'s>,
+    variables: HashMap<String, String>,
+    jobs: Vec<JobLines>,
+}
+
+/// Returns the jobs of all commands in their order. Other commands of a script become notes.
+pub(super) fn jobs(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<JobLines>, ImportError> {
+    let commands = commands(text).map_err(|(line, says)| complain(origin, line, says))?;
+    if commands.len() > COMMANDS_MAX {
+        return Err(complain(origin, 0, format!("there are more than {COMMANDS_MAX} commands")));
+    }
+    // A line number helps nobody where there is one line.
+    let is_one = commands.len() == 1;
+    let mut typed = Typed { origin, surroundings, variables: HashMap::new(), jobs: Vec::new() };
+    for command in commands {
+        let line = if is_one { 0 } else { command.line };
+        let at = |says: String| complain(origin, line, says);
+        let (before, words): (Vec<_>, Vec<_>) = at_command(command.words);
+        typed.assign(before.into_iter()).map_err(at)?;
+        let mut words = words.into_iter();
+        let Some(first) = words.next() else { continue };
+        if is_fio(&first) {
+            typed.command(line, words)?;
+        } else if first == "export" || first == "declare" {
+            typed.assign(words).map_err(at)?;
+        } else {
+            let short: String = first.chars().take(40).collect();
+            notes.push(Note::new(line, format!("`{short}` is not fio; it is not run.")));
+        }
+    }
+    match typed.jobs.is_empty() {
+        true => Err(complain(origin, 0, "has no job: no option of a job and no job file is given")),
+        false => Ok(typed.jobs),
+    }
+}
+
+/// The options of one command.
+#[derive(Default)]
+struct Program {
+    files: Vec<String>,
+    sections: Vec<String>,
+    /// Whether `--readonly` forbids writes.
+    guard: Option<OptionLine>,
+}
+
+impl Typed<'_> {
+    fn assign(&mut self, words: impl Iterator<Item = String>) -> Result<(), String> {
+        for word in words {
+            if let Some((name, value)) = assignment(&word) {
+                let value = expanded(value, &self.variables, self.surroundings.variable)?;
+                self.variables.insert(name.to_owned(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one command; `words` are those behind the name of the program.
+    fn command(&mut self, line: usize, words: impl Iterator<Item = String>) -> Result<(), ImportError> {
+        let origin = self.origin;
+        let at = |says: String| complain(origin, line, says);
+        let words: Vec<String> = words
+            .map(|word| expanded(&word, &self.variables, self.surroundings.variable).map_err(at))
+            .collect::<Result<_, _>>()?;
+        let mut reader = Reader::of_command(self.surroundings);
+        let mut program = Program::default();
+        let mut words = words.into_iter().peekable();
+        let mut has_options = false;
+        while let Some(word) = words.next() {
+            let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+                program.files.push(word);
+                continue;
+            };
+            let (key, mut value) = match option.split_once('=') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (option.to_owned(), None),
+            };
+            let needs_value = !FLAGS.contains(&key.as_str())
+                && !PRINTING_FLAGS.contains(&key.as_str())
+                && !["readonly", "r"].contains(&key.as_str());
+            if value.is_none() && needs_value {
+                value = words.next_if(|next| !next.starts_with('-'));
+            }
+            has_options |= self.option(line, (&key, value), &mut reader, &mut program)?;
+        }
+        if has_options && !reader.has_jobs() && program.files.is_empty() {
+            // fio would refuse to run; there is no doubt about what is meant.
+            reader.begin(origin, line, "fio")?;
+        }
+        for path in std::mem::take(&mut program.files) {
+            reader.job_file(origin, line, &path)?;
+        }
+        self.take(line, reader.into_jobs(), program)
+    }
+
+    /// Reads one option; returns whether it is one of a job.
+    fn option(
+        &self,
+        line: usize,
+        (key, value): (&str, Option<String>),
+        reader: &mut Reader<'_>,
+        program: &mut Program,
+    ) -> Result<bool, ImportError> {
+        let at = |says: String| complain(self.origin, line, says);
+        let text = value.clone().unwrap_or_default();
+        match key {
+            "name" if text.is_empty() => return Err(at("--name needs the name of a job".to_owned())),
+            "name" => reader.begin(self.origin, line, &text)?,
+            "section" => program.sections.push(text),
+            "readonly" | "r" => {
+                let (file, key) = (self.origin.to_owned(), "readonly".to_owned());
+                program.guard = Some(OptionLine { file, line, key, value: String::new() });
+            }
+            key if PRINTING.contains(&key) || PRINTING_FLAGS.contains(&key) => {}
+            key if NO_RUN.contains(&key) => {
+                return Err(at(format!("--{key} is not supported; give the options of jobs, or a job file")));
+            }
+            key => {
+                let option = value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
+                reader.option(self.origin, line, &option)?;
+                return Ok(true);
+            }
+        }
+        Ok(key == "name")
+    }
+
+    /// Takes the jobs of a command; the first waits for those of the command before.
+    fn take(&mut self, line: usize, mut jobs: Vec<JobLines>, program: Program) -> Result<(), ImportError> {
+        let Program { sections, guard, .. } = program;
+        if !sections.is_empty() {
+            jobs.retain(|job| sections.contains(&job.name));
+            if jobs.is_empty() {
+                let says = format!("--section={}: there is no job of that name", sections.join(", "));
+                return Err(complain(self.origin, line, says));
+            }
+        }
+        for job in &mut jobs {
+            job.options.extend(guard.clone());
+        }
+        if let Some(first) = jobs.first_mut().filter(|_| !self.jobs.is_empty()) {
+            let (file, key) = (self.origin.to_owned(), "stonewall".to_owned());
+            first.options.push(OptionLine { file, line, key, value: String::new() });
+        }
+        self.jobs.append(&mut jobs);
+        Ok(())
+    }
+}
