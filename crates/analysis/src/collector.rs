@@ -8,6 +8,7 @@ use assay_record::{
     StepCpu, StepEnd, StepId, StepReason, TurnStats, Warning,
 };
 use assay_spec::{Goal, Job, Semantics, Step};
+use serde::{Deserialize, Serialize};
 
 use crate::goal::{self, Round, SteadyState, Tracks};
 use crate::series::Series;
@@ -15,6 +16,10 @@ use crate::summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
 };
 use crate::timeline::{HeatMap, Timeline, TimelineSample};
+
+mod extract;
+
+pub use extract::RunExtract;
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
@@ -45,7 +50,7 @@ pub struct Collector {
     last_ns: u64,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StepState {
     /// Start and end of the measured window, ns since the run began.
     measure_ns: Option<u64>,
@@ -63,7 +68,7 @@ struct StepState {
     skipped: Option<String>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct JobState {
     stats: AccessStats,
     /// Where its first interval begins and its last one ends, ns since the window began.
@@ -74,7 +79,7 @@ struct JobState {
 }
 
 /// Sums over the host samples that lie wholly in the measured window.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct HostState {
     /// From the first sample's start to the last one's end, ns since the run began.
     range_ns: Option<(u64, u64)>,
@@ -94,7 +99,7 @@ struct HostState {
 }
 
 /// Sums over the samples of a block device.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct DiskState {
     bytes: u64,
     /// Of all requests added up, ms; `None` as soon as a sample does not say.
@@ -311,7 +316,7 @@ impl Collector {
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
-            tcp: state.host.tcp.clone(),
+            tcp: state.host.settled_tcp(),
             links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
@@ -408,6 +413,12 @@ impl HostState {
                 None => self.links.push(one.clone()),
             }
         }
+    }
+
+    fn settled_tcp(&self) -> Vec<TcpSummary> {
+        let mut tcp = self.tcp.clone();
+        tcp.iter_mut().for_each(TcpSummary::settle);
+        tcp
     }
 
     fn add_tcp(&mut self, sample: &HostSample, measure_ns: u64) {

@@ -45,7 +45,7 @@ pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };
 pub use case::{Case, JobCase, Measured, Medium, Modelled};
-pub use collector::Collector;
+pub use collector::{Collector, RunExtract};
 pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use digest::digest;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_record::{Interval, Latency, OpStats};
 use assay_spec::units::MIB;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::timeline::HeatMap;
 
@@ -38,13 +38,13 @@ pub struct Point {
 }
 
 /// Collects intervals into seconds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Series {
     seconds: BTreeMap<u64, Second>,
     end_ns: u64,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Second {
     ops: f64,
     bytes: f64,
@@ -58,7 +58,7 @@ struct Second {
 }
 
 /// Service times of a second, µs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Times {
     mean: f64,
     p50: f64,
@@ -89,11 +89,14 @@ impl Series {
     fn settle(&mut self) {
         let newest = self.end_ns / SECOND_NS;
         let old = self.seconds.range_mut(..newest.saturating_sub(WHOLE_SECONDS));
-        for (_, second) in old.rev().take_while(|(_, s)| s.service.is_some()) {
-            second.settled = second.times();
-            second.heat = second.rungs();
-            (second.service, second.response) = (None, None);
-        }
+        old.rev().take_while(|(_, s)| s.service.is_some()).for_each(|(_, second)| second.settle());
+    }
+
+    /// Returns the same without the distributions of seconds: no slice comes after it.
+    pub(crate) fn settled(&self) -> Self {
+        let mut settled = self.clone();
+        settled.seconds.values_mut().filter(|s| s.service.is_some()).for_each(Second::settle);
+        settled
     }
 
     /// Bytes moved between two moments, ns since the window began; seconds that are cut count in proportion.
@@ -146,6 +149,12 @@ impl Second {
                 self.response.get_or_insert_default().merge(response);
             }
         }
+    }
+
+    fn settle(&mut self) {
+        self.settled = self.times();
+        self.heat = self.rungs();
+        (self.service, self.response) = (None, None);
     }
 
     /// How many I/Os took about how long, by the rungs of a heat map.

@@ -158,10 +158,11 @@ fn changes(values: &[f64], hints: &[usize]) -> Vec<Change> {
         let is_hinted = hints.iter().any(|hint| hint.abs_diff(bound) <= HINT_REACH);
         if is_hinted { ERRORS_MIN_AT_HINT } else { ERRORS_MIN }
     };
+    let noise = noise(values);
     loop {
         let levels = levels_of(values, &bounds);
         let weakest = (1..bounds.len() - 1)
-            .map(|i| (i, strength(values, &bounds, i, &levels, errors_min(bounds[i]))))
+            .map(|i| (i, strength((values, noise), &bounds, i, &levels, errors_min(bounds[i]))))
             .min_by(|a, b| a.1.total_cmp(&b.1));
         match weakest {
             Some((i, strength)) if strength < 1.0 => {
@@ -179,14 +180,20 @@ fn levels_of(values: &[f64], bounds: &[usize]) -> Vec<f64> {
     bounds.windows(2).map(|pair| mean(&values[pair[0]..pair[1]])).collect()
 }
 
-/// How many times over the change at bound `i` passes the test; below 1 it does not.
-fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64], errors_min: f64) -> f64 {
+/// How many times over the change at bound `i` passes the test; below 1 it does not. `noise` is that of all values.
+fn strength(
+    (values, noise): (&[f64], f64),
+    bounds: &[usize],
+    i: usize,
+    levels: &[f64],
+    errors_min: f64,
+) -> f64 {
     let (from, at, to) = (bounds[i - 1], bounds[i], bounds[i + 1]);
     let (before, after) = (levels[i - 1], levels[i]);
     let left = values[from..at].iter().map(|v| v - before);
     let rest: Vec<f64> = left.chain(values[at..to].iter().map(|v| v - after)).collect();
     // Few values around a level scatter less than the series as a whole: the larger of both is the noise.
-    let noise = deviation(&rest).max(noise(values));
+    let noise = deviation(&rest).max(noise);
     let n = [at - from, to - at].map(|n| n as f64 / correlation_time(&rest));
     let error = noise * (1.0 / n[0].max(1.0) + 1.0 / n[1].max(1.0)).sqrt();
     let size = (after - before).abs();

@@ -176,7 +176,7 @@ pub struct JobSummary {
 }
 
 /// The TCP connections to one portal during the measured window, from samples of about a second.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TcpSummary {
     /// Address and port of the other side.
     pub remote: String,
@@ -199,7 +199,7 @@ pub struct TcpSummary {
 }
 
 /// One sample of the connections to a portal.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct TcpPoint {
     /// End of the sample, s since the measured window began.
     pub t_s: f64,
@@ -223,7 +223,8 @@ impl StepSummary {
 }
 
 impl TcpSummary {
-    /// Takes in the next sample.
+    /// Takes in the next sample. The median is that of the samples before, until [`TcpSummary::settle`] is called:
+    /// a run of hours has thousands of samples.
     pub fn add(&mut self, t_s: f64, sample: &TcpSample) {
         self.connections_max = self.connections_max.max(sample.connections);
         self.retransmits += u64::from(sample.retransmits);
@@ -232,6 +233,8 @@ impl TcpSummary {
             self.send_mss_bytes_min = least(self.send_mss_bytes_min, sample.send_mss_bytes);
             self.congestion_window_segments_min =
                 least(self.congestion_window_segments_min, sample.congestion_window_segments);
+            self.rtt_us_min = least(self.rtt_us_min, sample.rtt_us);
+            self.rtt_us_max = self.rtt_us_max.max(Some(sample.rtt_us));
         }
         self.series.push(TcpPoint {
             t_s,
@@ -240,12 +243,14 @@ impl TcpSummary {
             retransmits: sample.retransmits,
             congestion_window_segments: sample.congestion_window_segments,
         });
+    }
+
+    /// Brings the median up to date with the samples.
+    pub fn settle(&mut self) {
         let mut rtts: Vec<u32> =
             self.series.iter().filter(|point| point.connections > 0).map(|point| point.rtt_us).collect();
         rtts.sort_unstable();
-        self.rtt_us_min = rtts.first().copied();
         self.rtt_us_median = rtts.get(rtts.len() / 2).copied();
-        self.rtt_us_max = rtts.last().copied();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What happened around a step, second by second: phases, and the lanes of host, devices, links and portals.
 
 use assay_record::HostSample;
+use serde::{Deserialize, Serialize};
 
 /// Around the measured window of a step; times are s since it began, so the warm-up lies below zero.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -16,7 +17,7 @@ pub struct Timeline {
 }
 
 /// The host during about one second.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TimelineSample {
     /// End of the sample, s since the window began.
     pub t_s: f64,

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use assay_analysis::RunExtract;
 use assay_record::{Event, RunDigest, RunEvent, RunHeader};
 use assay_store::{RunWriter, Store};
 
@@ -85,6 +86,14 @@ impl Keeper {
     pub(crate) fn keep_digest(&self, digest: &RunDigest) {
         if self.lost.is_none() {
             let _ = self.writer.as_ref().map(|writer| writer.keep_digest(digest));
+        }
+    }
+
+    /// Keeps the extract of the run for its page, beside the events that are stored. One that cannot be kept is made
+    /// again by whoever shows the run.
+    pub(crate) fn keep_extract(&self, extract: &RunExtract) {
+        if self.lost.is_none() {
+            let _ = self.writer.as_ref().map(|writer| writer.keep_extract(RunExtract::VERSION, extract));
         }
     }
 

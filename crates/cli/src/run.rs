@@ -520,7 +520,7 @@ fn measure(
 
 /// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a
 /// thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what its
-/// array should do: simulations take CPU time that the next step needs.
+/// array should do, as simulations take CPU time that the next step needs, and its extract is kept for its page.
 fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (&Event, &mut u32)) {
     let (event, steps_ended) = at;
     match event.what {
@@ -537,6 +537,7 @@ fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (
             // An array that is not understood is reported where the result is printed.
             let (findings, judgement) = judged(header, &summary).unwrap_or_default();
             keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+            keeper.keep_extract(&collector.extract());
         }
         _ => {}
     }

@@ -139,7 +139,7 @@ pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
 fn table(of: &Diagnosis) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
     let mut text = format!(
-        "<div class=\"scroll\"><table>\n<thead><tr><th>Experiment</th><th>Quantity</th><th>Expected if {}</th>\
+        "<div class=\"scroll\"><table>\n<thead><tr><th>Experiment</th><th class=\"w\">Quantity</th><th>Expected if {}</th>\
          <th>Expected if {}</th><th>Measured (95 %)</th></tr></thead>\n<tbody>\n",
         escape(name(0)),
         escape(name(1))
@@ -152,7 +152,10 @@ fn table(of: &Diagnosis) -> String {
             range(row.expected_second),
             measured(row),
         ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let cell = |(index, cell): (usize, &String)| {
+            format!("<td{}>{}</td>", if index == 1 { " class=\"w\"" } else { "" }, escape(cell))
+        };
+        let cells: String = cells.iter().enumerate().map(cell).collect();
         text.push_str(&format!("<tr>{cells}</tr>\n"));
     }
     text.push_str("</tbody>\n</table></div>\n");
@@ -173,9 +176,17 @@ fn chart(of: &Diagnosis) -> String {
             ],
         })
         .collect();
+    // A single line has no legend.
+    let caption = match lines.as_slice() {
+        [one] => format!(
+            "<figcaption class=\"soft\">Of {}, the only likely cause.</figcaption>",
+            escape(&one.name)
+        ),
+        _ => String::new(),
+    };
     let experiments = of.series.len().max(2) as f64;
     let (x, y) = (Axis::up_to("experiment", experiments), Axis::up_to("probability, %", 100.0));
     let chart =
         Lines { title: "Odds after each experiment", x, y, lines, breaks: Vec::new(), marks: Vec::new() };
-    format!("<figure>{}</figure>\n", chart.svg())
+    format!("<figure>{}{caption}</figure>\n", chart.svg())
 }

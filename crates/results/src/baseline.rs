@@ -40,7 +40,7 @@ pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Resu
         BaselineOf::Run(run) => run.clone(),
         BaselineOf::Label(label) => label.clone(),
     };
-    let baselines = runs.iter().map(|run| Ok(Stored::read(store, run)?.result_set()));
+    let baselines = runs.iter().map(|run| Ok(Stored::read_extract(store, run)?.result_set()));
     let baselines = baselines.collect::<Result<Vec<_>, ReadError>>()?;
     let sides = [
         Side { name: format!("baseline {name}"), readings: baselines },
@@ -50,12 +50,23 @@ pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Resu
     Ok(Some(Held { name, target: baseline.address, comparison }))
 }
 
-/// Reads the run that `name` means, and holds it against the baseline of its plan and target.
+/// Reads the run that `name` means from its events, and compares it with the baseline of its plan and target.
 ///
 /// # Errors
 /// Where it, or a run of the baseline, cannot be read.
 pub fn read_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
-    let mut stored = Stored::read(store, name)?;
+    with_baseline(store, Stored::read(store, name)?)
+}
+
+/// The same from its extract.
+///
+/// # Errors
+/// Where it, or a run of the baseline, cannot be read.
+pub fn read_extract_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
+    with_baseline(store, Stored::read_extract(store, name)?)
+}
+
+fn with_baseline(store: &Store, mut stored: Stored) -> Result<Stored, ReadError> {
     stored.baseline = held(store, &stored.header, vec![stored.result_set()])?;
     Ok(stored)
 }

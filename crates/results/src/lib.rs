@@ -12,7 +12,7 @@ mod sides;
 mod stored;
 mod targets;
 
-pub use baseline::{baseline_of, held, read_held, runs_of_baseline};
+pub use baseline::{baseline_of, held, read_extract_held, read_held, runs_of_baseline};
 pub use sides::{name_of, repetitions, with_distinct_names};
-pub use stored::{ReadError, Stored, complete_digests, judged, status, summary_of};
+pub use stored::{ReadError, Stored, complete_digests, judged, status, summary_kept, summary_of};
 pub use targets::{LastTest, TargetRuns, facts_of_changes};

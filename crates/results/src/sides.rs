@@ -35,7 +35,7 @@ pub fn repetitions(store: &Store, sides: &[Side]) -> Result<Vec<Side>, StoreErro
     groups.retain(|(_, runs)| runs.len() > 1);
     // A damaged run among them must not keep two others from being compared.
     let read = |(name, runs): (String, Vec<String>)| {
-        let readings = runs.iter().filter_map(|run| Stored::read(store, run).ok());
+        let readings = runs.iter().filter_map(|run| Stored::read_extract(store, run).ok());
         Side { name, readings: readings.map(|stored| stored.result_set()).collect() }
     };
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())

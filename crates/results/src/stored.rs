@@ -1,7 +1,9 @@
 //! A stored run, judged by the rules of today.
 
 use assay_analysis::compare::ResultSet;
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, digest, findings, judge};
+use assay_analysis::{
+    Collector, Finding, Judgement, RunExtract, RunStatus, RunSummary, digest, findings, judge,
+};
 use assay_model::array::ArrayError;
 use assay_record::{Event, RunHeader};
 use assay_report::Meta;
@@ -42,16 +44,33 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads the run that `name` means in the store.
+    /// Reads the run that `name` means in the store, from its events.
     ///
     /// # Errors
     /// Where no run, or more than one, goes by that name, or its events cannot be read.
     pub fn read(store: &Store, name: &str) -> Result<Self, ReadError> {
+        Self::read_by(store, name, |run, header| Ok(summary_of(header, &store.load(run)?)))
+    }
+
+    /// Reads the run that `name` means in the store, from its extract, which is made where there is none. The figures
+    /// are the same; damage in the events goes unnoticed.
+    ///
+    /// # Errors
+    /// Where no run, or more than one, goes by that name, or what is kept of it cannot be read.
+    pub fn read_extract(store: &Store, name: &str) -> Result<Self, ReadError> {
+        Self::read_by(store, name, |run, header| summary_kept(store, run, header))
+    }
+
+    fn read_by(
+        store: &Store,
+        name: &str,
+        summary: impl FnOnce(&str, &RunHeader) -> Result<RunSummary, StoreError>,
+    ) -> Result<Self, ReadError> {
         // An id needs no look at all the others.
         let run =
             if is_run_id(name) && store.row(name).is_ok() { name.to_owned() } else { store.find(name)? };
         let (row, header) = (store.row(&run)?, store.header(&run)?);
-        let mut summary = summary_of(&header, &store.load(&run)?);
+        let mut summary = summary(&run, &header)?;
         if row.is_running {
             summary.status = status(&row);
         }
@@ -86,7 +105,7 @@ impl Stored {
 /// Where the store cannot be read or written.
 pub fn complete_digests(store: &Store, limit: usize) -> Result<(), StoreError> {
     for run in store.without_digest(limit)? {
-        if let Ok(stored) = Stored::read(store, &run) {
+        if let Ok(stored) = Stored::read_extract(store, &run) {
             let Stored { header, summary, findings, judgement, .. } = &stored;
             store.set_digest(&run, &digest(header, summary, findings, judgement.as_ref()))?;
         }
@@ -97,9 +116,32 @@ pub fn complete_digests(store: &Store, limit: usize) -> Result<(), StoreError> {
 /// Returns the summary of a run with these events.
 #[must_use]
 pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
+    collector_of(header, events).summary()
+}
+
+fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
-    collector.summary()
+    collector
+}
+
+/// Returns the summary of a stored run from its extract. Where there is none it is made from the events, and kept if the
+/// run is not going on: that is so in runs of earlier versions, and in those that were killed.
+///
+/// # Errors
+/// Where the run has no extract, and its events cannot be read.
+pub fn summary_kept(store: &Store, run: &str, header: &RunHeader) -> Result<RunSummary, StoreError> {
+    if let Some(extract) = store.extract::<RunExtract>(run, RunExtract::VERSION)? {
+        return Ok(extract.collector(header).summary());
+    }
+    let is_over = !store.row(run)?.is_running;
+    let events = store.load(run)?;
+    let collector = collector_of(header, &events);
+    if is_over && store.read_only().is_none() {
+        // What could not be kept is made again next time.
+        let _ = store.set_extract(run, RunExtract::VERSION, (events.len(), &collector.extract()));
+    }
+    Ok(collector.summary())
 }
 
 /// Returns the status; only the store knows whether a run without an end is still going on.

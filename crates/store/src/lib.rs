@@ -18,7 +18,8 @@
 //! # Lists
 //! Beside its events a run has a digest ([`assay_record::RunDigest`]), which is written at the ends of steps and of the
 //! run, so that a list of thousands of runs ([`Store::list`]) reads no event. A digest can always be made again:
-//! [`Store::without_digest`] names the runs that need one.
+//! [`Store::without_digest`] names the runs that need one. The extract of a run ([`Store::extract`]) is the same for its
+//! page: what a reader needs of its events, written at its end.
 //!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ mod beside;
 mod connect;
 mod digest;
 mod error;
+mod extract;
 mod file;
 mod find;
 mod follow;

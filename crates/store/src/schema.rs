@@ -11,7 +11,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -116,6 +116,15 @@ const MIGRATIONS: [&str; 5] = [
         address         TEXT PRIMARY KEY,         -- of a target
         checked_unix_ms INTEGER NOT NULL,
         body            TEXT NOT NULL             -- JSON of the last check
+    ) STRICT;
+",
+    "
+    CREATE TABLE extract (
+        run_id  INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+        version INTEGER NOT NULL,                 -- of its form
+        events  INTEGER NOT NULL,                 -- that it covers, from the first
+        body    BLOB NOT NULL,                    -- compressed JSON of assay_analysis::RunExtract
+        crc32c  INTEGER NOT NULL                  -- of the body
     ) STRICT;
 ",
 ];

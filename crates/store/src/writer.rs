@@ -31,14 +31,15 @@ struct Lost {
 /// run's row is marked as soon as the store takes a mark, and the run has no end.
 #[derive(Debug)]
 pub struct RunWriter {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     run: String,
-    run_id: i64,
+    pub(crate) run_id: i64,
     /// The files that events go to.
     files: OpenFiles,
 
-    connection: Connection,
-    sequence: i64,
+    pub(crate) connection: Connection,
+    /// Number of events that are stored.
+    pub(crate) sequence: i64,
     /// Whether its last event is stored.
     has_ended: bool,
     /// Set by the first event that could not be stored; nothing is stored after it.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use assay_analysis::RunSummary;
 use assay_report::held::Held;
 use assay_store::Store;
+use tokio::sync::Semaphore;
 
 use crate::answer::Refusal;
 use crate::launch::Launches;
@@ -34,6 +35,8 @@ pub(crate) struct App {
     pub(crate) address: SocketAddr,
     pub(crate) token: Token,
     pub(crate) live: Live,
+    /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
+    pub(crate) simulations: Semaphore,
 
     sessions: Mutex<Sessions>,
     rates: Mutex<Rates>,
@@ -55,6 +58,7 @@ impl App {
             address,
             token,
             live: Live::default(),
+            simulations: Semaphore::new(1),
             sessions: Mutex::default(),
             rates: Mutex::default(),
             launches: Mutex::default(),

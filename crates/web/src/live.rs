@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use assay_analysis::{Collector, Finding, RunSummary, Standing, StepSummary};
-use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader};
+use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader, StepId};
 use assay_report::html::{Live as LiveCharts, escape};
 use assay_report::standing::moment;
 use assay_results::judged;
@@ -22,6 +22,9 @@ use tokio::sync::watch;
 const FRAME_AGE: Duration = Duration::from_millis(900);
 /// What the run so far means is judged anew this often; its figures and charts with each frame.
 const JUDGE_EVERY: Duration = Duration::from_secs(5);
+/// Both are done this much more seldom for each of so many seconds that were measured: another second of a run of hours
+/// is less than a pixel of its charts, and watching must take less than 1 % of a core.
+const SECONDS_AT_ONCE: u32 = 400;
 /// A run that has ended is shown for so long.
 const ENDED_SHOWN: Duration = Duration::from_secs(300);
 /// Events that are read at once: an hour of intervals and samples of two jobs.
@@ -168,6 +171,14 @@ struct Followed {
     end: Option<(Instant, Option<Outcome>)>,
     /// What it meant when it was judged last.
     judged: Option<Judged>,
+    drawn: Option<Drawn>,
+}
+
+/// The charts of a step at a moment.
+struct Drawn {
+    at: Instant,
+    step: StepId,
+    html: String,
 }
 
 /// What a run meant at a moment.
@@ -186,7 +197,7 @@ impl Followed {
             None => Standing::new(&header.plan),
         };
         let collector = Collector::new(&header);
-        Self { header, collector, standing, events: 0, outcome: None, end: None, judged: None }
+        Self { header, collector, standing, events: 0, outcome: None, end: None, judged: None, drawn: None }
     }
 
     fn read(&mut self, store: &Store, run: &str) -> Result<(), StoreError> {
@@ -238,7 +249,10 @@ impl Followed {
     }
 
     fn shown(&mut self) -> Shown {
-        let is_old = |judged: &Judged| judged.at.elapsed() >= JUDGE_EVERY;
+        let is_old = |judged: &Judged| {
+            let measured = judged.summary.steps.iter().map(|step| step.series.len()).sum();
+            judged.at.elapsed() >= JUDGE_EVERY * slower(measured)
+        };
         if self.end.is_none() && self.judged.as_ref().is_none_or(is_old) {
             self.judge();
         }
@@ -252,7 +266,7 @@ impl Followed {
         }
     }
 
-    fn parts(&self) -> Vec<(&'static str, String)> {
+    fn parts(&mut self) -> Vec<(&'static str, String)> {
         let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
         let step = match self.standing.at(at_ns) {
             Some(at) if matches!(at.phase, Phase::Measure | Phase::Drain) => {
@@ -260,6 +274,9 @@ impl Followed {
             }
             _ => None,
         };
+        if let Some(step) = &step {
+            self.draw(step);
+        }
         let (status, name) = self.status(at_ns);
         let mut parts = vec![("status", status), ("step", name)];
         let Some(Judged { summary, findings, odds, .. }) = &self.judged else { return parts };
@@ -268,8 +285,8 @@ impl Followed {
             parts.push(("figures", live.figures()));
             parts.push(("links", live.links(&self.header)));
             // Between two windows the charts of the last one stay on the page.
-            if step.is_some() {
-                parts.push(("charts", live.charts()));
+            if let Some(drawn) = self.drawn.as_ref().filter(|_| step.is_some()) {
+                parts.push(("charts", drawn.html.clone()));
             }
         }
         if !odds.is_empty() {
@@ -278,6 +295,17 @@ impl Followed {
         parts.push(("finding", LiveCharts::finding(&self.header.run, findings)));
         parts.push(("table", live.table(&self.header)));
         parts
+    }
+
+    /// Draws the charts of the step that goes on, unless those that are there will do.
+    fn draw(&mut self, step: &StepSummary) {
+        let rest = FRAME_AGE * (slower(step.series.len()) - 1);
+        let will_do = |drawn: &Drawn| drawn.step == step.id && drawn.at.elapsed() < rest;
+        let Some(judged) = self.judged.as_ref().filter(|_| !self.drawn.as_ref().is_some_and(will_do)) else {
+            return;
+        };
+        let html = LiveCharts { summary: &judged.summary, step: Some(step) }.charts();
+        self.drawn = Some(Drawn { at: Instant::now(), step: step.id, html });
     }
 
     /// Returns where the run stands, and which step goes on.
@@ -308,6 +336,11 @@ impl Followed {
             },
         }
     }
+}
+
+/// Returns how many times less often what grows with the seconds that were measured is made.
+fn slower(seconds: usize) -> u32 {
+    u32::try_from(seconds).unwrap_or(u32::MAX) / SECONDS_AT_ONCE + 1
 }
 
 fn now_unix_ms() -> u64 {

@@ -14,6 +14,13 @@ use assay_record::Experiment;
 const GRID: u32 = 81;
 const GRID_ENDS: (f64, f64) = (-6.0, 5.5);
 
+/// How much of the error that a disturbed host may add it does add: a slow disk notices nothing of stolen CPU time, a
+/// load in memory all. Which of them it is shows in how well the measurements agree with each other.
+const SCALES: [f64; 3] = [1.0, 0.3, 0.03];
+
+/// Logarithms of the likelihood of a form, one for each of [`SCALES`].
+type Logs = [f64; SCALES.len()];
+
 /// The probability of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Odds {
@@ -25,11 +32,11 @@ pub struct Odds {
     pub probability: f64,
 }
 
-/// What is known so far: for each hypothesis that applies, the logarithm of the likelihood of each of its forms.
+/// What is known so far: for each hypothesis that applies, the logarithms of the likelihood of each of its forms.
 #[derive(Clone)]
 pub struct Belief<'s> {
     setting: &'s Setting,
-    logs: Vec<(&'static Hypothesis, Vec<f64>)>,
+    logs: Vec<(&'static Hypothesis, Vec<Logs>)>,
 }
 
 impl<'s> Belief<'s> {
@@ -37,18 +44,26 @@ impl<'s> Belief<'s> {
     #[must_use]
     pub fn new(setting: &'s Setting) -> Self {
         let applying = ALL.iter().filter(|hypothesis| (hypothesis.applies)(setting));
-        let logs = applying.map(|hypothesis| (*hypothesis, vec![0.0; hypothesis.forms.len()])).collect();
+        let logs =
+            applying.map(|hypothesis| (*hypothesis, vec![Logs::default(); hypothesis.forms.len()])).collect();
         Self { setting, logs }
     }
 
     /// Takes in a number.
     pub fn add(&mut self, observation: &Observation) {
         for (hypothesis, logs) in &mut self.logs {
-            for (form, log) in logs.iter_mut().enumerate() {
+            for (form, logs) in logs.iter_mut().enumerate() {
                 let expected = hypothesis.expected(form, observation.quantity, self.setting);
-                let density =
-                    density(observation.quantity, expected, observation.value.ln(), observation.error);
-                *log += density.ln();
+                let log_at = |scale: f64| {
+                    let error = observation.whole_error(scale);
+                    density(observation.quantity, expected, observation.value.ln(), error).ln()
+                };
+                // Mostly nothing disturbs.
+                let full = log_at(1.0);
+                let is_calm = observation.host_error == 0.0;
+                for (log, scale) in logs.iter_mut().zip(SCALES) {
+                    *log += if is_calm { full } else { log_at(scale) };
+                }
             }
         }
     }
@@ -56,11 +71,14 @@ impl<'s> Belief<'s> {
     /// The hypotheses with their probabilities, the most probable first.
     #[must_use]
     pub fn odds(&self) -> Vec<Odds> {
-        let most = self.logs.iter().flat_map(|(_, logs)| logs).copied().fold(f64::MIN, f64::max);
-        let weight =
-            |logs: &[f64]| logs.iter().map(|log| (log - most).exp()).sum::<f64>() / logs.len().max(1) as f64;
+        let most =
+            self.logs.iter().flat_map(|(_, logs)| logs.as_flattened()).copied().fold(f64::MIN, f64::max);
+        let weight = |forms: &[Logs]| {
+            let sum: f64 = forms.as_flattened().iter().map(|log| (log - most).exp()).sum();
+            sum / forms.len().max(1) as f64
+        };
         let all: f64 = self.logs.iter().map(|(_, logs)| weight(logs)).sum();
-        let one = |(hypothesis, logs): &(&'static Hypothesis, Vec<f64>)| Odds {
+        let one = |(hypothesis, logs): &(&'static Hypothesis, Vec<Logs>)| Odds {
             cause: hypothesis.cause,
             name: hypothesis.name,
             probability: weight(logs) / all.max(f64::MIN_POSITIVE),
@@ -73,8 +91,17 @@ impl<'s> Belief<'s> {
     /// The form of a hypothesis that fits best.
     pub(crate) fn best_form(&self, cause: Cause) -> Option<(&'static Hypothesis, usize)> {
         let (hypothesis, logs) = self.logs.iter().find(|(hypothesis, _)| hypothesis.cause == cause)?;
-        let best = (0..logs.len()).max_by(|a, b| logs[*a].total_cmp(&logs[*b]))?;
+        let best = (0..logs.len()).max_by(|a, b| most(&logs[*a]).total_cmp(&most(&logs[*b])))?;
         Some((hypothesis, best))
+    }
+
+    /// The scale of the host's disturbances that fits best.
+    pub(crate) fn scale(&self) -> f64 {
+        let forms = || self.logs.iter().flat_map(|(_, logs)| logs);
+        let best = |at: usize| forms().map(|logs| logs[at]).fold(f64::MIN, f64::max);
+        // Of equal ones the first.
+        let at = (0..SCALES.len()).rev().max_by(|a, b| best(*a).total_cmp(&best(*b)));
+        at.map_or(1.0, |at| SCALES[at])
     }
 
     /// The odds with half of their certainty: an early mistake must not choose the experiments that would correct it.
@@ -110,6 +137,10 @@ impl<'s> Belief<'s> {
         };
         each.iter().map(|(probability, curve)| probability * distance(curve)).sum()
     }
+}
+
+fn most(logs: &Logs) -> f64 {
+    logs.iter().copied().fold(f64::MIN, f64::max)
 }
 
 /// Density of the logarithm of a quantity.

@@ -52,9 +52,8 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
     let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
     let stolen_error = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
-    let by_others = others * ERROR_OF_OTHERS;
-    let error =
-        ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST).hypot(stolen_error).hypot(by_others);
+    let others_error = others * ERROR_OF_OTHERS;
+    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
     let ios = step.total.ops as f64;
     Measurement {
         experiment,
@@ -63,6 +62,7 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
         ios,
         stolen,
         stolen_error,
+        others_error,
         facts: facts(header, experiment, step),
     }
 }

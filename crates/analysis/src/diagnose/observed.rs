@@ -29,7 +29,7 @@ const COLD: f64 = 0.1;
 pub(crate) struct Measurement {
     pub(crate) experiment: Experiment,
     pub(crate) iops: f64,
-    /// Standard error of its logarithm.
+    /// Standard error of its logarithm, by its own seconds and number of I/Os.
     pub(crate) error: f64,
     /// Number of I/Os that it rests on.
     pub(crate) ios: f64,
@@ -37,6 +37,8 @@ pub(crate) struct Measurement {
     pub(crate) stolen: f64,
     /// Standard error of the logarithm of rates and times for that.
     pub(crate) stolen_error: f64,
+    /// Standard error of the logarithm of the rate for what others use of this host's CPUs.
+    pub(crate) others_error: f64,
     /// Numbers beside the rate.
     pub(crate) facts: Vec<(Quantity, f64)>,
 }
@@ -54,7 +56,12 @@ impl Measurement {
             Quantity::LinkShare => 0.5 / ios.sqrt(),
             _ => 0.0,
         };
-        let by_stolen = match quantity {
+        ERROR_READ.hypot(by_count).min(ERROR_MOST)
+    }
+
+    /// Returns what this host adds to the error of a number beside the rate.
+    fn host_error_of(&self, quantity: Quantity) -> f64 {
+        match quantity {
             Quantity::Trend
             | Quantity::MedianToMean
             | Quantity::LowToMean
@@ -65,13 +72,17 @@ impl Measurement {
             | Quantity::PingWait
             | Quantity::BusMatch => self.stolen_error,
             _ => 0.0,
-        };
-        ERROR_READ.hypot(by_count).min(ERROR_MOST).hypot(by_stolen)
+        }
+    }
+
+    /// What this host adds to the error of the rate.
+    fn host_error(&self) -> f64 {
+        self.stolen_error.hypot(self.others_error)
     }
 
     /// How much it counts in a mean.
     fn weight(&self) -> f64 {
-        self.error.max(ERROR_LEAST).powi(-2)
+        self.error.max(ERROR_LEAST).hypot(self.host_error()).powi(-2)
     }
 
     /// Whether the hypervisor took so much CPU time that the number says little.
@@ -122,13 +133,13 @@ impl Observed {
         self.bases().find(|m| !m.is_disturbed()).or_else(|| self.best(Experiment::Base))
     }
 
-    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS, and the standard
-    /// error of its logarithm. The nearer one and the more certain one count for more.
-    fn base_at(&self, index: usize) -> (f64, f64) {
+    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS, with the standard
+    /// errors of its logarithm: its own, and what this host adds. The nearer one and the more certain one count for more.
+    fn base_at(&self, index: usize) -> (f64, (f64, f64)) {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
         let before = (0..=index).rev().find(is_base);
         let after = (index..self.made.len()).find(is_base);
-        let one = |at: usize| (self.made[at].iops, self.made[at].error);
+        let one = |at: usize| (self.made[at].iops, (self.made[at].error, self.made[at].host_error()));
         match (before, after) {
             (Some(a), Some(b)) if b > a => {
                 let share = (index - a) as f64 / (b - a) as f64;
@@ -136,11 +147,13 @@ impl Observed {
                 let of_b = self.made[b].weight() * share;
                 let all = of_a + of_b;
                 let log = (of_a * self.made[a].iops.ln() + of_b * self.made[b].iops.ln()) / all;
-                let error = (of_a * self.made[a].error + of_b * self.made[b].error) / all;
-                (log.exp(), error)
+                let mean = |of: &dyn Fn(&Measurement) -> f64| {
+                    (of_a * of(&self.made[a]) + of_b * of(&self.made[b])) / all
+                };
+                (log.exp(), (mean(&|m| m.error), mean(&Measurement::host_error)))
             }
             (Some(at), _) | (None, Some(at)) => one(at),
-            (None, None) => (1.0, 0.0),
+            (None, None) => (1.0, (0.0, 0.0)),
         }
     }
 
@@ -154,9 +167,9 @@ impl Observed {
         let (mean, weights) = self.base_mean();
         let spread: f64 = self.bases().map(|m| m.weight() * (m.iops.ln() - mean).powi(2)).sum();
         let all = (count as f64 / (count - 1) as f64 * spread / weights).sqrt();
-        let of_stolen = |m: &Measurement| m.weight() * m.stolen_error.powi(2);
-        let by_stolen = self.bases().map(of_stolen).sum::<f64>() / weights;
-        (all.powi(2) - by_stolen).max(0.0).sqrt()
+        let of_host = |m: &Measurement| m.weight() * m.host_error().powi(2);
+        let by_host = self.bases().map(of_host).sum::<f64>() / weights;
+        (all.powi(2) - by_host).max(0.0).sqrt()
     }
 
     /// Leaves out the first measurement of the load itself where it was slower than all later ones, at least two that
@@ -202,12 +215,13 @@ impl Observed {
                 if !self.best(m.experiment).is_some_and(|best| std::ptr::eq(best, m)) {
                     continue;
                 }
-                let (base, base_error) = self.base_at(index);
+                let (base, (base_error, base_host)) = self.base_at(index);
                 all.push(Observation {
                     experiment: m.experiment,
                     quantity: Quantity::Rate(m.experiment),
                     value: (m.iops / base).max(1e-6),
                     error: m.error.hypot(base_error).hypot(drift * 0.5),
+                    host_error: m.host_error().hypot(base_host),
                 });
             }
             let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
@@ -216,12 +230,14 @@ impl Observed {
                 quantity: *quantity,
                 value: value.max(LEAST),
                 error: m.error_of(*quantity),
+                host_error: m.host_error_of(*quantity),
             }));
         }
         // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
         let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
         let furthest = repeats.max_by(|a, b| {
-            let far = |m: &Measurement| (m.iops / first.iops).ln().abs() / m.error.hypot(first.error);
+            let error = |m: &Measurement| m.error.hypot(m.host_error());
+            let far = |m: &Measurement| (m.iops / first.iops).ln().abs() / error(m).hypot(error(first));
             far(a).total_cmp(&far(b))
         });
         all.extend(furthest.map(|m| Observation {
@@ -229,6 +245,7 @@ impl Observed {
             quantity: Quantity::Rate(Experiment::Base),
             value: (m.iops / first.iops).max(1e-6),
             error: m.error.hypot(first.error),
+            host_error: m.host_error().hypot(first.host_error()),
         }));
         all
     }

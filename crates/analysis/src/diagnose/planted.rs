@@ -130,7 +130,16 @@ pub(crate) fn make(
         }
         _ => Vec::new(),
     };
-    Measurement { experiment, iops, error, ios: got.ios as f64, stolen: 0.0, stolen_error: 0.0, facts }
+    Measurement {
+        experiment,
+        iops,
+        error,
+        ios: got.ios as f64,
+        stolen: 0.0,
+        stolen_error: 0.0,
+        others_error: 0.0,
+        facts,
+    }
 }
 
 /// The mean latency of the load is kept among its numbers under a name that no hypothesis has a range for.

@@ -187,6 +187,16 @@ pub struct Observation {
     pub quantity: Quantity,
     /// Its value, above 0.
     pub value: f64,
-    /// Standard error of its logarithm.
+    /// Standard error of its logarithm, as far as the measurement itself shows it.
     pub error: f64,
+    /// What a disturbed host may add to it.
+    pub host_error: f64,
+}
+
+impl Observation {
+    /// Returns the whole error if disturbances of the host count by this scale.
+    #[must_use]
+    pub fn whole_error(&self, scale: f64) -> f64 {
+        self.error.hypot(self.host_error * scale)
+    }
 }

@@ -29,14 +29,16 @@ pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
     let second = odds.get(1).map(|o| o.cause);
     let best = |cause: Option<Cause>| cause.and_then(|cause| belief.best_form(cause));
     let (best_first, best_second) = (best(first), best(second));
+    let scale = belief.scale();
     let is_shown = |quantity: Quantity| quantity != Quantity::MeanLatency;
     let rows = observations.iter().filter(|o| is_shown(o.quantity)).map(|o| {
         let expected = |of: Option<(&'static Hypothesis, usize)>| {
             of.and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
         };
         let (a, b) = (expected(best_first), expected(best_second));
-        let density = |range| density(o.quantity, range, o.value.ln(), o.error);
-        let width = (o.error * TWO_SIDES).exp();
+        let error = o.whole_error(scale);
+        let density = |range| density(o.quantity, range, o.value.ln(), error);
+        let width = (error * TWO_SIDES).exp();
         Row {
             experiment: o.experiment,
             quantity: o.quantity.words().to_owned(),
@@ -107,7 +109,8 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
             .iter()
             .map(|o| {
                 let of = |h: &Hypothesis, form: usize| {
-                    density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), o.error)
+                    let error = o.whole_error(belief.scale());
+                    density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), error)
                 };
                 (of(first, first_form) / of(hypothesis, form), o)
             })

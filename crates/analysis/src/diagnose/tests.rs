@@ -24,6 +24,7 @@ fn measured(experiment: Experiment, iops: f64) -> Measurement {
         ios: 10_000.0,
         stolen: 0.0,
         stolen_error: 0.0,
+        others_error: 0.0,
         facts: Vec::new(),
     }
 }

@@ -101,8 +101,13 @@ fn others(case: StepCase<'_>) -> Option<Vec<f64>> {
 /// What the disks moved in the second that ends at `end_s`, MiB/s, from the samples that overlap it.
 fn moved(samples: &[TimelineSample], devices: &BTreeSet<&str>, end_s: f64) -> Option<f64> {
     let (mut bytes, mut covered) = (0.0, 0.0);
-    for (index, sample) in samples.iter().enumerate() {
+    // A window of hours has thousands of samples, and this is asked of each of its seconds.
+    let first = samples.partition_point(|sample| sample.t_s <= end_s - 1.0);
+    for (index, sample) in samples.iter().enumerate().skip(first) {
         let start_s = index.checked_sub(1).map_or(sample.t_s - 1.0, |before| samples[before].t_s);
+        if start_s >= end_s {
+            break;
+        }
         let overlap = sample.t_s.min(end_s) - start_s.max(end_s - 1.0);
         if overlap <= 0.0 {
             continue;

@@ -578,6 +578,7 @@ fn samples_of_connections_become_round_trips_without_the_gaps() {
     tcp.add(2.0, &sample(0, 0, 0, 0));
     tcp.add(3.0, &sample(2, 100, 5, 7));
     tcp.add(4.0, &sample(2, 200, 1, 9));
+    tcp.settle();
     assert_eq!((tcp.rtt_us_min, tcp.rtt_us_median, tcp.rtt_us_max), (Some(100), Some(200), Some(300)));
     assert_eq!((tcp.retransmits, tcp.connections_max, tcp.series.len()), (6, 2, 4));
     assert_eq!((tcp.congestion_window_segments_min, tcp.send_mss_bytes_min), (Some(7), Some(1448)));

@@ -4,7 +4,7 @@ use assay_analysis::trend::{ChangePoint, Trend, TrendPoint};
 use assay_record::FigureDigest;
 
 use crate::journal::FactChange;
-use crate::number;
+use crate::number::{self, TimeUnit};
 use crate::svg::{Point, Step, TrendChart, escape};
 
 /// Most facts that are listed at a change; what comes after is counted.
@@ -51,14 +51,20 @@ pub fn trend(trend: &Trend, baseline: Option<&TrendPoint>, links: Links) -> Stri
     let mut text = iops.svg();
     // Runs without a latency would shift the others.
     if known.len() == trend.points.len() {
+        let all: Vec<f64> =
+            known.iter().filter_map(|point| point.p99_us).map(|p99| p99.value * 1e3).collect();
+        let unit = TimeUnit::for_means(&all);
+        let in_unit = |us: f64| unit.of_ns(us * 1e3);
         let p99 = TrendChart {
             title: &titled("p99 latency"),
-            unit: "ms",
+            unit: unit.name(),
             days: &days.names,
             about_days: &days.title,
-            points: points(trend, &trend.p99_changes, links, &|point| point.p99_us.map(in_ms)),
+            points: points(trend, &trend.p99_changes, links, &|point| {
+                point.p99_us.map(|p99| scaled(p99, in_unit))
+            }),
             changes: steps(&trend.p99_changes),
-            baseline: baseline.and_then(|point| point.p99_us).map(|p99| p99.value / 1e3),
+            baseline: baseline.and_then(|point| point.p99_us).map(|p99| in_unit(p99.value)),
         };
         text.push_str(&p99.svg());
     }
@@ -142,23 +148,37 @@ fn steps(changes: &[ChangePoint]) -> Vec<Step> {
     changes.iter().map(step).collect()
 }
 
-fn in_ms(us: FigureDigest) -> FigureDigest {
-    let ms = |us: f64| us / 1e3;
-    FigureDigest { value: ms(us.value), lo: us.lo.map(ms), hi: us.hi.map(ms) }
+fn scaled(us: FigureDigest, unit: impl Fn(f64) -> f64) -> FigureDigest {
+    FigureDigest { value: unit(us.value), lo: us.lo.map(&unit), hi: us.hi.map(&unit) }
 }
 
 fn percent(ratio: f64) -> String {
     format!("{:.1} %", ratio * 100.0)
 }
 
+/// Returns the names of the runs of a trend: their minutes, with the second where a minute had several runs.
+fn moments(started_unix_ms: impl Iterator<Item = u64>) -> Vec<String> {
+    let started: Vec<u64> = started_unix_ms.collect();
+    let minutes: Vec<String> = started.iter().map(|ms| number::minute(*ms)).collect();
+    let is_shared = |minute: &String| minutes.iter().filter(|other| *other == minute).count() > 1;
+    let name = |(ms, minute): (&u64, &String)| match minute.strip_suffix(" UTC") {
+        Some(bare) if is_shared(minute) => format!("{bare}:{:02} UTC", ms / 1000 % 60),
+        _ => minute.clone(),
+    };
+    started.iter().zip(&minutes).map(name).collect()
+}
+
 /// When runs were: their days, with the time where a day had several runs; the times alone where all are of one day.
 fn days(started_unix_ms: impl Iterator<Item = u64>) -> Days {
     const DAY: usize = "2026-11-21".len();
     const YEAR: usize = "2026-".len();
-    let minutes: Vec<String> = started_unix_ms.map(number::minute).collect();
+    let minutes = moments(started_unix_ms);
     let part = |minute: &str, from: usize, to: usize| minute.get(from..to).unwrap_or_default().to_owned();
     let day_of = |minute: &str| part(minute, 0, DAY);
-    let time_of = |minute: &str| part(minute, DAY + 1, DAY + 6);
+    let time_of = |minute: &str| {
+        let time = minute.get(DAY + 1..).unwrap_or_default();
+        time.strip_suffix(" UTC").unwrap_or(time).to_owned()
+    };
     let (Some(first), Some(last)) = (minutes.first(), minutes.last()) else { return Days::default() };
     if day_of(first) == day_of(last) {
         return Days {
@@ -204,6 +224,7 @@ mod tests {
         assert_eq!(named(&[0, DAY, 2 * DAY]), same("2026", "11-21|11-22|11-23"));
         assert_eq!(named(&[0, DAY + 61, DAY + 62]), same("2026", "11-21|11-22 01:01|11-22 01:02"));
         assert_eq!(named(&[0, 60 * DAY]), same("", "2026-11-21|2027-01-20"));
+        assert_eq!(named(&[5, 5, 7]), same("2026-11-21 (UTC)", "00:05:00|00:05:00|00:07"), "with seconds");
         assert_eq!(named(&[]), same("", ""));
     }
 }

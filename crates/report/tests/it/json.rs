@@ -97,6 +97,7 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
     reported.header.targets[0].member.lun = Some(Box::new(lun));
     let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
     tcp.add(1.0, &TcpSample { connections: 1, rtt_us: 250, retransmits: 3, ..TcpSample::default() });
+    tcp.settle();
     reported.summary.steps[0].tcp = vec![tcp];
     let counters = InterfaceCounters { rx_packets: 9, rx_errors: 2, ..InterfaceCounters::default() };
     reported.summary.steps[0].links = vec![LinkSample { interface: "eth1".into(), counters }];

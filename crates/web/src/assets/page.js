@@ -219,20 +219,30 @@ if (runs?.dataset.live) follow(runs);
 reach(document.querySelectorAll(".over-time"));
 
 // Predict: the answer is asked for as the sliders move, one question at a time; what moved in between is asked next.
+// When they rest, the simulated answer is asked for, which takes longer.
 const predict = document.getElementById("predict");
 if (predict) {
-  let asking = false, again = false;
+  let asking = false, again = false, rest = 0;
+  const show = async (query, simulated) => {
+    const answer = await fetch(predict.dataset.part + "?" + query + simulated);
+    // Sliders that moved meanwhile have their own answer.
+    if (!answer.ok || (simulated && (asking || again || rest))) return;
+    const shown = document.getElementById("answer");
+    shown.innerHTML = await answer.text();
+    history.replaceState(null, "", "?" + query);
+    const heading = shown.querySelector("h2, .banner");
+    if (simulated && heading) document.getElementById("says").textContent = heading.textContent + ": updated";
+  };
   const ask = async () => {
+    clearTimeout(rest);
+    rest = 0;
     if (asking) { again = true; return; }
     asking = true;
     const query = new URLSearchParams(new FormData(predict));
-    const answer = await fetch(predict.dataset.part + "?" + query);
-    if (answer.ok) {
-      document.getElementById("answer").innerHTML = await answer.text();
-      history.replaceState(null, "", "?" + query);
-    }
+    try { await show(query, ""); } catch { /* The server is gone: the last answer stays. */ }
     asking = false;
-    if (again) { again = false; ask(); }
+    if (again) { again = false; ask(); return; }
+    rest = setTimeout(() => { rest = 0; show(query, "&simulated=yes").catch(() => {}); }, 400);
   };
   predict.addEventListener("input", (event) => {
     const shown = event.target.parentElement.querySelector("output");

@@ -57,7 +57,7 @@ fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
     let mut sides = Vec::new();
     for name in names.iter().filter(|name| !name.contains(':')) {
         checked_id(name)?;
-        let stored = Stored::read(store, name)?;
+        let stored = Stored::read_extract(store, name)?;
         sides.push((
             *name,
             Side {

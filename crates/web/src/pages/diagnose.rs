@@ -66,7 +66,7 @@ struct Shown {
 }
 
 fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
-    let stored = Stored::read(store, run)?;
+    let stored = Stored::read_extract(store, run)?;
     let goes_on = stored.summary.status == RunStatus::Running;
     let drawn = diagnosis::html(&stored.header, &stored.summary);
     if drawn.is_empty() && !(goes_on && stored.header.diagnosis.is_some()) {
@@ -76,7 +76,7 @@ fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
         stored.header.targets.iter().map(|target| target.address.as_str()).take(1).collect();
     let state = if goes_on { "<span class=\"state running\">in progress</span>" } else { "" };
     let about = format!(
-        "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n",
+        "<p>{} on {}, {}: run <a class=\"nowrap\" href=\"/runs/{3}\">{3}</a> {state}</p>\n",
         escape(&stored.header.plan.name),
         escape(&targets.join(", ")),
         minute(stored.header.started_unix_ms),

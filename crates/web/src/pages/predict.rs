@@ -1,13 +1,14 @@
 //! Predict: an array as sliders, and what a suite is expected to give on it.
 //!
 //! Everything is a form of method GET, so that it works without script and a setting is an address that can be kept.
-//! With script the answer is requested as the sliders move.
+//! With script the answer is requested as the sliders move: by the closed form at once, and simulated, with p99, when
+//! they rest. A simulation takes a second of CPU time, so that one is made at a time, and none while a run goes on.
 
 use std::sync::Arc;
 
 use assay_model::array::{Array, LinkRate, parse, set, shipped};
 use assay_model::facts::usable_bytes;
-use assay_model::from_plan::{Extent, StepPrediction, predict_step, workloads};
+use assay_model::from_plan::{Extent, predict_step, workloads};
 use assay_model::predict::Engines;
 use assay_model::quantity::Quantity;
 use assay_model::resolved::Tables;
@@ -29,6 +30,8 @@ const ARRAY: &str = "nas-4bay";
 const SUITE: &str = "vmware";
 /// The part of the array that tests use: that of published forum tables.
 const SPAN: Bytes = Bytes(4 * GIB);
+/// Most steps that are simulated for a page: each takes some ten milliseconds.
+const SIMULATED_MAX: usize = 64;
 /// Most disks and links that sliders reach; an array with more moves its own slider.
 const DISKS_MAX: f64 = 48.0;
 const LINKS_MAX: f64 = 8.0;
@@ -46,15 +49,15 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
-    let answer = tokio::task::spawn_blocking(move || {
+    answered(&app, Depth::Simulated, move |depth| {
         let body = format!(
-            "<h1>Predict</h1>\n{}<div id=\"answer\" role=\"status\" aria-live=\"polite\">\n{}</div>\n",
+            "<h1>Predict</h1>\n{}<p id=\"says\" class=\"hidden\" role=\"status\"></p>\n<div id=\"answer\">\n{}</div>\n",
             form(&asked, &chosen),
-            answer(&asked, &chosen)
+            answer(&asked, &chosen, depth)
         );
         html(Page::of(&visitor, "Predict", Place::Predict, &body).text())
-    });
-    answer.await.map_err(|_| Refusal::internal("the prediction failed"))
+    })
+    .await
 }
 
 /// Answers with the prediction alone, as the sliders move.
@@ -64,8 +67,41 @@ pub(crate) async fn part(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
-    let answer = tokio::task::spawn_blocking(move || html(answer(&asked, &chosen)));
-    answer.await.map_err(|_| Refusal::internal("the prediction failed"))
+    let depth = if asked.get("simulated").is_empty() { Depth::ClosedForm } else { Depth::Simulated };
+    answered(&app, depth, move |depth| html(answer(&asked, &chosen, depth))).await
+}
+
+/// How a prediction is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// In milliseconds, without p99 and without jobs side by side.
+    ClosedForm,
+    /// As `assay predict` does.
+    Simulated,
+    /// The closed form, because a run goes on.
+    SparesRun,
+}
+
+/// Makes an answer aside from other requests; simulations one after another.
+async fn answered(
+    app: &Arc<App>,
+    depth: Depth,
+    make: impl FnOnce(Depth) -> Response + Send + 'static,
+) -> Result<Response, Refusal> {
+    let failed = || Refusal::internal("the prediction failed");
+    let mut depth = depth;
+    let mut turn = None;
+    if depth == Depth::Simulated {
+        turn = Some(app.simulations.acquire().await.map_err(|_| failed())?);
+        let is_running =
+            app.options.store.exists() && app.with_store(|store| Ok(!store.running()?.is_empty())).await?;
+        if is_running {
+            depth = Depth::SparesRun;
+        }
+    }
+    let answer = tokio::task::spawn_blocking(move || make(depth)).await;
+    drop(turn);
+    answer.map_err(|_| failed())
 }
 
 /// The array before sliders move it, and where it comes from.
@@ -218,21 +254,23 @@ fn slider(name: &str, title: &str, (low, high): (f64, f64), value: &str) -> Stri
 }
 
 /// Returns what is expected, or why nothing can be.
-fn answer(asked: &Fields, chosen: &Chosen) -> String {
+fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
     let mut array = chosen.array.clone();
     let changes = changes(asked, &array);
     if let Err(error) = set(&mut array, &changes) {
         return format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string()));
     }
     if usable_bytes(&array) < SPAN.0 as f64 {
-        return format!("<p class=\"banner\">This array holds less than {SPAN}.</p>\n");
+        return format!("<p class=\"banner\">This array holds less than {}.</p>\n", SPAN.rounded());
     }
     let name = Some(asked.get("plan")).filter(|name| !name.is_empty()).unwrap_or(SUITE);
     let plan = match plan(name) {
         Ok(plan) => plan,
         Err(says) => return format!("<p class=\"banner\">{}</p>\n", escape(&says)),
     };
-    let (rows, left_out) = rows(&array, &plan);
+    let steps: usize = plan.tests.iter().map(|test| test.steps.len()).sum();
+    let is_simulated = depth == Depth::Simulated && steps <= SIMULATED_MAX;
+    let (rows, left_out) = rows(&array, &plan, if is_simulated { Engines::FULL } else { Engines::Closed });
     let changed = match changes.as_str() {
         "" => "as described".to_owned(),
         changes => format!("with {}", escape(&changes.replace(' ', ", "))),
@@ -240,13 +278,28 @@ fn answer(asked: &Fields, chosen: &Chosen) -> String {
     let left_out = match left_out {
         0 => String::new(),
         count => format!(
-            "<p class=\"soft\">{count} steps with jobs side by side are left out: only a simulation answers them \
-             (assay predict).</p>\n"
+            "<p class=\"soft\">{count} {} with jobs side by side left out: only a simulation answers them.</p>\n",
+            if count == 1 { "step is" } else { "steps are" }
+        ),
+    };
+    let span = SPAN.rounded();
+    let how = match depth {
+        _ if is_simulated => format!("Simulated, on the first {span} of the array, as assay predict does."),
+        Depth::ClosedForm => format!(
+            "By the closed form, on the first {span} of the array. The simulation, with p99, follows when the \
+             sliders rest."
+        ),
+        Depth::SparesRun => format!(
+            "By the closed form, on the first {span} of the array, without p99: a run goes on, and a simulation would \
+             take CPU time from it."
+        ),
+        Depth::Simulated => format!(
+            "By the closed form, on the first {span} of the array, without p99: this suite has {steps} steps, and \
+             {SIMULATED_MAX} are simulated at most. assay predict simulates all."
         ),
     };
     format!(
-        "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">By the closed form, on the first {SPAN} of the \
-         array; assay predict adds a simulation and p99.</p>\n",
+        "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">{how}</p>\n",
         escape(&plan.name),
         escape(&chosen.array.title),
         // The definitions are on a page of their own.
@@ -260,23 +313,19 @@ fn plan(name: &str) -> Result<Plan, String> {
     file.resolve(&Overrides::default()).map_err(|error| error.to_string())
 }
 
-/// Returns the steps of one job each, and the number of the others.
-fn rows(array: &Array, plan: &Plan) -> (Vec<Expectation>, usize) {
+/// Returns the steps, and the number of those that are left out: those with several jobs, by the closed form.
+fn rows(array: &Array, plan: &Plan, engines: Engines) -> (Vec<Expectation>, usize) {
     let mut tables = Tables::default();
     let mut rows = Vec::new();
     let mut left_out = 0;
     for test in &plan.tests {
         for step in &test.steps {
             let loads = workloads(&test.name, plan.semantics, step, Extent::outer(SPAN));
-            if loads.len() > 1 {
+            if loads.len() > 1 && engines == Engines::Closed {
                 left_out += 1;
                 continue;
             }
-            let Some(answer @ StepPrediction::Single(_)) =
-                predict_step(array, &loads, Engines::Closed, &mut tables)
-            else {
-                continue;
-            };
+            let Some(answer) = predict_step(array, &loads, engines, &mut tables) else { continue };
             let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
             rows.push(Expectation {
                 name,

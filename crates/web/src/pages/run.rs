@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::html::{self as report, TimeRange, escape};
-use assay_results::{read_held, status, summary_of};
+use assay_results::{read_extract_held, status, summary_kept};
 use assay_store::{RunRow, Store};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
@@ -66,7 +66,7 @@ pub(crate) async fn page(
 
 /// Returns the report of a run, whose parts can be folded.
 fn report_of(store: &Store, run: &str) -> Result<String, Refusal> {
-    let stored = read_held(store, run)?;
+    let stored = read_extract_held(store, run)?;
     Ok(report::folded(&report::body(&stored.header, &stored.summary, &stored.findings, stored.meta())))
 }
 
@@ -173,7 +173,7 @@ fn summary(app: &App, store: &Store, run: &str) -> Result<Arc<RunSummary>, Refus
     if let Some(summary) = app.live.summary(run) {
         return Ok(Arc::new(summary));
     }
-    let read = || Ok(summary_of(&store.header(run)?, &store.load(run)?));
+    let read = || Ok(summary_kept(store, run, &store.header(run)?)?);
     // A removed run is not shown from memory.
     if store.row(run)?.is_running { read().map(Arc::new) } else { app.summary(run, read) }
 }

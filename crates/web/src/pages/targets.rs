@@ -9,6 +9,7 @@ use assay_report::{minute, rounded_long};
 use assay_results::{
     LastTest, Stored, TargetRuns, complete_digests, facts_of_changes, held, runs_of_baseline,
 };
+use assay_spec::Address;
 use assay_store::{Baseline, BaselineOf, Checked, Store, target_key};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
@@ -172,6 +173,10 @@ impl Found {
 
 fn health(address: &str, checked: Option<&Checked>, found: Option<&Found>) -> String {
     let Some((checked, found)) = checked.zip(found) else {
+        // There is nothing to check of a target that exists in this program alone.
+        if matches!(address.parse(), Ok(Address::Null { .. } | Address::Sim { .. })) {
+            return String::new();
+        }
         return format!(
             "<p class=\"soft\">Not checked yet. To check it: <code>assay check {}</code></p>\n",
             escape(&quoted(address))
@@ -200,9 +205,11 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
     let mut items: Vec<(&str, String)> = Vec::new();
     let mut number =
         |title, value: Option<f64>| items.extend(value.map(|value| (title, rounded_long(value))));
-    number("IOPS, peak", best(&|last| last.test.iops_max));
+    // The highest whole second of a window of hardly one may be below its mean.
+    let peak = |second: Option<f64>, mean: f64| second.map(|second| second.max(mean));
+    number("IOPS, peak", best(&|last| peak(last.test.iops_max, last.test.iops.value)));
     number("IOPS, mean", best(&|last| Some(last.test.iops.value)));
-    number("MiB/s, peak", best(&|last| last.test.mib_per_s_max));
+    number("MiB/s, peak", best(&|last| peak(last.test.mib_per_s_max, last.test.mib_per_s.value)));
     number("MiB/s, mean", best(&|last| Some(last.test.mib_per_s.value)));
     if let Some(found) = found {
         let gib = |bytes: u64| format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30));
@@ -251,7 +258,7 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
     };
     let (class, says) = match held {
         Some(held) if held.is_worse() => ("sev critical", held.says()),
-        Some(held) => ("sev", held.says()),
+        Some(held) => ("", held.says()),
         None => ("soft", "no later run yet".to_owned()),
     };
     format!(
@@ -282,7 +289,7 @@ pub(crate) fn plans_held(
             Some(run) => {
                 let key = format!("{} {baseline:?}", run.row.run);
                 app.held(&key, || {
-                    let stored = Stored::read(store, &run.row.run)?;
+                    let stored = Stored::read_extract(store, &run.row.run)?;
                     Ok(held(store, &stored.header, vec![stored.result_set()])?)
                 })?
             }

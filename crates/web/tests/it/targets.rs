@@ -125,6 +125,14 @@ fn a_prediction_follows_its_sliders_and_works_as_a_form() {
     );
     assert!(page.contains("Limited by") && page.contains("<meter"), "{page}");
     let part = |query: &str| served.get(&format!("/predict/part?{query}"), &[]);
+    assert!(page.contains("Simulated, on the first 4 GiB"), "{page}");
+    let rested = part("array=nas-4bay&plan=vmware&simulated=yes").body;
+    let moved = part("array=nas-4bay&plan=vmware").body;
+    let p99 = |body: &str| body.matches("–</td>").count();
+    assert_eq!((p99(&rested), p99(&moved)), (0, 4), "p99 is known where it was simulated: {rested}");
+    let beside = part("array=nas-4bay&plan=oltp-66-33&simulated=yes").body;
+    assert!(!beside.contains("side by side left out"), "{beside}");
+    assert!(part("array=nas-4bay&plan=oltp-66-33").body.contains("side by side left out"));
     let few = part("array=hdd-7200&plan=vmware&disks=2&level=0").body;
     let many = part("array=hdd-7200&plan=vmware&disks=16&level=0").body;
     assert!(few.contains("raid.disks=2") && many.contains("raid.disks=16"), "{few}");

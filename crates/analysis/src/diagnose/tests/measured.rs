@@ -22,7 +22,16 @@ impl Measured {
         let one = |experiment: E, ratio: f64, facts: Vec<(Q, f64)>| {
             let (iops, ios) = (self.iops * ratio, self.ios * ratio);
             let error = 0.02_f64.hypot(0.7 / ios.sqrt());
-            Measurement { experiment, iops, error, ios, stolen: 0.0, stolen_error: 0.0, facts }
+            Measurement {
+                experiment,
+                iops,
+                error,
+                ios,
+                stolen: 0.0,
+                stolen_error: 0.0,
+                others_error: 0.0,
+                facts,
+            }
         };
         let mut made = vec![one(E::Base, 1.0, self.of_base.to_vec())];
         made.extend(self.ratios.iter().map(|(experiment, ratio)| {
@@ -232,12 +241,21 @@ fn disturbed(made: &[(E, f64, f64)]) -> Observed {
     let one = |(experiment, iops, stolen): &(E, f64, f64)| {
         let ios = iops * 1.25;
         let stolen_error = error_of_stolen(*stolen, 0.25);
-        let error = 0.02_f64.hypot(0.7 / ios.sqrt()).hypot(stolen_error);
+        let error = 0.02_f64.hypot(0.7 / ios.sqrt());
         let facts = match experiment {
             E::Base => vec![(Q::MedianToMean, 0.9), (Q::TesterBusy, 0.4), (Q::DeviceBytes, 1.0)],
             _ => Vec::new(),
         };
-        Measurement { experiment: *experiment, iops: *iops, error, ios, stolen: *stolen, stolen_error, facts }
+        Measurement {
+            experiment: *experiment,
+            iops: *iops,
+            error,
+            ios,
+            stolen: *stolen,
+            stolen_error,
+            others_error: 0.0,
+            facts,
+        }
     };
     Observed { made: made.iter().map(one).collect() }
 }
