@@ -24,6 +24,8 @@ use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 /// The longest command line that is read, bytes; Windows takes 32 KiB.
 const LINE_BYTES_MAX: usize = 32 << 10;
 
+/// The longest script that is read, bytes.
+const SCRIPT_BYTES_MAX: usize = 1 << 20;
 /// Words before a command that are skipped, such as a prompt or `sudo`.
 const WORDS_BEFORE_MAX: usize = 8;
 
@@ -176,6 +178,9 @@ pub fn import_script(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
+    if text.len() > SCRIPT_BYTES_MAX {
+        return Err(complain(origin, 0, "is too large; a script may have 1 MiB"));
+    }
     let lines: Vec<&str> = command_lines(text).collect();
     match lines.as_slice() {
         // What is within a loop begins no line.

@@ -1,9 +1,9 @@
 //! Command lines of fio, as people paste them and keep them in scripts: `fio --name=x --rw=randread --bs=4k`.
 //!
 //! As in fio, options before the first `--name` are those of `[global]`, each `--name` begins a job, and job files are
-//! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second command
-//! and of each that follows run after those before it. Of a script, assignments and `for` loops over words are carried
-//! out; what else only a shell can carry out is refused.
+//! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second
+//! command and of each that follows run after those before it. Of a script, assignments and `for` loops over words are
+//! carried out; what else only a shell can carry out is refused.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::shell::{Command, assignment, commands, expanded, is_variable};
 use crate::{ImportError, Note, complain};
 
 /// The most commands of a script, those of loops each time.
-const COMMANDS_MAX: usize = 200;
+const COMMANDS_MAX: usize = 500;
 /// How deep loops may be nested.
 const LOOPS_MAX: usize = 8;
 /// Words that begin what only a shell can carry out.
@@ -208,10 +208,20 @@ impl Typed<'_> {
             return Err(at(&format!("`{short}` is known to the shell only; write the words out")));
         }
         for item in items {
+            // A loop counts even if nothing is in it.
+            self.count(self.line(head))?;
             self.variables.insert(name.clone(), item);
             self.block(&body, depth + 1)?;
         }
         Ok(&behind[end + 1..])
+    }
+
+    fn count(&mut self, line: usize) -> Result<(), ImportError> {
+        self.carried_out += 1;
+        match self.carried_out > COMMANDS_MAX {
+            true => Err(complain(self.origin, line, format!("there are more than {COMMANDS_MAX} commands"))),
+            false => Ok(()),
+        }
     }
 
     fn line(&self, command: &Command) -> usize {
@@ -222,10 +232,7 @@ impl Typed<'_> {
     fn single(&mut self, command: &Command) -> Result<(), ImportError> {
         let (origin, line) = (self.origin, self.line(command));
         let at = |says: String| complain(origin, line, says);
-        self.carried_out += 1;
-        if self.carried_out > COMMANDS_MAX {
-            return Err(at(format!("there are more than {COMMANDS_MAX} commands")));
-        }
+        self.count(line)?;
         let (before, words) = at_command(command.words.clone());
         self.assign(before.into_iter()).map_err(at)?;
         let mut words = words.into_iter();

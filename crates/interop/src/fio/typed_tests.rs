@@ -45,7 +45,7 @@ fn said(plan: &Plan) -> String {
             let (workers, depth) = (job.workers, job.outstanding);
             format!("{}: {} {}/{} {workers}x{depth}", job.name, line.size, line.read, line.random)
         };
-        let name = |told: String| told.replacen("job 1", &test.name, 1);
+        let name = |text: String| text.replacen("job 1", &test.name, 1);
         test.steps[0].jobs.iter().map(|j| name(job(j))).collect::<Vec<_>>().join(", ")
     });
     tests.collect::<Vec<_>>().join("; ")
@@ -133,7 +133,8 @@ fn loops_over_words_are_carried_out() {
         "read-1: 4KiB 100/0 1x1; read-16: 4KiB 100/0 1x16; randwrite-1: 4KiB 0/100 1x1; \
          randwrite-16: 4KiB 0/100 1x16; end: 4KiB 100/0 1x1"
     );
-    let on_a_line = "#!/bin/sh\nfor bs in 4k 64k; do for n in 1 2; do fio --name=x --bs=$bs --size=1g --numjobs=$n; done; done";
+    let on_a_line = "#!/bin/sh\nfor bs in 4k 64k; do for n in 1 2; do \
+                     fio --name=x --bs=$bs --size=1g --numjobs=$n; done; done";
     assert!(is_script(on_a_line));
     assert_eq!(
         said(&plan(script(on_a_line))),
@@ -172,12 +173,17 @@ fn what_cannot_be_read_of_a_command_is_refused_with_the_reason() {
         let says = refused(script(text));
         assert!(says.contains(expected), "{text}: {says}");
     }
+    let nested =
+        format!("{}{}\nfio --name=x", "for a in 1 2 3 4 5 6 7 8 9; do\n".repeat(7), "done\n".repeat(7));
+    assert!(refused(script(&nested)).contains("there are more than 500 commands"));
+    let long = "fio --name=x --size=1g\n".repeat(100_000);
+    assert!(refused(script(&long)).contains("a script may have 1 MiB"));
     let all = "1 2 3 4 5 6 7 8 9 10";
     let many = format!(
         "for a in {all}; do for b in {all}; do for c in {all}; do\nfio --name=x --size=1g\ndone; done; done"
     );
     assert!(
-        refused(script(&many)).contains("there are more than 200 commands"),
+        refused(script(&many)).contains("there are more than 500 commands"),
         "{}",
         refused(script(&many))
     );
