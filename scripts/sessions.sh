@@ -11,7 +11,7 @@ command -v tmux >/dev/null || { echo "missing: tmux; install it" >&2; exit 1; }
 
 home=$(mktemp -d)
 socket=assay-sessions-$$
-trap 'tmux -L "$socket" kill-server 2>/dev/null; rm -rf "$home"' EXIT
+trap 'tmux -L "$socket" kill-server 2>/dev/null || true; rm -rf "$home"' EXIT
 mkdir -p "$home/bin" "$folder/docs/sessions"
 cp "$program" "$home/bin/assay"
 

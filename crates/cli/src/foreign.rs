@@ -146,7 +146,7 @@ pub(crate) fn as_typed(word: &str) -> String {
     }
 }
 
-/// A command line of another tool that was typed without quotation marks: `assay run fio --name=x`. Returns what to type.
+/// Returns what to type in place of a command line of another tool without quotation marks: `assay run fio --name=x`.
 pub(crate) fn unquoted(typed: &[String]) -> Option<String> {
     let [verb, line @ ..] = typed else { return None };
     let (_, options) = line.split_first()?;

@@ -271,9 +271,11 @@ pub(crate) fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) 
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
 pub(crate) fn check_order(args: &RunArgs) -> anyhow::Result<()> {
-    let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
+    let is_tool = matches!(args.plan.as_str(), "fio" | "diskspd" | "sqlio");
+    let is_file = |word: &str| is_plan(word) || (is_tool && word.ends_with(".sh"));
+    let plan_first = args.targets.iter().find(|word| is_file(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
-        (Some(plan), _) if matches!(args.plan.as_str(), "fio" | "diskspd" | "sqlio") => {
+        (Some(plan), _) if is_tool => {
             let targets: Vec<&str> =
                 args.targets.iter().filter(|word| *word != plan).map(String::as_str).collect();
             let targets = if targets.is_empty() { "TARGET".to_owned() } else { targets.join(" ") };

@@ -24,6 +24,8 @@ use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 /// The longest command line that is read, bytes; Windows takes 32 KiB.
 const LINE_BYTES_MAX: usize = 32 << 10;
 
+/// The longest script that is read, bytes.
+const SCRIPT_BYTES_MAX: usize = 1 << 20;
 /// Words before a command that are skipped, such as a prompt or `sudo`.
 const WORDS_BEFORE_MAX: usize = 8;
 
@@ -57,7 +59,9 @@ pub fn is_script(text: &str) -> bool {
     let is_sure =
         |line: &str| line.contains(" -") || [".fio", ".job", ".ini"].iter().any(|end| line.ends_with(end));
     let is_shell = text.starts_with("#!") && text.lines().next().is_some_and(|line| line.ends_with("sh"));
-    command_lines(text).any(is_sure) || (is_shell && text.contains("fio "))
+    let is_looped =
+        || text.lines().map(str::trim).any(|line| line.starts_with("for ") && line.contains("do fio "));
+    command_lines(text).any(is_sure) || (is_shell && text.contains("fio ")) || is_looped()
 }
 
 /// The lines of a script that begin a command of these tools.
@@ -147,6 +151,7 @@ pub fn import(
         return Err(complain(name, 0, format!("the command line is longer than {LINE_BYTES_MAX} bytes")));
     }
     let words = words(rest).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
+    let words = without_output(words);
     let mut order = match tool {
         Tool::DiskSpd => diskspd::read(&words, options.strictness)?,
         Tool::Sqlio => sqlio::read(&words, surroundings, options.strictness)?,
@@ -173,6 +178,9 @@ pub fn import_script(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
+    if text.len() > SCRIPT_BYTES_MAX {
+        return Err(complain(origin, 0, "is too large; a script may have 1 MiB"));
+    }
     let lines: Vec<&str> = command_lines(text).collect();
     match lines.as_slice() {
         // What is within a loop begins no line.
@@ -302,6 +310,21 @@ fn words(text: &str) -> Option<Vec<String>> {
         words.push(word);
     }
     (!is_quoted).then_some(words)
+}
+
+/// Words without redirections (`> out.txt`, `2>&1`) and what follows a pipe or another command.
+fn without_output(words: Vec<String>) -> Vec<String> {
+    let (mut kept, mut words) = (Vec::new(), words.into_iter());
+    while let Some(word) = words.next() {
+        let plain = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        match plain.chars().next() {
+            Some('|' | '&' | ';') => break,
+            Some('>') if plain.trim_start_matches('>').is_empty() => drop(words.next()),
+            Some('>') => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
 }
 
 /// Whether a text has nothing on its first line.

@@ -338,7 +338,11 @@ impl Draft {
         let points = if steps > self.tests.len() { format!(", {steps} load points") } else { String::new() };
         let first = duration(&self.tests[0]);
         let are_alike = self.tests.iter().all(|test| duration(test) == first);
-        let each = if are_alike { format!(", each {first}") } else { String::new() };
+        let each = match self.tests.len() {
+            1 => format!(", {first}"),
+            _ if are_alike => format!(", each {first}"),
+            _ => String::new(),
+        };
         let size = self.size.map_or(String::new(), |size| format!(", on {} of the target", size.rounded()));
         let mut lines = vec![format!("{}{points}{each}{size}", crate::counted(self.tests.len(), "test"))];
         lines.extend(self.tests.iter().take(OUTLINED).map(|test| match are_alike {
@@ -376,7 +380,7 @@ fn outlined(test: &DraftTest) -> String {
     if parts.len() > 2 {
         let more = parts.len() - 2;
         parts.truncate(2);
-        parts.push(format!("{more} more jobs"));
+        parts.push(crate::counted(more, "more job"));
     }
     let swept_words = test.sweep.iter().map(|(key, values)| match values.as_slice() {
         [first, .., last] if values.len() > 3 => {
@@ -425,7 +429,10 @@ fn outlined_job(job: &DraftJob) -> String {
         text.push_str(", each write durable");
     }
     if let Some(flush) = job.flush {
-        let _ = write!(text, ", a flush after every {}", crate::counted(flush.every as usize, "write"));
+        let _ = match flush.every {
+            1 => write!(text, ", a flush after every write"),
+            every => write!(text, ", a flush after every {every} writes"),
+        };
     }
     if job.start_delay.0 > 0 {
         let _ = write!(text, ", from {} on", job.start_delay);

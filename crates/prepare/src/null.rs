@@ -13,8 +13,8 @@ pub(crate) struct NullTarget {
     pub(crate) facts: TargetFacts,
 }
 
-/// Inspects a null target. It is as large as its address says, and the plan uses as much of it as of any device, so that
-/// the positions are those of the same plan on a disk.
+/// Inspects a null target. It is as large as its address says, and the plan uses as much of it as of any device, so
+/// that the positions are those of the same plan on a disk.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &Address,

@@ -14,6 +14,8 @@ use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
 
 /// Names in the table are cut to this, so that it fits 80 columns.
 const NAME_COLUMNS: usize = 28;
+/// Rows of a brief table. A plan that sweeps in rounds has more than a thousand load points.
+const BRIEF_ROWS_MAX: usize = 32;
 
 /// Returns expectations and verdicts as text, wrapped to this many columns.
 #[must_use]
@@ -52,7 +54,25 @@ pub fn brief(judgement: &Judgement, columns: usize) -> String {
         format!("\n{}\n", wrap(&format!("VERDICT: {}", verdict.says), columns, "  "))
     });
     let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
-    format!("{verdict}\nExpected{of}:\n{}", expectation_table(&judged).render(Format::Text(columns)))
+    let shown = furthest(&judged);
+    let more = match judged.len() - shown.len() {
+        0 => String::new(),
+        more => format!("{more} more are nearer to what is expected of them; --explain lists them.\n"),
+    };
+    format!("{verdict}\nExpected{of}:\n{}{more}", expectation_table(&shown).render(Format::Text(columns)))
+}
+
+/// The rows of a brief table in their order: all, or those furthest from what is expected of them.
+fn furthest<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict)> {
+    if judged.len() <= BRIEF_ROWS_MAX {
+        return judged.to_vec();
+    }
+    let distance = |index: usize| judged[index].1.ratio.max(1e-9).ln().abs();
+    let mut order: Vec<usize> = (0..judged.len()).collect();
+    order.sort_by(|a, b| distance(*b).total_cmp(&distance(*a)));
+    order.truncate(BRIEF_ROWS_MAX);
+    order.sort_unstable();
+    order.into_iter().map(|index| judged[index]).collect()
 }
 
 /// Returns measured and expected rates, a row for each judged load.

@@ -1,4 +1,5 @@
-//! From the record of a run to measurements: the rate of each experiment, and what the record of the load says beside it.
+//! From the record of a run to measurements: the rate of each experiment, and what the record of the load says beside
+//! it.
 
 use assay_record::{Experiment, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::Access;

@@ -134,7 +134,8 @@ impl Observed {
     }
 
     /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS, with the standard
-    /// errors of its logarithm: its own, and what this host adds. The nearer one and the more certain one count for more.
+    /// errors of its logarithm: its own, and what this host adds. The nearer one and the more certain one count for
+    /// more.
     fn base_at(&self, index: usize) -> (f64, (f64, f64)) {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
         let before = (0..=index).rev().find(is_base);

@@ -47,12 +47,16 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
         };
         options.push(option);
     }
+    let is_shared = options.iter().any(|option| option.starts_with("si"));
     // Rates and positions may be counted in blocks, so their size comes first, wherever it stands.
     options.sort_by_key(|option| !option.starts_with('b'));
     for option in options {
         if let Some(said) = one(&mut order, option, &mut refused)? {
             caching = said;
         }
+    }
+    if is_shared && order.threads > 1 && order.random == 0.0 {
+        share_position(&mut order);
     }
     order.is_durable = matches!(caching, Caching::WriteThrough | Caching::CachedWriteThrough);
     let mut note = |says: &str| order.notes.push(Note::new(0, says));
@@ -75,6 +79,20 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     }
     refused.settle(NAME, strictness, &mut order.notes)?;
     Ok(order)
+}
+
+/// `-si`: the threads share one position, so that a target gets one stream, whichever of them issues the next I/O.
+fn share_position(order: &mut Order) {
+    order.outstanding = order.outstanding.saturating_mul(order.threads);
+    order.rate = order.rate.map(|rate| rate * order.threads as f64);
+    order.notes.push(Note::new(
+        0,
+        format!(
+            "-si: the {} threads share one position; one worker with the depth of all of them makes the same stream.",
+            order.threads
+        ),
+    ));
+    order.threads = 1;
 }
 
 /// `/mnt/x` is a file, `/b8K` an option of Windows; `-rdpct10/20` is one although it has a slash.
@@ -183,7 +201,9 @@ fn random(order: &mut Order, value: &str) -> Result<(), ImportError> {
 fn sequential(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<(), ImportError> {
     let stride = match value.strip_prefix('i') {
         Some(rest) => {
-            refused.add("-si", "one position that all threads share is not supported; each has its own");
+            if order.delay > Nanos(0) {
+                refused.add("-si", "one position that all threads share is not supported together with -j");
+            }
             rest
         }
         None => value,

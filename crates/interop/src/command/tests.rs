@@ -25,6 +25,20 @@ fn read(text: &str, given: usize) -> Plan {
 }
 
 #[test]
+fn threads_that_share_a_position_are_one_stream_and_redirections_no_targets() {
+    let include = |_: &str| Err("there is no file".to_owned());
+    let surroundings = Surroundings { include: &include, variable: &|_| None };
+    let options = ImportOptions { targets_given: Some(1), ..ImportOptions::default() };
+    let line = "PS C:\\> .\\diskspd.exe -b64K -d120 -h -o8 -t4 -si -g2i E:\\test.dat > out.txt 2>&1";
+    let imported = import(line, &surroundings, &options).unwrap();
+    assert_eq!(imported.targets, ["E:\\test.dat"]);
+    let plan = PlanFile::parse("t", &imported.plan).unwrap().resolve(&Overrides::default()).unwrap();
+    let job = &plan.tests[0].steps[0].jobs[0];
+    assert_eq!((job.workers, job.outstanding, job.pacing.rate().map(|rate| rate.0)), (1, 32, Some(8.0)));
+    assert!(imported.notes.iter().any(|note| note.says.starts_with("-si: the 4 threads share one position")));
+}
+
+#[test]
 fn a_diskspd_line_is_a_plan() {
     let plan = read("diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh", 1);
     let step = &plan.tests[0].steps[0];

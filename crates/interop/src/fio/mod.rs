@@ -1,9 +1,9 @@
 //! Job files and command lines of fio.
 //!
-//! [`import`] reads a job file in three steps: [`lines`] puts includes, environment and `[global]` together, so that each
-//! job is a list of options with their lines ([`typed`] does it for command lines); [`options`] reads those of one job; [`plan`] puts jobs that run side by
-//! side into one test. An option that Assay cannot do refuses the file with its line and the reason, or becomes a
-//! note with `--lenient`.
+//! [`import`] reads a job file in three steps: [`lines`] puts includes, environment and `[global]` together, so that
+//! each job is a list of options with their lines ([`typed`] does it for command lines); [`options`] reads those of
+//! one job; [`plan`] puts jobs that run side by side into one test. An option that Assay cannot do refuses the file
+//! with its line and the reason, or becomes a note with `--lenient`.
 
 mod lines;
 mod options;

@@ -1,18 +1,13 @@
 //! The commands of a shell line or script: words, quotation marks, continued lines, variables.
 //!
-//! No shell is run. Redirections and what follows a pipe concern the output of a command only, so they are skipped;
-//! loops and conditions are refused, because what they run cannot be read from the text.
+//! No shell is run. Redirections and what follows a pipe concern the output of a command only, so they are skipped.
 
 use std::collections::HashMap;
 
 /// The longest word after variables are put in, bytes.
 const WORD_BYTES_MAX: usize = 64 << 10;
-/// Words that begin what only a shell can carry out.
-const KEYWORDS: [&str; 10] =
-    ["for", "while", "until", "if", "case", "do", "done", "function", "foreach", "{"];
-
 /// A command with its words; never empty.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
     /// Line on which it begins, from 1.
     pub(crate) line: usize,
@@ -23,17 +18,16 @@ pub(crate) struct Command {
 pub(crate) fn commands(text: &str) -> Result<Vec<Command>, (usize, String)> {
     let mut splitter = Splitter::new(text);
     splitter.split()?;
-    let keyword = splitter.commands.iter().find(|command| {
-        let first = command.words[0].as_str();
-        KEYWORDS.contains(&first) || first.ends_with("()") || first.ends_with("(){")
-    });
-    match keyword {
-        Some(command) => Err((
-            command.line,
-            format!("`{}`: loops, conditions and functions of a shell are not supported", command.words[0]),
-        )),
-        None => Ok(splitter.commands),
-    }
+    Ok(splitter.commands)
+}
+
+/// Whether a word is nothing but a variable. Unquoted, its value may be several words.
+pub(crate) fn is_variable(word: &str) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    word.strip_prefix('$').is_some_and(|rest| {
+        is_name(rest.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(rest))
+    })
 }
 
 /// Returns the name and the value of an assignment, `DEV=/dev/sdb`.

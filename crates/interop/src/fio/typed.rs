@@ -1,17 +1,25 @@
 //! Command lines of fio, as people paste them and keep them in scripts: `fio --name=x --rw=randread --bs=4k`.
 //!
 //! As in fio, options before the first `--name` are those of `[global]`, each `--name` begins a job, and job files are
-//! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second command
-//! and of each that follows run after those before it.
+//! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second
+//! command and of each that follows run after those before it. Of a script, assignments and `for` loops over words are
+//! carried out; what else only a shell can carry out is refused.
 
 use std::collections::HashMap;
 
 use super::lines::{JobLines, OptionLine, Reader, Surroundings};
-use super::shell::{assignment, commands, expanded};
+use super::shell::{Command, assignment, commands, expanded, is_variable};
 use crate::{ImportError, Note, complain};
 
-/// The most commands of a script.
-const COMMANDS_MAX: usize = 200;
+/// The most commands of a script, those of loops each time.
+const COMMANDS_MAX: usize = 500;
+/// How deep loops may be nested.
+const LOOPS_MAX: usize = 8;
+/// Words that begin what only a shell can carry out.
+const KEYWORDS: [&str; 10] =
+    ["while", "until", "if", "case", "select", "function", "foreach", "do", "done", "{"];
+/// Commands that change nothing for those of fio.
+const SILENT: [&str; 6] = ["set", "echo", "printf", "sleep", "date", "exit"];
 
 /// Options of jobs that need no value.
 const FLAGS: [&str; 16] = [
@@ -100,44 +108,39 @@ pub(crate) fn is_fio(word: &str) -> bool {
     matches!(name.as_str(), "fio" | "fio.exe")
 }
 
+/// Whether messages name the line of a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Named,
+    Unnamed,
+}
+
 /// What the commands of a text ask for.
 struct Typed<'s> {
     origin: &'s str,
     surroundings: &'s Surroundings<'s>,
+    lines: Lines,
+
     variables: HashMap<String, String>,
     jobs: Vec<JobLines>,
+    /// Number of commands so far, those of loops each time.
+    carried_out: usize,
+    notes: &'s mut Vec<Note>,
 }
 
 /// Returns the jobs of all commands in their order. Other commands of a script become notes.
-pub(super) fn jobs(
-    origin: &str,
+pub(super) fn jobs<'s>(
+    origin: &'s str,
     text: &str,
-    surroundings: &Surroundings<'_>,
-    notes: &mut Vec<Note>,
+    surroundings: &'s Surroundings<'s>,
+    notes: &'s mut Vec<Note>,
 ) -> Result<Vec<JobLines>, ImportError> {
     let commands = commands(text).map_err(|(line, says)| complain(origin, line, says))?;
-    if commands.len() > COMMANDS_MAX {
-        return Err(complain(origin, 0, format!("there are more than {COMMANDS_MAX} commands")));
-    }
     // A line number helps nobody where there is one line.
-    let is_one = commands.len() == 1;
-    let mut typed = Typed { origin, surroundings, variables: HashMap::new(), jobs: Vec::new() };
-    for command in commands {
-        let line = if is_one { 0 } else { command.line };
-        let at = |says: String| complain(origin, line, says);
-        let (before, words): (Vec<_>, Vec<_>) = at_command(command.words);
-        typed.assign(before.into_iter()).map_err(at)?;
-        let mut words = words.into_iter();
-        let Some(first) = words.next() else { continue };
-        if is_fio(&first) {
-            typed.command(line, words)?;
-        } else if first == "export" || first == "declare" {
-            typed.assign(words).map_err(at)?;
-        } else {
-            let short: String = first.chars().take(40).collect();
-            notes.push(Note::new(line, format!("`{short}` is not fio; it is not run.")));
-        }
-    }
+    let lines = if commands.len() == 1 { Lines::Unnamed } else { Lines::Named };
+    let variables = HashMap::new();
+    let mut typed = Typed { origin, surroundings, lines, variables, jobs: Vec::new(), carried_out: 0, notes };
+    typed.block(&commands, 0)?;
     match typed.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: no option of a job and no job file is given")),
         false => Ok(typed.jobs),
@@ -154,6 +157,117 @@ struct Program {
 }
 
 impl Typed<'_> {
+    /// Carries out the commands of a script, or of a loop.
+    fn block(&mut self, commands: &[Command], depth: usize) -> Result<(), ImportError> {
+        let mut rest = commands;
+        while let Some((command, behind)) = rest.split_first() {
+            rest = if command.words[0] == "for" {
+                self.repeated(command, behind, depth)?
+            } else {
+                self.single(command)?;
+                behind
+            };
+        }
+        Ok(())
+    }
+
+    /// `for NAME in WORD…; do …; done`. Returns the commands behind the loop.
+    fn repeated<'c>(
+        &mut self,
+        head: &Command,
+        behind: &'c [Command],
+        depth: usize,
+    ) -> Result<&'c [Command], ImportError> {
+        let at = |says: &str| complain(self.origin, self.line(head), format!("`for`: {says}"));
+        let [_, name, word, items @ ..] = head.words.as_slice() else {
+            return Err(at("loops look like `for NAME in WORD…`"));
+        };
+        if word != "in" || depth >= LOOPS_MAX {
+            return Err(at("only loops of the form `for NAME in WORD…` are supported"));
+        }
+        let mut open = 1_usize;
+        let end = behind.iter().position(|command| {
+            let first = command.words[0].as_str();
+            // `do for …` begins a loop as well.
+            let begins =
+                first == "for" || (first == "do" && command.words.get(1).is_some_and(|w| w == "for"));
+            open += usize::from(begins);
+            open -= usize::from(first == "done");
+            open == 0
+        });
+        let Some(end) = end else { return Err(at("the loop has no `done`")) };
+        let mut body = behind[..end].to_vec();
+        match body.first_mut().filter(|first| first.words[0] == "do") {
+            Some(first) => first.words.remove(0),
+            None => return Err(at("the loop has no `do`")),
+        };
+        body.retain(|command| !command.words.is_empty());
+        let items = self.expanded(items.to_vec()).map_err(|says| at(&says))?;
+        if let Some(item) = items.iter().find(|item| item.contains("$(") || item.contains('{')) {
+            let short: String = item.chars().take(40).collect();
+            return Err(at(&format!("`{short}` is known to the shell only; write the words out")));
+        }
+        for item in items {
+            // A loop counts even if nothing is in it.
+            self.count(self.line(head))?;
+            self.variables.insert(name.clone(), item);
+            self.block(&body, depth + 1)?;
+        }
+        Ok(&behind[end + 1..])
+    }
+
+    fn count(&mut self, line: usize) -> Result<(), ImportError> {
+        self.carried_out += 1;
+        match self.carried_out > COMMANDS_MAX {
+            true => Err(complain(self.origin, line, format!("there are more than {COMMANDS_MAX} commands"))),
+            false => Ok(()),
+        }
+    }
+
+    fn line(&self, command: &Command) -> usize {
+        if self.lines == Lines::Named { command.line } else { 0 }
+    }
+
+    /// Carries out one command that is no loop.
+    fn single(&mut self, command: &Command) -> Result<(), ImportError> {
+        let (origin, line) = (self.origin, self.line(command));
+        let at = |says: String| complain(origin, line, says);
+        self.count(line)?;
+        let (before, words) = at_command(command.words.clone());
+        self.assign(before.into_iter()).map_err(at)?;
+        let mut words = words.into_iter();
+        let Some(first) = words.next() else { return Ok(()) };
+        if KEYWORDS.contains(&first.as_str()) || first.ends_with("()") || first.ends_with("(){") {
+            let says = "loops other than `for`, conditions and functions of a shell are not supported";
+            return Err(at(format!("`{first}`: {says}")));
+        }
+        if is_fio(&first) {
+            return self.command(line, words.collect());
+        }
+        if first == "export" || first == "declare" {
+            return self.assign(words).map_err(at);
+        }
+        let short: String = first.chars().take(40).collect();
+        let note = Note::new(line, format!("`{short}` is not fio; it is not run."));
+        if !SILENT.contains(&first.as_str()) && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        Ok(())
+    }
+
+    /// Words with the values of their variables; a variable alone may be several words.
+    fn expanded(&self, words: Vec<String>) -> Result<Vec<String>, String> {
+        let mut all = Vec::new();
+        for word in words {
+            let value = expanded(&word, &self.variables, self.surroundings.variable)?;
+            match is_variable(&word) {
+                true => all.extend(value.split_whitespace().map(str::to_owned)),
+                false => all.push(value),
+            }
+        }
+        Ok(all)
+    }
+
     fn assign(&mut self, words: impl Iterator<Item = String>) -> Result<(), String> {
         for word in words {
             if let Some((name, value)) = assignment(&word) {
@@ -164,13 +278,10 @@ impl Typed<'_> {
         Ok(())
     }
 
-    /// Reads one command; `words` are those behind the name of the program.
-    fn command(&mut self, line: usize, words: impl Iterator<Item = String>) -> Result<(), ImportError> {
+    /// Reads one command of fio; `words` are those behind the name of the program.
+    fn command(&mut self, line: usize, words: Vec<String>) -> Result<(), ImportError> {
         let origin = self.origin;
-        let at = |says: String| complain(origin, line, says);
-        let words: Vec<String> = words
-            .map(|word| expanded(&word, &self.variables, self.surroundings.variable).map_err(at))
-            .collect::<Result<_, _>>()?;
+        let words = self.expanded(words).map_err(|says| complain(origin, line, says))?;
         let mut reader = Reader::of_command(self.surroundings);
         let mut program = Program::default();
         let mut words = words.into_iter().peekable();

@@ -45,7 +45,7 @@ fn said(plan: &Plan) -> String {
             let (workers, depth) = (job.workers, job.outstanding);
             format!("{}: {} {}/{} {workers}x{depth}", job.name, line.size, line.read, line.random)
         };
-        let name = |told: String| told.replacen("job 1", &test.name, 1);
+        let name = |text: String| text.replacen("job 1", &test.name, 1);
         test.steps[0].jobs.iter().map(|j| name(job(j))).collect::<Vec<_>>().join(", ")
     });
     tests.collect::<Vec<_>>().join("; ")
@@ -108,8 +108,8 @@ fn a_script_of_commands_runs_them_one_after_the_other() {
     let imported = script(text).unwrap();
     assert_eq!(imported.targets, ["/dev/sdb"]);
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
-    assert!(notes.contains(&"line 5: `echo` is not fio; it is not run.".to_owned()), "{notes:?}");
-    assert_eq!(notes.iter().filter(|note| note.contains("is not run")).count(), 4, "{notes:?}");
+    assert!(notes.contains(&"line 7: `sync` is not fio; it is not run.".to_owned()), "{notes:?}");
+    assert_eq!(notes.iter().filter(|note| note.contains("is not run")).count(), 1, "{notes:?}");
     assert_eq!(said(&plan(Ok(imported))), "seq: 1MiB 100/0 1x1; rand: 4KiB 100/100 4x1");
     let span = |text| plan(script(text)).span;
     assert_eq!(
@@ -119,6 +119,26 @@ fn a_script_of_commands_runs_them_one_after_the_other() {
     assert_eq!(
         said(&plan(script("rem a disk\r\ndiskspd -b8K -d10 -o4 -t2 -w100 x.dat\r\n"))),
         "8KiB sequential write: 8KiB 0/0 2x4"
+    );
+}
+
+#[test]
+fn loops_over_words_are_carried_out() {
+    let text = "#!/bin/bash\nset -euo pipefail\nCOMMON=\"--size=1g --ioengine=libaio\"\n\
+                for rw in read randwrite; do\n  for d in 1 16; do\n    echo $rw\n    \
+                fio --name=$rw-$d --rw=$rw --iodepth=$d $COMMON\n  done\ndone\nfio --name=end --size=1g\n";
+    assert!(is_script(text));
+    assert_eq!(
+        said(&plan(script(text))),
+        "read-1: 4KiB 100/0 1x1; read-16: 4KiB 100/0 1x16; randwrite-1: 4KiB 0/100 1x1; \
+         randwrite-16: 4KiB 0/100 1x16; end: 4KiB 100/0 1x1"
+    );
+    let on_a_line = "#!/bin/sh\nfor bs in 4k 64k; do for n in 1 2; do \
+                     fio --name=x --bs=$bs --size=1g --numjobs=$n; done; done";
+    assert!(is_script(on_a_line));
+    assert_eq!(
+        said(&plan(script(on_a_line))),
+        "x: 4KiB 100/0 1x1; x (2): 4KiB 100/0 2x1; x (3): 64KiB 100/0 1x1; x (4): 64KiB 100/0 2x1"
     );
 }
 
@@ -142,10 +162,31 @@ fn what_cannot_be_read_of_a_command_is_refused_with_the_reason() {
         let says = refused(line(text));
         assert!(says.contains(expected), "{text}: {says}");
     }
-    let looped = "for i in 1 2; do\nfio --name=x --size=1g\ndone\n";
-    let on_a_line = "#!/bin/sh\nfor i in 1 2; do fio --name=x --size=1g; done\n";
-    assert!(is_script(on_a_line) && refused(script(on_a_line)).contains("bench.sh:2: `for`: loops"));
-    assert!(refused(script(looped)).contains("bench.sh:1: `for`: loops"), "{}", refused(script(looped)));
+    for (text, expected) in [
+        ("while true; do\nfio --name=x --size=1g\ndone\n", "bench.sh:1: `while`: loops other than `for`"),
+        ("if x; then\nfio --name=x --size=1g\nfi\n", "bench.sh:1: `if`: loops other than `for`"),
+        ("\nfor i in $(seq 9); do\nfio --name=x --size=1g\ndone\n", "bench.sh:2: `for`: `$(seq 9)` is known"),
+        ("for i in 1 2; do\nfio --name=x --size=1g\n", "bench.sh:1: `for`: the loop has no `done`"),
+        ("for i in 1 2\nfio --name=x --size=1g\ndone", "bench.sh:1: `for`: the loop has no `do`"),
+        ("for ((i=0;i<3;i++)); do\nfio --name=x --size=1g\ndone", "bench.sh:1: `for`: "),
+    ] {
+        let says = refused(script(text));
+        assert!(says.contains(expected), "{text}: {says}");
+    }
+    let nested =
+        format!("{}{}\nfio --name=x", "for a in 1 2 3 4 5 6 7 8 9; do\n".repeat(7), "done\n".repeat(7));
+    assert!(refused(script(&nested)).contains("there are more than 500 commands"));
+    let long = "fio --name=x --size=1g\n".repeat(100_000);
+    assert!(refused(script(&long)).contains("a script may have 1 MiB"));
+    let all = "1 2 3 4 5 6 7 8 9 10";
+    let many = format!(
+        "for a in {all}; do for b in {all}; do for c in {all}; do\nfio --name=x --size=1g\ndone; done; done"
+    );
+    assert!(
+        refused(script(&many)).contains("there are more than 500 commands"),
+        "{}",
+        refused(script(&many))
+    );
     let two = "diskspd -b4K x.dat\ndiskspd -b8K x.dat";
     assert!(refused(script(two)).contains("has 2 commands of DiskSpd or SQLIO"), "{}", refused(script(two)));
     assert!(!is_command("fio") && !is_command("/usr/bin/fio") && !is_command("./fio.d/x y"));

@@ -66,8 +66,8 @@ fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-/// At a few tens of microseconds, waking CPUs is a part of each latency: it depends on whether the experiment leaves them
-/// time to fall asleep.
+/// At a few tens of microseconds, waking CPUs is a part of each latency: it depends on whether the experiment leaves
+/// them time to fall asleep.
 fn expects_of_awake_cpus(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::LatencyOne => range(8.0, 150.0),
