@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::number::short;
 use crate::options::TextOptions;
 use crate::svg::{Axis, Line, Lines, escape};
+use crate::table::{Align, Column, Narrow, Table};
 use crate::text::wrap;
 
 /// Name and version of the document's form.
@@ -38,7 +39,7 @@ pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> O
             text.push_str(&format!("{}\n", wrap(&format!("  {says}."), width, "    ")));
         }
     }
-    text.push_str(&rows(&of));
+    text.push_str(&rows(&of, options));
     text.push_str(&drawing(&of));
     Some(text)
 }
@@ -53,24 +54,26 @@ fn measured(row: &Row) -> String {
 }
 
 /// The table: an experiment, what each of the first two expects, and what was measured.
-fn rows(of: &Diagnosis) -> String {
+fn rows(of: &Diagnosis, options: TextOptions) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.cause.name());
-    let (a, b) = (name(0), name(1));
-    let mut text = format!(
-        "\nA is {a}, B is {b}:\n{:<27} {:<23} {:>16} {:>16} {:>24}\n",
-        "Experiment", "Quantity", "expected if A", "expected if B", "measured (95 %)"
-    );
+    let mut table = Table::new(vec![
+        Column::text("Experiment").narrow(Narrow::Cut(12)),
+        Column::text("Quantity").narrow(Narrow::Cut(12)),
+        Column::text("expected if A").align(Align::Right).narrow(Narrow::Drop(1)),
+        Column::text("expected if B").align(Align::Right).narrow(Narrow::Drop(2)),
+        Column::text("measured (95 %)").align(Align::Right).narrow(Narrow::Keep),
+    ]);
     for row in &of.rows {
-        text.push_str(&format!(
-            "{:<27} {:<23} {:>16} {:>16} {:>24}\n",
-            row.experiment.name(),
-            row.quantity,
-            range(row.expected_first),
-            range(row.expected_second),
-            measured(row)
-        ));
+        table.push([
+            row.experiment.name().into(),
+            row.quantity.as_str().into(),
+            range(row.expected_first).into(),
+            range(row.expected_second).into(),
+            measured(row).into(),
+        ]);
     }
-    text
+    let says = format!("A is {}, B is {}:", name(0), name(1));
+    format!("\n{}\n{}", wrap(&says, options.prose(), "  "), table.text(options.width).text)
 }
 
 /// Odds after each experiment, a bar each.

@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         whole blocks need one.",
     source: "RAID write penalties; 512e disks and 4 KiB pages (docs/design/040-model.md, RAID).",
     applies: |s| s.writes() && s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_third, expects_of_memory],
     helps: "Align partitions and file systems to 4 KiB or the stripe, and write whole blocks or stripes.",
     gain: Some(E::Aligned),
     look: "Physical block size, start of the partition, and stripe of the array.",
@@ -77,6 +77,26 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.6, 1.04),
         Q::Rate(E::SmallerIo) => range(0.95, 1.15),
         Q::PartialBlocks => range(0.001, 0.01),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+/// The blocks lie in memory or on flash: reading the rest costs work, not a seek, so neither order nor span matters.
+fn expects_of_memory(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::Aligned) => range(1.3, 8.0),
+        Q::PartialBlocks => range(0.5, 1.1),
+        Q::Rate(E::Misaligned) => range(0.9, 1.1),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::ReadsOnly) => range(1.3, 6.0),
+        Q::Rate(E::WritesOnly) => range(0.65, 1.05),
+        Q::Rate(E::Sequential) => range(0.9, 1.5),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) | Q::Rate(E::RepeatingData) => range(0.85, 1.15),
+        Q::Rate(E::MoreOutstanding) => range(0.9, 1.3),
+        Q::Rate(E::OneOutstanding) => range(0.25, 1.02),
+        Q::LatencyOne => range(60.0, 3000.0),
+        Q::PacedLatency => range(0.05, 0.9),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
