@@ -5,7 +5,9 @@
 //! full queue and everything before it idle, is the device, or the target behind the network. An array file makes the
 //! verdict sharper (`verdict`); experiments of its own would make it surer.
 
-use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
+use std::collections::BTreeSet;
+
+use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
@@ -19,6 +21,8 @@ use crate::summary::{RunSummary, StepSummary};
 const LINK_FULL: f64 = 0.92;
 /// From this share of the rate that was offered the target keeps up.
 const RATE_KEPT: f64 = 0.99;
+/// A cache answers where the devices move less than this share of the bytes.
+const CACHE_ANSWERS: f64 = 0.3;
 /// Below this share of the queue depth asked for, the pauses of the load count more than the target.
 const QUEUE_KEPT: f64 = 0.85;
 /// Rates that differ by no more than this are the same.
@@ -29,6 +33,8 @@ const UNLIKE: f64 = 1.8;
 const SPINDLE_IOPS: f64 = 1000.0;
 /// An I/O that takes less than this needed no seek, s.
 const SEEK_S: f64 = 0.001;
+/// Waiting for a CPU explains mean latencies below this, ns: a few turns of the scheduler, not many.
+const CPU_WAIT_NS: f64 = 20e6;
 
 /// Most limits that the sentence names.
 const CLAUSES_MAX: usize = 2;
@@ -51,6 +57,8 @@ pub enum LimitKind {
     Latency,
     /// The network.
     Link,
+    /// The interface or bus of the device.
+    Interface,
     /// A flush for each write.
     Flush,
     /// Pauses of the load itself.
@@ -144,23 +152,27 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         rate(case),
         memory(&members),
         tester(case),
-        host(case),
+        // A full link carries no more, however busy the CPUs are.
+        link(case),
+        host(case).filter(|_| is_short_wait(case)),
         slow_tester(case),
+        flush(case, &members),
         page_cache(case, &members),
         latency(case),
-        link(case),
-        flush(case, &members),
+        bus(case, &members),
         pauses(case),
         random_access(case, &members),
         same_throughput(case, all),
         same_operations(case, all),
         left_over(case, &members),
+        // Long waits have another reason, to which busy CPUs may add.
+        host(case).filter(|_| !is_short_wait(case)),
     ]
     .into_iter()
     .flatten();
     let Suspect { kind, limit, evidence, certainty } = suspects.next()?;
     // What is left over is no second suspect of something that a number shows.
-    let second = suspects.next().filter(|next| next.certainty == Certainty::Shown);
+    let second = suspects.find(|next| next.certainty == Certainty::Shown);
     let second = second.map(|next| next.limit).unwrap_or_default();
     Some(StepLimit { step: step.id, kind, limit, evidence, certainty, second })
 }
@@ -214,12 +226,26 @@ fn host(case: StepCase<'_>) -> Option<Suspect> {
     Suspect::shown(LimitKind::Host, "CPU time that other programs take", evidence)
 }
 
+/// Whether the I/Os of a step are so short that waiting for a CPU explains them.
+fn is_short_wait(case: StepCase<'_>) -> bool {
+    case.step.total.service.mean_ns().is_none_or(|mean| mean < CPU_WAIT_NS)
+}
+
 fn page_cache(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let host = &case.run.header.host;
     let memory = host.cgroup_memory_bytes.map_or(host.memory_bytes, |limit| limit.min(host.memory_bytes));
     let span: u64 = members.iter().map(|m| m.span_bytes).sum();
     let local = |m: &&MemberFacts| matches!(m.kind, MemberKind::File | MemberKind::Device) && !m.direct;
-    (members.iter().all(local) && span < memory).then_some(())?;
+    // What the devices move for everybody, where it is known: a cache that answers leaves them idle.
+    let device_share = {
+        let devices: BTreeSet<&str> =
+            members.iter().filter_map(|m| Some(m.device.as_ref()?.name.as_str())).collect();
+        let disks = case.step.host.disks.iter().filter(|disk| devices.contains(disk.device.as_str()));
+        let moved: u64 = disks.map(|disk| disk.bytes).sum();
+        case.step.host.tester_bytes.filter(|own| *own > 0.0).map(|own| moved as f64 / own)
+    };
+    let is_idle = device_share.is_none_or(|share| share < CACHE_ANSWERS);
+    (members.iter().all(local) && span < memory && is_idle).then_some(())?;
     let evidence =
         format!("I/O is cached, and the span of {} fits in {} of memory", Bytes(span), Bytes(memory));
     Suspect::shown(LimitKind::PageCache, "the page cache of this host", evidence)
@@ -240,6 +266,17 @@ fn link(case: StepCase<'_>) -> Option<Suspect> {
     let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
     (ceiling > 0.0 && fuller >= ceiling * LINK_FULL).then_some(())?;
     Suspect::shown(LimitKind::Link, "the link", format!("{fuller:.1} of {ceiling:.1} MB/s"))
+}
+
+/// The negotiated speed of the disk's interface.
+fn bus(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
+    let [member] = members else { return None };
+    let device = member.device.as_ref()?;
+    let bus = device.bus.as_ref()?;
+    let (rate, full) = (case.step.total.mb_per_s, f64::from(bus.mb_per_s));
+    (rate >= full * LINK_FULL).then_some(())?;
+    let evidence = format!("{rate:.0} MB/s, and {} carries about {full:.0}", bus.says);
+    Suspect::shown(LimitKind::Interface, format!("the interface of {}", device.name), evidence)
 }
 
 fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
@@ -265,14 +302,26 @@ fn pauses(case: StepCase<'_>) -> Option<Suspect> {
 
 fn random_access(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let disk = members.iter().find_map(|m| m.device.as_ref())?;
-    let rotates = members.iter().all(|m| m.device.as_ref().is_some_and(|d| d.rotational));
+    // Virtual disks are said to rotate whatever they are.
+    let seeks = |d: &DeviceFacts| d.rotational && !is_virtual(d);
+    let rotates = members.iter().all(|m| m.device.as_ref().is_some_and(seeks));
     let is_random = case.plan.jobs.iter().flat_map(|job| &job.mix).all(|access| access.random >= 50.0);
     let iops = case.step.total.iops;
-    // Virtual disks are said to rotate whatever they are; by Little's law this is the mean latency, s.
+    // By Little's law this is the mean latency, s.
     let is_slow = case.step.outstanding_effective >= iops * SEEK_S;
     (rotates && is_random && is_slow && iops < SPINDLE_IOPS * members.len() as f64).then_some(())?;
     let evidence = format!("{} IOPS of random I/O on a rotating disk", whole(iops));
     Suspect::shown(LimitKind::RandomAccess, format!("the seek time of {}", disk.name), evidence)
+}
+
+/// Whether a hypervisor makes the disk.
+fn is_virtual(device: &DeviceFacts) -> bool {
+    const NAMES: [&str; 2] = ["vd", "xvd"];
+    const MODELS: [&str; 6] = ["virtio", "qemu", "vmware", "vbox", "msft", "virtual"];
+    let model = device.model.to_lowercase();
+    let is_named =
+        device.stack.iter().chain([&device.name]).any(|n| NAMES.iter().any(|name| n.starts_with(name)));
+    is_named || MODELS.iter().any(|maker| model.contains(maker))
 }
 
 /// Another step moves as many bytes with I/Os of another size.
@@ -364,9 +413,11 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
     }
     groups.sort_by_key(|(_, indices)| std::cmp::Reverse(indices.len()));
     let clause = |(limit, indices): &(&StepLimit, Vec<usize>)| {
-        let is = if limit.certainty == Certainty::Shown { "limits" } else { "probably limits" };
+        let is_sure = limit.certainty == Certainty::Shown && limit.second.is_empty();
+        let is = if is_sure { "limits" } else { "probably limits" };
         let what = match (steps.len(), indices.len()) {
             (1, _) => "this test".to_owned(),
+            (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
             _ => shortened(&names, indices),

@@ -61,16 +61,19 @@ fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
             &server.with_context(|| format!("target `{}`", without_secret(target)))?,
         );
     }
-    let path =
-        match target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))? {
-            Address::Path(path) => path,
-            Address::Null { .. } => bail!("null: has nothing to check"),
-            Address::Sim { array } => {
-                bail!("sim: has nothing to check; assay arrays show {array} prints the array")
-            }
-            Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
-            Address::Nfs(file) => return crate::check_nfs::tell(&file),
-        };
+    let path = match target
+        .parse::<Address>()
+        .map_err(|error| crate::discovery::explain(target, error))
+        .with_context(|| format!("target `{}`", without_secret(target)))?
+    {
+        Address::Path(path) => path,
+        Address::Null { .. } => bail!("null: has nothing to check"),
+        Address::Sim { array } => {
+            bail!("sim: has nothing to check; assay arrays show {array} prints the array")
+        }
+        Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
+        Address::Nfs(file) => return crate::check_nfs::tell(&file),
+    };
     let found = assay_prepare::inspect_path(&path)?;
     Ok((as_json(target, &found), as_text(target, &found)))
 }
@@ -125,6 +128,9 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         let name = format!("{} {}", device.name, device.model);
         line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
         line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+        if let Some(bus) = &device.bus {
+            line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
+        }
         if device.shifted_bytes > 0 {
             let shift = device.shifted_bytes;
             line(

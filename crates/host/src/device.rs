@@ -1,12 +1,14 @@
 //! Block devices: their properties, the devices below them, and their identities.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use assay_record::DeviceFacts;
+use assay_record::{BusFacts, DeviceFacts};
 
+use crate::bus::bus_of;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number};
 use crate::mounts::{mount_of, mounts, nearest_existing};
 
@@ -38,11 +40,43 @@ pub fn identities(device: &DeviceFacts) -> Vec<String> {
     if known.is_empty() { vec![format!("{}-{}", device.name, device.size_bytes)] } else { known }
 }
 
+/// Returns an identity that no other device gets: its serial number or WWID, or, for a device that has neither,
+/// `NAME-SIZE_BYTES-seqN`, where N counts the disks that this host has seen since it was started. A name alone is a
+/// position, at which another disk is after a hotplug. `None` where the kernel does not count (before Linux 5.15), and
+/// for LUNs without a serial number and WWID.
+#[must_use]
+pub fn lasting_identity(device: &DeviceFacts) -> Option<String> {
+    lasting_identity_on(&Machine::this(), device)
+}
+
+fn lasting_identity_on(machine: &Machine, device: &DeviceFacts) -> Option<String> {
+    let named = identities(device).into_iter().next()?;
+    if device.serial.is_some() || device.wwid.is_some() {
+        return Some(named);
+    }
+    let disk = whole_disk(&machine.block_folder_by_name(&device.name).ok()?);
+    let seen: u64 = number(&disk.join("diskseq"))?;
+    Some(format!("{named}-seq{seen}"))
+}
+
 /// Returns true if `typed` is an identity of this device. Case and surrounding blanks are ignored.
 #[must_use]
 pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
-    let same = |identity: &String| identity.trim().to_lowercase() == typed.trim().to_lowercase();
-    identities(device).iter().any(same)
+    identities(device).iter().any(|identity| is_same(identity, typed))
+        || is_lasting_identity_of(device, typed)
+}
+
+/// Returns true if `typed` is an identity of this device that no other device gets.
+#[must_use]
+pub fn is_lasting_identity_of(device: &DeviceFacts, typed: &str) -> bool {
+    match device.serial.is_some() || device.wwid.is_some() {
+        true => identities(device).iter().any(|identity| is_same(identity, typed)),
+        false => lasting_identity(device).is_some_and(|identity| is_same(&identity, typed)),
+    }
+}
+
+fn is_same(identity: &str, typed: &str) -> bool {
+    identity.trim().to_lowercase() == typed.trim().to_lowercase()
 }
 
 /// Position of a device on its disk.
@@ -125,8 +159,18 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         physical_block_bytes: number(&queue.join("physical_block_size")).unwrap_or(512),
         queue_requests: number(&queue.join("nr_requests")).unwrap_or(0),
         shifted_bytes: shifted_bytes(machine, &stack),
+        bus: bus_below(machine, &stack),
         stack,
     })
+}
+
+/// Returns the bus of the disk below a stack; `None` for several, which share the load.
+fn bus_below(machine: &Machine, stack: &[String]) -> Option<BusFacts> {
+    let folders = stack.iter().filter_map(|name| machine.block_folder_by_name(name).ok());
+    let disks: BTreeSet<PathBuf> = folders.map(|folder| whole_disk(&folder)).collect();
+    let mut buses = disks.iter().filter_map(|disk| bus_of(disk));
+    let first = buses.next();
+    first.filter(|_| buses.next().is_none())
 }
 
 /// Returns by how much the first partition or loop device of a stack that begins within a block of 4 KiB does so; 0 if
@@ -303,6 +347,7 @@ mod tests {
             queue_requests: 64,
             stack: vec!["sda1".to_owned(), "sda".to_owned()],
             shifted_bytes: 63 * 512 % 4096,
+            bus: None,
         };
         assert_eq!(facts(&machine, "8:1"), expected);
         assert_eq!(facts(&machine, "8:0").shifted_bytes, 0);
@@ -366,6 +411,21 @@ mod tests {
         for other in ["", "loop0", "loop0-107374182", "loop1-1073741824"] {
             assert!(!is_identity_of(&device, other), "{other}");
         }
+    }
+
+    /// Another disk that took over the name was overwritten by a script that had typed the identity of the first.
+    #[test]
+    fn a_device_without_serial_has_an_identity_that_does_not_outlive_it() {
+        let machine = Captured::new()
+            .device("virtual/block/vdb", "254:16", &[("size", "8\n"), ("diskseq", "12\n")])
+            .device("virtual/block/vdb/vdb1", "254:17", &[("size", "4\n"), ("partition", "1\n")])
+            .device("virtual/block/vdc", "254:32", &[("size", "8\n")])
+            .device("virtual/block/vdd", "254:48", &[("size", "8\n"), ("serial", "vm-disk-7")]);
+        let lasting = |number| lasting_identity_on(&machine.machine(), &facts(&machine, number));
+        assert_eq!(lasting("254:16").as_deref(), Some("vdb-4096-seq12"));
+        assert_eq!(lasting("254:17").as_deref(), Some("vdb1-2048-seq12"));
+        assert_eq!(lasting("254:32"), None, "a kernel that does not count");
+        assert_eq!(lasting("254:48").as_deref(), Some("vm-disk-7"));
     }
 
     #[test]

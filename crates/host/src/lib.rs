@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod awake;
+mod bus;
 #[cfg(test)]
 mod captured;
 mod cgroup;
@@ -34,11 +35,16 @@ mod shared;
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
 pub use content::signature_places;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
-pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
+pub use device::{
+    PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, is_lasting_identity_of,
+    lasting_identity, place_on_disk,
+};
 pub use facts::host_facts;
 pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
-pub use probe::{Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, probe};
+pub use probe::{
+    Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, probe, unseen_processes,
+};
 pub use sampler::{Sampler, Watched};
 pub use shared::{SharedStorage, shared_storage};

@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::machine::{DevNo, Machine, attribute, number};
+pub use opened::unseen_processes;
 use related::{Node, Relation, related};
 pub use signatures::{contents, contents_by_table};
 

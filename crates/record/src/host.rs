@@ -191,6 +191,18 @@ pub struct DeviceFacts {
     /// Bytes by which a partition or a loop device below begins after a multiple of 4 KiB; 0 if none does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shifted_bytes: u32,
+    /// Interface or bus of the disk, if there is one disk below and its speed is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<BusFacts>,
+}
+
+/// The interface or bus of a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BusFacts {
+    /// Kind and negotiated speed: `SATA at 6.0 Gbit/s`.
+    pub says: String,
+    /// Data that it carries, MB/s.
+    pub mb_per_s: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

@@ -30,8 +30,8 @@ pub use event::{
 };
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
-    Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts, MemberKind,
-    Placement, TargetFacts,
+    BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,
+    MemberKind, Placement, TargetFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

@@ -44,14 +44,33 @@ fn each_explanation_needs_its_own_number() {
     let queue = "outstanding = 16";
     assert_eq!(kind("outstanding = 1", |_, _| {}), LimitKind::Latency);
     assert_eq!(kind(queue, |h, _| member(h).engine = Engine::Inline), LimitKind::Memory);
-    assert_eq!(kind(queue, |h, _| member(h).direct = false), LimitKind::PageCache);
-    let spindle = |iops: f64| {
+    let cached = |is_idle: bool| {
         kind(queue, |h, s| {
-            member(h).device.as_mut().unwrap().rotational = true;
+            member(h).direct = false;
+            if is_idle {
+                s.steps[0].host.disks.clear();
+            }
+        })
+    };
+    assert_eq!([cached(true), cached(false)], [LimitKind::PageCache, LimitKind::Device], "the disk moved it");
+    let spindle = |iops: f64, model: &str| {
+        kind(queue, |h, s| {
+            let device = member(h).device.as_mut().unwrap();
+            device.rotational = true;
+            model.clone_into(&mut device.model);
             s.steps[0].total.iops = iops;
         })
     };
-    assert_eq!([spindle(180.0), spindle(9000.0)], [LimitKind::RandomAccess, LimitKind::Device]);
+    assert_eq!([spindle(180.0, "WDC"), spindle(9000.0, "WDC")], [LimitKind::RandomAccess, LimitKind::Device]);
+    assert_eq!(spindle(180.0, "QEMU HARDDISK"), LimitKind::Device, "virtual disks say that they rotate");
+    let bus = |mb_per_s: f64| {
+        kind(queue, |h, s| {
+            let says = "SATA at 3.0 Gbit/s".to_owned();
+            member(h).device.as_mut().unwrap().bus = Some(assay_record::BusFacts { says, mb_per_s: 280 });
+            s.steps[0].total.mb_per_s = mb_per_s;
+        })
+    };
+    assert_eq!([bus(270.0), bus(200.0)], [LimitKind::Interface, LimitKind::Device]);
     let busy = |tester_ns: u64| {
         kind(queue, |_, s| {
             let used = s.steps[0].cpu.used.as_mut().unwrap();
@@ -60,6 +79,34 @@ fn each_explanation_needs_its_own_number() {
     };
     assert_eq!(busy(100_000_000), LimitKind::Host, "others took it");
     assert_eq!(busy(4_000_000_000), LimitKind::Tester, "one worker, 4 s of CPU in 4 s");
+}
+
+/// CPUs that others have explain short waits, no full link and no long ones.
+#[test]
+fn busy_cpus_are_no_more_than_the_second_suspect_of_a_full_link_and_of_long_latencies() {
+    let busy = |summary: &mut RunSummary| {
+        let step = &mut summary.steps[0];
+        let used = step.cpu.used.as_mut().unwrap();
+        (used.host_busy, used.host_busy_max, used.tester_ns) = (0.98, 1.0, 100_000_000);
+    };
+    let short = changed("outstanding = 16", |_, s| busy(s));
+    assert!(short.says.starts_with("CPU time that other programs take limits this test ("), "{}", short.says);
+    let long = changed("outstanding = 16", |_, s| {
+        busy(s);
+        s.steps[0].total.service =
+            assay_record::Latency::from_summary(s.steps[0].total.ops, 300e6, None, None);
+    });
+    assert_eq!(long.steps[0].kind, LimitKind::Device, "{long:?}");
+    assert!(long.says.contains("probably limits this test ("), "{}", long.says);
+    assert!(long.says.ends_with("; second suspect: CPU time that other programs take)."), "{}", long.says);
+    let full = changed("outstanding = 16", |h, s| {
+        busy(s);
+        let paths = vec![crate::network::path(1, 1500)];
+        member(h).lun = Some(Box::new(assay_record::LunFacts { paths, ..Default::default() }));
+        s.steps[0].read.mb_per_s = 112.0;
+    });
+    assert_eq!(full.steps[0].kind, LimitKind::Link, "{full:?}");
+    assert!(full.says.starts_with("The link probably limits this test (112.0 of 117."), "{}", full.says);
 }
 
 #[test]
@@ -93,7 +140,7 @@ fn a_rate_that_does_not_depend_on_the_size_is_named_with_its_unit() {
     let bytes = sweep([(42_700.0, 350.0), (5340.0, 350.0)]);
     assert!(bytes.steps.iter().all(|s| s.kind == LimitKind::Throughput), "{bytes:?}");
     assert!(
-        bytes.says.contains("A throughput of about 350 MB/s limits all 2 tests (I/Os of "),
+        bytes.says.contains("A throughput of about 350 MB/s limits both tests (I/Os of "),
         "{}",
         bytes.says
     );

@@ -191,6 +191,11 @@ fn targets_and_all_their_portals_are_found_by_asking() {
         found["targets"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(names, [lab.target("open"), lab.target("chap")]);
     refused(&story.assay(&["run", "vmware", "iscsi://10.77.1.2"]), 2, &["names no LUN", &lab.target("open")]);
+    // A target without the number of a LUN is answered with its LUNs.
+    let target = format!("iscsi://10.77.1.2/{}", lab.target("open"));
+    for verb in [vec!["check", &target], vec!["run", "vmware", &target]] {
+        refused(&story.assay(&verb), 2, &["names no LUN", "- LUN 1, ", "Add its number"]);
+    }
     refused(
         &story.assay(&["check", &format!("{}?portals=all", lab.one_path(1).replace(":open", ":x"))]),
         2,
