@@ -1,8 +1,11 @@
 //! Discovery: `iscsi://host` without a target lists targets and portals.
 
-use assay_spec::{AddressError, IscsiPortal};
+use assay_spec::{Address, AddressError, IscsiPortal, without_secret};
 use assay_target::lun::DiscoveredTarget;
 use serde_json::{Value, json};
+
+/// The largest number of a LUN.
+const LUN_MAX: u32 = 16_383;
 
 /// Returns the portal, if an address names nothing else.
 pub(crate) fn portal_in(target: &str) -> anyhow::Result<Option<IscsiPortal>> {
@@ -24,13 +27,30 @@ pub(crate) fn tell(portal: &IscsiPortal) -> anyhow::Result<(Value, String)> {
 
 /// Explains an address that cannot be parsed; if only its target is missing, with the list of targets.
 pub(crate) fn explain(target: &str, error: AddressError) -> anyhow::Error {
-    let Ok(Some(portal)) = portal_in(target) else { return error.into() };
+    let Ok(Some(portal)) = portal_in(target) else {
+        return without_lun(target).unwrap_or_else(|| error.into());
+    };
     match ask(&portal) {
         Ok(found) => {
             anyhow::anyhow!("it names no LUN. The portal has:\n{}", listing(&portal, &found).trim_end())
         }
         Err(_) => error.into(),
     }
+}
+
+/// Lists the LUNs of a target whose address ends before their number; `None` for any other address.
+fn without_lun(target: &str) -> Option<anyhow::Error> {
+    let (place, query) = target.split_once('?').map_or((target, None), |(place, query)| (place, Some(query)));
+    let place = place.trim_end_matches('/');
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    // A number that no target has: the answer names those that it has.
+    let Ok(Address::Iscsi(lun)) = format!("{place}/{LUN_MAX}{query}").parse::<Address>() else { return None };
+    let list = crate::check_lun::tell(&lun).err()?.to_string();
+    let (_, list) = list.split_once("The target has:")?;
+    // What follows is about the network, which has just answered.
+    let units: Vec<&str> = list.lines().filter(|line| line.starts_with("    - ")).collect();
+    let next = format!("Add its number: {}/LUN{query}", without_secret(place));
+    Some(anyhow::anyhow!("it names no LUN. The target has:\n{}\n  {next}", units.join("\n")))
 }
 
 fn ask(portal: &IscsiPortal) -> anyhow::Result<Vec<DiscoveredTarget>> {

@@ -110,14 +110,24 @@ fn targets(typed: &[String]) -> anyhow::Result<Exit> {
         bail!("{option} needs a verb: assay run PLAN {0}, or assay check {0}", typed[0]);
     }
     for target in typed {
-        let identity = look(target)?;
-        say(&next(target, identity.as_deref()))?;
+        let seen = look(target)?;
+        say(&next(target, &seen))?;
     }
     Ok(Exit::Done)
 }
 
-/// Describes a target; returns what `--overwrite` takes for it, where it is a device or LUN that has a name.
-fn look(target: &str) -> anyhow::Result<Option<String>> {
+/// What of a target decides what can be typed next.
+struct Seen {
+    /// What `--overwrite` takes for it, where it is a device or LUN that has a name.
+    identity: Option<String>,
+    /// Whether it can be written at all, if that is typed.
+    is_writable: bool,
+    /// Whether it is a file of somebody else.
+    is_foreign_file: bool,
+}
+
+/// Describes a target.
+fn look(target: &str) -> anyhow::Result<Seen> {
     let path = Path::new(target);
     match target.parse::<Address>() {
         Ok(Address::Null { .. }) => say("null: completes every I/O at once; it measures Assay itself.\n")?,
@@ -128,10 +138,14 @@ fn look(target: &str) -> anyhow::Result<Option<String>> {
         _ => {
             let found = crate::check::look(target, &StoreArgs::of_environment())?;
             let identity = found["identities"].get(0).and_then(serde_json::Value::as_str);
-            return Ok(identity.map(str::to_owned));
+            return Ok(Seen {
+                identity: identity.map(str::to_owned),
+                is_writable: found["writable"].as_bool().unwrap_or(true),
+                is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
+            });
         }
     }
-    Ok(None)
+    Ok(Seen { identity: None, is_writable: true, is_foreign_file: false })
 }
 
 /// A file that a run would create.
@@ -153,9 +167,13 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<String> {
 }
 
 /// What to type next, with the target as it was typed.
-fn next(target: &str, identity: Option<&str>) -> String {
+fn next(target: &str, seen: &Seen) -> String {
     let quoted = as_typed(target);
-    let identity = identity.map_or_else(|| "SERIAL".to_owned(), as_typed);
+    let identity = match &seen.identity {
+        Some(identity) => as_typed(identity),
+        None if seen.is_foreign_file => quoted.clone(),
+        None => "SERIAL".to_owned(),
+    };
     let is_device = std::fs::metadata(target).is_ok_and(|metadata| {
         use std::os::unix::fs::FileTypeExt as _;
         metadata.file_type().is_block_device()
@@ -167,11 +185,12 @@ fn next(target: &str, identity: Option<&str>) -> String {
         // The listing has said what to choose from.
         return String::new();
     }
-    let lines = if is_device || is_lun {
-        vec![
-            (format!("assay run vmware {quoted} --quick --set read=100"), "read only: the content stays"),
-            (format!("assay run vmware {quoted} --quick --overwrite {identity}"), "the content is lost"),
-        ]
+    let lines = if is_device || is_lun || seen.is_foreign_file || !seen.is_writable {
+        let read =
+            (format!("assay run vmware {quoted} --quick --set read=100"), "read only: the content stays");
+        let write =
+            (format!("assay run vmware {quoted} --quick --overwrite {identity}"), "the content is lost");
+        if seen.is_writable { vec![read, write] } else { vec![read] }
     } else if target.starts_with("null:") || target.starts_with("sim:") {
         vec![(format!("assay run vmware {quoted} --quick"), "the forum's four tests, 5 s each")]
     } else {

@@ -46,9 +46,11 @@ fn say_how_it_is(store: &Store) {
 pub(crate) fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
     let path = args.named().map_or_else(assay_store::default_path, Ok)?;
     // As with targets, a word that looks like an address is never a path.
-    if path.components().next().is_some_and(|first| first.as_os_str().to_string_lossy().contains(':')) {
-        // In the environment it may have a secret; the command line was searched for them.
-        let name = assay_spec::without_secret(&path.to_string_lossy());
+    let text = path.to_string_lossy();
+    let is_scheme = |first: std::path::Component<'_>| first.as_os_str().to_string_lossy().contains(':');
+    // In the environment it may have a secret; the command line was searched for them.
+    if path.components().next().is_some_and(is_scheme) || assay_spec::has_secret(&text) {
+        let name = assay_spec::without_secret(&text);
         bail!("{name} cannot be the store: it looks like an address, and a store is a file; write ./{name}");
     }
     Ok(path)

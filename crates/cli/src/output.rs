@@ -24,6 +24,8 @@ const TABLE_LINES: usize = 4;
 const HEAD_BYTES: u64 = 1024;
 /// Longest document that is read to learn which run it holds.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
+/// How the schema of everything that Assay writes as JSON begins.
+const SCHEMAS: &str = "assay.";
 /// What SQLite and Assay keep beside a store.
 const STORE_ENDS: [&str; 5] = ["", "-wal", "-shm", "-journal", "-live"];
 
@@ -179,8 +181,10 @@ impl Output {
             }
             file.sync_all()
         });
-        let moved = written
-            .and_then(|()| if old.is_some() { std::fs::rename(&part, &path) } else { place(&part, &path) });
+        let moved = written.and_then(|()| match &old {
+            Some(old) => replace(&part, &path, old),
+            None => place(&part, &path),
+        });
         // It is incomplete, or has its name.
         let _ = std::fs::remove_file(&part);
         moved.with_context(|| format!("cannot write {}", self.path.display()))
@@ -257,11 +261,23 @@ impl Output {
         if metadata.len() > DOCUMENT_BYTES_MAX {
             bail!("{name} is too large to search for a run in it; choose another name, or remove it first");
         }
-        match std::fs::read_to_string(&self.path).ok().and_then(|text| run_of(&text)) {
-            Some(held) if run != Some(held.as_str()) => {
-                bail!("{name} holds run {held}; choose another name, or remove it first")
-            }
-            _ => Ok(()),
+        if metadata.len() == 0 {
+            return Ok(());
+        }
+        let text = std::fs::read_to_string(&self.path).ok();
+        let held = text.and_then(|text| match self.kind {
+            OutputKind::Export => runs_of_export(&text),
+            _ => runs_of_document(&text),
+        });
+        let Some(held) = held else {
+            bail!(
+                "{name} is not one whole file as Assay writes it, and may hold the only copy of a run; choose \
+                 another name, or remove it first"
+            )
+        };
+        match held.iter().find(|held| run != Some(held.as_str())) {
+            Some(other) => bail!("{name} holds run {other}; choose another name, or remove it first"),
+            None => Ok(()),
         }
     }
 }
@@ -275,24 +291,67 @@ impl std::fmt::Display for Output {
 /// Gives a file its name, unless that has been taken in the meantime.
 fn place(part: &Path, path: &Path) -> std::io::Result<()> {
     match std::fs::hard_link(part, path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            // A file system without hard links.
-            std::fs::rename(part, path)
-        }
+        // A file system without hard links. A rename would replace what has the name by now.
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => copy_new(part, path),
         linked => linked,
     }
 }
 
-/// Returns the run that a JSON document or an export holds.
-fn run_of(text: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Held {
-        schema: String,
-        run: String,
+fn copy_new(part: &Path, path: &Path) -> std::io::Result<()> {
+    let mut from = File::open(part)?;
+    let mut to = File::create_new(path)?;
+    let copied = std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
+    if copied.is_err() {
+        // It is ours, and incomplete.
+        let _ = std::fs::remove_file(path);
     }
-    let first = text.lines().next().unwrap_or_default();
-    let held: Held = serde_json::from_str(text).or_else(|_| serde_json::from_str(first)).ok()?;
-    held.schema.starts_with("assay.").then_some(held.run)
+    copied
+}
+
+/// Gives a file the name of another one, unless that is no longer the file that was inspected.
+fn replace(part: &Path, path: &Path, old: &Metadata) -> std::io::Result<()> {
+    let looks = |of: &Metadata| {
+        (of.dev(), of.ino(), of.len(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec())
+    };
+    let now = std::fs::symlink_metadata(path)?;
+    if looks(&now) != looks(old) {
+        return Err(std::io::Error::other("another program has changed it meanwhile; write it again"));
+    }
+    std::fs::rename(part, path)
+}
+
+/// Returns the run that a JSON document of Assay is of, none of a document that is of no single run; `None` for
+/// anything but one whole document.
+fn runs_of_document(text: &str) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    struct Document {
+        schema: String,
+        run: Option<String>,
+    }
+    let document: Document = serde_json::from_str(text).ok()?;
+    document.schema.starts_with(SCHEMAS).then(|| document.run.into_iter().collect())
+}
+
+/// Returns every run that a file of `assay export` holds: several, if somebody has joined such files. `None` for a file
+/// with a line of anything else.
+fn runs_of_export(text: &str) -> Option<Vec<String>> {
+    /// The first line of an export, or an event.
+    #[derive(serde::Deserialize)]
+    struct Line {
+        schema: Option<String>,
+        run: Option<String>,
+        at_ns: Option<u64>,
+    }
+    let mut runs = Vec::new();
+    for line in text.lines() {
+        let line: Line = serde_json::from_str(line).ok()?;
+        match (line.schema, line.run, line.at_ns) {
+            (Some(schema), Some(run), _) if schema.starts_with(SCHEMAS) => runs.push(run),
+            (None, _, Some(_)) => {}
+            _ => return None,
+        }
+    }
+    (!runs.is_empty()).then_some(runs)
 }
 
 /// Whether two paths name one file: links are followed, and a file may have several names. It need not exist.
@@ -311,4 +370,48 @@ fn real_path(path: &Path) -> Option<PathBuf> {
 
 pub(crate) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(path: &Path) -> String {
+        std::fs::read_to_string(path).expect("a file")
+    }
+
+    /// On a file system without hard links a report replaced whatever had got its name since it was checked.
+    #[test]
+    fn a_new_file_takes_no_name_that_another_one_got_meanwhile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (part, path) = (folder.path().join("part"), folder.path().join("r.html"));
+        for write in [place, copy_new] {
+            let _ = std::fs::remove_file(&part);
+            std::fs::write(&part, "a report").expect("written");
+            write(&part, &path).expect("the name is free");
+            assert_eq!(text(&path), "a report");
+            std::fs::remove_file(&path).expect("removed");
+            std::fs::write(&path, "of somebody else").expect("written");
+            assert!(write(&part, &path).is_err());
+            assert_eq!(text(&path), "of somebody else");
+            std::fs::remove_file(&path).expect("removed");
+        }
+    }
+
+    #[test]
+    fn only_the_inspected_file_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (part, path) = (folder.path().join("part"), folder.path().join("r.html"));
+        std::fs::write(&part, "a report").expect("written");
+        std::fs::write(&path, "an older one").expect("written");
+        let old = std::fs::metadata(&path).expect("it is there");
+        let other = folder.path().join("other");
+        std::fs::write(&other, "of somebody else").expect("written");
+        std::fs::rename(&other, &path).expect("renamed");
+        assert!(replace(&part, &path, &old).is_err());
+        assert_eq!(text(&path), "of somebody else");
+        let old = std::fs::metadata(&path).expect("it is there");
+        replace(&part, &path, &old).expect("nothing has changed");
+        assert_eq!(text(&path), "a report");
+    }
 }

@@ -29,10 +29,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) enum Stage {
     /// Looking at targets: names are resolved, sessions opened, mounts asked for. Nothing has to be kept.
     Inspecting = 0,
+    /// Creating, locking and marking targets, which have passed inspection.
+    Opening = 1,
     /// Filling targets: I/O in flight is waited for, and what was created is closed or removed.
-    Filling = 1,
-    /// Measuring and closing: I/O in flight is waited for, targets are closed, and the result is printed.
-    Running = 2,
+    Filling = 2,
+    /// Measuring and closing: I/O in flight is waited for, and targets are closed.
+    Running = 3,
+    /// Printing the result, for as long as its reader takes: no target is waited for any more.
+    Printing = 4,
 }
 
 static STAGE: AtomicU8 = AtomicU8::new(Stage::Inspecting as u8);
@@ -42,12 +46,31 @@ pub(crate) fn enter(stage: Stage) {
     STAGE.store(stage as u8, Ordering::Relaxed);
 }
 
-/// Returns how long a stop may take, and what to say where it takes longer.
-fn limit() -> (Duration, &'static str) {
-    match STAGE.load(Ordering::Relaxed) {
-        0 => (STOP_LIMIT, "the target has not answered since; nothing was measured, and nothing was written"),
-        1 => (STOP_LIMIT + Duration::from_secs(2), "the target that was being filled has not answered since"),
-        _ => (STOP_LIMIT * 3, "the target has not answered since; assay show last prints what was measured"),
+/// Returns how long a stop may take, and what to say where it takes longer; `None`: as long as it takes.
+fn limit(stage: u8) -> Option<(Duration, &'static str)> {
+    const INSPECTING: u8 = Stage::Inspecting as u8;
+    const OPENING: u8 = Stage::Opening as u8;
+    const FILLING: u8 = Stage::Filling as u8;
+    const RUNNING: u8 = Stage::Running as u8;
+    match stage {
+        INSPECTING => {
+            let says = "the target has not answered since; nothing was measured, and nothing was written";
+            Some((STOP_LIMIT, says))
+        }
+        OPENING => Some((
+            STOP_LIMIT + Duration::from_secs(2),
+            "the target that was being opened has not answered since; nothing was measured, but files may have been \
+             created or marked: the next run takes them up, or removes them with --remove",
+        )),
+        FILLING => Some((
+            STOP_LIMIT + Duration::from_secs(2),
+            "the target that was being filled has not answered since",
+        )),
+        RUNNING => Some((
+            STOP_LIMIT * 3,
+            "the target has not answered since; assay show last prints what was measured",
+        )),
+        _ => None,
     }
 }
 
@@ -56,8 +79,10 @@ fn end_in_time() {
     let began = Instant::now();
     loop {
         std::thread::sleep(LOOK_EVERY);
-        let (most, says) = limit();
-        if began.elapsed() >= most {
+        // A run may follow in which a target is waited for again.
+        if let Some((most, says)) = limit(STAGE.load(Ordering::Relaxed))
+            && began.elapsed() >= most
+        {
             note!("\nstopped {} s after the signal: {says}", most.as_secs());
             std::process::exit(Exit::Interrupted as i32);
         }
@@ -119,4 +144,21 @@ fn is_ignored(signal: Signal) -> bool {
     let mask =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While files were created and marked, a stop that took too long said that nothing was written. While the result
+    /// was printed to somebody who read slowly, it ended the program and blamed the target.
+    #[test]
+    fn every_stage_says_what_may_have_been_written() {
+        let says = |stage: Stage| limit(stage as u8).map(|(_, says)| says);
+        assert!(says(Stage::Inspecting).is_some_and(|says| says.contains("nothing was written")));
+        assert!(says(Stage::Opening).is_some_and(|says| says.contains("may have been created or marked")));
+        assert!(says(Stage::Filling).is_some_and(|says| !says.contains("nothing was written")));
+        assert!(says(Stage::Running).is_some_and(|says| says.contains("assay show last")));
+        assert_eq!(says(Stage::Printing), None);
+    }
 }

@@ -71,12 +71,19 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
         size_bytes,
         smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
         filesystem: None,
-        identities: device.as_ref().map(assay_host::identities).unwrap_or_default(),
+        identities: device.as_ref().map(identities).unwrap_or_default(),
         device,
         holds,
         is_ours: None,
         may_write: assay_host::may_write(path),
     })
+}
+
+/// Returns what `--overwrite` accepts, with the one that `--not-blank` needs.
+fn identities(device: &DeviceFacts) -> Vec<String> {
+    let mut all = assay_host::identities(device);
+    all.extend(assay_host::lasting_identity(device).filter(|lasting| !all.contains(lasting)));
+    all
 }
 
 fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {

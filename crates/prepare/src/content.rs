@@ -189,6 +189,24 @@ pub(crate) fn seals(marker: &Marker) -> Seals {
     }
 }
 
+/// Returns how many sectors must carry one for the file to count as Assay's own. `modified_ns`: its present
+/// modification time. While a mark is open its time proves nothing, so the data must, whatever kind they are.
+pub(crate) fn required_seals(marker: &Marker, modified_ns: i128) -> Seals {
+    if marker.is_open && marker.modified_ns != modified_ns { Seals::All } else { seals(marker) }
+}
+
+/// Returns the words for `found`, the foreign data in a file with that mark: data without seals may be those of a run
+/// that did not end.
+pub(crate) fn foreign_words(marker: &Marker, found: String) -> String {
+    match (seals(marker), marker.is_open) {
+        (Seals::Some, true) => format!(
+            "{found}; the last run did not end and wrote data that compress or repeat, in which Assay cannot always \
+             recognise its own"
+        ),
+        _ => found,
+    }
+}
+
 /// Returns the content at the start of a device or LUN throughout a run with a plan that has filled it.
 pub(crate) fn head_check(plan: &Plan) -> HeadCheck {
     let mut written = plan.jobs().filter(|job| job.writes()).map(|job| DataKind::of(job.data));

@@ -30,6 +30,8 @@ pub(crate) struct InspectedDevice {
     access: AccessMode,
     /// The inspected device, open for reading.
     held: Held,
+    /// Number of processes that may have the device open for writing without Assay seeing it.
+    unseen: usize,
 }
 
 /// A device that is open and locked.
@@ -75,7 +77,8 @@ pub(crate) fn inspect(
     let span_bytes = span::of_device(context, &text(path), capacity_bytes)?;
     let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
     let (address, path) = (address.to_string(), path.to_owned());
-    Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held })
+    let unseen = writer.map_or(0, |_| assay_host::unseen_processes());
+    Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held, unseen })
 }
 
 /// Returns the data because of which a device is not blank; signatures are the probe's task.
@@ -126,6 +129,7 @@ impl InspectedDevice {
         }
         let block_bytes = block_bytes(context, path)?;
         warn_cached_loops(context, &self.address, Some(&self.device));
+        warn_unseen(context, &self.address, self.unseen);
         let block = u64::from(block_bytes);
         let member = FileMember {
             path: self.path.clone(),
@@ -172,7 +176,12 @@ impl DeviceTarget {
             binding.head = content::head_check(context.plan);
         }
         self.facts.member.content = Content::Prepared;
-        Ok(())
+        self.held.note()
+    }
+
+    /// Fails if another program has changed it since this run filled it.
+    pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
+        self.held.confirm()
     }
 }
 
@@ -201,6 +210,21 @@ pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32,
         Some(block_bytes) => Ok(block_bytes),
         None => Err(OpenError::NoDirectIo(text(path)).into()),
     }
+}
+
+/// Warns if this user may not see the open files of other users' programs.
+fn warn_unseen(context: &mut OpenContext<'_>, address: &str, unseen: usize) {
+    if unseen == 0 {
+        return;
+    }
+    context.warnings.push(Warning {
+        rule: "unseen-writers".into(),
+        says: format!(
+            "This user may not see which files {unseen} processes of other users have open, so a program that has \
+             {address} open for writing without holding it exclusively, such as a virtual machine, was not looked for."
+        ),
+        next: "Run as root to have that checked.".into(),
+    });
 }
 
 /// Warns if direct I/O to a loop device is cached: it reaches the backing file directly only if the device was attached

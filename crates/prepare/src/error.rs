@@ -220,6 +220,20 @@ pub enum PrepareError {
         /// Identity that `--overwrite` accepts.
         identity: String,
     },
+    /// The same of one that nothing but its name and size identifies.
+    #[error(
+        "refusing to write to {path} ({what}): it is not blank. It holds {holds}. It has no serial number and no WWID \
+         by which --overwrite could name it and no other: if its content is no longer needed, erase it first \
+         (blkdiscard, or dd if=/dev/zero). Nothing was written"
+    )]
+    NotBlankUnnamed {
+        /// Path of the target.
+        path: String,
+        /// Offsets and first bytes.
+        holds: String,
+        /// Model and size.
+        what: String,
+    },
     /// A file with Assay's mark contains data that Assay did not write.
     #[error(
         "test \"{test}\" writes, but {path} is only read: Assay created it, but it has been used since, or an earlier \
@@ -280,6 +294,12 @@ pub enum PrepareError {
         path: String,
         /// Kind of use.
         user: String,
+    },
+    /// A file would have to be created, and nothing may change.
+    #[error("--read-only: {file} does not exist and is not created; name an existing file or device")]
+    Absent {
+        /// Path or address.
+        file: String,
     },
     /// A device does not exist, or its name is mistyped.
     #[error("{path}: there is no such device, and Assay creates no files in /dev; lsblk lists the devices")]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::Address;
-use assay_target::file::{self, Lock, Mark, Marker, PathKind};
+use assay_target::file::{self, FileLook, Lock, Mark, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
 use assay_target::{AccessMode, Fingerprint};
 
@@ -85,6 +85,7 @@ pub(crate) fn inspect(
         None => (FileState::New, 0),
         Some(file) => state_of(context, (&path, &real), file, writer)?,
     };
+    let state = state.treated(context.options.changes, &text(&path))?;
     check_users(&path, &state)?;
     let held =
         file.zip(looked).map(|(file, looked)| hold((&path, &real), file, looked, &state)).transpose()?;
@@ -184,10 +185,12 @@ fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError>
 
 /// Returns the content of a file with Assay's mark that Assay did not write, in words.
 pub(crate) fn used_since(path: &Path, file: &File, marker: &Marker) -> Result<Option<String>, PrepareError> {
-    let length = file.metadata().map_err(io_error("look at", path))?.len();
-    let (examination, seals) = (Examination::local(length), content::seals(marker));
+    let look = FileLook::of(file).map_err(io_error("look at", path))?;
+    let seals = content::required_seals(marker, look.modified_ns);
+    let examination = Examination::local(look.length_bytes);
     let found = examination.of_marked_file(seals, Some(file), path, &mut *blank::reader(file));
-    found.map_err(|why| PrepareError::Probe { path: text(path), why })
+    let found = found.map_err(|why| PrepareError::Probe { path: text(path), why })?;
+    Ok(found.map(|found| content::foreign_words(marker, found)))
 }
 
 /// Fails for a file that is a device's disk, or swap: it must not change during that use, even if Assay created it.
@@ -240,6 +243,13 @@ pub(crate) struct Touched {
     real: PathBuf,
     /// Length before; `None` if it did not exist.
     length: Option<u64>,
+    /// True if there was a mark file beside it.
+    had_mark: bool,
+}
+
+/// Returns the clause about a file that opening has created.
+fn was_created(name: &str) -> String {
+    format!("{name} was created")
 }
 
 impl Touched {
@@ -247,7 +257,10 @@ impl Touched {
     pub(crate) fn left(&self) -> Option<String> {
         let now = std::fs::symlink_metadata(&self.real).ok().map(|metadata| metadata.len());
         match (self.length, now) {
-            (None, Some(_)) => Some(format!("{} was created", text(&self.path))),
+            (None, Some(_)) => Some(was_created(&text(&self.path))),
+            (None, None) if file::mark_beside(&self.real).is_some() && !self.had_mark => {
+                Some(format!("the mark file of {} was created", text(&self.path)))
+            }
             (Some(before), Some(now)) if before != now => {
                 Some(format!("{} was written to", text(&self.path)))
             }
@@ -266,7 +279,8 @@ impl InspectedFile {
             (_, None) if std::fs::symlink_metadata(&self.real).is_ok() => return None,
             (_, None) => None,
         };
-        Some(Touched { path: self.path.clone(), real: self.real.clone(), length })
+        let had_mark = file::mark_beside(&self.real).is_some();
+        Some(Touched { path: self.path.clone(), real: self.real.clone(), length, had_mark })
     }
 
     /// Returns how `--overwrite` names it: by any path that leads to it.

@@ -16,6 +16,7 @@ mod content;
 mod context;
 mod device;
 mod error;
+mod expected;
 mod file;
 mod fill;
 mod held;
@@ -36,7 +37,7 @@ mod space;
 mod span;
 mod target;
 
-use assay_record::{HostFacts, TargetFacts, Warning};
+use assay_record::{HostFacts, StepId, TargetFacts, Warning};
 use assay_spec::{Address, Plan};
 use assay_target::{IoEngine, Member};
 
@@ -51,7 +52,7 @@ pub use fill::PrepareProgress;
 pub use lun::{LunInspection, inspect_lun, targets_at};
 pub use network::portal_networks;
 pub use nfs::{NfsInspection, inspect_nfs};
-pub use options::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
+pub use options::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
 
 /// Every target of a run, ready to be measured.
 pub struct PreparedTargets {
@@ -100,17 +101,25 @@ pub fn open<'p>(
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
+    (options.opening)();
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {
         Ok(()) => Ok(open),
         Err(error) => {
-            open.abandon();
-            let left: Vec<String> = touched.iter().filter_map(Touched::left).collect();
-            match left.is_empty() {
-                true => Err(error),
-                false => Err(PrepareError::NotUndone { left: left.join("; "), source: Box::new(error) }),
-            }
+            let mut left = open.targets.abandon();
+            left.extend(touched.iter().filter_map(Touched::left));
+            left.sort();
+            left.dedup();
+            Err(not_undone(&left, error))
         }
+    }
+}
+
+/// Returns an error of opening with what is left of the changes that it had made, a clause each.
+fn not_undone(left: &[String], error: PrepareError) -> PrepareError {
+    match left.is_empty() {
+        true => error,
+        false => PrepareError::NotUndone { left: left.join("; "), source: Box::new(error) },
     }
 }
 
@@ -145,6 +154,8 @@ impl OpenTargets<'_> {
         let mut context = FillContext { plan, options, io, must_stop, progress, warnings: Vec::new() };
         let filled = self.targets.targets.iter_mut().try_for_each(|target| target.fill(&mut context));
         self.targets.warnings.append(&mut context.warnings);
+        // The fill of the last one may have taken hours: verify that what the first ones hold is still this run's.
+        let filled = filled.and_then(|()| self.targets.targets.iter_mut().try_for_each(Prepared::confirm));
         match filled {
             Ok(()) => Ok(self.targets),
             Err(error) => {
@@ -155,8 +166,9 @@ impl OpenTargets<'_> {
     }
 
     /// Restores the original state: files that were created and are empty are removed, the others are marked as closed.
-    pub fn abandon(self) {
-        self.targets.abandon();
+    /// Returns what is left of the changes, a clause each.
+    pub fn abandon(self) -> Vec<String> {
+        self.targets.abandon()
     }
 }
 
@@ -171,6 +183,24 @@ impl PreparedTargets {
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         self.targets.iter().map(Prepared::member).collect()
+    }
+
+    /// Notes that a step begins: the files that it writes to change until it ends. To be called before its workers open
+    /// their targets.
+    pub fn step_started(&mut self, plan: &Plan, step: StepId) {
+        self.written_by(plan, step).for_each(Prepared::writing_begins);
+    }
+
+    /// Notes that a step has ended and has no I/O in flight. What is written to its files from now on is another
+    /// program's.
+    pub fn step_ended(&mut self, plan: &Plan, step: StepId) {
+        self.written_by(plan, step).for_each(Prepared::writing_ended);
+    }
+
+    fn written_by(&mut self, plan: &Plan, id: StepId) -> impl Iterator<Item = &mut Prepared> {
+        let step = plan.tests.get(id.test as usize).and_then(|test| test.steps.get(id.step as usize));
+        let writes = move |index: u32| step.is_some_and(|step| plan::writes_to(step, index));
+        (0..).zip(&mut self.targets).filter(move |(index, _)| writes(*index)).map(|(_, target)| target)
     }
 
     /// Marks files as closed after the run. All are tried; the first error is returned.
@@ -196,12 +226,14 @@ impl PreparedTargets {
         }
     }
 
-    /// Cleans up after a failure; errors are ignored, as the failure itself is reported.
-    fn abandon(self) {
+    /// Cleans up after a failure, which is what is reported; returns what is left, a clause each.
+    fn abandon(self) -> Vec<String> {
         let mut closed = Closed::default();
+        let mut left = Vec::new();
         for mut target in self.targets {
             let _ = target.close(&mut closed);
-            target.discard();
+            left.extend(target.discard());
         }
+        left
     }
 }

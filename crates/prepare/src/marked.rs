@@ -66,6 +66,8 @@ fn write_missing(
     let written = context.write(&member, fill);
     marker.filled_bytes =
         written.as_ref().map_or_else(|partial| partial.filled_bytes, |()| member.span_bytes());
+    // The fill is over, and so is the time allowed for it.
+    marker.open_for_s = open_for_s(context.plan, 0, file.timeout_s());
     let kept = file.flush().and_then(|()| file.mark(marker));
     written?;
     kept?;

@@ -35,6 +35,15 @@ pub enum FillChoice {
     Never,
 }
 
+/// Whether anything about a target may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changes {
+    /// New files are created, own files are marked and filled, as the plan needs it.
+    AsNeeded,
+    /// Nothing: files of Assay's own are read like foreign ones, and an absent file is an error.
+    Refused,
+}
+
 /// Whether a device or LUN that is to be overwritten must be blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlankChoice {
@@ -57,12 +66,16 @@ pub struct PrepareOptions {
     pub overwrite: Vec<String>,
     /// Whether the devices and LUNs among these must be blank.
     pub blank: BlankChoice,
+    /// Whether anything about the targets may change.
+    pub changes: Changes,
     /// Whether targets are written before they are measured.
     pub fill: FillChoice,
     /// Action if a device or foreign file is smaller than the plan's size.
     pub too_small: TooSmall,
     /// A CHAP secret typed by the user, for LUNs with a user name and no other secret.
     pub chap_secret: Option<Secret>,
+    /// Called once: every target has passed inspection, and the first is about to be created or marked.
+    pub opening: fn(),
 }
 
 impl PrepareOptions {

@@ -36,18 +36,31 @@ impl WriteRequest<'_> {
             let holds = self.objections.iter().map(|objection| format!("\n  - {objection}")).collect();
             return Err(PrepareError::DeviceHeld { path: self.name.to_owned(), holds });
         }
-        let identity = assay_host::identities(self.device).into_iter().next().unwrap_or_default();
-        if let (Some(foreign), BlankChoice::Required) = (&self.foreign, context.options.blank) {
-            let (path, holds) = (self.name.to_owned(), foreign.to_string());
-            return Err(PrepareError::NotBlank { path, holds, what: self.description(), identity });
-        }
+        let identity = match &self.foreign {
+            None => assay_host::identities(self.device).into_iter().next().unwrap_or_default(),
+            Some(foreign) => {
+                let (path, holds, what) = (self.name.to_owned(), foreign.to_string(), self.description());
+                match (assay_host::lasting_identity(self.device), context.options.blank) {
+                    (None, _) => return Err(PrepareError::NotBlankUnnamed { path, holds, what }),
+                    (Some(identity), BlankChoice::Required) => {
+                        return Err(PrepareError::NotBlank { path, holds, what, identity });
+                    }
+                    (Some(identity), BlankChoice::NotRequired) => identity,
+                }
+            }
+        };
         let given = &context.options.overwrite;
-        if given.iter().any(|name| assay_host::is_identity_of(self.device, name)) {
+        // What is lost must be what was meant: a name and a size are also those of the disk that is there tomorrow.
+        let is_named = given.iter().any(|name| match self.foreign {
+            None => assay_host::is_identity_of(self.device, name),
+            Some(_) => assay_host::is_lasting_identity_of(self.device, name),
+        });
+        if is_named {
             return Ok(());
         }
         let typed = match given.as_slice() {
             [] => String::new(),
-            given => format!("; `{}` does not (its serial or WWID does)", given.join("` and `")),
+            given => format!("; `{}` does not ({identity} does)", given.join("` and `")),
         };
         let also = if self.foreign.is_some() { " --not-blank" } else { "" };
         Err(PrepareError::DeviceNotNamed {

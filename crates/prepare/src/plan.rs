@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 use std::path::PathBuf;
 
-use assay_spec::{Address, Plan, Test};
+use assay_spec::{Address, Plan, Step, Test};
 
 use crate::error::PrepareError;
 use crate::path::real_path;
@@ -93,8 +93,12 @@ fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
 
 /// Returns the name of the first test that writes to the `index`-th target.
 pub(crate) fn writer(plan: &Plan, index: u32) -> Option<&str> {
-    let uses = |targets: &[u32]| targets.is_empty() || targets.contains(&index);
-    let writes =
-        |test: &&Test| test.steps.iter().flat_map(|s| &s.jobs).any(|job| uses(&job.targets) && job.writes());
+    let writes = |test: &&Test| test.steps.iter().any(|step| writes_to(step, index));
     plan.tests.iter().find(writes).map(|test| test.name.as_str())
+}
+
+/// Returns true if a step writes to the `index`-th target.
+pub(crate) fn writes_to(step: &Step, index: u32) -> bool {
+    let uses = |targets: &[u32]| targets.is_empty() || targets.contains(&index);
+    step.jobs.iter().any(|job| uses(&job.targets) && job.writes())
 }

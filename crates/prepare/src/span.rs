@@ -9,7 +9,7 @@ use assay_target::file::Marker;
 
 use crate::context::InspectContext;
 use crate::error::{PrepareError, text};
-use crate::options::TooSmall;
+use crate::options::{Changes, TooSmall};
 
 /// Granularity of file sizes, bytes: the last I/O of the span must fit the strictest block size.
 const SPAN_GRAIN: u64 = 4096;
@@ -25,6 +25,17 @@ pub(crate) enum FileState {
     Foreign,
     /// A foreign file that may be overwritten.
     Allowed,
+}
+
+impl FileState {
+    /// Returns the state as a run treats it that may change nothing.
+    pub(crate) fn treated(self, changes: Changes, file: &str) -> Result<Self, PrepareError> {
+        match (changes, self) {
+            (Changes::AsNeeded, state) => Ok(state),
+            (Changes::Refused, Self::New) => Err(PrepareError::Absent { file: file.to_owned() }),
+            (Changes::Refused, _) => Ok(Self::Foreign),
+        }
+    }
 }
 
 /// Whether this run created the file.

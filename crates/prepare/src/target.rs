@@ -89,7 +89,8 @@ impl Inspected {
         }
     }
 
-    /// Returns the change that opening makes on this host; `None` if there is none, or it is not visible from here.
+    /// Returns the change that opening makes on this host; `None` if there is none. What is left on a server is
+    /// reported where it is undone.
     pub(crate) fn touched(&self) -> Option<Touched> {
         match self {
             Self::File(target) => target.touched(),
@@ -183,6 +184,33 @@ impl Prepared {
         }
     }
 
+    /// Fails if another program has changed a file or device since this run filled it. A LUN is verified whenever it is
+    /// opened, by the data written to it.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        match self {
+            Self::File(target) => target.confirm(),
+            Self::Device(target) => target.confirm(),
+            Self::Nfs(target) => target.confirm(),
+            Self::Null(_) | Self::Sim(_) | Self::Lun(_) => Ok(()),
+        }
+    }
+
+    /// Notes that a step begins to write to it.
+    pub(crate) fn writing_begins(&mut self) {
+        match self {
+            Self::File(target) => target.writing_begins(),
+            Self::Nfs(target) => target.writing_begins(),
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => {}
+        }
+    }
+
+    /// Notes that a step has written to it. A server is not asked: it may be silent, and others wait.
+    pub(crate) fn writing_ended(&mut self) {
+        if let Self::File(target) = self {
+            target.writing_ended();
+        }
+    }
+
     /// Closes the target. Devices and LUNs carry no marks: their locks end with them.
     pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
         match self {
@@ -195,12 +223,12 @@ impl Prepared {
         }
     }
 
-    /// Removes a file that was created and is empty.
-    pub(crate) fn discard(self) {
+    /// Removes a file that was created and is empty. Returns what is left of the changes of opening it, as a clause.
+    pub(crate) fn discard(self) -> Option<String> {
         match self {
             Self::File(target) => target.discard(),
             Self::Nfs(target) => target.discard(),
-            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => {}
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => None,
         }
     }
 }

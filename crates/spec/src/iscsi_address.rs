@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::address_keys::ISCSI_KEYS;
 use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong, yes_or_no};
 
 /// A logical unit of an iSCSI target. Holds no secret: a CHAP secret comes from a file, the environment or a prompt.
@@ -106,25 +107,6 @@ pub struct IscsiAddressError {
 const PORTALS_MAX: usize = 64;
 const EVERY_IO: PathPolicy = PathPolicy::RoundRobin { ios: 1, bytes: u64::MAX };
 
-/// Every key of the query.
-const KEYS: [&str; 14] = [
-    "portal",
-    "portals",
-    "sessions",
-    "policy",
-    "rr_ios",
-    "rr_bytes",
-    "header_digest",
-    "data_digest",
-    "initial_r2t",
-    "immediate_data",
-    "initiator",
-    "chap_file",
-    "timeout",
-    // What `timeout` was called before it held for every I/O; stored addresses have it.
-    "no_path",
-];
-
 impl From<PartError> for IscsiAddressError {
     fn from(PartError { part, why }: PartError) -> Self {
         Self { part, why }
@@ -174,7 +156,7 @@ impl IscsiAddress {
 
     fn read_query(&mut self, query: &str) -> Result<()> {
         let (mut policy, mut ios, mut bytes) = (None, None, None);
-        for (key, value) in address_part::query(query, &KEYS, "portal")? {
+        for (key, value) in address_part::query(query, &ISCSI_KEYS, "portal")? {
             match key {
                 "portal" if self.portals.len() == PORTALS_MAX => {
                     return wrong("portal", format!("there are more than {PORTALS_MAX}"));

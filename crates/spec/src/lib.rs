@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod address_keys;
 mod address_part;
 mod address_word;
 pub mod curve;

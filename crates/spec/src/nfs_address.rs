@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::address_keys::NFS_KEYS;
 use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong};
 
 /// A file or directory on an NFSv3 server. What is exported of the path, the server says.
@@ -51,9 +52,6 @@ pub struct NfsAddressError {
 /// The longest path of the MOUNT protocol, bytes.
 const PATH_BYTES_MAX: usize = 1024;
 
-/// Every key of the query.
-const KEYS: [&str; 7] = ["port", "mountport", "connections", "sync", "uid", "gid", "timeout"];
-
 impl From<PartError> for NfsAddressError {
     fn from(PartError { part, why }: PartError) -> Self {
         Self { part, why }
@@ -99,7 +97,7 @@ impl NfsAddress {
     }
 
     fn read_query(&mut self, query: &str) -> Result<()> {
-        for (key, value) in address_part::query(query, &KEYS, "")? {
+        for (key, value) in address_part::query(query, &NFS_KEYS, "")? {
             match key {
                 "port" if self.port.is_some() => return wrong("port", "it is already given after the host"),
                 "port" => self.port = Some(number("port", value, 1, u16::MAX)?),

@@ -328,10 +328,18 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 /// `; did you mean "outstanding"?` when a known word is near, else the list of what would do.
 #[must_use]
 pub fn suggest(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
+    let near = nearest(word, known.iter().copied()).or_else(|| begun(word, known));
+    match near {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; use one of: {}", some_of(known)),
     }
+}
+
+/// The only word of `known` that begins with `word`, if that is long enough to mean it.
+fn begun<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let mut beginning = known.iter().filter(|known| word.len() >= 3 && known.starts_with(word));
+    let first = beginning.next()?;
+    beginning.next().is_none().then_some(*first)
 }
 
 /// The words, or the first of them where there are too many to read.

@@ -4,13 +4,32 @@
 //! form. Rather too much is covered than too little: everything from the first colon after a user's name to the
 //! last `@` may belong to a password.
 
+use crate::address_keys::{ISCSI_KEYS, NFS_KEYS};
+
 /// Schemes of which an address may have a user and a password.
 const SCHEMES: [&str; 12] =
     ["iscsi", "nfs", "nfs4", "smb", "cifs", "http", "https", "s3", "ftp", "ssh", "nats", "postgres"];
 /// Keys that hold no secret, whatever their names contain.
 const HARMLESS_KEYS: [&str; 1] = ["chap_file"];
 /// Parts of the names of keys that hold secrets.
-const SECRET_KEYS: [&str; 7] = ["secret", "pass", "pwd", "token", "chap", "mutual", "credential"];
+const SECRET_KEYS: [&str; 12] = [
+    "secret",
+    "pass",
+    "pwd",
+    "pw",
+    "psk",
+    "key",
+    "auth",
+    "signature",
+    "token",
+    "chap",
+    "mutual",
+    "credential",
+];
+/// Times that a percent sign itself may be percent-encoded in a word.
+const DECODED_TIMES: usize = 4;
+/// What divides pairs of keys and values from one another, and from what precedes them.
+const DIVIDERS: [char; 5] = ['?', '&', ';', '/', ','];
 /// What stands in place of a secret.
 const COVER: &str = "***";
 
@@ -29,20 +48,42 @@ pub fn has_secret(word: &str) -> bool {
     find(word).is_some()
 }
 
-/// Returns the text of an address as it may be repeated in a message.
+/// Returns the text of an address as it may be repeated in a message: neither secrets nor values of unknown keys.
 #[must_use]
 pub fn without_secret(text: &str) -> String {
-    find(text).map_or_else(|| text.to_owned(), |(_, covered)| covered)
+    find(text).map_or_else(|| without_unknown(text), |(_, covered)| covered)
+}
+
+/// Covers the values of keys that no address has: whoever misspells the key of a secret gives the secret all the same.
+fn without_unknown(text: &str) -> String {
+    let (prefix, _) = after_scheme(text);
+    let Some((place, query)) = text.split_once('?').filter(|_| !prefix.is_empty()) else {
+        return text.to_owned();
+    };
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((key, value)) if !is_known(key) && !value.is_empty() => format!("{key}={COVER}"),
+        _ => pair.to_owned(),
+    };
+    let pairs: Vec<String> = query.split('&').map(pair).collect();
+    format!("{place}?{}", pairs.join("&"))
+}
+
+fn is_known(key: &str) -> bool {
+    ISCSI_KEYS.contains(&key) || NFS_KEYS.contains(&key)
 }
 
 /// Returns where a word has a secret, and the word with the secret covered.
 pub(crate) fn find(word: &str) -> Option<(Place, String)> {
-    // Whoever writes a path as one means a path.
-    if ["/", "./", "../"].iter().any(|path| word.starts_with(path)) {
+    // Whoever writes a path as one means a path; `//host/share` is how shares are written.
+    let is_share = word.starts_with("//");
+    if !is_share && ["/", "./", "../"].iter().any(|path| word.starts_with(path)) {
         return None;
     }
     let text = decoded(word);
-    let (prefix, rest) = after_scheme(&text);
+    let (prefix, rest) = match is_share {
+        true => text.split_at(text.len() - text.trim_start_matches('/').len()),
+        false => after_scheme(&text),
+    };
     if let Some(covered) = in_user(prefix, rest) {
         return Some((Place::User, format!("{prefix}{covered}")));
     }
@@ -55,10 +96,17 @@ pub(crate) fn find(word: &str) -> Option<(Place, String)> {
 
 /// Replaces the percent-encoded forms of the characters that divide an address.
 fn decoded(word: &str) -> String {
+    const CODES: [(&str, &str); 7] =
+        [("%3a", ":"), ("%40", "@"), ("%2f", "/"), ("%3f", "?"), ("%3d", "="), ("%26", "&"), ("%25", "%")];
     let mut text = word.to_owned();
-    for (code, plain) in [("%3a", ":"), ("%40", "@"), ("%2f", "/"), ("%3f", "?"), ("%3d", "="), ("%26", "&")]
-    {
-        text = text.replace(code, plain).replace(&code.to_uppercase(), plain);
+    for _ in 0..DECODED_TIMES {
+        let before = text.clone();
+        for (code, plain) in CODES {
+            text = text.replace(code, plain).replace(&code.to_uppercase(), plain);
+        }
+        if text == before {
+            break;
+        }
     }
     text
 }
@@ -112,8 +160,8 @@ fn is_host_with_port(prefix: &str, host: &str, tail: &str) -> bool {
 fn in_query(rest: &str) -> Option<String> {
     let mut covered = String::new();
     let mut is_found = false;
-    for pair in rest.split_inclusive(['?', '&', ';', '/']) {
-        let end = pair.len() - pair.trim_end_matches(['?', '&', ';', '/']).len();
+    for pair in rest.split_inclusive(DIVIDERS) {
+        let end = pair.len() - pair.trim_end_matches(DIVIDERS).len();
         let (pair, end) = pair.split_at(pair.len() - end);
         let Some((key, value)) = pair.split_once('=') else {
             covered.push_str(&format!("{pair}{end}"));
@@ -176,6 +224,17 @@ mod tests {
             "https://bob:hush@nas/",
             "odd+scheme://bob:hush@nas/",
             "bob:hush@nas/iqn.x/1",
+            "//bob:hush@nas/share/x",
+            "///bob:hush@nas/share",
+            "//nas/share?password=hush",
+            "//nas/share,username=bob,password=hush",
+            "\\\\bob:hush@nas\\share",
+            "iscsi://nas/iqn.x/1?pw=hush",
+            "iscsi://nas/iqn.x/1?psk=hush",
+            "nfs://nas/vol?key=hush",
+            "https://nas/vol?X-Amz-Signature=hush",
+            "iscsi://bob%253Ahush@nas/iqn.x/1",
+            "iscsi://bob%25253ahush%2540nas/iqn.x/1",
         ] {
             let covered = without_secret(text);
             assert!(
@@ -189,17 +248,29 @@ mod tests {
         );
     }
 
+    /// The message about a misspelt key repeated what stood behind it.
+    #[test]
+    fn values_of_unknown_keys_are_not_repeated() {
+        let text = "iscsi://nas/iqn.x/1?sessions=2&sesions=2&portal=a";
+        assert_eq!(without_secret(text), "iscsi://nas/iqn.x/1?sessions=2&sesions=***&portal=a");
+        assert_eq!(without_secret("nfs://nas/vol?uid=1&scret=hush"), "nfs://nas/vol?uid=1&scret=***");
+        assert!(!has_secret(text), "a spelling mistake is no secret");
+    }
+
     #[test]
     fn other_words_stay_as_they_are() {
         for text in [
             "iscsi://lab@nas/iqn.x:a@b/1",
             "iscsi://nas:3260/iqn.2004-01.example:a@b/1?portal=10.0.0.1:3260&chap_file=/etc/x",
             "iscsi://bob@[fe80::1%eth0]:3260/eui.0123456789abcdef/1?portal=[fd00::1]:3260",
-            "iscsi://nas/iqn.x/1?sesions=2",
             "nfs://nas:2049/vol/a@b?uid=1",
             "nfs://nas/vol/x=y",
             "./x:y@z",
             "/mnt/a:b@c",
+            "//nas/share/x",
+            "//nas:445/share/a@b",
+            "//nas/share/a:b@c",
+            "50%25 of it",
             "nas:/vol1/a@b",
             "C:\\x@y",
             "dir/with:colon@x",

@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::error::StoreError;
 use crate::file::{self, Access, FileId, Held, Whose};
+use crate::neighbours::beside;
 use crate::schema;
 
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
@@ -52,7 +53,7 @@ fn check_same(path: &Path, id: FileId) -> Result<(), StoreError> {
 /// database into it, or takes back a transaction that was cut off, as soon as it reads the first table.
 fn check_unknown(path: &Path) -> Result<(), StoreError> {
     let foreign = || StoreError::Foreign { path: path.to_owned() };
-    let has = |end: &str| std::fs::metadata(file::beside(path, end)).is_ok_and(|beside| beside.len() > 0);
+    let has = |end: &str| std::fs::metadata(beside(path, end)).is_ok_and(|file| file.len() > 0);
     if has("-wal") || has("-journal") {
         return Err(foreign());
     }

@@ -15,6 +15,7 @@ use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
 use crate::error::StoreError;
+use crate::neighbours::{self, beside};
 use crate::schema::APPLICATION_ID;
 
 /// How every SQLite database begins.
@@ -73,12 +74,20 @@ pub(crate) enum Whose {
 
 /// Opens the file at `path` for good, and checks that it is a database of Assay or empty, or one that nobody claims.
 pub(crate) fn hold(path: &Path, access: Access) -> Result<Held, StoreError> {
-    check_beside(path)?;
+    neighbours::check(path)?;
+    // Before it is created, so that a refusal leaves nothing behind.
+    if neighbours::is_empty_or_missing(path) {
+        neighbours::check_of_empty(path)?;
+    }
     let id = open_for_good(path, access)?;
     let held = held();
     let (_, file) =
         held.iter().find(|(known, _)| *known == id).expect("it was put there, and nothing is removed");
-    whose(path, file).map(|whose| Held { id, whose })
+    let whose = whose(path, file)?;
+    if neighbours::is_empty_or_missing(path) {
+        neighbours::check_of_empty(path)?;
+    }
+    Ok(Held { id, whose })
 }
 
 fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
@@ -110,19 +119,6 @@ fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
     let id = FileId::of(&metadata);
     held().push((id, file));
     Ok(id)
-}
-
-/// Refuses a store with a pipe, a link, a device or a folder under one of the names that SQLite and Assay keep beside
-/// it: no store has such, and opening a pipe waits for ever.
-fn check_beside(path: &Path) -> Result<(), StoreError> {
-    for end in ["-wal", "-shm", "-journal", "-live"] {
-        let file = beside(path, end);
-        if std::fs::symlink_metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
-            let why = format!("{} next to it is not a regular file; move that away", file.display());
-            return Err(StoreError::NotAllowed { path: path.to_owned(), why });
-        }
-    }
-    Ok(())
 }
 
 fn held() -> std::sync::MutexGuard<'static, Vec<(FileId, File)>> {
@@ -179,13 +175,6 @@ fn tighten_one(path: &Path) -> Option<u32> {
     // By name, because closing a descriptor would drop SQLite's locks. Another user's store stays as that user wants
     // it.
     fchmodat(AT_FDCWD, path, tight, FchmodatFlags::NoFollowSymlink).ok().map(|()| mode)
-}
-
-/// Returns the path of a file beside the store, as SQLite names it: links of the store's own name are followed.
-pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
-    name.push(end);
-    name.into()
 }
 
 /// The files of a store as they were when they were opened: who deletes or replaces one of them takes the events that

@@ -36,6 +36,7 @@ mod id;
 mod key;
 mod list;
 mod live;
+mod neighbours;
 mod process;
 mod row;
 mod schema;

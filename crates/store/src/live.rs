@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use crate::file::beside;
+use crate::neighbours::beside;
 
 /// The file beside the store at `path`: one and the same by every name of the store.
 pub(crate) fn live_path(path: &Path) -> PathBuf {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
+use crate::neighbours::beside;
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
 use crate::{find, id, live};
@@ -39,7 +40,7 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
 
 /// Returns true for a regular file without a byte, and without a log beside it, on a file system that is read-only.
 fn is_empty_for_good(path: &Path) -> bool {
-    let has_log = std::fs::metadata(file::beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let is_empty = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
     is_empty && !has_log && access(path, AccessFlags::W_OK) == Err(Errno::EROFS)
 }
@@ -84,7 +85,7 @@ impl Store {
             StoreError::Foreign { .. } | StoreError::Newer { .. } | StoreError::Corrupt { .. }
         );
         // A log holds runs that a file read as immutable lacks; where it is, there is an index of it too.
-        let has_log = std::fs::metadata(file::beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+        let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
         if is_certain || !path.is_file() {
             return Err(error);
         }

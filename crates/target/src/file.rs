@@ -12,7 +12,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
 use crate::mark::remove_beside;
-pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark};
+pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark, mark_beside};
 use crate::{AccessMode, IoBuf, fiemap};
 
 /// Kind of a path.

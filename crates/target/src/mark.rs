@@ -16,6 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use store::StoredText;
+pub use store::mark_beside;
 pub(crate) use store::{beside_name, beside_text, is_marker, marker_beside, remove_beside};
 
 /// The mark of a file created by Assay: an extended attribute, or a file beside it if the file system has none.
@@ -60,6 +61,9 @@ const MARKER_VERSION: u32 = 3;
 pub(crate) const MARKER_BYTES_MAX: usize = 4096;
 /// Largest difference of equal birth times, ns: some file systems store whole seconds, and fractions only in memory.
 const BORN_WITHIN_NS: i128 = 2_000_000_000;
+
+/// The length in a mark that describes no file.
+const NO_LENGTH_BYTES: u64 = u64::MAX;
 
 /// Properties of a file on which a mark depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,6 +291,14 @@ impl Marker {
         }
         Ok(())
     }
+
+    /// Writes a mark that no longer describes the local file, because another program has changed it. Neither the mark
+    /// of this run nor the one before is left: they could claim what that program wrote.
+    pub fn write_void(&mut self, path: &Path, file: &File) -> io::Result<()> {
+        let look = FileLook::of(file)?;
+        let text = self.seal(&FileLook { length_bytes: NO_LENGTH_BYTES, ..look }, false)?;
+        store::write(path, file, look.inode, &text).map(drop)
+    }
 }
 
 /// Returns true if [`random_id`] could have generated it. Marks of earlier versions have none.
@@ -416,6 +428,21 @@ mod tests {
         assert_eq!(judged, Mark::Void(VoidMark::OtherUser));
         let (judged, marker) = mark(false);
         assert_eq!(judged.written_by(other, [owner, this_user]), Mark::Valid(marker), "it claims nothing");
+    }
+
+    #[test]
+    fn a_void_mark_claims_its_file_in_no_state() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        let mut marker = Marker::new(true);
+        marker.begin_run(600);
+        for length_bytes in [0, 4096] {
+            file.set_len(length_bytes).unwrap();
+            marker.write(&path, &file, true).unwrap();
+            assert!(Marker::read(&path, &file).unwrap().is_some());
+            marker.write_void(&path, &file).unwrap();
+            assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed));
+        }
     }
 
     #[test]

@@ -266,11 +266,12 @@ fn a_test_file_cannot_be_asked_to_be_larger_than_its_file_system() {
 #[test]
 fn a_device_with_data_that_nobody_knows_is_overwritten_only_with_both_words() {
     let Some(device) = LoopDevice::new() else { return };
-    let (path, identity) = (device.path.as_str(), device.identity());
+    let (path, identity, lasting) = (device.path.as_str(), device.identity(), device.lasting_identity());
+    assert!(lasting.starts_with(&format!("{identity}-seq")), "{lasting}");
     device.story.write("write.toml", WRITE);
     device.write((5 << 20) + 512, b"\x1b[2Jthe only copy of something");
     let before = device.content();
-    let typed = format!("--overwrite {identity} --not-blank");
+    let typed = format!("--overwrite {lasting} --not-blank");
     let words =
         ["refusing to write", "not blank", "at offset 5243392", "1b 5b 32 4a", "|.[2Jthe only cop|", &typed];
     device.assay("write.toml", path, &[]).refused(&words);
@@ -279,8 +280,11 @@ fn a_device_with_data_that_nobody_knows_is_overwritten_only_with_both_words() {
     device.assay("write.toml", path, &["--not-blank"]).refused(&["--overwrite"]);
     let checked = device.story.assay(&["check", path, "--json"]).ends(DONE).json();
     assert_eq!(checked["writable"], false, "{checked:#}");
+    // A name and a size are those of any disk that is attached there.
+    let both = ["--overwrite", identity.as_str(), "--not-blank"];
+    device.assay("write.toml", path, &both).refused(&[&format!("`{identity}` does not"), &typed]);
     assert!(device.content() == before, "the device has changed");
-    device.assay("write.toml", path, &["--overwrite", &identity, "--not-blank"]).ends(DONE);
+    device.assay("write.toml", path, &["--overwrite", &lasting, "--not-blank"]).ends(DONE);
     // What is there now is Assay's own.
     device.assay("write.toml", path, &["--overwrite", &identity]).ends(DONE);
 }

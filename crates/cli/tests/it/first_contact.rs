@@ -18,7 +18,7 @@ fn a_target_alone_is_looked_at_and_answered_with_what_to_type_next() {
     story.assay(&["./t.dat"]).ends(DONE).says(&["Next:", "assay run vmware ./t.dat --quick"]);
     assert_eq!(story.files(), Vec::<String>::new());
     story.write("t.dat", vec![1; 1 << 20]);
-    story.assay(&["t.dat"]).ends(DONE).says(&["1 MiB", "assay run super-atto t.dat --quick"]);
+    story.assay(&["t.dat"]).ends(DONE).says(&["1 MiB", "t.dat --quick --set read=100", "read only"]);
     story.assay(&["."]).ends(DONE).says(&["directory", "assay run vmware . --quick"]);
     story.assay(&["sim:ix4-200d"]).ends(DONE).says(&["simulates ix4-200d", "assay run vmware sim:ix4-200d"]);
     story.assay(&["nowhere/t.dat"]).refused(&["neither does the directory nowhere"]);

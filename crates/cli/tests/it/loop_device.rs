@@ -75,6 +75,12 @@ impl LoopDevice {
         checked["identities"][0].as_str().unwrap().to_owned()
     }
 
+    /// What `--overwrite` takes with `--not-blank`.
+    pub fn lasting_identity(&self) -> String {
+        let checked = self.story.assay(&["check", &self.path, "--json"]).ends(0).json();
+        checked["identities"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
+    }
+
     /// Runs the program on the device.
     pub fn assay(&self, plan: &str, path: &str, more: &[&str]) -> ProgramOutput {
         let mut args = vec!["run", plan, path, "--set", "run=200ms", "--json"];

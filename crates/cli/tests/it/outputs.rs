@@ -137,3 +137,34 @@ fn a_link_to_a_report_stays_a_link_and_rights_stay_as_they_were() {
     let mode = std::fs::metadata(story.path("r.html")).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
 }
+
+/// A file into which somebody had put several runs was replaced by one of them: a mark anywhere in its head was enough,
+/// and whatever could not be read as one document was not looked at any further.
+#[test]
+fn a_collection_of_runs_is_not_replaced_by_one_of_them() {
+    let story = with_a_run();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10", "--label", "two"]).ends(DONE);
+    for run in ["one", "two"] {
+        for end in ["json", "assay"] {
+            let (verb, name) = (if end == "json" { "report" } else { "export" }, format!("{run}.{end}"));
+            story.assay(&[verb, run, "-o", &name]).ends(DONE);
+            story.assay(&[verb, run, "-o", &name]).ends(DONE);
+        }
+    }
+    let text = |name: &str| String::from_utf8(story.read(name)).unwrap();
+    let (one, two) = (text("one.json"), text("two.json"));
+    for (verb, name, content) in [
+        ("report", "list.json", format!("[{one}, {two}]")),
+        ("report", "lines.json", format!("{one}\n{two}")),
+        ("report", "notes.json", format!("{{\"mine\": [{one}, {two}]}}")),
+        ("report", "cut.json", one[..one.len() / 2].to_owned()),
+        ("export", "all.assay", text("one.assay") + &text("two.assay")),
+        ("export", "other.assay", text("two.assay")),
+        ("export", "notes.assay", text("one.assay") + "and my notes\n"),
+    ] {
+        story.write(name, &content);
+        let refused = story.assay(&[verb, "one", "-o", name]).ends(BAD_INPUT);
+        assert!(refused.err.contains(name), "{name}: {}", refused.err);
+        assert!(story.read(name) == content.as_bytes(), "{name}");
+    }
+}

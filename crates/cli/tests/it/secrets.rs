@@ -8,7 +8,7 @@ use crate::story::{BAD_INPUT, DONE, Story};
 const SECRET: &str = "S3CR3T";
 
 /// Every form in which somebody may put a secret into an address.
-const FORMS: [&str; 14] = [
+const FORMS: [&str; 17] = [
     "iscsi://bob:S3CR3T@nas/iqn.x/1",
     "ISCSI://bob:S3CR3T@nas/iqn.x/1",
     "iscsi:/bob:S3CR3T@nas/iqn.x/1",
@@ -23,6 +23,9 @@ const FORMS: [&str; 14] = [
     "nfs://bob:S3CR3T@nas/vol/t.dat",
     "smb://bob:S3CR3T@nas/share",
     "bob:S3CR3T@nas/iqn.x/1",
+    "//bob:S3CR3T@nas/share/x",
+    "iscsi://bob%253AS3CR3T@nas/iqn.x/1",
+    "iscsi://nas/iqn.x/1?psk=S3CR3T",
 ];
 
 #[test]

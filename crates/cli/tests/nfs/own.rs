@@ -122,3 +122,14 @@ fn a_file_on_a_server_is_not_filled_where_nobody_wants_that() {
     let document = story.assay(&run).ends(DONE).json();
     assert_eq!(document["targets"][0]["member"]["content"], "prepared", "the next run makes up for it");
 }
+
+#[test]
+fn a_diagnosis_that_only_reads_creates_nothing() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let absent = at(&server, "/rw/absent.dat", "");
+    story.assay(&["diagnose", &absent, "--read-only"]).refused(&["--read-only", "absent.dat"]);
+    for name in ["absent.dat", ".absent.dat.assay"] {
+        assert!(!server.file(&format!("rw/{name}")).exists(), "{name} was created");
+    }
+}

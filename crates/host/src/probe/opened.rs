@@ -1,10 +1,12 @@
 //! Which other programs have a device open for writing. A virtual machine or a storage target uses a disk without
 //! holding it exclusively, and a new disk of theirs is blank: nothing else shows that it is in use.
 
+use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::thread;
+
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
 use super::related::Node;
 use super::{HELD_PAUSE, HELD_TRIES, Hold};
@@ -31,37 +33,95 @@ pub(super) fn holds(nodes: &[Node]) -> Vec<Hold> {
 }
 
 fn writers(nodes: &[Node]) -> Vec<String> {
-    let own = std::process::id().to_string();
-    let is_process = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit()) && *name != own;
     let mut found = Vec::new();
-    for process in names_in(Path::new("/proc")).into_iter().filter(is_process) {
+    for process in processes() {
         let folder = Path::new("/proc").join(&process);
+        let mut mounts = None;
         for descriptor in names_in(&folder.join("fd")) {
-            let Some(number) = open_device(&folder.join("fd").join(&descriptor)) else { continue };
-            let Some(node) = nodes.iter().find(|node| node.number == Some(number)) else { continue };
-            if may_write(&folder.join("fdinfo").join(&descriptor)) {
-                let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
-                found
-                    .push(format!("{} is open for writing in {program} (process {process})", node.subject()));
+            let info = fs::read_to_string(folder.join("fdinfo").join(&descriptor)).unwrap_or_default();
+            if !may_write(&info) {
+                continue;
             }
+            let mounts = mounts.get_or_insert_with(|| KindsOfMounts::of(&folder));
+            let Some(number) = open_device(&folder.join("fd").join(&descriptor), &info, mounts) else {
+                continue;
+            };
+            let Some(node) = nodes.iter().find(|node| node.number == Some(number)) else { continue };
+            let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
+            found.push(format!("{} is open for writing in {program} (process {process})", node.subject()));
         }
     }
     found.dedup();
     found
 }
 
-/// The block device that a descriptor has open. Only what lies in a `/dev` is looked at: to look at a file on a server
-/// that is gone would hang.
-fn open_device(descriptor: &Path) -> Option<DevNo> {
-    fs::read_link(descriptor).ok().filter(|opened| opened.starts_with("/dev"))?;
-    let metadata = fs::metadata(descriptor).ok()?;
-    metadata.file_type().is_block_device().then(|| DevNo::from(metadata.rdev()))
+/// Returns the ids of all processes but this one.
+fn processes() -> impl Iterator<Item = String> {
+    let own = std::process::id().to_string();
+    names_in(Path::new("/proc"))
+        .into_iter()
+        .filter(move |name| name.bytes().all(|byte| byte.is_ascii_digit()) && *name != own)
 }
 
-fn may_write(info: &Path) -> bool {
-    let text = fs::read_to_string(info).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags
-        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+/// Returns the number of processes whose open files this user may not see: only root sees those of others.
+#[must_use]
+pub fn unseen_processes() -> usize {
+    let is_unseen = |process: &String| {
+        let folder = Path::new("/proc").join(process);
+        let denied = fs::read_dir(folder.join("fd"))
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
+        // The threads of the kernel have no command line, and no files.
+        denied && fs::read(folder.join("cmdline")).is_ok_and(|line| !line.is_empty())
+    };
+    processes().filter(is_unseen).count()
+}
+
+/// File systems whose server is asked when a file is looked at; one that is gone would be waited for.
+const REMOTE_KINDS: [&str; 10] =
+    ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"];
+
+/// Kinds of the file systems that a process sees, by the id of the mount.
+struct KindsOfMounts(HashMap<u64, String>);
+
+impl KindsOfMounts {
+    fn of(process: &Path) -> Self {
+        let text = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
+        let kind = |line: &str| {
+            let (place, what) = line.split_once(" - ")?;
+            Some((place.split(' ').next()?.parse().ok()?, what.split(' ').next()?.to_owned()))
+        };
+        Self(text.lines().filter_map(kind).collect())
+    }
+
+    /// Whether it is safe to look at an open file. One of another mount namespace, and what is no file, is known by its
+    /// link alone.
+    fn may_look(&self, descriptor: &Path, info: &str) -> bool {
+        let mount = field(info, "mnt_id:").and_then(|id| id.parse().ok());
+        match mount.and_then(|id: u64| self.0.get(&id)) {
+            Some(kind) => !REMOTE_KINDS.contains(&kind.as_str()),
+            None => fs::read_link(descriptor).is_ok_and(|opened| opened.starts_with("/dev")),
+        }
+    }
+}
+
+/// The block device that a descriptor has open, wherever its node lies.
+fn open_device(descriptor: &Path, info: &str, mounts: &KindsOfMounts) -> Option<DevNo> {
+    if !mounts.may_look(descriptor, info) {
+        return None;
+    }
+    // What the kernel knows suffices: a file system of a program that hangs is not asked.
+    let looked = statx(CWD, descriptor, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
+    let is_device = FileType::from_raw_mode(looked.stx_mode.into()) == FileType::BlockDevice;
+    is_device.then(|| DevNo::from(makedev(looked.stx_rdev_major, looked.stx_rdev_minor)))
+}
+
+fn may_write(info: &str) -> bool {
+    field(info, "flags:")
+        .and_then(|flags| u32::from_str_radix(flags, 8).ok())
         .is_some_and(|flags| flags & MAY_WRITE != 0)
+}
+
+/// Returns the value of a line of `/proc/PID/fdinfo/FD`.
+fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }

@@ -242,6 +242,7 @@ fn an_exclusive_open_by_another_process_refuses() {
     check(&device.path, &[(HoldKind::InUse, "held exclusively by another program")]);
     drop(held);
     check(&device.path, &[]);
+    assert_eq!(assay_host::unseen_processes(), 0, "root sees the files of all");
 }
 
 #[test]
@@ -331,8 +332,22 @@ fn a_device_that_another_program_has_open_for_writing_is_in_use() {
     let Some(device) = LoopDevice::new() else { return };
     let text = device.text();
     let in_use = format!("{text} is open for writing in ");
-    for (how, expected) in [("<", &[][..]), ("<>", &[(HoldKind::InUse, in_use.as_str())])] {
-        let script = format!("exec 3{how}{text}; echo open; exec sleep 60");
+    // A node elsewhere, as in the folder of a container, leads to the same device.
+    let folder = tempfile::tempdir().unwrap();
+    let node = folder.path().join("disk");
+    let number = std::os::unix::fs::MetadataExt::rdev(&std::fs::metadata(&device.path).unwrap());
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    assay_testkit::story::run(&[
+        "mknod",
+        node.to_str().unwrap(),
+        "b",
+        &major.to_string(),
+        &minor.to_string(),
+    ]);
+    let node = node.to_str().unwrap();
+    let written = &[(HoldKind::InUse, in_use.as_str())][..];
+    for (how, by, expected) in [("<", &text[..], &[][..]), ("<>", &text, written), ("<>", node, written)] {
+        let script = format!("exec 3{how}{by}; echo open; exec sleep 60");
         let mut other = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -4,15 +4,16 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self, Lock, MarkBefore, Marker};
-use assay_target::{AccessMode, Binding, Caching, FileMember, HeadCheck, Member};
+use assay_target::file::{self, FileLook, Lock, MarkBefore, Marker};
+use assay_target::{AccessMode, Binding, Caching, END_BYTES, FileMember, HeadCheck, Member, OpenError};
 
-use super::InspectedFile;
+use super::{InspectedFile, was_created};
 use crate::closed::{Closed, Removable};
-use crate::content::Holes;
+use crate::content::{self, Holes, Seals};
 use crate::context::{FillContext, OpenContext};
 use crate::device::{block_bytes, member_facts, warn_cached_loops};
 use crate::error::{PrepareError, io_error, text};
+use crate::expected::{Expected, changed};
 use crate::held::{Held, fingerprint};
 use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
@@ -31,6 +32,7 @@ pub(crate) struct FileTarget {
     making: Making,
     /// The previous mark of another user's file; `None` once that is filled.
     before: Option<MarkBefore>,
+    expected: Expected,
 }
 
 impl InspectedFile {
@@ -96,7 +98,7 @@ impl InspectedFile {
             ..member_facts(context, self.span_bytes, block_bytes)
         };
         let facts = TargetFacts { address: self.address, member: facts };
-        Ok(FileTarget { facts, member, held, marker, making, before })
+        Ok(FileTarget { facts, member, held, marker, making, before, expected: Expected::AsHeld })
     }
 
     fn create(&self) -> Result<Held, PrepareError> {
@@ -148,13 +150,17 @@ impl FileTarget {
     /// Writes the missing data, and searches for unwritten parts.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         let path = self.member.path.clone();
+        self.confirm()?;
         if let Some(mut marker) = self.marker.take() {
-            let filled = self.held.confirm().and_then(|()| {
-                self.before = None;
-                marked::fill(self, &mut marker, context)
-            });
+            (self.before, self.expected) = (None, Expected::Anything);
+            let filled = marked::fill(self, &mut marker, context);
+            let noted = filled.is_ok().then(|| self.note_filled(&marker));
             self.marker = Some(marker);
             self.facts.member.content = filled?;
+            if let Some(Err(error)) = noted {
+                self.disown();
+                return Err(error);
+            }
         }
         let facts = &mut self.facts.member;
         let found = file::extents(&self.held.file, self.member.span_bytes).map_err(io_error("map", &path))?;
@@ -167,11 +173,58 @@ impl FileTarget {
         Ok(())
     }
 
+    /// Notes the state that the fill has left, and what workers must find at its start.
+    fn note_filled(&mut self, marker: &Marker) -> Result<(), PrepareError> {
+        let look = self.look()?;
+        if (look.length_bytes, look.modified_ns) != (marker.length_bytes, marker.modified_ns) {
+            let (target, what) = (text(self.path()), "its size or modification time".to_owned());
+            return Err(OpenError::Changed { target, what }.into());
+        }
+        self.held.note()?;
+        self.expected = Expected::of(&look);
+        let has_head = marker.filled_bytes >= END_BYTES.min(self.member.span_bytes);
+        if let (Some(binding), Caching::Direct, true) =
+            (&mut self.member.binding, self.member.caching, has_head)
+            && content::seals(marker) == Seals::All
+        {
+            // Through the page cache a write may be shorter than the recognisable unit.
+            binding.head = HeadCheck::OwnData;
+        }
+        Ok(())
+    }
+
+    /// Fails if another program has changed the file since this run opened or filled it; its mark is void then.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        let confirmed = self.held.confirm();
+        if confirmed.is_err() {
+            self.disown();
+        }
+        confirmed
+    }
+
+    /// Notes that a step begins to write to it.
+    pub(crate) fn writing_begins(&mut self) {
+        if let Ok(look) = self.look() {
+            self.expected = self.expected.written(&look);
+        }
+    }
+
+    /// Notes that a step has written to it, and that nothing is in flight.
+    pub(crate) fn writing_ended(&mut self) {
+        if let Ok(look) = self.look() {
+            self.expected = self.expected.left(&look);
+        }
+    }
+
+    fn look(&self) -> Result<FileLook, PrepareError> {
+        FileLook::of(&self.held.file).map_err(io_error("look at", self.path()))
+    }
+
     fn path(&self) -> &Path {
         &self.member.path
     }
 
-    /// Marks it as closed.
+    /// Marks it as closed, unless another program has changed it: the mark would claim what that wrote.
     pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
         let Held { real, identity, .. } = &self.held;
         let path = self.member.path.clone();
@@ -180,20 +233,43 @@ impl FileTarget {
             real: real.clone(),
             identity: *identity,
         });
+        if self.marker.is_none() {
+            return Ok(());
+        }
+        let change = match self.expected {
+            Expected::AsHeld => self.held.confirm().is_err().then_some("since it was opened"),
+            expected => expected.difference(&self.look()?).map(|what| what.words()),
+        };
+        if let Some(what) = change {
+            closed.warnings.push(changed(&text(&path), what));
+            self.disown();
+            return Ok(());
+        }
         let Some(marker) = &mut self.marker else { return Ok(()) };
-        marker.write(real, &self.held.file, false).map_err(io_error("mark", &path))
+        marker.write(&self.held.real, &self.held.file, false).map_err(io_error("mark", &path))
+    }
+
+    /// Gives up a file that another program has changed. The mark of another user's file is put back by `discard`.
+    fn disown(&mut self) {
+        if let (Some(mut marker), None) = (self.marker.take(), &self.before) {
+            // If it cannot be written, the open mark is void once the time of this run is over.
+            let _ = marker.write_void(&self.held.real, &self.held.file);
+        }
     }
 
     /// Removes it if this run created it and it is empty; restores the mark of another user's file that was not
-    /// written.
-    pub(crate) fn discard(self) {
-        let Held { real, file, .. } = &self.held;
+    /// written. Returns what is left of the changes of opening it, as a clause.
+    pub(crate) fn discard(self) -> Option<String> {
+        let (Held { real, file, .. }, name) = (&self.held, text(&self.member.path));
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
-        let _ = match (self.making, self.before) {
-            (Making::New, _) if is_empty => file::discard(real, file),
-            (_, Some(before)) => before.put_back(real, file),
-            _ => Ok(()),
-        };
+        match (self.making, self.before) {
+            (Making::New, _) if is_empty => file::discard(real, file).err().map(|_| was_created(&name)),
+            (Making::New, _) => Some(was_created(&name)),
+            (Making::WasThere, Some(before)) => {
+                before.put_back(real, file).err().map(|_| format!("the mark of {name} was changed"))
+            }
+            (Making::WasThere, None) => None,
+        }
     }
 }
 

@@ -140,6 +140,7 @@ pub(crate) fn inspect(
             FileState::Foreign
         }
     };
+    let state = state.treated(context.options.changes, &name)?;
     let (state, own) = only_read(&place, state, writer);
     if let Some(why) = may_not(&place, &state) {
         return Err(OpenError::Nfs { file: name, why }.into());
@@ -176,14 +177,16 @@ fn used_since(
 ) -> Result<Option<String>, PrepareError> {
     let name = place.address.to_string();
     let failed = |why: String| PrepareError::Probe { path: name.clone(), why };
-    if !place.file.is_some_and(|file| file.rights.read()) {
+    let Some(file) = place.file.filter(|file| file.rights.read()) else {
         return Err(failed("the server denies this user read access".to_owned()));
-    }
+    };
+    let seals = content::required_seals(marker, file.attributes.modified_ns);
     let examination = Examination::remote(size_bytes).map_err(|error| failed(error.to_string()))?;
     let mut read = |places: &[(u64, u64)], until: Instant, take: &mut dyn FnMut(u64, &[u8])| {
         read_places(place, places, until, take)
     };
-    examination.of_marked_file(content::seals(marker), None, Path::new(&name), &mut read).map_err(failed)
+    let found = examination.of_marked_file(seals, None, Path::new(&name), &mut read).map_err(failed)?;
+    Ok(found.map(|found| content::foreign_words(marker, found)))
 }
 
 fn read_places(

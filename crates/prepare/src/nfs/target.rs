@@ -4,8 +4,8 @@ use std::fs::File;
 
 use assay_record::{Content, TargetFacts, Warning};
 use assay_spec::units::Bytes;
-use assay_target::file::{Lock, Marker};
-use assay_target::nfs::{self, Attributes, NfsMember};
+use assay_target::file::{FileLook, Lock, Marker};
+use assay_target::nfs::{self, Attributes, NfsMember, Removal};
 use assay_target::{AccessMode, Member, OpenError};
 
 use super::inspect::{InspectedNfs, OwnReadOnly, call_bytes, facts, is_whole};
@@ -13,6 +13,7 @@ use crate::closed::{Closed, KeptFile, Removable};
 use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::error::PrepareError;
+use crate::expected::{Expected, changed};
 use crate::marked::{self, MarkedFile};
 use crate::span::{FileState, Making};
 
@@ -29,6 +30,9 @@ pub(crate) struct NfsTarget {
     whose: Whose,
     making: Making,
     before: Option<MarkBefore>,
+    expected: Expected,
+    /// True once its mark says so.
+    is_closed: bool,
 }
 
 /// The previous mark of another user's file, until that is filled; inside, `None` if it had none.
@@ -63,7 +67,7 @@ impl InspectedNfs {
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
         let making = if self.state == FileState::New { Making::New } else { Making::WasThere };
         if making == Making::New {
-            self.create(context)?;
+            self.create(context).map_err(|error| self.undone(error))?;
         }
         let is_allowed = self.state == FileState::Allowed;
         let before = is_allowed.then(|| self.place.mark_before()).transpose()?;
@@ -77,12 +81,12 @@ impl InspectedNfs {
         });
         let locks = match opened {
             Ok(locks) => locks,
-            Err(error) => {
-                if making == Making::New {
-                    self.place.discard();
-                }
-                return Err(error);
+            Err(error) if making == Making::New => return Err(self.undone(error)),
+            Err(source) if is_silence(&source) && marker.is_some() => {
+                let left = format!("the mark of {} may have been written", self.place.address);
+                return Err(PrepareError::NotUndone { left, source: Box::new(source) });
             }
+            Err(error) => return Err(error),
         };
         if let Some(marker) = &marker {
             context.nfs_marks.push((marker.id.clone(), self.address.clone()));
@@ -118,7 +122,8 @@ impl InspectedNfs {
         };
         let looked = file.attributes;
         let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
-        NfsTarget { facts, member, locks, marker, looked, whose, making, before }
+        let (expected, is_closed) = (Expected::AsHeld, false);
+        NfsTarget { facts, member, locks, marker, looked, whose, making, before, expected, is_closed }
     }
 
     /// Returns the mark that the file will get; `None` if it is only read.
@@ -151,6 +156,20 @@ impl InspectedNfs {
         Ok(self.place.create()?)
     }
 
+    /// Removes what was created before an error, and returns the error, with what is left. A server that is silent is
+    /// not asked again.
+    fn undone(&mut self, error: PrepareError) -> PrepareError {
+        let address = &self.place.address;
+        let left = match is_silence(&error) {
+            true => format!("{address} may have been created"),
+            false => match self.place.discard() {
+                Ok(()) => return error,
+                Err(_) => format!("{} was created", self.place.address),
+            },
+        };
+        PrepareError::NotUndone { left, source: Box::new(error) }
+    }
+
     fn lock(
         &mut self,
         marker: Option<&Marker>,
@@ -178,6 +197,7 @@ impl NfsTarget {
 
     /// Writes the missing data; NFSv3 does not report holes, only the allocated space of a file.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        self.confirm()?;
         match self.marker.take() {
             None => {
                 if self.whose == Whose::OursReadOnly {
@@ -195,15 +215,44 @@ impl NfsTarget {
         }
     }
 
-    /// Fails if the file has changed since this run marked it, then writes the missing data.
     fn fill_marked(
         &mut self,
         marker: &mut Marker,
         context: &mut FillContext<'_>,
     ) -> Result<Content, PrepareError> {
-        nfs::confirm(&self.member, &self.looked, &marker.run)?;
-        self.before = None;
-        marked::fill(self, marker, context)
+        (self.before, self.expected) = (None, Expected::Anything);
+        let content = marked::fill(self, marker, context)?;
+        let Marker { length_bytes, modified_ns, .. } = *marker;
+        self.expected = Expected::Look { length_bytes, modified_ns };
+        Ok(content)
+    }
+
+    /// Fails if another client has changed the file since this run opened or filled it; its mark is void then.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        let Some(marker) = &self.marker else { return Ok(()) };
+        let confirmed = match self.expected {
+            Expected::AsHeld => nfs::confirm(&self.member, &self.looked, &marker.run),
+            _ => nfs::confirm_marked(&self.member, marker),
+        };
+        if let Err(OpenError::Changed { .. } | OpenError::NfsElsewhere { .. }) = confirmed {
+            self.disown();
+        }
+        Ok(confirmed?)
+    }
+
+    /// Gives up a file that another client has changed. The mark of another user's file is put back by `discard`.
+    fn disown(&mut self) {
+        if let (Some(_), None) = (self.marker.take(), &self.before) {
+            // If it cannot be written, the open mark is void once the time of this run is over.
+            let _ = nfs::void(&self.member, &self.looked);
+        }
+    }
+
+    /// Notes that a step begins to write to it.
+    pub(crate) fn writing_begins(&mut self) {
+        if let Expected::Look { length_bytes, .. } = self.expected {
+            self.expected = Expected::Length(length_bytes);
+        }
     }
 
     fn warn_holes(&self, context: &mut FillContext<'_>) {
@@ -231,7 +280,9 @@ impl NfsTarget {
     /// Marks it as closed. If the server cannot be reached, the mark is in the same state as after a killed run, and
     /// the file is still ours. If its name leads to another file by now, nothing is marked.
     pub(crate) fn close(&mut self, closed: &mut Closed) {
-        let why = match self.close_mark(closed) {
+        let unclosed = self.close_mark(closed);
+        self.is_closed = unclosed.is_none() || self.marker.is_none();
+        let why = match unclosed {
             None => return closed.removable.push(Removable::Nfs(Box::new(self.member.clone()))),
             Some(why) => why.to_owned(),
         };
@@ -251,8 +302,18 @@ impl NfsTarget {
             closed.warnings.push(unmarked(&self.member.address.to_string()));
             return Some(SILENT);
         }
-        match nfs::mark(&self.member, marker, false) {
-            Ok(()) => None,
+        let (expected, looked) = (self.expected, self.looked);
+        let differ = |now: &FileLook| match expected {
+            Expected::AsHeld => Expected::of_attributes(&looked).difference(now),
+            expected => expected.difference(now),
+        };
+        match nfs::mark_closed(&self.member, marker, differ) {
+            Ok(None) => None,
+            Ok(Some(difference)) => {
+                let name = self.member.address.to_string();
+                closed.warnings.push(changed(&name, difference.words()));
+                Some("another program has changed it")
+            }
             Err(error @ OpenError::NfsElsewhere { .. }) => {
                 closed.warnings.push(replaced(&error));
                 None
@@ -270,17 +331,31 @@ impl NfsTarget {
     }
 
     /// Removes it if this run created it and it is empty; restores the mark of another user's file that was not
-    /// written.
-    pub(crate) fn discard(self) {
+    /// written. Returns what is left of the changes of opening it, as a clause.
+    pub(crate) fn discard(self) -> Option<String> {
         // The removal takes the lock itself.
         drop(self.locks);
+        let address = self.member.address.to_string();
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
-        let _ = match (self.making, self.before) {
-            (Making::New, _) if is_empty => nfs::remove(&self.member).map(drop),
-            (_, Some(before)) => nfs::put_back(&self.member, before),
-            _ => Ok(()),
-        };
+        match (self.making, self.before) {
+            (Making::New, _) if is_empty => match nfs::remove(&self.member) {
+                Ok(Removal::Removed | Removal::Elsewhere) => None,
+                Ok(Removal::NotOurs | Removal::InUse) | Err(_) => Some(format!("{address} was created")),
+            },
+            (Making::New, _) => Some(format!("{address} was created")),
+            (Making::WasThere, Some(before)) => nfs::put_back(&self.member, before)
+                .err()
+                .map(|_| format!("the mark of {address} was changed")),
+            (Making::WasThere, None) => {
+                (!self.is_closed).then(|| format!("the mark of {address} was changed"))
+            }
+        }
     }
+}
+
+/// Returns true if a server did not answer.
+fn is_silence(error: &PrepareError) -> bool {
+    matches!(error, PrepareError::Open(OpenError::NfsSilent { .. }))
 }
 
 fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
@@ -294,7 +369,8 @@ fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
     }
 }
 
-/// A server keeps uncommitted data in memory and supports no reservations: the space is checked beforehand.
+/// A server keeps uncommitted data in memory and supports no reservations: the space is checked beforehand. Only the
+/// length is set before a fill, so that the mark of a fill that is killed still describes its file.
 impl MarkedFile for NfsTarget {
     fn member(&self) -> Member {
         self.member()
@@ -309,13 +385,14 @@ impl MarkedFile for NfsTarget {
     }
 
     fn reserve(&self) -> Result<(), PrepareError> {
+        if self.looked.size_bytes < self.member.span_bytes {
+            nfs::lengthen(&self.member, self.member.span_bytes)?;
+        }
         Ok(())
     }
 
     fn lengthen(&self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
-        if self.looked.size_bytes < self.member.span_bytes {
-            nfs::lengthen(&self.member, self.member.span_bytes)?;
-        }
+        self.reserve()?;
         self.warn_holes(context);
         Ok(())
     }

@@ -36,9 +36,11 @@ pub(crate) fn options(overwrite: &[&str]) -> PrepareOptions {
         durability: Durability::Device,
         overwrite: overwrite.iter().map(ToString::to_string).collect(),
         blank: BlankChoice::Required,
+        changes: assay_prepare::Changes::AsNeeded,
         fill: FillChoice::WhereNeeded,
         too_small: TooSmall::UseAll,
         chap_secret: None,
+        opening: || {},
     }
 }
 

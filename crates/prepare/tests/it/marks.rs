@@ -98,3 +98,64 @@ fn the_mark_of_somebody_else_s_file_is_as_it_was_where_nothing_was_written() {
     assert!(!has_mark());
     assert!(fs::read(&second).unwrap() == content);
 }
+
+/// The samples of a file that held data without seals were never judged, so that what somebody put into the file of a
+/// killed run within the time of that run was overwritten.
+#[test]
+fn data_in_the_file_of_a_killed_run_are_judged_whatever_their_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let text = "[[test]]\nname = \"t\"\nrun = \"1s\"\ndata = { compress = 3, dedupe = 2 }\n\
+                access = [{ size = 4096, read = 0 }]\n";
+    let mut overrides = assay_spec::Overrides::default();
+    overrides.size = Some("1MiB".parse().unwrap());
+    let plan = assay_spec::PlanFile::parse("p", text).unwrap().resolve(&overrides).unwrap();
+    let open = || {
+        let (addresses, options) = ([crate::address(path.to_str().unwrap())], crate::options(&[]));
+        let opened = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts());
+        opened.and_then(|open| open.fill(&|| false, &mut |_| {}))
+    };
+    let touch = |after_s: u64| {
+        let time = SystemTime::now() + Duration::from_secs(after_s);
+        File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    drop(open().unwrap());
+    touch(60);
+    drop(open().unwrap());
+    fs::write(&path, b"a measurement of somebody else's".repeat(1 << 15)).unwrap();
+    touch(60);
+    let content = fs::read(&path).unwrap();
+    let error = open().err().expect("it is no longer Assay's").to_string();
+    assert!(error.contains("it has been used since") && error.contains("did not end"), "{error}");
+    assert!(fs::read(&path).unwrap() == content);
+}
+
+/// The mark of a fill on a server had the length from before the fill, so that a file whose fill was killed counted as
+/// somebody else's, and the next run was refused.
+#[test]
+fn a_file_whose_fill_was_killed_is_used_again() {
+    let Some(server) = assay_testkit::ganesha::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let local = folder.path().join("t.dat").to_str().unwrap().to_owned();
+    let remote = format!("nfs://127.0.0.1:{}/rw/t.dat?mountport={}", server.port, server.mount_port);
+    for (target, path) in [(local.clone(), local.into()), (remote, server.file("rw/t.dat"))] {
+        let (plan, options) = (crate::plan("64MiB", 1), crate::options(&[]));
+        let addresses = [crate::address(&target)];
+        let killed = std::panic::catch_unwind(|| {
+            let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts()).unwrap();
+            let ended = open.fill(&|| false, &mut |progress| {
+                assert!(progress.done_bytes == 0, "killed: nothing is closed after this");
+            });
+            drop(ended);
+        });
+        assert!(killed.is_err(), "{target}");
+        // The server still executes what was in flight.
+        let time = || fs::metadata(&path).unwrap().modified().unwrap();
+        let mut before = None;
+        while before != Some(time()) {
+            before = Some(time());
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        prepare(&[&target], &[], || {}).unwrap().close().unwrap();
+    }
+}

@@ -46,9 +46,11 @@ fn options() -> PrepareOptions {
         durability: Durability::Device,
         overwrite: Vec::new(),
         blank: BlankChoice::Required,
+        changes: assay_prepare::Changes::AsNeeded,
         fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,
+        opening: || {},
     }
 }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 
 use assay_prepare::{PrepareError, PreparedTargets};
+use assay_record::StepId;
 use assay_spec::Address;
+use assay_target::file::Marker;
 use assay_target::{AnyTarget, Caching, OpenError, OpenRequest};
 use assay_testkit::ganesha::{self, Ganesha};
 use assay_testkit::loop_device::LoopDevice;
@@ -131,6 +133,139 @@ fn a_file_that_changes_before_it_is_filled_is_not_written() {
         });
         check_refused(result, change.says, &kept, change.name);
     }
+}
+
+/// Returns the files of a folder but marks, with their content.
+fn visible(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let is_mark = |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with('.');
+    contents(folder).into_iter().filter(|(path, _)| !is_mark(path)).collect()
+}
+
+/// Returns true if Assay's mark still claims a file.
+fn is_claimed(path: &Path) -> bool {
+    Marker::read(path, &File::open(path).unwrap()).unwrap().is_some()
+}
+
+/// The refusal marked the changed file as Assay's own again, so that the second attempt overwrote the change.
+#[test]
+fn a_file_that_changed_before_its_fill_is_refused_again() {
+    for change in CHANGES {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.dat");
+        own_file(&path);
+        let text = path.to_str().unwrap();
+        let mut kept = Vec::new();
+        let result = prepare(&[text], &[], || {
+            (change.make)(&path);
+            kept = visible(folder.path());
+        });
+        check_refused(result, change.says, &kept, change.name);
+        assert!(!is_claimed(&path), "{}", change.name);
+        check_refused(prepare(&[text], &[], || {}), "--overwrite", &kept, change.name);
+    }
+}
+
+/// The same of a file that came after the one that was refused, and was closed with it.
+#[test]
+fn the_mark_of_a_file_that_changed_while_it_was_open_is_void() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("first.dat"), folder.path().join("second.dat"));
+    own_file(&first);
+    own_file(&second);
+    let refused = prepare(&[first.to_str().unwrap(), second.to_str().unwrap()], &[], || {
+        cut(&first);
+        cut(&second);
+    });
+    assert!(refused.is_err());
+    assert!(!is_claimed(&first) && !is_claimed(&second));
+}
+
+/// The mark that was written after a run claimed whatever another program had written to the file meanwhile, and
+/// `--remove` removed it.
+#[test]
+fn a_file_that_another_program_changed_during_the_run_is_no_longer_assays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (written, read) = (folder.path().join("written.dat"), folder.path().join("read.dat"));
+    let targets = [written.to_str().unwrap(), read.to_str().unwrap()];
+    let plan = crate::plan("1MiB", 2);
+    let step = StepId { test: 0, step: 0 };
+    let run = |during: &dyn Fn(), after: &dyn Fn()| {
+        for path in [&written, &read] {
+            let _ = fs::remove_file(path);
+            own_file(path);
+        }
+        let mut prepared = prepare(&targets, &[], || {}).unwrap();
+        prepared.step_started(&plan, step);
+        File::options().write(true).open(&written).unwrap().write_all_at(&[0; 4096], 4096).unwrap();
+        during();
+        prepared.step_ended(&plan, step);
+        after();
+        let closed = prepared.close().unwrap();
+        let says: Vec<String> = closed.warnings.iter().map(|warning| warning.says.clone()).collect();
+        let kept = closed.remove().unwrap();
+        assert_eq!(kept.len(), says.len(), "{kept:?}");
+        says
+    };
+    assert_eq!(run(&|| {}, &|| {}), Vec::<String>::new());
+    assert!(!written.exists() && !read.exists(), "they were removed");
+    let check = |says: Vec<String>, path: &Path| {
+        assert!(says.len() == 1 && says[0].contains(path.to_str().unwrap()), "{says:?}");
+        assert!(path.exists() && !is_claimed(path));
+    };
+    check(run(&|| edited(&read), &|| {}), &read);
+    check(run(&|| cut(&read), &|| {}), &read);
+    check(run(&|| cut(&written), &|| {}), &written);
+    check(run(&|| {}, &|| edited(&written)), &written);
+    check(run(&|| {}, &|| edited(&read)), &read);
+}
+
+/// Fills two new targets, and changes the first while the second is filled.
+fn change_after_fill(targets: [&str; 2], change: impl Fn()) -> Result<PreparedTargets, PrepareError> {
+    let plan = crate::plan("1MiB", 2);
+    let addresses: Vec<Address> = targets.iter().map(|target| crate::address(target)).collect();
+    let options = options(&[]);
+    let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts()).unwrap();
+    open.fill(&|| false, &mut |progress| {
+        if progress.path == Path::new(targets[1]) && progress.done_bytes == progress.total_bytes {
+            change();
+        }
+    })
+}
+
+/// What was put into a file after its fill was overwritten by the first worker, hours later if another target is large.
+#[test]
+fn a_file_that_changes_after_its_fill_is_not_written() {
+    for change in CHANGES {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first.dat"), folder.path().join("second.dat"));
+        let mut kept = Vec::new();
+        let kept_by = std::cell::RefCell::new(&mut kept);
+        let result = change_after_fill([first.to_str().unwrap(), second.to_str().unwrap()], || {
+            (change.make)(&first);
+            **kept_by.borrow_mut() = visible(folder.path());
+        });
+        check_refused(result, change.says, &kept, change.name);
+        assert!(!is_claimed(&first), "{}", change.name);
+    }
+}
+
+/// A worker found the mark of its run, and did not look at the data.
+#[test]
+fn a_worker_does_not_write_to_a_file_with_other_data_at_its_start() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let path = folder.path().join("t.dat");
+    let mut options = options(&[]);
+    options.caching = Caching::Direct;
+    let prepared = prepare_with(&[path.to_str().unwrap()], &options, || {}).unwrap();
+    open_worker(&prepared).map(drop).unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    let sector: Vec<u8> = (0..=255).cycle().take(512).collect();
+    file.write_all_at(&sector, 4096).unwrap();
+    file.sync_all().unwrap();
+    file.set_modified(time).unwrap();
+    let error = open_worker(&prepared).err().unwrap().to_string();
+    assert!(error.contains("its start holds data that Assay did not write"), "{error}");
 }
 
 /// A worker opens the file long after preparation has ended.
@@ -291,5 +426,70 @@ fn a_file_on_a_server_that_changes_after_its_inspection_is_not_written() {
             kept = contents(&folder).into_iter().filter(file).collect();
         });
         check_refused(result, says, &kept, change.name);
+    }
+}
+
+#[test]
+fn a_file_on_a_server_that_changes_after_its_fill_is_not_written_then_or_later() {
+    let Some(server) = ganesha::start() else { return };
+    for (index, change) in CHANGES.into_iter().filter(|change| !change.says.contains("start")).enumerate() {
+        let folder = server.file(&format!("rw/f{index}"));
+        fs::create_dir(&folder).unwrap();
+        let names = ["first", "second"].map(|name| nfs_address(&server, &format!("f{index}/{name}.dat")));
+        let mut kept = Vec::new();
+        let kept_by = std::cell::RefCell::new(&mut kept);
+        let result = change_after_fill([&names[0], &names[1]], || {
+            (change.make)(&folder.join("first.dat"));
+            **kept_by.borrow_mut() = visible(&folder);
+        });
+        check_refused(result, "", &kept, change.name);
+        check_refused(prepare(&[&names[0]], &[], || {}), "", &kept, change.name);
+    }
+}
+
+/// The refusal of a changed file on a server sealed its mark, so that the second attempt overwrote the change.
+#[test]
+fn a_file_on_a_server_that_changed_before_its_fill_is_refused_again() {
+    let Some(server) = ganesha::start() else { return };
+    let (address, path) = (nfs_address(&server, "t.dat"), server.file("rw/t.dat"));
+    prepare(&[&address], &[], || {}).unwrap().close().unwrap();
+    let result = prepare(&[&address], &[], || cut(&path));
+    let kept = [(path.clone(), fs::read(&path).unwrap())];
+    check_refused(result, "(its size)", &kept, "first");
+    check_refused(prepare(&[&address], &[], || {}), "--overwrite", &kept, "second");
+    // A run during which it was cut does not claim it either.
+    fs::remove_file(&path).unwrap();
+    let prepared = prepare(&[&address], &[], || {}).unwrap();
+    cut(&path);
+    let closed = prepared.close().unwrap();
+    assert!(closed.warnings[0].says.contains("Another program has changed"), "{:?}", closed.warnings);
+    let kept = [(path.clone(), fs::read(&path).unwrap())];
+    check_refused(prepare(&[&address], &[], || {}), "--overwrite", &kept, "closed");
+}
+
+/// Whatever was left on a server, a refusal ended with the exit code that says that nothing was touched.
+#[test]
+fn what_opening_left_on_a_server_is_reported() {
+    use assay_testkit::lying::Act;
+    use assay_testkit::lying::nfs::{LyingNfs, Procedure, record};
+    const ACCES: u32 = 13;
+    let folder = tempfile::tempdir().unwrap();
+    let dangling = folder.path().join("dangling");
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), &dangling).unwrap();
+    for (denied, left) in [(None, None), (Some(Procedure::Remove), Some("was created"))] {
+        let server = LyingNfs::start(move |asked, honest| {
+            let denies = denied == Some(asked.procedure);
+            let answer = if denies { asked.accepted().words(&[ACCES, 0, 0]).0 } else { honest };
+            vec![Act::Bytes(record(&answer))]
+        });
+        let address = format!("nfs://127.0.0.1:{0}/export/t.dat?mountport={0}", server.port);
+        let error = prepare(&[&address, dangling.to_str().unwrap()], &[], || {}).err().unwrap();
+        match left {
+            None => assert!(!matches!(error, PrepareError::NotUndone { .. }), "{error}"),
+            Some(left) => {
+                let PrepareError::NotUndone { left: says, .. } = &error else { panic!("{error}") };
+                assert!(says.contains("/t.dat") && says.ends_with(left), "{says}");
+            }
+        }
     }
 }

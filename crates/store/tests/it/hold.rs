@@ -192,6 +192,82 @@ fn another_program_s_database_is_left_as_it_is_with_its_log() {
     assert!(["", "-wal", "-shm"].map(bytes) == before, "it was changed");
 }
 
+/// SQLite removes the log of a database without a page: where another program's database had been deleted or cut to
+/// nothing, a store under its name cost the transactions that could still be recovered from the log.
+#[test]
+fn the_log_of_a_database_that_is_gone_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (used, app) = (folder.path().join("used.sqlite"), folder.path().join("app.db"));
+    let other = rusqlite::Connection::open(&used).unwrap();
+    other.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mail (body TEXT)").unwrap();
+    let log = std::fs::read(beside(&used, "-wal")).unwrap();
+    std::fs::write(beside(&app, "-wal"), &log).unwrap();
+    let refuse = |is_there: bool| {
+        for refused in [Store::open(&app).map(drop), Store::open_existing(&app).map(drop)] {
+            if let Err(error) = refused {
+                let says = message(&error);
+                assert!(
+                    says.contains("app.db-wal next to it belongs to a database that is no longer"),
+                    "{says}"
+                );
+            } else {
+                assert!(!is_there, "an empty file was taken for a store");
+            }
+        }
+        assert!(std::fs::read(beside(&app, "-wal")).unwrap() == log, "the log was changed");
+        assert_eq!(app.exists(), is_there, "a refusal creates nothing");
+    };
+    refuse(false);
+    std::fs::write(&app, "").unwrap();
+    refuse(true);
+}
+
+/// A file of somebody else's that happened to have the name of a journal was removed.
+#[test]
+fn files_beside_a_store_that_another_program_wrote_are_left_as_they_are() {
+    for end in BESIDE {
+        for has_store in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("bench");
+            if has_store {
+                write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+            }
+            let file = beside(&path, end);
+            std::fs::write(&file, "my notes about the benchmark").unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+            let says = message(&Store::open(&path).unwrap_err());
+            assert!(says.contains(&format!("bench{end} next to it")), "{says}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "my notes about the benchmark", "{end}");
+            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644, "{end}");
+            assert_eq!(path.exists(), has_store, "{end}");
+            std::fs::remove_file(file).unwrap();
+            assert!(Store::open(&path).unwrap().runs().unwrap().len() == usize::from(has_store), "{end}");
+        }
+    }
+}
+
+/// What a process leaves that is killed while it creates or changes a store is taken up by the next one.
+#[test]
+fn the_journal_of_an_interrupted_creation_is_no_obstacle() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, made) = (folder.path().join("runs.sqlite"), folder.path().join("made.sqlite"));
+    std::fs::write(&path, "").unwrap();
+    let other = rusqlite::Connection::open(&made).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE run (id INTEGER)").unwrap();
+    let journal = std::fs::read(beside(&made, "-journal")).unwrap();
+    assert!(!journal.is_empty());
+    std::fs::write(beside(&path, "-journal"), &journal).unwrap();
+    write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+    assert!(!beside(&path, "-journal").exists());
+    // One that would give back pages belongs to a database that had some.
+    let (app, mut pages) = (folder.path().join("app.db"), journal);
+    pages[16..20].copy_from_slice(&7_u32.to_be_bytes());
+    std::fs::write(beside(&app, "-journal"), &pages).unwrap();
+    let says = message(&Store::open(&app).unwrap_err());
+    assert!(says.contains("app.db-journal next to it belongs to a database"), "{says}");
+    assert!(std::fs::read(beside(&app, "-journal")).unwrap() == pages);
+}
+
 #[test]
 fn a_store_on_a_full_file_system_can_be_read() {
     let Some(filesystem) = SmallFilesystem::new("size=2m") else { return };

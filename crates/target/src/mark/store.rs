@@ -131,6 +131,12 @@ fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
     moved
 }
 
+/// Returns the file beside that holds the mark of a file, if there is one.
+pub fn mark_beside(path: &Path) -> Option<PathBuf> {
+    let beside = beside_path(path);
+    is_beside(&beside).then_some(beside)
+}
+
 /// Returns true if the path is a marker, not a link or another file.
 fn is_beside(path: &Path) -> bool {
     matches!(open_beside(path).and_then(read_beside), Ok(Some(_)))

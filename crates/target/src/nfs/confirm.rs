@@ -3,6 +3,7 @@
 use super::location::{NfsLocation, failed, locate_again};
 use super::{Attributes, NfsMember};
 use crate::OpenError;
+use crate::file::Marker;
 
 impl NfsLocation {
     /// Fails if the name leads to another file than the inspected one, or if the file was changed since `looked`.
@@ -48,4 +49,20 @@ pub fn confirm(member: &NfsMember, looked: &Attributes, run: &str) -> Result<(),
     place.confirm(Some(looked))?;
     let marked = place.marker()?;
     place.changed(if marked.is_some_and(|marker| marker.run == run) { None } else { Some("its mark") })
+}
+
+/// Fails if a file differs from the one that `marker`, the last mark of this run, describes.
+pub fn confirm_marked(member: &NfsMember, marker: &Marker) -> Result<(), OpenError> {
+    let mut place = locate_again(member)?;
+    let elsewhere = || OpenError::NfsElsewhere { file: member.address.to_string() };
+    place.file.as_mut().ok_or_else(elsewhere)?.handle = member.handle;
+    place.confirm(None)?;
+    let now = place.refresh()?.attributes;
+    place.changed(if now.size_bytes != marker.length_bytes {
+        Some("its size")
+    } else {
+        (now.modified_ns != marker.modified_ns).then_some("its modification time")
+    })?;
+    let marked = place.marker()?;
+    place.changed(if marked.is_some_and(|marked| marked.run == marker.run) { None } else { Some("its mark") })
 }

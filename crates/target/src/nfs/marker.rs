@@ -104,13 +104,31 @@ impl NfsLocation {
         Ok(())
     }
 
-    /// Removes a file that was just created and is empty, and its mark.
-    pub fn discard(&mut self) {
-        let Some(file) = self.file else { return };
-        // The original error is reported; this is only an attempt to clean up.
-        if matches!(self.leads_to(&file.handle, None), Ok(true)) {
-            let _ = self.remove();
+    /// Removes what [`NfsLocation::create`] has created: the empty file and its mark, or the mark alone.
+    pub fn discard(&mut self) -> Result<(), OpenError> {
+        match self.file {
+            Some(file) => match self.leads_to(&file.handle, None)? {
+                true => self.remove(),
+                false => Ok(()),
+            },
+            None => self.remove_creating(),
         }
+    }
+
+    /// Removes a mark of a file that was not created, unless another run has created the file meanwhile.
+    fn remove_creating(&mut self) -> Result<(), OpenError> {
+        let (directory, name, beside) = (self.directory, self.name.clone(), self.beside());
+        if self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?.is_some() {
+            return Ok(());
+        }
+        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
+        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(()) };
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        if marker_beside(&text, NO_FILE).as_deref() != Some(CREATING) {
+            return Ok(());
+        }
+        self.server.remove(&directory, &beside).map_err(|e| self.failed(&e))
     }
 
     /// Checks that the name still leads to the file `known`. Another user of the server may have moved another file
@@ -152,7 +170,7 @@ impl NfsLocation {
     }
 
     /// Reads the attributes of the file again.
-    fn refresh(&mut self) -> Result<FoundFile, OpenError> {
+    pub(super) fn refresh(&mut self) -> Result<FoundFile, OpenError> {
         let file = self.file.expect("only a file that is there is looked at again");
         let attributes = self.server.attributes(&file.handle).map_err(|e| self.failed(&e))?;
         let file = FoundFile { attributes, ..file };
@@ -260,6 +278,34 @@ pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<()
     // The mark describes the opened file, whatever happens to its name meanwhile.
     place.file = Some(FoundFile { handle: member.handle, ..file });
     place.mark(marker, is_open)
+}
+
+/// Writes the marker of a file after a run, unless its attributes `differ` from what the run has left: the mark is void
+/// then, and the difference is returned.
+pub fn mark_closed<D>(
+    member: &NfsMember,
+    marker: &mut Marker,
+    differ: impl FnOnce(&FileLook) -> Option<D>,
+) -> Result<Option<D>, OpenError> {
+    let mut place = locate_again(member)?;
+    let Some(file) = place.file else { return Err(elsewhere(member)) };
+    if !place.leads_to(&member.handle, Some(&marker.id))? {
+        return Err(elsewhere(member));
+    }
+    place.file = Some(FoundFile { handle: member.handle, ..file });
+    let attributes = place.refresh()?.attributes;
+    let difference = differ(&look(&attributes));
+    match difference {
+        None => place.mark(marker, false)?,
+        Some(_) => place.void_mark(&attributes, Some(&marker.id))?,
+    }
+    Ok(difference)
+}
+
+/// Voids the mark that this run gave to a file, which had the attributes `looked` then: another client has changed the
+/// file since, or another file has its name.
+pub fn void(member: &NfsMember, looked: &Attributes) -> Result<(), OpenError> {
+    locate_again(member)?.void_mark(looked, member.mark_id.as_deref())
 }
 
 /// Puts the mark of a file back as it was `before`, or takes it away where there was none. Nothing is changed where the

@@ -25,10 +25,10 @@ use crate::{
 
 pub use assay_nfs::mount::Export;
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
-pub use confirm::confirm;
+pub use confirm::{confirm, confirm_marked};
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, lengthen, mark, put_back, remove};
+pub use marker::{Removal, lengthen, mark, mark_closed, put_back, remove, void};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
