@@ -17,9 +17,9 @@ use assay_model::workload::{Access, Arrivals, LoadModel, Workload};
 use assay_spec::units::{Bytes, Nanos};
 use serde::Serialize;
 
-pub use answer::{Answer, Candidate, Change, SizingError, State, answer};
-pub use assess::{Assessment, Precision, Short, assess};
-pub use measured::{Measured, MeasuredError, measured};
+pub use answer::{Answer, Candidate, Change, SizingError, State, answer, group_max};
+pub use assess::{Assessment, LatencyKind, Precision, Short, assess};
+pub use measured::{Fall, Measured, MeasuredError, measured};
 pub use question::{QuestionError, parse};
 
 /// A limit on latency.
@@ -127,7 +127,18 @@ pub struct LeftOpen {
 /// Money for a device of a class (by its word, or `disk` for any), or for a whole array by its name.
 pub type Prices = std::collections::BTreeMap<String, f64>;
 
+/// An open loop this near to the highest rate has no latency to speak of.
+const OPEN_MAX: f64 = 0.98;
+/// Without a limit on latency, the busiest resource may be busy for so much of the time.
+const BUSY_MAX: f64 = 0.8;
+
 impl Need {
+    /// Share of the highest rate that may be asked for, \[0, 1\].
+    #[must_use]
+    pub fn busy_max(&self) -> f64 {
+        if self.limit == LatencyLimit::None { BUSY_MAX } else { OPEN_MAX }
+    }
+
     /// The load at a rate.
     #[must_use]
     pub(crate) fn load(&self, per_s: f64, usable_bytes: f64) -> Workload {
@@ -135,7 +146,8 @@ impl Need {
         Workload { pace, ..self.closed(OUTSTANDING_MAX, usable_bytes) }
     }
 
-    /// The load in a closed loop.
+    /// The load in a closed loop: of so many workers with one I/O each, so that neither a host that waits for each I/O
+    /// nor the CPU time of one worker limits what an array can do.
     pub(crate) fn closed(&self, outstanding: u32, usable_bytes: f64) -> Workload {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of arrays fit")]
         let usable = Bytes(usable_bytes.max(0.0) as u64);
@@ -145,13 +157,15 @@ impl Need {
         Workload {
             mix: vec![access],
             span,
+            workers: outstanding,
             duration: Nanos::from_secs(RUN_S),
-            ..Workload::simple("load", self.size.0, self.read_pct, self.random_pct, outstanding)
+            ..Workload::simple("load", self.size.0, self.read_pct, self.random_pct, 1)
         }
     }
 }
 
 /// I/Os in flight at most: an open loop that piles up more has no latency to speak of.
 const OUTSTANDING_MAX: u32 = 8192;
-/// A load that is sized for lasts: caches that absorb for less than half of this are full, s.
-const RUN_S: u64 = 3600;
+/// A load that is sized for lasts, s: for years, so that every cache that fills at all is full, and what it absorbed
+/// until then is no part of the rate.
+const RUN_S: u64 = 1_000_000_000;

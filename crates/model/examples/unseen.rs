@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let open = open_half(&mut Tables::default())?;
     for r in &open.rows {
         println!(
-            "{:<20} {:<52} {:>9.0} {:>9.0} [{:>8.0} {:>8.0}] {:>5.2} {} {} {}",
+            "{:<20} {:<52} {:>9.0} {:>9.0} [{:>8.0} {:>8.0}] {:>5.2} {} {}",
             r.system,
             r.test,
             r.measured,
@@ -18,16 +18,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             r.predicted.hi,
             r.ratio,
             if r.inside { "in " } else { "OUT" },
-            if r.limit_right { "ok" } else { "--" },
             r.limit
         );
     }
     println!(
-        "inside {:.2}, median error hardware {:.3}, all {:.3}, limit right {:.2}",
+        "inside {:.2}, median error hardware {:.3}, all {:.3}",
         open.inside(),
         open.median_error_hardware(),
-        open.median_error(),
-        open.limit_right()
+        open.median_error()
     );
     Ok(())
 }

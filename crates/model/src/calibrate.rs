@@ -23,7 +23,7 @@ use crate::wire;
 use crate::workload::Workload;
 
 pub use rounds::{STEADY_WITHIN, Steadiness, calibrate_rounds};
-pub use rows::{Factors, RowPoint, fit_rows};
+pub use rows::{Factors, RowPoint, Unfitted, fit_rows};
 
 /// Random writes that gain less than this from 1 to 32 outstanding pass one at a time.
 const SERIAL_BELOW: f64 = 1.3;

@@ -21,6 +21,7 @@ use crate::num::share;
 use crate::raid::{Kind, Part, Phase};
 use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
+use crate::shingled::Fill;
 use crate::workload::{Arrivals, LoadModel, Workload};
 use serde::Serialize;
 
@@ -83,33 +84,48 @@ struct Members {
 #[must_use]
 pub fn closed_form(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
     let fast = without_slc(resolved, classes, workload);
-    let Some((slow_plant, fill_bytes)) = resolved.after_fill() else { return fast };
-    let written = member_bytes_written(resolved, classes) * fast.iops;
-    let (fill_s, run_s) = (fill_bytes / written, workload.duration.as_secs_f64());
-    if fill_s.is_nan() || fill_s >= run_s {
+    let Some((slow_plant, fill_s)) = after_fill(resolved, classes, fast.iops) else { return fast };
+    let run_s = workload.duration.as_secs_f64();
+    if fill_s >= run_s {
         return fast;
     }
     let slow = without_slc(&slow_plant, &slow_plant.classes(workload), workload);
     let filled = share(fill_s, run_s);
     let iops = fast.iops * filled + slow.iops * (1.0 - filled);
     let absorbing = if slow.iops < fast.iops * 0.999 { Some((fast.iops, fill_s)) } else { fast.absorbing };
-    Outcome { iops, mean_ms: fast.in_flight / iops * 1e3, in_flight: fast.in_flight, absorbing }
+    let in_flight = fast.in_flight * filled + slow.in_flight * (1.0 - filled);
+    Outcome { iops, mean_ms: in_flight / iops * 1e3, in_flight, absorbing }
 }
 
-/// Bytes that one member writes per I/O: parity and copies included.
-fn member_bytes_written(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
-    let of = |c: &Class| {
+/// The array once what its members write fast is full, and the time until then at a rate, s. `None` where there is no
+/// such cache, or nothing is written to it.
+pub(crate) fn after_fill(
+    resolved: &ResolvedArray,
+    classes: &[Class],
+    iops: f64,
+) -> Option<(ResolvedArray, f64)> {
+    let (full, fill) = resolved.after_fill()?;
+    let written = member_writes(resolved, classes);
+    let fill_s = (fill.bytes / (written.bytes * iops)).min(fill.writes / (written.writes * iops));
+    fill_s.is_finite().then_some((full, fill_s))
+}
+
+/// What one member writes per I/O: parity and copies included.
+fn member_writes(resolved: &ResolvedArray, classes: &[Class]) -> Fill {
+    let mut all = Fill { bytes: 0.0, writes: 0.0 };
+    for c in classes.iter().filter(|c| c.io_cost.kind == Kind::Write) {
         let r = &c.io_cost;
-        let visits = r.phases.iter().filter(|p| p.kind == Kind::Write);
-        let random: f64 = visits.map(|p| f64::from(p.visits) * p.bytes).sum();
+        for phase in r.phases.iter().filter(|p| p.kind == Kind::Write) {
+            all.bytes += c.share * f64::from(phase.visits) * phase.bytes;
+            all.writes += c.share * f64::from(phase.visits);
+        }
         // Disks stream to their bands, and a tier keeps what it takes.
-        let streams =
-            r.phases[0].visits == 0 && r.front != Front::Tier && matches!(resolved.media, Media::Flash(_));
-        let stream = if streams { r.bytes / resolved.shape.data_fraction() } else { 0.0 };
-        c.share * (random + stream)
-    };
-    let all: f64 = classes.iter().filter(|c| c.io_cost.kind == Kind::Write).map(of).sum();
-    all / f64::from(resolved.shape.alive())
+        if r.phases[0].visits == 0 && r.front != Front::Tier && matches!(resolved.media, Media::Flash(_)) {
+            all.bytes += c.share * r.bytes / resolved.shape.data_fraction();
+        }
+    }
+    let members = f64::from(resolved.shape.alive());
+    Fill { bytes: all.bytes / members, writes: all.writes / members }
 }
 
 fn without_slc(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
@@ -354,8 +370,10 @@ fn streaming(resolved: &ResolvedArray, classes: &[Class]) -> Station {
     let waits = |c: &&Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered && !resolved.streams_ahead();
     for class in classes.iter().filter(waits) {
         let time = class.share * class.io_cost.stream_ns * (1.0 - class.io_cost.hit);
-        all_members_ns += time;
-        own_ns += time * resolved.stream_parallel(class.io_cost.bytes);
+        all_members_ns += time * resolved.rebuild_factor;
+        own_ns += time
+            * resolved.stream_parallel(class.io_cost.bytes)
+            * resolved.stream_slowed(class.io_cost.bytes);
     }
     Station { demand_ns: own_ns, servers: if all_members_ns > 0.0 { own_ns / all_members_ns } else { 1.0 } }
 }

@@ -102,8 +102,11 @@ impl DemandTable {
 /// `n` = requests a member can choose from.
 pub(crate) fn member_demand(resolved: &ResolvedArray, classes: &[Class], n: f64) -> (f64, f64) {
     let of = |part: Part| {
-        let (_, members) = resolved.shape.range(part);
-        (part_demand_ns(resolved, classes, n, part), f64::from(members))
+        let members = f64::from(resolved.shape.range(part).1);
+        // Where a part is full, those in flight wait for it: (N + p - 1) / p in place of n = (N + m - 1) / m.
+        let alive = f64::from(resolved.shape.alive());
+        let waiting = if n.is_finite() { (n * alive - alive) / members.max(1.0) + 1.0 } else { n };
+        (part_demand_ns(resolved, classes, waiting, part), members)
     };
     if resolved.shape.failed == 0 {
         return of(Part::All);
@@ -111,6 +114,18 @@ pub(crate) fn member_demand(resolved: &ResolvedArray, classes: &[Class], n: f64)
     let [degraded, sound] = [of(Part::Degraded), of(Part::Sound)];
     let busier = |(demand, members): (f64, f64)| if members > 0.0 { demand / members } else { 0.0 };
     if busier(sound) > busier(degraded) { sound } else { degraded }
+}
+
+/// The part of the members that buffered writes keep busy for the longest.
+pub(crate) fn fullest_part(resolved: &ResolvedArray, classes: &[Class]) -> Part {
+    if resolved.shape.failed == 0 {
+        return Part::All;
+    }
+    let busy = |part: Part| {
+        let members = f64::from(resolved.shape.range(part).1);
+        part_demand_ns(resolved, classes, 1.0, part) / members.max(1.0)
+    };
+    if busy(Part::Sound) > busy(Part::Degraded) { Part::Sound } else { Part::Degraded }
 }
 
 /// Share of an I/O's visits that fall on a part.
@@ -229,8 +244,11 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         0.0
     } else {
         let phases = r.phases.iter().filter(|p| p.visits > 0);
-        let stream =
-            if resolved.streams_ahead() { 0.0 } else { r.stream_ns * resolved.stream_parallel(r.bytes) };
+        let stream = if resolved.streams_ahead() {
+            0.0
+        } else {
+            r.stream_ns * resolved.stream_parallel(r.bytes) * resolved.stream_slowed(r.bytes)
+        };
         stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>() * resolved.slowed(r.part)
     };
     let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };

@@ -152,7 +152,7 @@ fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {
     match array.paths.policy {
         PathPolicy::Fixed | PathPolicy::Hash => 1.0,
         PathPolicy::RoundRobin | PathPolicy::LeastQueue => {
-            let turn = wire::ios_per_turn(&array.paths, size);
+            let turn = wire::ios_per_turn(&array.paths, size, Corner::Nominal);
             wire::round_robin_speedup(wire::usable_paths(&array.paths), turn, outstanding)
         }
     }

@@ -3,7 +3,7 @@
 use assay_spec::units::Bytes;
 
 use crate::array::{Array, Device, ProtocolKind};
-use crate::closed::{Outcome, closed_form};
+use crate::closed::{Outcome, after_fill, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
@@ -353,7 +353,7 @@ fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {
 }
 
 /// A run that its I/O limit will end long before its duration starts from the state that most of the duration
-/// would be in: with a full write-back cache, unless that cache absorbs for more than half of it.
+/// would be in: with full caches, unless they absorb for more than half of it.
 fn simulate_seeds(
     resolved: &ResolvedArray,
     workload: &Workload,
@@ -368,6 +368,11 @@ fn simulate_seeds(
         _ => max_ios,
     };
     let cut = whole_run > max_ios;
+    // What members write fast is full for most of the run, whether or not the load notices the rest.
+    let classes = resolved.classes(workload);
+    let rate = closed.absorbing.map_or(closed.iops, |(iops, _)| iops);
+    let full = after_fill(resolved, &classes, rate).filter(|(_, fill_s)| cut && *fill_s < run_s / 2.0);
+    let resolved = full.as_ref().map_or(resolved, |(full, _)| full);
     let cache_full = cut && closed.absorbing.is_some_and(|(_, fill_s)| fill_s < run_s / 2.0);
     let runs: Vec<ClientOutcome> = (1..=u64::from(seeds.max(1)))
         .filter_map(|seed| {

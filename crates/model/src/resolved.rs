@@ -18,7 +18,7 @@ use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity};
 use crate::raid::{Kind, Part, Phase, Place, Shape};
-use crate::shingled::Shingled;
+use crate::shingled::{Fill, Shingled};
 use crate::wire;
 use crate::workload::{Region, Workload};
 use front::{Front, FrontDevice, Tier};
@@ -140,6 +140,8 @@ impl ResolvedFlash {
 pub struct ResolvedArray {
     /// The medium of each member.
     pub media: Media,
+    /// Rate at which a disk transfers an I/O on the region, mean over its zones, bytes/s; infinite for drives.
+    pub platter_bytes_s: f64,
     /// RAID geometry.
     pub shape: Shape,
     /// Sequential bandwidth of all members together: \[read, write\], bytes/s of user data.
@@ -230,7 +232,8 @@ impl ResolvedArray {
     /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
-        let shape = Shape::of(&array.raid);
+        // Larger chunks spread an I/O over fewer members.
+        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), ..Shape::of(&array.raid) };
         let member = match &array.device {
             Device::Hdd(hdd) => hdd.capacity.value,
             Device::Ssd(ssd) => ssd.capacity.value,
@@ -238,17 +241,18 @@ impl ResolvedArray {
         let usable = member * f64::from(shape.members) * shape.data_fraction();
         let fraction = share(region.reach_bytes, usable).max(1e-6);
         let from = share(region.start_bytes, usable).min(1.0 - fraction);
-        let (media, member_bytes_s) = match &array.device {
+        let (media, member_bytes_s, platter_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner, member_queue(array, corner));
                 let stroke = disk.stroke_between(from, fraction);
-                let rate = in_pieces(&disk, disk.mean_rate(from, fraction), stroke, region, &shape);
+                let of_zones = disk.mean_rate(from, fraction);
+                let rate = in_pieces(&disk, of_zones, stroke, region, &shape);
                 let table = tables.get(&disk, stroke);
-                (Media::Disk(disk, table), [rate, rate])
+                (Media::Disk(disk, table), [rate, rate], of_zones)
             }
             Device::Ssd(ssd) => {
                 let flash = resolve_flash(ssd, corner, member_queue(array, corner));
-                (Media::Flash(flash), flash.bytes_s)
+                (Media::Flash(flash), flash.bytes_s, f64::INFINITY)
             }
         };
         let optional = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.rate_at(corner));
@@ -268,6 +272,7 @@ impl ResolvedArray {
         Self {
             flush_ns: flush_time(array, &media, corner),
             media,
+            platter_bytes_s,
             stream_bytes_s: [
                 member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner),
                 member_bytes_s[1] * shape.write_streams(),
@@ -294,13 +299,15 @@ impl ResolvedArray {
     }
 
     /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled disks;
-    /// with the bytes that each member takes until then. `None` when there is no such cache.
+    /// with what each member takes until then. `None` when there is no such cache.
     #[must_use]
-    pub fn after_fill(&self) -> Option<(Self, f64)> {
+    pub fn after_fill(&self) -> Option<(Self, Fill)> {
         match (&self.media, self.shingled) {
-            (Media::Flash(flash), _) => Some((self.after_slc()?, flash.slc_bytes)),
+            (Media::Flash(flash), _) => {
+                Some((self.after_slc()?, Fill { bytes: flash.slc_bytes, writes: f64::INFINITY }))
+            }
             (Media::Disk(..), Some(shingled)) if !shingled.is_full => {
-                Some((Self { shingled: Some(shingled.full()), ..self.clone() }, shingled.media_bytes))
+                Some((Self { shingled: Some(shingled.full()), ..self.clone() }, shingled.takes()))
             }
             (Media::Disk(..), _) => None,
         }
@@ -358,7 +365,7 @@ impl ResolvedArray {
             hit: 0.0,
             // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
             buffered: kind == Kind::Write && self.buffers && (!streams || !self.streams_ahead()),
-            ios_per_turn: wire::ios_per_turn(&array.paths, bytes),
+            ios_per_turn: wire::ios_per_turn(&array.paths, bytes, self.corner),
             front: Front::None,
             front_ns: 0.0,
         };
@@ -466,10 +473,15 @@ impl ResolvedArray {
                     Place::Platter(together) => table.at(Kind::Read, n.max(f64::from(together))),
                     Place::Behind => disk.behind_ns(n),
                 };
-                to_place + phase.bytes / disk.outer_bytes_s * 1e9 + self.cleaning_ns(phase)
+                to_place + self.transfer_ns(phase) + self.cleaning_ns(phase)
             }
             Media::Flash(flash) => 1e9 / flash.rate(phase.kind, phase.bytes, n),
         }
+    }
+
+    /// What a disk takes to transfer the data of a visit, ns.
+    fn transfer_ns(&self, phase: &Phase) -> f64 {
+        phase.bytes / self.platter_bytes_s * 1e9
     }
 
     /// As [`Self::visit_ns`], for writes destaged from a write-back cache that sorts a long queue.
@@ -477,9 +489,9 @@ impl ResolvedArray {
     pub fn destage_ns(&self, phase: &Phase) -> f64 {
         let waiting = self.write_back_bytes / phase.bytes.max(512.0) / f64::from(self.shape.members);
         match &self.media {
-            Media::Disk(disk, table) => {
+            Media::Disk(_, table) => {
                 table.destage_at(waiting.min(DESTAGE_QUEUE))
-                    + phase.bytes / disk.outer_bytes_s * 1e9
+                    + self.transfer_ns(phase)
                     + self.cleaning_ns(phase)
             }
             Media::Flash(flash) => 1e9 / flash.rate(phase.kind, phase.bytes, waiting),
@@ -505,11 +517,21 @@ impl ResolvedArray {
         matches!(self.media, Media::Disk(..))
     }
 
-    /// I/Os of this size that stream over drives side by side: members over chunks of one I/O.
+    /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O.
     #[must_use]
     pub fn stream_parallel(&self, bytes: f64) -> f64 {
-        let members = f64::from(self.shape.members);
+        let members = f64::from(self.shape.alive());
         members / (bytes / self.shape.chunk).ceil().clamp(1.0, members)
+    }
+
+    /// How much longer a stream's I/O of this size takes for a rebuild: one of the consecutive members that it has
+    /// chunks on is in the group that is rebuilt, with the probability of a place at random.
+    #[must_use]
+    pub fn stream_slowed(&self, bytes: f64) -> f64 {
+        let alive = f64::from(self.shape.alive());
+        let chunks = (bytes / self.shape.chunk).ceil().clamp(1.0, alive);
+        let met = ((chunks + f64::from(self.shape.survivors()) - 1.0) / alive).clamp(0.0, 1.0);
+        1.0 + (self.rebuild_factor - 1.0) * met
     }
 
     /// Mean of the longest wait of visits that run side by side, over the mean of one.
@@ -533,8 +555,8 @@ impl ResolvedArray {
         let whole = self.visit_ns(phase, n);
         match &self.media {
             Media::Disk(..) if phase.place == Place::Behind => (0.0, whole),
-            Media::Disk(disk, table) => {
-                let even = phase.bytes / disk.outer_bytes_s * 1e9 + self.cleaning_ns(phase);
+            Media::Disk(_, table) => {
+                let even = self.transfer_ns(phase) + self.cleaning_ns(phase);
                 ((whole - even) * table.longest_of(phase.visits), even)
             }
             Media::Flash(_) => (0.0, whole),

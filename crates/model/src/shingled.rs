@@ -17,10 +17,19 @@ use crate::quantity::Corner;
 /// Writes that the map of the media cache holds, whatever their size.
 const MAP_ENTRIES: f64 = 182_000.0;
 
+/// What a cache of a member takes until it is full: the first of the two that is reached.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fill {
+    /// Bytes.
+    pub bytes: f64,
+    /// Writes; infinite = any number.
+    pub writes: f64,
+}
+
 /// A shingled disk at one corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shingled {
-    /// Random writes that it takes before bands are cleaned for each, bytes.
+    /// Random writes that it takes before bands are cleaned for each, bytes; fewer where the map is full before.
     pub media_bytes: f64,
     /// Whether the media cache is full.
     pub is_full: bool,
@@ -42,6 +51,12 @@ impl Shingled {
             band_ns: 2.0 * (band / rate * 1e9 + move_ns),
             bands: (span_bytes / band).max(1.0),
         }
+    }
+
+    /// What the media cache takes: its map is full after so many writes, which are far fewer bytes if they are small.
+    #[must_use]
+    pub fn takes(&self) -> Fill {
+        Fill { bytes: self.media_bytes, writes: MAP_ENTRIES }
     }
 
     /// The same with a full media cache.

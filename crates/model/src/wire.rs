@@ -98,13 +98,17 @@ pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
     ceiling_at(link, protocol, size_bytes, Corner::Nominal)
 }
 
-/// The same at a corner: of a range of rates, and without TCP timestamps at the fast end where they are unknown.
+/// The same at a corner: of ranges of rates, frames and segments, and without TCP timestamps at the fast end where they
+/// are unknown.
 #[must_use]
 pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Corner) -> f64 {
     let stamped = link.timestamps.unwrap_or(corner != Corner::Fast);
-    let link = &Link { timestamps: Some(stamped), ..link.clone() };
-    let ethernet =
-        |gbit_s: f64| gbit_s * 125.0 * tcp_efficiency(link) * protocol_efficiency(protocol, size_bytes);
+    let mut link = Link { timestamps: Some(stamped), ..link.clone() };
+    link.mtu.value = link.mtu.rate_at(corner);
+    let link = &link;
+    let ethernet = |gbit_s: f64| {
+        gbit_s * 125.0 * tcp_efficiency(link) * protocol_efficiency(protocol, size_bytes, corner)
+    };
     match link.rate {
         LinkRate::Ethernet(gbit_s) => ethernet(gbit_s),
         LinkRate::Ranged { lo, hi } => ethernet(match corner {
@@ -141,10 +145,10 @@ fn sata_command_bytes(size_bytes: f64) -> f64 {
 }
 
 /// iSCSI: payload / (payload + headers) with full PDUs of `MaxRecvDataSegmentLength`; NFS: one header per call.
-fn protocol_efficiency(protocol: &Protocol, size_bytes: f64) -> f64 {
+fn protocol_efficiency(protocol: &Protocol, size_bytes: f64, corner: Corner) -> f64 {
     match protocol.kind {
         ProtocolKind::Iscsi => {
-            let segment = protocol.max_recv_data_segment.value;
+            let segment = protocol.max_recv_data_segment.rate_at(corner);
             size_bytes / (size_bytes + pdu_header_bytes(size_bytes, segment, protocol.data_digest))
         }
         ProtocolKind::Nfs => size_bytes / (size_bytes + NFS_HEADER * (size_bytes / 65_536.0).ceil().max(1.0)),
@@ -202,13 +206,13 @@ pub fn usable_paths(paths: &Paths) -> f64 {
     }
 }
 
-/// I/Os that go to one path before the next: `rr_ios`, or fewer when the byte limit comes first.
+/// I/Os that go to one path before the next: `rr_ios` at a corner, or fewer when the byte limit comes first.
 #[must_use]
-pub fn ios_per_turn(paths: &Paths, size_bytes: f64) -> f64 {
+pub fn ios_per_turn(paths: &Paths, size_bytes: f64, corner: Corner) -> f64 {
     match paths.policy {
         PathPolicy::RoundRobin => {
             let by_bytes = paths.rr_bytes.as_ref().map_or(f64::INFINITY, |b| (b.value / size_bytes).ceil());
-            paths.rr_ios.value.min(by_bytes).max(1.0)
+            paths.rr_ios.cost_at(corner).min(by_bytes).max(1.0)
         }
         PathPolicy::LeastQueue | PathPolicy::Fixed | PathPolicy::Hash => 1.0,
     }

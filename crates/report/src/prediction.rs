@@ -233,7 +233,10 @@ fn details(row: &Expectation, columns: usize) -> String {
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
         let (rate, time) = words_of(w.prediction.software);
-        let mut more = gain(&w.gain);
+        let mut more = match (&row.answer, w.prediction.software) {
+            (StepPrediction::Single(before), Software::Unknown) => bound_gain(before, w),
+            _ => gain(&w.gain),
+        };
         more.extend(w.prediction.p99_ms.map(|ms| format!(", p99 {} ms", time(ms))));
         let room = head_room(&w.prediction);
         more.extend((!room.is_empty()).then(|| format!(", {room}")));
@@ -258,6 +261,19 @@ fn details(row: &Expectation, columns: usize) -> String {
         text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), columns, "    ")));
     }
     text
+}
+
+/// The factor of the bounds that are printed, and the values at the middle of all ranges, which the gain is of.
+fn bound_gain(before: &Prediction, after: &WhatIf) -> String {
+    let nominal = |p: &Prediction| p.simulated.as_ref().map_or(p.iops.value, |s| s.iops.value);
+    format!(
+        "x{:.2} ({} {} to {}, x{:.2})",
+        after.prediction.iops.hi / before.iops.hi.max(f64::MIN_POSITIVE),
+        if before.simulated.is_some() { "simulated" } else { "nominal" },
+        long(nominal(before)),
+        long(nominal(&after.prediction)),
+        after.gain
+    )
 }
 
 /// The change with its numbers, and the sentence below.

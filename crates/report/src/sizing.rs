@@ -3,7 +3,10 @@
 
 pub mod measured;
 
-use assay_analysis::sizing::{Answer, Assessment, Candidate, Endure, LatencyLimit, Need, Short, State};
+use assay_analysis::sizing::{
+    Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Short, State, group_max,
+};
+use assay_model::array::Level;
 use assay_model::quantity::Bounds;
 use assay_spec::units::Bytes;
 use serde_json::{Value, json};
@@ -18,27 +21,27 @@ use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 pub const SCHEMA: &str = "assay.size/1";
 /// The table is at most this wide.
 const TABLE_COLUMNS: usize = 110;
-/// Sentences are wrapped here.
+
+/// Sentences are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
 
 /// The whole page.
 #[must_use]
 pub fn page(answer: &Answer, options: TextOptions) -> String {
     let need = &answer.question.need;
-    let mut parts = vec![wrap(&format!("Needed: {}.", needed(need)), TEXT_COLUMNS, "  ")];
-    parts.push(wrap(&sentence(answer), TEXT_COLUMNS, ""));
-    parts.extend(states(answer).map(|text| wrap(&text, TEXT_COLUMNS, "")));
+    let prose = options.width.min(TEXT_COLUMNS);
+    let mut parts = vec![wrap(&format!("Needed: {}.", needed(need)), prose, "  ")];
+    parts.push(wrap(&sentence(answer), prose, ""));
+    parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
+    parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(answer.changes.iter().map(|change| {
         let before = answer.candidates.first().map(|c| &c.assessment);
-        wrap(&effect(need, &change.change, before, &change.assessment), TEXT_COLUMNS, "")
+        wrap(&effect(need, &change.change, before, &change.assessment), prose, "")
     }));
     parts.push(
-        candidates(answer)
-            .render(Format::Text(options.width.clamp(TEXT_COLUMNS, TABLE_COLUMNS)))
-            .trim_end()
-            .to_owned(),
+        candidates(answer).render(Format::Text(options.width.min(TABLE_COLUMNS))).trim_end().to_owned(),
     );
-    parts.push(wrap(&basis(answer), TEXT_COLUMNS, ""));
+    parts.push(wrap(&basis(answer), prose, ""));
     parts.join("\n\n") + "\n"
 }
 
@@ -78,10 +81,14 @@ pub fn sentence(answer: &Answer) -> String {
     };
     let Some(best) = answer.best() else {
         let why = misses(need, &first.assessment);
+        if first.assessment.short == Some(Short::Lost) {
+            return format!("Nothing here carries this{state}. {}: {why}.", first.name);
+        }
         return format!(
-            "Nothing here carries this{state}. The nearest is {}: {why}. {}",
+            "Nothing here carries this{state}. The nearest is {}: {why}. {}{}",
             first.name,
-            most(need, &first.assessment, "It carries", "")
+            most(need, &first.assessment, "It carries", ""),
+            largest(answer, first)
         );
     };
     let a = &best.assessment;
@@ -93,7 +100,7 @@ pub fn sentence(answer: &Answer) -> String {
         None => {
             format!("{} {bound}{} {} IOPS{}{state}.", best.name, verb(best), count(a.most_iops), within(need))
         }
-        Some(_) => format!("{} {bound}{} this{state}: {}.", best.name, verb(best), reached(need, a)),
+        Some(_) => format!("{} {bound}{} this{state}: {}.", best.name, verb(best), reached(a)),
     };
     text.push_str(&format!(" It is full at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
     if let Some(room) = a.head_room(need) {
@@ -114,6 +121,19 @@ pub fn sentence(answer: &Answer) -> String {
     text
 }
 
+/// What may carry the load where a group has as many disks as a proposal gives it.
+fn largest(answer: &Answer, first: &Candidate) -> String {
+    let level = first.array.raid.level;
+    let is_chosen = answer.question.disks.is_some() || !first.name.starts_with(|c: char| c.is_ascii_digit());
+    match (group_max(level), level) {
+        (Some(most), Level::Raid5 | Level::Raid6) if most == first.disks && !is_chosen => {
+            let (name, wider) = if level == Level::Raid5 { ("RAID5", "RAID50") } else { ("RAID6", "RAID60") };
+            format!(" {most} is the largest group of {name} that is proposed; ask for RAID10 or {wider}.")
+        }
+        _ => String::new(),
+    }
+}
+
 fn verb(candidate: &Candidate) -> &'static str {
     if candidate.name.starts_with(|c: char| c.is_ascii_digit()) { "carry" } else { "carries" }
 }
@@ -128,7 +148,9 @@ fn margin(need: &Need, best: &Candidate) -> String {
         Some(disks) if disks > best.disks => {
             text.push_str(&format!(" At the slow end of all ranges it takes {disks}."));
         }
-        Some(_) => text.push_str(" That holds at the slow end of all ranges, too."),
+        Some(disks) => {
+            text.push_str(&format!(" At the slow end of all ranges {disks} carry this, too."));
+        }
         None if need.iops.is_some() && !best.assessment.carries_surely(need) => {
             text.push_str(" At the slow end of all ranges it does not.");
         }
@@ -138,28 +160,46 @@ fn margin(need: &Need, best: &Candidate) -> String {
 }
 
 /// `p99 16.9 ms (13..30), the disks 62 % busy`.
-fn reached(need: &Need, a: &Assessment) -> String {
-    let name = latency_name(need);
+fn reached(a: &Assessment) -> String {
+    let name = latency_name(a);
     let latency = a.latency_ms.map_or(String::new(), |ms| format!("{name} {} ms, ", interval(ms)));
     format!("{latency}{} % busy", count(a.busy * 100.0))
 }
 
 /// Why an array does not carry the need, as a verb with its object; or what it reaches.
 fn misses(need: &Need, a: &Assessment) -> String {
-    let name = latency_name(need);
+    let name = latency_name(a);
     match (a.short, a.latency_ms) {
         (Some(Short::Space), _) => {
             format!("the data do not fit: {} is usable", decimal(a.usable_bytes))
         }
+        (Some(Short::Lost), _) => LOST.to_owned(),
         (Some(Short::Latency), Some(ms)) => format!("{name} is {:.2} ms", ms.value),
-        (Some(_), _) => format!("{} is full at {} IOPS", a.limit, count(a.full_iops.value)),
+        (Some(_), _) => full(need, a),
         (None, Some(ms)) => format!("{name} is {:.2} ms", ms.value),
         (None, None) => format!("it carries {} IOPS", count(a.most_iops)),
     }
 }
 
-fn latency_name(need: &Need) -> &'static str {
-    if matches!(need.limit, LatencyLimit::MeanMs(_)) { "mean latency" } else { "p99" }
+/// Why the rate is too high: above the highest one, or too near to it.
+fn full(need: &Need, a: &Assessment) -> String {
+    let most = a.full_iops.value;
+    match need.iops {
+        Some(iops) if iops <= most => format!(
+            "{} would be {:.0} % busy (at most {:.0} % are allowed)",
+            a.limit,
+            iops / most * 100.0,
+            need.busy_max() * 100.0
+        ),
+        _ => format!("it is full at {} IOPS, limited by {}", count(most), a.limit),
+    }
+}
+
+fn latency_name(a: &Assessment) -> &'static str {
+    match a.latency {
+        LatencyKind::Mean => "mean latency",
+        LatencyKind::P99 => "p99",
+    }
 }
 
 fn within(need: &Need) -> String {
@@ -178,21 +218,37 @@ fn in_state(endure: Endure) -> &'static str {
     }
 }
 
+/// Which of the candidates that carry the load have no price, where others have one.
+fn unpriced(answer: &Answer) -> Option<String> {
+    let carrying = || answer.candidates.iter().filter(|c| c.assessment.carries());
+    let names: Vec<&str> = carrying().filter(|c| c.cost.is_none()).map(|c| c.name.as_str()).collect();
+    (!names.is_empty() && carrying().any(|c| c.cost.is_some())).then(|| {
+        format!("Without a price, and therefore listed after those that have one: {}.", names.join(", "))
+    })
+}
+
 /// A sentence for each state of the best candidate, or that it does not survive one.
 fn states(answer: &Answer) -> impl Iterator<Item = String> {
     let need = &answer.question.need;
-    let none = answer.states.is_empty() && !answer.candidates.is_empty();
-    let lost = none.then(|| "If a device fails, the data are lost: there is no redundancy.".to_owned());
+    let best = answer.candidates.first().filter(|_| answer.states.is_empty());
+    let lost = best.map(|best| match best.array.raid.failed {
+        None => "If a device fails, the data are lost: there is no redundancy.".to_owned(),
+        Some(_) => "If another device fails, the data are lost: no redundancy is left.".to_owned(),
+    });
     let of = |s: &State| {
         let when = match s.state {
-            Endure::Healthy => "As it is",
-            Endure::Failed => "With a failed device",
-            Endure::Rebuilding => "While it is rebuilt (30 % of the devices' time)",
+            Endure::Healthy => "As it is".to_owned(),
+            Endure::Failed => "With a failed device".to_owned(),
+            Endure::Rebuilding => {
+                let share =
+                    s.rebuild_pct.map_or(String::new(), |pct| format!(" ({pct} % of the devices' time)"));
+                format!("While it is rebuilt{share}")
+            }
         };
         let a = &s.assessment;
         let carries = match need.iops {
             None => String::new(),
-            Some(_) if a.carries() => format!("still enough: {}; ", reached(need, a)),
+            Some(_) if a.carries() => format!("still enough: {}; ", reached(a)),
             Some(_) => format!("not enough: {}; ", misses(need, a)),
         };
         let rebuild = s.rebuild.map_or(String::new(), |rebuild| format!(" {}.", rebuild_takes(&rebuild)));
@@ -201,6 +257,8 @@ fn states(answer: &Answer) -> impl Iterator<Item = String> {
     answer.states.iter().map(of).chain(lost).collect::<Vec<_>>().into_iter()
 }
 
+/// What a failed device does to an array without redundancy.
+const LOST: &str = "a failed device loses the data";
 /// What even an idle array cannot do.
 const ALONE: &str = "I/Os of an idle array take longer already.";
 
@@ -214,14 +272,21 @@ fn most(need: &Need, a: &Assessment, before: &str, after: &str) -> String {
 
 /// The effect of a change on the best candidate.
 fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assessment) -> String {
-    let gain = before.map_or(1.0, |b| after.most_iops / b.most_iops);
     let was = before.map_or("", |b| b.limit.as_str());
     let moved = if was == after.limit {
         format!("still limited by {was}")
     } else {
         format!("the bottleneck moves from {was} to {}", after.limit)
     };
-    let says = match gain {
+    let most = before.map_or(after.most_iops, |b| b.most_iops);
+    let says = match after.most_iops / most {
+        _ if most <= 0.0 && after.most_iops <= 0.0 => {
+            return format!("{change} carries no rate{} either; {moved}.", within(need));
+        }
+        _ if most <= 0.0 => "makes it possible".to_owned(),
+        _ if after.most_iops <= 0.0 => {
+            return format!("{change} leaves no rate{}; {moved}.", within(need));
+        }
         g if (g - 1.0).abs() < 0.02 => "brings nothing".to_owned(),
         g if g >= 2.0 => format!("brings a factor of {g:.1}"),
         g if g > 1.0 => format!("brings {:.0} %", (g - 1.0) * 100.0),
@@ -234,15 +299,18 @@ fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assess
 #[must_use]
 pub fn candidates(answer: &Answer) -> Table {
     let need = &answer.question.need;
-    let name = if matches!(need.limit, LatencyLimit::MeanMs(_)) { "Mean" } else { "p99" };
+    let name = match answer.candidates.first().map(|c| c.assessment.latency) {
+        Some(LatencyKind::Mean) => "Mean",
+        Some(LatencyKind::P99) | None => "p99",
+    };
     let costs = answer.candidates.iter().any(|c| c.cost.is_some());
     let mut columns = vec![
-        Column::text("Candidate").narrow(Narrow::Cut(28)),
+        Column::text("Candidate").narrow(Narrow::Cut(20)),
         Column::text("Carries"),
         Column::number("Usable", "TB").narrow(Narrow::Drop(1)),
         Column::number(name, "ms"),
         Column::number("Most", "IOPS").decimals(Decimals::Fixed(0)),
-        Column::text("Breaks first").narrow(Narrow::Cut(14)),
+        Column::text("Breaks first").narrow(Narrow::Cut(10)),
     ];
     if costs {
         columns.push(Column::number("Cost", "").decimals(Decimals::Fixed(0)));
@@ -253,7 +321,8 @@ pub fn candidates(answer: &Answer) -> Table {
         let a = &c.assessment;
         let breaks = match a.short {
             Some(Short::Space) => "space".to_owned(),
-            Some(Short::Latency) => format!("{} ({})", latency_name(need), a.limit),
+            Some(Short::Lost) => LOST.to_owned(),
+            Some(Short::Latency) => format!("{} ({})", latency_name(a), a.limit),
             Some(Short::Rate) | None => a.limit.clone(),
         };
         let mut cells: Vec<Cell> = vec![
@@ -328,6 +397,7 @@ pub fn document(answer: &Answer) -> Value {
                 Endure::Rebuilding => "rebuilding",
             },
             "expected": assessment_json(need, &s.assessment),
+            "rebuild_pct": s.rebuild_pct,
             "rebuild_time_s_min": s.rebuild.and_then(|rebuild| rounded(rebuild.time_s.lo)),
         })).collect::<Vec<_>>(),
         "changes": answer.changes.iter().map(|c| json!({
@@ -345,10 +415,15 @@ fn assessment_json(need: &Need, a: &Assessment) -> Value {
         "short_of": match a.short {
             None => None,
             Some(Short::Space) => Some("space"),
+            Some(Short::Lost) => Some("redundancy"),
             Some(Short::Rate) => Some("rate"),
             Some(Short::Latency) => Some("latency"),
         },
         "latency_ms": a.latency_ms.map(ends),
+        "latency_is": match a.latency {
+            LatencyKind::Mean => "mean",
+            LatencyKind::P99 => "p99",
+        },
         "most_iops": rounded(a.most_iops),
         "full_iops": ends(a.full_iops),
         "head_room": a.head_room(need).and_then(rounded),

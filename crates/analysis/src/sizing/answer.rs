@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use assay_model::array::{Array, ArrayError, Level, LinkRate, ProtocolKind, SetError, set, shipped};
+use assay_model::array::{Array, ArrayError, Device, Level, LinkRate, ProtocolKind, SetError, set, shipped};
 use assay_model::resolved::Tables;
 use assay_model::resolved::rebuild::{Rebuild, rebuild};
 use assay_spec::suggest;
+use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::quick;
+use super::assess::{lost, quick};
 use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question, assess};
 
 /// Devices that a proposal has at most.
@@ -16,8 +17,8 @@ const DEVICES_MAX: u32 = 240;
 /// Disks of one RAID5 or RAID6 group that a proposal has at most: wider ones are rebuilt for days.
 const RAID5_MAX: u32 = 12;
 const RAID6_MAX: u32 = 16;
-/// Time of the disks that a rebuild takes, %: the default of common controllers.
-const REBUILD_PCT: u32 = 30;
+/// Time of the disks that a rebuild takes where an array file does not say, %: the default of common controllers.
+const REBUILD_PCT: f64 = 30.0;
 
 /// Why there is no answer. The message is complete.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub struct State {
     pub assessment: Assessment,
     /// The rebuild itself, where there is one.
     pub rebuild: Option<Rebuild>,
+    /// Share of the devices' time that it takes, %; `None`: nothing is rebuilt.
+    pub rebuild_pct: Option<f64>,
 }
 
 /// The effect of a change.
@@ -119,13 +122,17 @@ pub fn answer(
         [] => proposals(&mut question)?,
         arrays => described(&question, arrays)?,
     };
-    check_prices(prices, arrays)?;
+    check_prices(&question, prices, arrays)?;
+    check_changes(&question, &series)?;
     for one in &series {
         if let Some(candidate) = one.fewest(&question, prices, precision, &mut tables)? {
             candidates.push(candidate);
         }
     }
-    candidates.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    candidates.sort_by(|a, b| {
+        let ((group, by), (other_group, other)) = (rank(a), rank(b));
+        group.cmp(&other_group).then(by.total_cmp(&other))
+    });
     let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
     if let Some(best) = answer.candidates.first() {
         let need = &answer.question.need;
@@ -135,27 +142,60 @@ pub fn answer(
     Ok(answer)
 }
 
-/// Lower is better: what carries the load first, then by cost or devices; of those that do not, the fastest first.
-fn rank(candidate: &Candidate) -> f64 {
+/// Lower is better: what carries the load first, by cost, then what has no price, by devices; of those that do not, the
+/// fastest first.
+fn rank(candidate: &Candidate) -> (u8, f64) {
     let assessment = &candidate.assessment;
-    if assessment.carries() {
-        candidate.cost.unwrap_or_else(|| f64::from(candidate.disks))
-    } else {
-        1e15 - assessment.most_iops
+    match candidate.cost {
+        _ if !assessment.carries() => (2, -assessment.most_iops),
+        Some(cost) => (0, cost),
+        None => (1, f64::from(candidate.disks)),
     }
 }
 
-fn check_prices(prices: &Prices, arrays: &[Array]) -> Result<(), SizingError> {
-    let mut known: Vec<&str> = CLASSES.iter().map(|class| class.word).collect();
-    known.push("disk");
-    known.extend(arrays.iter().map(|a| a.name.as_str()));
-    match prices.keys().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(SizingError::Question(format!(
-            "--price {name}: there is no such device or array here{}",
-            suggest(name, &known)
-        ))),
+/// Refuses a change that fits none of the arrays, before they are searched.
+fn check_changes(question: &Question, series: &[Series]) -> Result<(), SizingError> {
+    for change in &question.changes {
+        let tries = series.iter().map(|one| apply(&mut one.array.clone(), change));
+        let errors: Vec<SizingError> = tries.filter_map(Result::err).collect();
+        if errors.len() == series.len()
+            && let Some(error) = errors.into_iter().next()
+        {
+            return Err(error);
+        }
     }
+    Ok(())
+}
+
+fn check_prices(question: &Question, prices: &Prices, arrays: &[Array]) -> Result<(), SizingError> {
+    let refuse = |says: String| Err(SizingError::Question(says));
+    let is_class = |name: &str| CLASSES.iter().any(|class| class.word == name);
+    let mut known = vec!["disk"];
+    match arrays {
+        [] => known.extend(CLASSES.iter().map(|class| class.word)),
+        arrays => known.extend(arrays.iter().map(|a| a.name.as_str())),
+    }
+    for name in prices.keys().map(String::as_str) {
+        if !arrays.is_empty() && is_class(name) && !known.contains(&name) {
+            return refuse(format!(
+                "--price {name}: the price of a class is for proposals; with --array, give disk=AMOUNT for each \
+                 device, or the price of an array by its name"
+            ));
+        }
+        if !known.contains(&name) {
+            return refuse(format!(
+                "--price {name}: there is no such device or array here{}",
+                suggest(name, &known)
+            ));
+        }
+        if name != "disk" && !arrays.is_empty() && (question.how_many || question.disks.is_some()) {
+            return refuse(format!(
+                "--price {name}: the price of an array is for the devices that it has, and the question varies \
+                 their number; give disk=AMOUNT, the price of one device"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Arrays that differ in their number of devices only.
@@ -177,7 +217,7 @@ fn described(question: &Question, arrays: &[Array]) -> Result<Vec<Series>, Sizin
             apply(&mut array, &common(question, false))?;
             let counts = match question.disks {
                 Some(disks) => vec![disks],
-                None if question.how_many => counts(array.raid.level, array.raid.groups.value),
+                None if question.how_many => counts(array.raid.level, leg_of_array(&array)),
                 None => vec![count_of(&array)],
             };
             Ok(Series { price_word: array.name.clone(), array, devices: "", counts })
@@ -216,20 +256,39 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         question.assumed.push("I/Os go to the whole array, because no amount of data was given.".to_owned());
     }
     let mut series = Vec::new();
+    let mut sizes = Vec::new();
     for class in classes {
         let base = shipped::named(class.array).ok_or_else(|| {
             SizingError::Question(format!("no array `{}` ships with this build", class.array))
         })?;
         for level in &levels {
             let mut array = base.clone().map_err(SizingError::Array)?;
-            let counts = question.disks.map_or_else(|| counts(*level, 0.0), |disks| vec![disks]);
+            let size = format!("{} of {}", class.name, capacity(&array));
+            if !sizes.contains(&size) {
+                sizes.push(size);
+            }
+            let counts = question.disks.map_or_else(|| counts(*level, leg_of(*level)), |disks| vec![disks]);
             let first = counts.first().copied().unwrap_or(1);
             apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
             apply(&mut array, &common(question, true))?;
             series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
         }
     }
+    if question.disk_size.is_none() {
+        let says = format!("{}, because no size of a device was given.", sizes.join(", "));
+        question.assumed.push(says);
+    }
     Ok(series)
+}
+
+/// Capacity of a device.
+fn capacity(array: &Array) -> Bytes {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a capacity, positive")]
+    let bytes = match &array.device {
+        Device::Hdd(hdd) => hdd.capacity.value,
+        Device::Ssd(ssd) => ssd.capacity.value,
+    } as u64;
+    Bytes(bytes)
 }
 
 /// The overrides that a question asks for on every array.
@@ -247,7 +306,9 @@ fn common(question: &Question, proposed: bool) -> String {
     });
     let link = question.link.or(match protocol {
         Some(ProtocolKind::FibreChannel) if proposed => Some(LinkRate::FibreChannel(16)),
-        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs) if proposed => Some(LinkRate::Ethernet(10.0)),
+        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb) if proposed => {
+            Some(LinkRate::Ethernet(10.0))
+        }
         _ => None,
     });
     set.extend(link.map(|link| format!("link.rate={}", link.name())));
@@ -276,17 +337,35 @@ fn leg_of(level: Level) -> Option<u32> {
     }
 }
 
-/// Numbers of devices that make sense for a level; `groups` is that of a described array, 0 for a proposal.
-fn counts(level: Level, groups: f64) -> Vec<u32> {
-    if groups > 1.0 {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 1 to 1024")]
-        let groups = groups as u32;
-        return (1..=DEVICES_MAX / groups).map(|n| n * groups).collect();
+/// Devices of a leg or vdev of a described array, of which "how many" adds more; `None` where its one group grows.
+fn leg_of_array(array: &Array) -> Option<u32> {
+    let groups = legs_of(array);
+    (groups > 1 || leg_of(array.raid.level).is_some()).then(|| count_of(array) / groups)
+}
+
+fn legs_of(array: &Array) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 1 to 1024")]
+    let groups = array.raid.groups.value as u32;
+    groups.max(1)
+}
+
+/// The overrides for a described array with this many devices: more legs where they come in whole legs, wider ones
+/// otherwise.
+fn grown(array: &Array, disks: u32) -> String {
+    match leg_of_array(array) {
+        Some(leg) if leg > 0 && disks.is_multiple_of(leg) => {
+            format!("raid.groups={} raid.disks={disks}", disks / leg)
+        }
+        _ => format!("raid.disks={disks}"),
     }
-    if let Some(leg) = leg_of(level) {
+}
+
+/// Numbers of devices that make sense for a level; whole legs where it has them.
+fn counts(level: Level, leg: Option<u32>) -> Vec<u32> {
+    if let Some(leg) = leg {
         // A stripe needs two legs; a pool may have one vdev.
         let least = if matches!(level, Level::Raid50 | Level::Raid60) { 2 } else { 1 };
-        return (least..=DEVICES_MAX / leg).map(|n| n * leg).collect();
+        return (least..=(DEVICES_MAX / leg).max(least)).map(|n| n * leg).collect();
     }
     match level {
         Level::Single => vec![1],
@@ -298,6 +377,16 @@ fn counts(level: Level, groups: f64) -> Vec<u32> {
     }
 }
 
+/// Returns the most disks of a group that a proposal has; `None` where the level does not limit it.
+#[must_use]
+pub fn group_max(level: Level) -> Option<u32> {
+    match level {
+        Level::Raid5 => Some(RAID5_MAX),
+        Level::Raid6 => Some(RAID6_MAX),
+        _ => None,
+    }
+}
+
 fn apply(array: &mut Array, overrides: &str) -> Result<(), SizingError> {
     set(array, overrides).map_err(|error| SizingError::Set(array.name.clone(), error))
 }
@@ -306,12 +395,15 @@ impl Series {
     /// The array with this many devices, in the state that must still carry the load; `None` if there is no such array.
     fn sized(&self, disks: u32, endure: Endure) -> Option<Array> {
         let mut array = self.array.clone();
-        let change = match self.devices {
-            "" => format!("raid.disks={disks}"),
-            _ => resized(array.raid.level, disks),
-        };
-        set(&mut array, &change).ok()?;
+        set(&mut array, &self.change_to(disks)).ok()?;
         in_state(&array, endure)
+    }
+
+    fn change_to(&self, disks: u32) -> String {
+        match self.devices {
+            "" => grown(&self.array, disks),
+            _ => resized(self.array.raid.level, disks),
+        }
     }
 
     /// The fewest devices that carry the load, or the most that there are.
@@ -323,17 +415,10 @@ impl Series {
         tables: &mut Tables,
     ) -> Result<Option<Candidate>, SizingError> {
         let need = &question.need;
-        let counts: Vec<u32> =
-            self.counts.iter().copied().filter(|n| self.sized(*n, question.endure).is_some()).collect();
+        let survives = |n: &u32| self.sized(*n, question.endure).is_some();
+        let counts: Vec<u32> = self.counts.iter().copied().filter(survives).collect();
         let Some(last) = counts.len().checked_sub(1) else {
-            return match self.counts.first() {
-                // The reason why the first cannot be.
-                Some(first) => {
-                    let mut array = self.array.clone();
-                    apply(&mut array, &resized(self.array.raid.level, *first)).map(|()| None)
-                }
-                None => Ok(None),
-            };
+            return self.lost(need, prices, tables);
         };
         let mut ask = |index: usize, sure: bool| {
             let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
@@ -369,6 +454,30 @@ impl Series {
         }))
     }
 
+    /// The candidate where no number of devices survives what the load must endure.
+    fn lost(
+        &self,
+        need: &Need,
+        prices: &Prices,
+        tables: &mut Tables,
+    ) -> Result<Option<Candidate>, SizingError> {
+        let Some(disks) = self.counts.first().copied() else { return Ok(None) };
+        let Some(array) = self.sized(disks, Endure::Healthy) else {
+            // The reason why there is no such array at all.
+            let mut array = self.array.clone();
+            return apply(&mut array, &self.change_to(disks)).map(|()| None);
+        };
+        Ok(Some(Candidate {
+            name: self.name(&array, disks),
+            cost: self.cost(prices, disks),
+            assessment: lost(&array, need, tables),
+            array,
+            disks,
+            less: None,
+            sure_disks: None,
+        }))
+    }
+
     fn name(&self, array: &Array, disks: u32) -> String {
         if self.devices.is_empty() {
             return if self.counts.len() > 1 {
@@ -380,6 +489,7 @@ impl Series {
         let singular = self.devices.strip_suffix('s').unwrap_or(self.devices);
         match array.raid.level {
             Level::Single => format!("one {singular}"),
+            level if disks == 1 => format!("one {singular} in {}", level.name()),
             level => format!("{disks} x {} in {}", self.devices, level.name()),
         }
     }
@@ -417,13 +527,14 @@ fn first_that(last: usize, from: usize, carries: &mut dyn FnMut(usize) -> bool) 
     Some(at)
 }
 
-/// The array in a state; `None` if it does not survive that.
+/// The array in a state: with one failed device more than its file has. `None` if it does not survive that.
 fn in_state(array: &Array, state: Endure) -> Option<Array> {
     let mut array = array.clone();
-    let change = match state {
-        Endure::Healthy => return Some(array),
-        Endure::Failed => "raid.failed=1".to_owned(),
-        Endure::Rebuilding => format!("raid.failed=1 raid.rebuild_pct={REBUILD_PCT}"),
+    let failed = array.raid.failed.as_ref().map_or(0.0, |failed| failed.value) + 1.0;
+    let change = match (state, &array.raid.rebuild_pct) {
+        (Endure::Healthy, _) => return Some(array),
+        (Endure::Rebuilding, None) => format!("raid.failed={failed} raid.rebuild_pct={REBUILD_PCT}"),
+        (Endure::Failed, _) | (Endure::Rebuilding, Some(_)) => format!("raid.failed={failed}"),
     };
     set(&mut array, &change).ok()?;
     Some(array)
@@ -434,8 +545,13 @@ fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables)
         .into_iter()
         .filter_map(|state| {
             let array = in_state(array, state)?;
-            let rebuild = rebuild(&array).filter(|_| state == Endure::Rebuilding);
-            Some(State { state, assessment: assess(&array, need, precision, tables), rebuild })
+            let is_rebuilt = state == Endure::Rebuilding;
+            Some(State {
+                state,
+                assessment: assess(&array, need, precision, tables),
+                rebuild: rebuild(&array).filter(|_| is_rebuilt),
+                rebuild_pct: array.raid.rebuild_pct.as_ref().filter(|_| is_rebuilt).map(|pct| pct.value),
+            })
         })
         .collect()
 }

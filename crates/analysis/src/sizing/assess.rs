@@ -4,6 +4,7 @@ use assay_model::array::Array;
 use assay_model::facts::usable_bytes;
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::quantity::Bounds;
+use assay_model::raid::{Phase, Shape};
 use assay_model::resolved::{Software, Tables};
 use serde::Serialize;
 
@@ -11,14 +12,16 @@ use super::{LatencyLimit, Need};
 
 /// I/Os in flight for each member when the array is driven as hard as it can be.
 const DEEP: f64 = 32.0;
-/// An open loop this near to the highest rate has no latency to speak of.
-const OPEN_MAX: f64 = 0.98;
-/// Without a limit on latency, the busiest resource may be busy for so much of the time.
-const BUSY_MAX: f64 = 0.8;
+/// The highest rate within a limit is searched for from this part of the needed rate, or of the full one, on.
+const LEAST: f64 = 0.02;
 /// Bisections of the highest rate within a limit: to 1 % over a range of a factor of ten.
 const HEAD_ROUNDS: u32 = 9;
-/// I/Os of each simulation.
-const SIMULATED_IOS: u64 = 60_000;
+/// I/Os of each simulation, where each visits few members.
+const SIMULATED_IOS: f64 = 60_000.0;
+/// Visits of members of each simulation: large I/Os of many chunks take as long as many small ones.
+const SIMULATED_VISITS: f64 = 360_000.0;
+/// I/Os of each simulation at least: 100 of them are beyond the 99th percentile.
+const SIMULATED_IOS_MIN: f64 = 10_000.0;
 
 /// Which engines sizing asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +33,21 @@ pub enum Precision {
 }
 
 impl Precision {
-    fn engines(self, seeds: u32) -> Engines {
+    fn engines(self, seeds: u32, array: &Array, need: &Need) -> Engines {
         match self {
             Self::Closed => Engines::Closed,
-            Self::Simulated => Engines::Simulated { seeds, max_ios: SIMULATED_IOS },
+            Self::Simulated => Engines::Simulated { seeds, max_ios: simulated_ios(array, need) },
         }
     }
+}
+
+/// A latency of an array under a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum LatencyKind {
+    /// The mean.
+    Mean,
+    /// The 99th percentile, which only the simulation gives.
+    P99,
 }
 
 /// Why an array does not carry a need.
@@ -47,6 +59,8 @@ pub enum Short {
     Rate,
     /// The latency is above the limit.
     Latency,
+    /// The data do not survive the failure that it must endure.
+    Lost,
 }
 
 /// An array under a need.
@@ -64,6 +78,8 @@ pub struct Assessment {
     pub busy: f64,
     /// Latency at the rate that the limit is on, ms; `None` without a rate, or above the highest one.
     pub latency_ms: Option<Bounds>,
+    /// Which latency that is.
+    pub latency: LatencyKind,
     /// Highest rate within the limit, I/Os per second.
     pub most_iops: f64,
     /// Bytes of data that it holds.
@@ -92,8 +108,7 @@ impl Assessment {
             LatencyLimit::None => f64::INFINITY,
             LatencyLimit::MeanMs(ms) | LatencyLimit::P99Ms(ms) => ms,
         };
-        let share = if need.limit == LatencyLimit::None { BUSY_MAX } else { OPEN_MAX };
-        let rate = need.iops.is_none_or(|iops| iops <= self.full_iops.lo * share);
+        let rate = need.iops.is_none_or(|iops| iops <= self.full_iops.lo * need.busy_max());
         self.carries() && rate && self.latency_ms.is_none_or(|latency| latency.hi <= limit)
     }
 }
@@ -104,6 +119,12 @@ pub fn assess(array: &Array, need: &Need, precision: Precision, tables: &mut Tab
     let mut found = quick(array, need, precision, tables);
     found.most_iops = most_iops(array, need, precision, &found, tables);
     found
+}
+
+/// An array that does not survive what the load must endure: it carries nothing then.
+pub(super) fn lost(array: &Array, need: &Need, tables: &mut Tables) -> Assessment {
+    let healthy = quick(array, need, Precision::Closed, tables);
+    Assessment { short: Some(Short::Lost), latency_ms: None, most_iops: 0.0, ..healthy }
 }
 
 /// The same without the highest rate within the limit, which takes many simulations.
@@ -119,21 +140,24 @@ pub(super) fn quick(array: &Array, need: &Need, precision: Precision, tables: &m
         second: deep.table.second().map(|r| r.name.clone()),
         busy: 0.0,
         latency_ms: None,
+        latency: match (need.limit, precision) {
+            (LatencyLimit::MeanMs(_), _) | (LatencyLimit::None, Precision::Closed) => LatencyKind::Mean,
+            (LatencyLimit::P99Ms(_) | LatencyLimit::None, _) => LatencyKind::P99,
+        },
         most_iops: deep.iops.value,
         usable_bytes: usable,
         is_bound: deep.software == Software::Unknown,
     };
-    if need.data.is_some_and(|data| data.0 as f64 > usable * 1.000_001) {
+    if need.data.max(need.active).is_some_and(|bytes| bytes.0 as f64 > usable * 1.000_001) {
         found.short = Some(Short::Space);
     }
     let Some(iops) = need.iops else { return found };
     found.busy = (iops / deep.iops.value).min(1.0);
-    let share = if need.limit == LatencyLimit::None { BUSY_MAX } else { OPEN_MAX };
-    if iops > deep.iops.value * share {
+    if iops > deep.iops.value * need.busy_max() {
         found.short = found.short.or(Some(Short::Rate));
         return found;
     }
-    let at_rate = predict(array, &need.load(iops, usable), precision.engines(3), tables);
+    let at_rate = predict(array, &need.load(iops, usable), precision.engines(3, array, need), tables);
     let (latency, limit) = match need.limit {
         LatencyLimit::None => (at_rate.p99_ms.unwrap_or(at_rate.mean_ms), f64::INFINITY),
         LatencyLimit::MeanMs(ms) => (at_rate.mean_ms, ms),
@@ -146,7 +170,7 @@ pub(super) fn quick(array: &Array, need: &Need, precision: Precision, tables: &m
     found
 }
 
-/// The highest rate at which the latency stays within its limit, by bisection.
+/// The highest rate at which the latency stays within its limit, by bisection; 0 where no rate that was tried does.
 fn most_iops(
     array: &Array,
     need: &Need,
@@ -154,28 +178,28 @@ fn most_iops(
     found: &Assessment,
     tables: &mut Tables,
 ) -> f64 {
-    let full = found.full_iops.value;
+    let highest = found.full_iops.value * need.busy_max();
     let limit = match need.limit {
-        LatencyLimit::None => return full * BUSY_MAX,
+        LatencyLimit::None => return highest,
         LatencyLimit::MeanMs(ms) | LatencyLimit::P99Ms(ms) => ms,
     };
     let mut within = |iops: f64| {
         let load = need.load(iops, found.usable_bytes);
-        let at_rate = predict(array, &load, precision.engines(1), tables);
+        let at_rate = predict(array, &load, precision.engines(1, array, need), tables);
         latency_of(need, &at_rate) <= limit
     };
+    // A rate that is within the limit, and one that is not.
     let (mut low, mut high) = match (need.iops, found.latency_ms) {
-        (Some(iops), Some(latency)) if latency.value <= limit => (iops, full * OPEN_MAX),
-        (Some(iops), Some(_)) => (full * 0.02, iops),
-        _ => (full * 0.02, full * OPEN_MAX),
+        (Some(iops), Some(latency)) if latency.value <= limit => match within(highest) {
+            true => return highest,
+            false => (iops, highest),
+        },
+        (Some(iops), Some(_)) => (iops * LEAST, iops),
+        _ if within(highest) => return highest,
+        _ => (highest * LEAST, highest),
     };
-    if low >= high {
-        return low.min(full * OPEN_MAX);
-    }
-    if within(high) {
-        return high;
-    }
-    if low < full * 0.03 && !within(low) {
+    let is_known = need.iops == Some(low);
+    if !is_known && !within(low) {
         return 0.0;
     }
     for _ in 0..HEAD_ROUNDS {
@@ -183,6 +207,18 @@ fn most_iops(
         if within(middle) { low = middle } else { high = middle }
     }
     low
+}
+
+/// I/Os of a simulation of the load: fewer where each visits many members.
+fn simulated_ios(array: &Array, need: &Need) -> u64 {
+    let (shape, bytes) = (Shape::of(&array.raid), need.size.0 as f64);
+    let visits = |phases: [Phase; 2]| phases.iter().map(|phase| f64::from(phase.visits)).sum::<f64>();
+    let reads = need.read_pct / 100.0;
+    let each = visits(shape.random_read(bytes)) * reads + visits(shape.random_write(bytes)) * (1.0 - reads);
+    let ios = (SIMULATED_VISITS / each.max(1.0)).clamp(SIMULATED_IOS_MIN, SIMULATED_IOS);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let ios = ios as u64;
+    ios
 }
 
 fn latency_of(need: &Need, at_rate: &Prediction) -> f64 {

@@ -10,12 +10,10 @@ use assay_record::RunHeader;
 use assay_spec::{Access, Job};
 use serde::Serialize;
 
-use super::{LatencyLimit, LeftOpen, Question};
+use super::{BUSY_MAX, Endure, LatencyLimit, LeftOpen, Question};
 use crate::curve::{LoadCurve, LoadPoint, load_curves};
 use crate::summary::RunSummary;
 
-/// Without a limit on latency, the target may be loaded with so much of its highest rate.
-const BUSY_MAX: f64 = 0.8;
 /// Sizes and shares that differ by less than this are the same, relative and in percent.
 const SAME_SIZE: f64 = 0.05;
 const SAME_PCT: f64 = 2.0;
@@ -27,6 +25,8 @@ pub enum MeasuredError {
     NoCurve(String),
     /// Its load curve has no point that the target kept up with.
     Saturated(String),
+    /// The question asks for what no curve shows: in words.
+    OnlyModelled(&'static str),
 }
 
 impl fmt::Display for MeasuredError {
@@ -35,6 +35,11 @@ impl fmt::Display for MeasuredError {
             Self::NoCurve(run) => {
                 write!(f, "run {run} has no load curve; measure one with assay curve, and name that run")
             }
+            Self::OnlyModelled(what) => write!(
+                f,
+                "a load curve shows the target as it was, and says nothing of {what}; leave that out, or ask the model \
+                 with --array"
+            ),
             Self::Saturated(run) => {
                 write!(
                     f,
@@ -74,6 +79,23 @@ pub struct Measured {
     pub ends_there: bool,
     /// Highest rate of a closed loop, or of the curve, I/Os per second.
     pub full_iops: f64,
+    /// Lowest offered load, I/Os per second: below it nothing was measured, and its latency stands for all lower rates.
+    pub lowest_iops: f64,
+    /// Where a load is over the limit and a higher one within it; `None`: the curve rises as curves do.
+    pub falls: Option<Fall>,
+}
+
+/// A latency that exceeds the limit at a load and meets it at a higher one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Fall {
+    /// The lowest load over the limit, I/Os per second.
+    pub over_iops: f64,
+    /// Latency there, ms.
+    pub over_ms: f64,
+    /// The highest load within the limit, I/Os per second.
+    pub within_iops: f64,
+    /// Latency there, ms.
+    pub within_ms: f64,
 }
 
 impl Measured {
@@ -105,6 +127,9 @@ pub fn measured(
     header: &RunHeader,
     summary: &RunSummary,
 ) -> Result<Measured, MeasuredError> {
+    if let Some(what) = only_modelled(question) {
+        return Err(MeasuredError::OnlyModelled(what));
+    }
     let job_of = |curve: &LoadCurve| {
         let test = header.plan.tests.iter().find(|test| test.name == curve.test)?;
         test.steps.first()?.jobs.first()
@@ -134,8 +159,28 @@ pub fn measured(
         most_iops,
         ends_there,
         full_iops,
+        lowest_iops: kept[0].offered,
+        falls: fall(&kept, need.limit),
         curve,
     })
+}
+
+/// What of a question only a model of an array can answer.
+fn only_modelled(question: &Question) -> Option<&'static str> {
+    let is_of_devices = question.disks.is_some()
+        || question.how_many
+        || question.disk_size.is_some()
+        || !question.classes.is_empty();
+    [
+        (question.endure == Endure::Failed, "a failed device"),
+        (question.endure == Endure::Rebuilding, "a rebuild"),
+        (is_of_devices, "the number or the kind of devices"),
+        (!question.levels.is_empty(), "RAID levels"),
+        (question.link.is_some() || question.protocol.is_some(), "another link or protocol"),
+        (!question.changes.is_empty(), "the effect of a change"),
+    ]
+    .into_iter()
+    .find_map(|(is_asked, what)| is_asked.then_some(what))
 }
 
 /// A target that falls behind at a load keeps up with no higher one, unless something else slowed it down.
@@ -165,6 +210,22 @@ fn latency_at(kept: &[&LoadPoint], limit: LatencyLimit, iops: f64) -> Option<f64
     let part = (iops - kept[before].offered) / (kept[above].offered - kept[before].offered);
     let last = latency_ms(kept[before], limit);
     Some(last + (next - last) * part)
+}
+
+/// Where the latency falls below the limit again, at a higher load.
+fn fall(kept: &[&LoadPoint], limit: LatencyLimit) -> Option<Fall> {
+    let limit_ms = match limit {
+        LatencyLimit::None => return None,
+        LatencyLimit::MeanMs(ms) | LatencyLimit::P99Ms(ms) => ms,
+    };
+    let over = kept.iter().find(|point| latency_ms(point, limit) > limit_ms)?;
+    let within = kept.iter().rfind(|point| latency_ms(point, limit) <= limit_ms)?;
+    (within.offered > over.offered).then(|| Fall {
+        over_iops: over.offered,
+        over_ms: latency_ms(over, limit),
+        within_iops: within.offered,
+        within_ms: latency_ms(within, limit),
+    })
 }
 
 /// The highest rate within the limit, and whether the curve ends there.
@@ -223,6 +284,16 @@ fn differences(question: &Question, job: &Job) -> Vec<String> {
     if !reads && (read - need.read_pct).abs() > SAME_PCT {
         found.push(format!("{read:.0} % reads were measured, not {:.0} %.", need.read_pct));
     }
+    // Caches hold more of less data; what a curve covered is all of its targets, or the window of its jobs.
+    let covered = match job.span {
+        Some(span) => format!("the first {span} of the target"),
+        None => "what its run used of the target".to_owned(),
+    };
+    let asked = [(need.data, "of data"), (need.active, "of active data")];
+    let others = asked.into_iter().filter(|(bytes, _)| bytes.is_some() && *bytes != job.span);
+    found.extend(others.filter_map(|(bytes, of)| {
+        bytes.map(|bytes| format!("It covers {covered}, and the question is about {bytes} {of}."))
+    }));
     if !positions && (random - need.random_pct).abs() > SAME_PCT {
         found.push(format!("{random:.0} % random positions were measured, not {:.0} %.", need.random_pct));
     }
@@ -231,4 +302,37 @@ fn differences(question: &Question, job: &Job) -> Vec<String> {
 
 fn kib(bytes: f64) -> String {
     format!("{:.1} KiB", bytes / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(offered: f64, mean_ms: f64) -> LoadPoint {
+        LoadPoint {
+            step: assay_record::StepId { test: 0, step: 0 },
+            label: String::new(),
+            offered,
+            achieved: offered,
+            kept: 1.0,
+            load: None,
+            service_us: 0.0,
+            response_us: mean_ms * 1e3,
+            response_p50_us: None,
+            response_p99_us: None,
+            is_saturated: false,
+        }
+    }
+
+    #[test]
+    fn a_load_over_the_limit_below_one_within_it_is_a_fall() {
+        let points = [point(100.0, 8.0), point(200.0, 4.0), point(300.0, 4.5), point(400.0, 9.0)];
+        let kept: Vec<&LoadPoint> = points.iter().collect();
+        let found = fall(&kept, LatencyLimit::MeanMs(5.0));
+        let expected = Fall { over_iops: 100.0, over_ms: 8.0, within_iops: 300.0, within_ms: 4.5 };
+        assert_eq!(found, Some(expected));
+        assert_eq!(fall(&kept[1..], LatencyLimit::MeanMs(5.0)), None);
+        assert_eq!(fall(&kept, LatencyLimit::MeanMs(3.0)), None);
+        assert_eq!(fall(&kept, LatencyLimit::None), None);
+    }
 }

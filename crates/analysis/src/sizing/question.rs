@@ -6,7 +6,9 @@ use assay_model::array::{Level, LinkRate, ProtocolKind};
 use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
-use super::words::{bytes_of, cut, is_filler, number};
+use super::words::{
+    ATTRIBUTES, FAILURES, IO_WORDS, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, is_filler, number, number_word,
+};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
@@ -17,36 +19,12 @@ const SESSIONS: &[&str] =
 /// Words for the devices of an array.
 const DEVICES: &[&str] =
     &["disks", "drives", "disk", "drive", "spindles", "hdds", "hdd", "ssds", "ssd", "members", "nvme"];
-/// Words before one of these that are part of its name.
-const ATTRIBUTES: &[&str] =
-    &["rpm", "sas", "sata", "nl-sas", "nearline", "hard", "spinning", "enterprise", "flash", "gb", "tb", "k"];
-/// Words that a message may propose.
-const KNOWN: &[&str] = &[
-    "iops",
-    "read",
-    "write",
-    "random",
-    "sequential",
-    "p99",
-    "mean",
-    "raid10",
-    "raid5",
-    "raid6",
-    "raidz2",
-    "rpm",
-    "ssd",
-    "nvme",
-    "disks",
-    "sessions",
-    "tps",
-    "active",
-    "iscsi",
-    "nfs",
-    "fc",
-    "failed",
-    "rebuilding",
-    "gbe",
-];
+/// Networks, which are not protocols.
+const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic"];
+/// Protocols that run over one.
+const PROTOCOLS: &[&str] = &["iscsi", "nfs", "smb", "cifs", "fc", "fibre"];
+/// Units of a link and of nothing else.
+const LINK_UNITS: &[&str] = &["gbit", "gbit/s", "gb/s", "gbps", "gig", "gigabit", "gbe", "gfc"];
 
 /// Why a question was not understood. The message is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +37,22 @@ impl fmt::Display for QuestionError {
 }
 
 impl std::error::Error for QuestionError {}
+
+/// Sets what a question says once; the same again is no contradiction.
+fn once(slot: &mut Option<f64>, value: f64, unit: &str) -> Result<(), QuestionError> {
+    let show = |value: f64| match unit.strip_prefix("bytes ") {
+        Some(of) => format!("{} {of}", whole(value)),
+        None => format!("{value} {unit}"),
+    };
+    match slot.replace(value) {
+        Some(before) if before != value => refuse(format!(
+            "{} and {}: a question has one load; ask for each by itself",
+            show(before),
+            show(value)
+        )),
+        _ => Ok(()),
+    }
+}
 
 fn refuse<T>(says: String) -> Result<T, QuestionError> {
     Err(QuestionError(says))
@@ -76,6 +70,8 @@ struct Reading {
     sessions: Option<f64>,
     per_second: Option<f64>,
     ios_each: Option<f64>,
+    reads_per_s: Option<f64>,
+    writes_per_s: Option<f64>,
     size: Option<f64>,
     read_pct: Option<f64>,
     random_pct: Option<f64>,
@@ -88,7 +84,7 @@ struct Reading {
     disks: Option<f64>,
     classes: Vec<Class>,
     levels: Vec<Level>,
-    link: Option<LinkRate>,
+    links: Vec<LinkRate>,
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
     brings: bool,
@@ -108,17 +104,12 @@ pub fn parse(text: &str) -> Result<Question, QuestionError> {
     let mut reading = Reading { words: cut(text), ..Reading::default() };
     while let Some(word) = reading.take() {
         match number(&word) {
-            Some((value, unit)) => {
-                // `24 15k disks`: the number belongs to the devices that come next.
-                let counts = unit.is_empty() && number(reading.peek()).is_some() && reading.device_follows();
-                let unit = match unit {
-                    _ if counts => "disks".to_owned(),
-                    "" => reading.take().unwrap_or_default(),
-                    unit => unit.to_owned(),
-                };
-                reading.quantity(value, &unit)?;
-            }
-            None => reading.word(&word)?,
+            Some((value, "")) => reading.count(value)?,
+            Some((value, unit)) => reading.quantity(value, unit)?,
+            None => match number_word(&word) {
+                Some(value) => reading.count_in_words(&word, value)?,
+                None => reading.word(&word)?,
+            },
         }
     }
     let lower = text.to_lowercase();
@@ -145,6 +136,103 @@ impl Reading {
         is
     }
 
+    /// A number without a unit of its own: of devices that have failed, of devices that come next (`24 15k disks`), or
+    /// of what the next word says.
+    fn count(&mut self, value: f64) -> Result<(), QuestionError> {
+        if self.failure_follows() {
+            // `12 disks, 1 failed`: the word after it says so.
+            if value != 1.0 {
+                return refuse(format!(
+                    "{value} failed devices: a question asks for one; set `raid.failed` in an array file to start from \
+                     an array that has lost others"
+                ));
+            }
+            return Ok(());
+        }
+        if self.device_words_until(&["less", "fewer"]) {
+            // The answer has it for one step.
+            return Ok(());
+        }
+        let is_attribute = number(self.peek()).is_some() || KINDS.contains(&self.peek());
+        let unit = match is_attribute && self.device_follows() {
+            true => "disks".to_owned(),
+            false => self.take().unwrap_or_default(),
+        };
+        self.quantity(value, &unit)
+    }
+
+    /// `two nodes` is refused; `one` may count something, or mean nothing: `which one`.
+    fn count_in_words(&mut self, word: &str, value: f64) -> Result<(), QuestionError> {
+        let counted = ["million", "i/o", "io", "i/os", "tps", "transaction", "transactions", "x", "×", "*"];
+        let counts = self.device_follows()
+            || SESSIONS.contains(&self.peek())
+            || counted.contains(&self.peek())
+            || self.failure_follows();
+        if counts {
+            return self.count(value);
+        }
+        if value == 1.0 {
+            return Ok(());
+        }
+        refuse(format!(
+            "{word} {}: a question counts disks, sessions, users, VMs and I/Os; leave other counts out",
+            self.peek()
+        ))
+    }
+
+    /// Whether the devices just counted have failed: `failed disks`, `of the disks fails`, `disk is rebuilding`.
+    fn failure_follows(&self) -> bool {
+        self.device_words_until(FAILURES)
+    }
+
+    fn device_words_until(&self, words: &[&str]) -> bool {
+        let between = ["is", "are", "has", "have", "of", "the", "them", "device", "devices", "being", "more"];
+        let rest = self.words.get(self.next..).unwrap_or_default();
+        let skipped = |word: &&String| !between.contains(&word.as_str()) && !DEVICES.contains(&word.as_str());
+        rest.iter().find(skipped).is_some_and(|word| words.contains(&word.as_str()))
+    }
+
+    /// Whether the size just read is that of the devices before it: `12 disks of 4 TB`, `8 SSDs at 1.92TB`.
+    fn is_of_devices(&self) -> bool {
+        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
+        // A size is one word or two.
+        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
+        let is =
+            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
+        is(last, &["of", "at"]) && is(last + 1, DEVICES)
+    }
+
+    /// Takes the word that makes the size just read one of I/Os; `10 TB block storage` is an amount of data.
+    fn io_word_follows(&mut self) -> bool {
+        let next = self.words.get(self.next + 1).map_or("", String::as_str);
+        let is_storage =
+            ["storage", "device", "devices", "volume", "volumes", "array", "target"].contains(&next);
+        let follows = !is_storage && self.accept(&IO_WORDS);
+        if follows {
+            self.accept(&["size"]);
+        }
+        follows
+    }
+
+    /// Whether the size just read is that of the I/Os before it: `blocks of 64 KiB`.
+    fn is_of_blocks(&self) -> bool {
+        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
+        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
+        let is =
+            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
+        is(last, &["of"]) && is(last + 1, &["block", "blocks"])
+    }
+
+    /// Whether the next words are a link: `10 GbE`, `10gbit iscsi`, `16G FC`.
+    fn link_follows(&self) -> bool {
+        let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
+        match number(word(0)) {
+            Some((_, "")) => LINK_UNITS.contains(&word(1)) || of_network(word(1), word(2)),
+            Some((_, unit)) => LINK_UNITS.contains(&unit) || of_network(unit, word(1)),
+            None => false,
+        }
+    }
+
     /// Whether the next words are those of a device: `15k disks`, `4tb 7200 rpm drives`, `sata ssds`.
     fn device_follows(&self) -> bool {
         let rest = self.words.get(self.next..).unwrap_or_default();
@@ -158,35 +246,45 @@ impl Reading {
     }
 
     /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
-    fn rate(&mut self, per_s: f64) {
+    fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
         if ["per", "a"].contains(&self.peek()) && is_session {
             self.next += 2;
         } else if !self.accept(&["each"]) {
-            self.iops = Some(per_s);
-            return;
+            return once(&mut self.iops, per_s, "IOPS");
         }
-        self.iops_each = Some(per_s);
+        once(&mut self.iops_each, per_s, "IOPS each")
     }
 
     fn quantity(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
+        if let Some((_, bytes)) = THROUGHPUT.iter().find(|(known, _)| *known == unit) {
+            return self.throughput(value, unit, value * bytes);
+        }
         match unit {
-            "iops" | "io/s" | "ios/s" | "i/os/s" => self.rate(value),
-            "kiops" => self.rate(value * 1e3),
-            "k" if self.accept(&["iops"]) => self.rate(value * 1e3),
-            "m" | "million" if self.accept(&["iops"]) => self.rate(value * 1e6),
+            "iops" | "io/s" | "ios/s" | "i/os/s" => self.rate(value)?,
+            "kiops" => self.rate(value * 1e3)?,
+            "k" if self.accept(&["iops"]) => self.rate(value * 1e3)?,
+            "m" | "million" if self.accept(&["iops"]) => self.rate(value * 1e6)?,
             "th" if value == 99.0 => {
                 self.accept(&["percentile"]);
                 self.about = Some(About::P99);
             }
             unit if unit.starts_with('/') && number(&unit[1..]).is_some() => self.split(value, unit)?,
-            unit if self.is_link(unit) => {
-                let is_fibre = self.peek() == "fc" || self.peek() == "fibre";
+            "gfc" => self.link(&format!("{value}GFC"))?,
+            unit if LINK_UNITS.contains(&unit) || of_network(unit, self.peek()) => {
+                if unit == "gbit"
+                    && ["of", "data", "active", "each", "disks", "drives"].contains(&self.peek())
+                {
+                    return self.data_or_link(value, "Gb");
+                }
+                let is_fibre = unit != "gbe" && (self.peek() == "fc" || self.peek() == "fibre");
                 self.link(&format!("{value}{}", if is_fibre { "GFC" } else { "GbE" }))?;
             }
-            "i/o" | "i/os" | "io" | "ios" | "reads" | "writes" => self.ios(value),
+            "gb" | "g" | "gbyte" if self.may_be_link(unit) => return self.data_or_link(value, unit),
+            "reads" | "writes" | "reads/s" | "writes/s" => self.of_one_kind(value, unit)?,
+            "i/o" | "i/os" | "io" | "ios" => self.ios(value)?,
             unit if unit == "concurrent" || SESSIONS.contains(&unit) => {
                 self.accept(SESSIONS);
                 self.sessions = Some(value);
@@ -203,21 +301,19 @@ impl Reading {
             "rpm" => self.spindle(value)?,
             "k" if self.accept(&["rpm", "sas", "disks", "drives"]) => self.spindle(value * 1e3)?,
             "disks" | "drives" | "disk" | "drive" | "spindles" | "hdds" | "members" => {
-                self.disks = Some(value)
+                once(&mut self.disks, value, "disks")?
             }
             "ssd" | "ssds" | "flash" => {
-                self.disks = Some(value);
+                once(&mut self.disks, value, "disks")?;
                 self.class("ssd");
             }
             "nvme" => {
-                self.disks = Some(value);
+                once(&mut self.disks, value, "disks")?;
                 self.class("nvme");
             }
-            "x" | "×" | "*" => self.times(value),
-            "gbe" | "gbit" | "gbit/s" | "gb/s" => self.link(&format!("{value}GbE"))?,
-            "gfc" => self.link(&format!("{value}GFC"))?,
+            "x" | "×" | "*" => self.times(value)?,
             unit => match bytes_of(unit) {
-                Some(bytes) => self.bytes(value * bytes),
+                Some(bytes) => self.bytes(value * bytes)?,
                 None => return self.unknown_unit(value, unit),
             },
         }
@@ -247,11 +343,33 @@ impl Reading {
         Ok(())
     }
 
-    /// Whether gigabits are meant: `10 Gb iSCSI`, `8 Gb FC`, `10 gig network`.
-    fn is_link(&self, unit: &str) -> bool {
-        let networks = ["ethernet", "iscsi", "nfs", "smb", "network", "lan", "link", "fc", "fibre", "nic"];
-        ["gb", "g", "gig", "gigabit", "gbps"].contains(&unit)
-            && (networks.contains(&self.peek()) || ["gig", "gigabit", "gbps"].contains(&unit))
+    /// Whether a size may be meant for the speed of a link: `10 gb iscsi`, `10 GB Ethernet`. `500 GB NFS` is data.
+    fn may_be_link(&self, unit: &str) -> bool {
+        NETWORKS.contains(&self.peek()) || unit != "gbyte" && PROTOCOLS.contains(&self.peek())
+    }
+
+    fn data_or_link(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
+        let unit = if unit == "gbyte" { "GB" } else { unit };
+        refuse(format!(
+            "{value} {unit} {}: write {value} Gb for the speed of a link, or \"{value} GB,\" with a comma for an \
+             amount of data",
+            self.peek()
+        ))
+    }
+
+    /// A rate in bytes has no seeks in it, which arrays are full of; the size of its I/Os makes it one of I/Os.
+    fn throughput<T>(&self, value: f64, unit: &str, bytes_s: f64) -> Result<T, QuestionError> {
+        let size = self.size.filter(|size| *size > 0.0).unwrap_or(64.0 * KIB as f64);
+        let unit = match unit {
+            "gbyte/s" => "GB/s".to_owned(),
+            unit => unit.replace("ib", "iB").replace("b/s", "B/s").replace('m', "M").replace('g', "G"),
+        };
+        refuse(format!(
+            "{value} {unit}: sizing is by I/Os per second, not by throughput; divide it by the size of an I/O, as in \
+             \"{:.0} IOPS, {}\" for I/Os of that size",
+            (bytes_s / size).ceil(),
+            whole(size)
+        ))
     }
 
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
@@ -266,28 +384,54 @@ impl Reading {
     }
 
     /// `4 I/Os per transaction`, or `2000 I/Os per second`.
-    fn ios(&mut self, value: f64) {
+    fn ios(&mut self, value: f64) -> Result<(), QuestionError> {
         let per = self.accept(&["per", "a", "each"]);
         match (per, self.peek()) {
             (true, "second" | "s") => {
                 self.next += 1;
-                self.iops = Some(value);
+                once(&mut self.iops, value, "I/Os per second")
             }
             _ => {
                 self.accept(&["transaction"]);
-                self.ios_each = Some(value);
+                once(&mut self.ios_each, value, "I/Os each")
             }
         }
     }
 
-    /// `500 x 20 tps` is a product; `24 x 7200 rpm` a number of disks.
-    fn times(&mut self, value: f64) {
+    /// `500 reads per second and 200 writes/s`: a rate and a mix.
+    fn of_one_kind(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
+        let kind = unit.trim_end_matches("/s");
+        let is_rate = unit.ends_with("/s") || {
+            let per = self.accept(&["per", "a"]);
+            per && self.accept(&["second", "s"])
+        };
+        if !is_rate {
+            return refuse(format!(
+                "{value} {kind}: say how many per second, or write {value} I/Os and the share of reads"
+            ));
+        }
+        let slot = if kind == "reads" { &mut self.reads_per_s } else { &mut self.writes_per_s };
+        once(slot, value, unit)
+    }
+
+    /// `500 x 20 tps` is a product; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several links.
+    fn times(&mut self, value: f64) -> Result<(), QuestionError> {
+        if self.link_follows() {
+            if value == 1.0 {
+                return Ok(());
+            }
+            return refuse(format!(
+                "{value} links: a question has one; describe several paths in an array file (`paths.count`), and name \
+                 it with --array"
+            ));
+        }
         let device = self.words[self.next.min(self.words.len())..].iter().take(3);
         match device.clone().any(|w| ["tps", "i/os", "ios", "i/o", "transactions"].contains(&w.as_str())) {
             true if self.sessions.is_none() => self.sessions = Some(value),
             true => self.per_second = Some(value),
-            false => self.disks = Some(value),
+            false => once(&mut self.disks, value, "disks")?,
         }
+        Ok(())
     }
 
     fn share(&mut self, value: f64) -> Result<(), QuestionError> {
@@ -318,12 +462,17 @@ impl Reading {
             }
             _ => self.about.take(),
         };
-        match about {
-            Some(About::P99) => self.limit = Some(LatencyLimit::P99Ms(ms)),
-            Some(About::Mean) => self.limit = Some(LatencyLimit::MeanMs(ms)),
+        let limit = match about {
+            Some(About::P99) => LatencyLimit::P99Ms(ms),
+            Some(About::Mean) => LatencyLimit::MeanMs(ms),
             None => return refuse(format!("{ms} ms: say of which latency: p99 {ms} ms, or mean {ms} ms")),
+        };
+        match self.limit.replace(limit) {
+            Some(before) if before != limit => {
+                refuse("two limits on latency: a question has one, on the mean or on p99".to_owned())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
@@ -351,7 +500,7 @@ impl Reading {
     fn link(&mut self, name: &str) -> Result<(), QuestionError> {
         match LinkRate::named(name) {
             Some(rate) => {
-                self.link = Some(rate);
+                self.links.push(rate);
                 Ok(())
             }
             None => {
@@ -360,23 +509,37 @@ impl Reading {
                     .map(|(n, _)| *n)
                     .filter(|n| n.ends_with("GbE") || n.ends_with("GFC"))
                     .collect();
-                refuse(format!("{name} is not a known link speed; use one of {}", names.join(", ")))
+                refuse(format!(
+                    "{name} is not a known link speed; use one of {}; an amount of data is written in GB",
+                    names.join(", ")
+                ))
             }
         }
     }
 
-    fn bytes(&mut self, bytes: f64) {
+    fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
+        if self.io_word_follows() || self.is_of_blocks() {
+            if bytes > IO_MAX {
+                return refuse(format!(
+                    "{} as the size of an I/O: sizes of I/Os end at {}; write an amount of data without \"blocks\" or \
+                     \"I/Os\"",
+                    whole(bytes),
+                    whole(IO_MAX)
+                ));
+            }
+            return once(&mut self.size, bytes, "bytes of an I/O");
+        }
         let of_a_disk = self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"])
-            || bytes > IO_MAX && (self.device_follows() || self.accept(&["each"]));
+            || bytes > IO_MAX && (self.device_follows() || self.accept(&["each"]) || self.is_of_devices());
         if of_a_disk {
-            self.disk_size = Some(bytes);
+            once(&mut self.disk_size, bytes, "bytes of a disk")
         } else if self.accept(&["active", "hot", "working"]) {
             self.accept(&["set"]);
-            self.active = Some(bytes);
+            once(&mut self.active, bytes, "bytes of active data")
         } else if bytes <= IO_MAX {
-            self.size = Some(bytes);
+            once(&mut self.size, bytes, "bytes of an I/O")
         } else {
-            self.data = Some(bytes);
+            once(&mut self.data, bytes, "bytes of data")
         }
     }
 
@@ -386,6 +549,9 @@ impl Reading {
             "mean" | "average" | "avg" => self.about = Some(About::Mean),
             // `How many IOPS`: the rate is asked for.
             "iops" => {}
+            "max" | "maximum" | "worst" | "highest" if ["latency", "response"].contains(&self.peek()) => {
+                return refuse(format!("{word} {}: limits are on the mean or on p99", self.peek()));
+            }
             "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
             "random" => self.random_pct = Some(100.0),
             "sequential" => self.random_pct = Some(0.0),
@@ -400,16 +566,14 @@ impl Reading {
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
             "nfs" => self.protocol = Some(ProtocolKind::Nfs),
             "fc" => self.protocol = Some(ProtocolKind::FibreChannel),
-            "failed" | "fails" | "failure" | "degraded" | "lost" | "dies" => {
-                self.endure = self.endure.or(Some(Endure::Failed))
-            }
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
+            word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,
             "raid" => {
                 let level = self.take().unwrap_or_default();
                 self.level(&format!("raid{level}"))?;
             }
-            "disks" | "drives" | "spindles" | "hdds" | "hdd" | "ssd" | "ssds" | "one" | "two" | "three" => {}
+            "disks" | "drives" | "spindles" | "hdds" | "hdd" | "ssd" | "ssds" => {}
             word if is_filler(word) => {}
             word => return self.level(word),
         }
@@ -461,7 +625,16 @@ impl Reading {
                 Some(sessions.unwrap_or(1.0) * per_second.unwrap_or(1.0) * self.ios_each.unwrap_or(1.0))
             }
         };
-        let iops = self.iops.or(product);
+        let of_kinds = match (self.reads_per_s, self.writes_per_s) {
+            (None, None) => None,
+            (reads, writes) => Some(reads.unwrap_or(0.0) + writes.unwrap_or(0.0)),
+        };
+        if of_kinds.is_some() && (self.iops.is_some() || product.is_some() || self.read_pct.is_some()) {
+            return refuse(
+                "reads or writes per second, and a rate or a share of reads: give one of the two".to_owned(),
+            );
+        }
+        let iops = self.iops.or(product).or(of_kinds);
         if iops.is_some_and(|iops| !(1.0..=1e9).contains(&iops)) {
             return refuse(format!(
                 "{} IOPS: a rate lies between 1 and 1,000,000,000",
@@ -471,12 +644,47 @@ impl Reading {
         Ok(iops)
     }
 
-    /// What the words mean together.
-    fn question(self, how_many: bool) -> Result<Question, QuestionError> {
-        let mut assumed = Vec::new();
-        let iops = self.needed_rate(&mut assumed)?;
+    /// The link of the array, and the one whose effect is asked for: `iSCSI over 1 GbE, what does 10 GbE bring`.
+    fn link_and_change(&self) -> Result<(Option<LinkRate>, Option<LinkRate>), QuestionError> {
+        match (&self.links[..], self.brings) {
+            ([], _) => Ok((None, None)),
+            ([link], false) => Ok((Some(*link), None)),
+            ([change], true) => Ok((None, Some(*change))),
+            ([link, change], true) => Ok((Some(*link), Some(*change))),
+            (links, _) => {
+                let names: Vec<String> = links.iter().map(|link| link.name().into_owned()).collect();
+                refuse(format!(
+                    "{}: a question has one link; ask what another one brings, as in \"iSCSI over 1 GbE, what does 10 \
+                     GbE bring\"",
+                    names.join(" and ")
+                ))
+            }
+        }
+    }
+
+    fn check_amounts(&self) -> Result<(), QuestionError> {
+        if let (Some(active), Some(data)) = (self.active, self.data)
+            && active > data
+        {
+            return refuse(format!(
+                "{} of {} active: a part is not larger than the whole",
+                whole(active),
+                whole(data)
+            ));
+        }
         if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
             return refuse("a number of disks is whole and 1 or more".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What the words mean together.
+    fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
+        let mut assumed = Vec::new();
+        let iops = self.needed_rate(&mut assumed)?;
+        self.check_amounts()?;
+        if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
+            self.read_pct = Some(self.reads_per_s.unwrap_or(0.0) / iops * 100.0);
         }
         let left_open = LeftOpen {
             size: self.size.is_none(),
@@ -501,8 +709,8 @@ impl Reading {
             data: self.data.map(whole),
             active: self.active.map(whole),
         };
-        let link = self.link.filter(|_| !self.brings);
-        let changes = self.link.filter(|_| self.brings).map(|rate| format!("link.rate={}", rate.name()));
+        let (link, change) = self.link_and_change()?;
+        let changes = change.map(|rate| format!("link.rate={}", rate.name()));
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -524,6 +732,11 @@ impl Reading {
             left_open,
         })
     }
+}
+
+/// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
+fn of_network(unit: &str, next: &str) -> bool {
+    ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
 }
 
 fn whole(bytes: f64) -> Bytes {

@@ -5,8 +5,11 @@ const FILLER: &[&str] = &[
     "after",
     "block",
     "blocks",
+    "being",
     "database",
     "databases",
+    "device",
+    "devices",
     "during",
     "enough",
     "enterprise",
@@ -58,6 +61,7 @@ const FILLER: &[&str] = &[
     "drive",
     "each",
     "every",
+    "fewer",
     "for",
     "from",
     "give",
@@ -101,6 +105,7 @@ const FILLER: &[&str] = &[
     "than",
     "that",
     "the",
+    "them",
     "there",
     "these",
     "this",
@@ -131,10 +136,84 @@ const FILLER: &[&str] = &[
     "-",
 ];
 
-/// The words of a question, in lower case.
+/// Words after the size of an I/O.
+pub(super) const IO_WORDS: [&str; 6] = ["block", "blocks", "i/o", "i/os", "io", "ios"];
+/// Units of throughput, and their bytes.
+pub(super) const THROUGHPUT: &[(&str, f64)] = &[
+    ("kb/s", 1e3),
+    ("mb/s", 1e6),
+    ("gbyte/s", 1e9),
+    ("kib/s", 1024.0),
+    ("mib/s", 1_048_576.0),
+    ("gib/s", 1_073_741_824.0),
+];
+/// Words before a device that are part of its name.
+pub(super) const ATTRIBUTES: &[&str] = &[
+    "rpm",
+    "sas",
+    "sata",
+    "nl-sas",
+    "nearline",
+    "hard",
+    "spinning",
+    "enterprise",
+    "flash",
+    "gb",
+    "gbyte",
+    "tb",
+    "k",
+];
+/// Those of them that are no unit of a number.
+pub(super) const KINDS: &[&str] = &["sas", "sata", "nl-sas", "nearline", "hard", "spinning", "enterprise"];
+/// What happens to a device that an array has to endure.
+pub(super) const FAILURES: &[&str] = &[
+    "failed",
+    "fails",
+    "fail",
+    "failing",
+    "failure",
+    "failures",
+    "degraded",
+    "lost",
+    "dies",
+    "dead",
+    "broken",
+    "rebuilding",
+    "rebuild",
+    "rebuilt",
+];
+/// Words that a message may propose.
+pub(super) const KNOWN: &[&str] = &[
+    "iops",
+    "read",
+    "write",
+    "random",
+    "sequential",
+    "p99",
+    "mean",
+    "raid10",
+    "raid5",
+    "raid6",
+    "raidz2",
+    "rpm",
+    "ssd",
+    "nvme",
+    "disks",
+    "sessions",
+    "tps",
+    "active",
+    "iscsi",
+    "nfs",
+    "fc",
+    "failed",
+    "rebuilding",
+    "gbe",
+];
+
+/// The words of a question, in lower case; `gbit` and `gbyte` for what only its case tells apart.
 pub(super) fn cut(text: &str) -> Vec<String> {
     let mut clean = String::with_capacity(text.len());
-    let letters: Vec<char> = text.to_lowercase().chars().collect();
+    let letters: Vec<char> = text.chars().collect();
     for (i, c) in letters.iter().enumerate() {
         let digit = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
         match c {
@@ -147,12 +226,52 @@ pub(super) fn cut(text: &str) -> Vec<String> {
             c => clean.push(*c),
         }
     }
-    clean.split_whitespace().map(|word| word.trim_end_matches(['.', ':']).to_owned()).collect()
+    let words = clean.split_whitespace().map(|word| in_lower_case(word.trim_end_matches(['.', ':'])));
+    let mut cut: Vec<String> = Vec::new();
+    for word in words {
+        match (cut.last_mut(), word.as_str()) {
+            (Some(last), "machine" | "machines") if last == "virtual" => "vms".clone_into(last),
+            _ => cut.push(word),
+        }
+    }
+    cut
+}
+
+fn in_lower_case(word: &str) -> String {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let value = &word[..word.len() - unit.len()];
+    match unit {
+        "Gb" => format!("{value}gbit"),
+        "GB" => format!("{value}gbyte"),
+        "GB/s" | "GBps" => format!("{value}gbyte/s"),
+        _ => word.to_lowercase(),
+    }
 }
 
 /// Whether a word is there for the sentence only.
 pub(super) fn is_filler(word: &str) -> bool {
     word.is_empty() || FILLER.contains(&word)
+}
+
+/// Numbers that people write as words.
+const NUMBERS: &[(&str, f64)] = &[
+    ("one", 1.0),
+    ("two", 2.0),
+    ("three", 3.0),
+    ("four", 4.0),
+    ("five", 5.0),
+    ("six", 6.0),
+    ("seven", 7.0),
+    ("eight", 8.0),
+    ("nine", 9.0),
+    ("ten", 10.0),
+    ("eleven", 11.0),
+    ("twelve", 12.0),
+];
+
+/// The number that a word means.
+pub(super) fn number_word(word: &str) -> Option<f64> {
+    NUMBERS.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
 /// A number and what is written to it: `20ms`, `7200`, `8kib`; `None` for a word.
@@ -170,7 +289,7 @@ pub(super) fn bytes_of(unit: &str) -> Option<f64> {
         "mib" => 1_048_576.0,
         "m" | "mb" => 1e6,
         "gib" => 1_073_741_824.0,
-        "g" | "gb" => 1e9,
+        "g" | "gb" | "gbyte" => 1e9,
         "tib" => 1_099_511_627_776.0,
         "t" | "tb" => 1e12,
         "pb" => 1e15,
@@ -186,6 +305,7 @@ mod tests {
     fn thousands_belong_to_a_number_and_other_commas_do_not() {
         assert_eq!(cut("2,000 IOPS, 70% read"), ["2000", "iops", ",", "70", "%", "read"]);
         assert_eq!(cut("2000,70 % reads?"), ["2000", ",", "70", "%", "reads"]);
+        assert_eq!(cut("10Gb NFS, 500 GB"), ["10gbit", "nfs", ",", "500", "gbyte"]);
         assert_eq!(number("20ms"), Some((20.0, "ms")));
         assert_eq!(number("1.5tb"), Some((1.5, "tb")));
         assert_eq!(number("raid10"), None);

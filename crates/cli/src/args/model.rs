@@ -91,7 +91,7 @@ random times. Classes of devices have class values with wide ranges: name an arr
 #[derive(Debug, Args)]
 #[command(after_help = SIZE_EXAMPLES)]
 pub(crate) struct SizeArgs {
-    /// The question, in quotation marks or not; the options below mean the same, and take precedence.
+    /// The question, in quotation marks or not; the options below mean the same, and must not contradict it.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
     /// I/Os per second.

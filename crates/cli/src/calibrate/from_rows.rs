@@ -2,11 +2,12 @@
 //! others.
 
 use anyhow::bail;
+use assay_analysis::Finding;
 use assay_model::array::{Array, set, to_toml};
-use assay_model::calibrate::{Factors, RowPoint, fit_rows};
+use assay_model::calibrate::{Factors, RowPoint, Unfitted, fit_rows};
 use assay_model::predict::{Engines, predict};
 use assay_model::published::{self, RowLimit};
-use assay_model::resolved::Tables;
+use assay_model::resolved::{Software, Tables, software_of};
 use assay_model::validate::median;
 use assay_report::prediction::interval;
 use assay_spec::suggest;
@@ -48,7 +49,12 @@ pub(super) fn from_rows(args: &CalibrateArgs, array_name: &str, output: &Output)
         found.rows.iter().filter(|row| wanted(row)).map(|row| row.point.clone()).collect();
     if fitted_on.is_empty() {
         let names: Vec<&str> = found.rows.iter().map(|row| row.name.as_str()).collect();
-        bail!("no row to calibrate on; {} has: {}", args.from.join(" and "), names.join("; "));
+        let from = args.from.join(" and ");
+        match (names.is_empty(), found.remarks.first()) {
+            (true, Some(remark)) => bail!("no row of {from} to calibrate on; {remark}"),
+            (true, None) => bail!("no row of {from} to calibrate on"),
+            (false, _) => bail!("no row to calibrate on; {from} has: {}", names.join("; ")),
+        }
     }
     let mut tables = Tables::default();
     let factors = fit_rows(&fitted_on, &mut tables);
@@ -103,9 +109,24 @@ impl Rows {
         Ok(())
     }
 
-    /// The steps of a stored run that had one job.
+    /// The steps of a stored run that had one job, on an array whose software has a known cost: any other may be
+    /// limited by it, and its devices would be fitted to what they had no part in.
     fn add_run(&mut self, stored: &crate::stored::Stored, base: &Array) {
+        if software_of(base) == Software::Unknown {
+            self.remarks.push(format!(
+                "run {}: left out, as the cost of the software of {} is unknown and may limit it; assay calibrate \
+                 TARGET measures that cost",
+                stored.header.run, base.name
+            ));
+            return;
+        }
         for step in stored.summary.steps.iter().filter(|step| step.total.ops > 0) {
+            let gap =
+                |finding: &&Finding| finding.rule == "gap-in-window" && finding.steps.contains(&step.id);
+            if stored.findings.iter().any(|finding| gap(&finding)) {
+                self.remarks
+                    .push(format!("{}: Assay did not run for a part of it; measure it again", step.test));
+            }
             match points(&stored.header, step, base).as_slice() {
                 [point] => {
                     let point =
@@ -129,8 +150,15 @@ fn page(
 ) -> String {
     let fitted = factors.fitted(base, from);
     let mut text = String::from("Fitted:\n");
-    if fitted.is_empty() {
-        text.push_str("  nothing: the data sheet fits, or something other than the devices is the limit\n");
+    if fitted.is_empty() && factors.unfitted().next().is_none() {
+        text.push_str("  nothing: the data sheet fits\n");
+    }
+    for (load, why) in factors.unfitted() {
+        let why = match why {
+            Unfitted::Elsewhere => "something other than the devices limits the rows",
+            Unfitted::TooFar => "more than a factor of 4 off the data sheet, or out of its reach",
+        };
+        text.push_str(&format!("  nothing for {load}: {why}\n"));
     }
     for f in &fitted {
         text.push_str(&format!("  {:<26} {:>10.3}\n", f.field, f.quantity.value));

@@ -78,6 +78,52 @@ fn questions_that_mean_nothing_are_refused() {
     }
 }
 
+/// What the page said of nothing over nothing, of a rate too near to the highest, and of what a failure leaves.
+#[test]
+fn sentences_hold_where_there_is_nothing_to_compare() {
+    let bench = Bench::new();
+    let flat = |args: &[&str]| bench.ok(args).split_whitespace().collect::<Vec<_>>().join(" ");
+    let raid10 = ["--array", "ts140-raid10", "--closed-form"];
+    let none =
+        flat(&[&["size", "100% read, 4 KiB, mean 3 ms", "--what-if", "disks=12"][..], &raid10].concat());
+    assert!(none.contains("disks=12 carries no rate within a mean of 3 ms either"), "{none}");
+    let many = flat(&["size", "2000 IOPS, 70 % read, 8 KiB, 10 TB, RAID10, 7200 rpm", "--closed-form"]);
+    assert!(many.contains("disks would be") && many.contains("% busy (at most 80 % are allowed)"), "{many}");
+    let six = flat(&["size", "20000 IOPS, RAID6, 7200 rpm", "--closed-form"]);
+    assert!(
+        six.contains("16 is the largest group of RAID6 that is proposed; ask for RAID10 or RAID60."),
+        "{six}"
+    );
+    let lost = flat(&["size", "10 IOPS, RAID0, 7200 rpm, with a failed disk", "--closed-form"]);
+    assert!(lost.contains("in RAID0: a failed device loses the data."), "{lost}");
+    let prices = flat(&[
+        "size",
+        "3000 IOPS, mean 12 ms, 4 TB, RAID10, 7200 rpm, SSD",
+        "--closed-form",
+        "--price",
+        "7200rpm=220",
+    ]);
+    assert!(prices.contains("Without a price, and therefore listed after those that have one:"), "{prices}");
+}
+
+#[test]
+fn rows_beyond_a_factor_of_four_are_no_fit() {
+    let bench = Bench::new();
+    let access = "access = [{ size = \"8KiB\", read = 100, random = 100 }]";
+    let plan = bench.write(
+        "p.toml",
+        &format!("[[test]]\nname = \"reads\"\nrun = \"200ms\"\noutstanding = 4\n{access}\n"),
+    );
+    bench.ok(&["run", &plan, "sim:nvme"]);
+    let file = bench.path("fitted.toml");
+    let text = bench.ok(&["calibrate", "--from", "last", "--array", "hdd-7200", "-o", &file]);
+    assert!(text.contains("more than a factor of 4 off the data sheet"), "{text}");
+    assert!(!text.contains("the data sheet fits"), "{text}");
+    let unknown = ["calibrate", "--from", "last", "--array", "nas-4bay", "-o", &bench.path("nas.toml")];
+    let refused = bench.refused(&unknown);
+    assert!(refused.contains("the cost of the software of nas-4bay is unknown"), "{refused}");
+}
+
 #[test]
 fn two_rows_of_an_article_calibrate_an_array_and_the_others_are_predicted() {
     let bench = Bench::new();
@@ -99,4 +145,19 @@ fn the_coefficients_of_iocost_are_printed_as_the_kernel_takes_them() {
     for name in ["rseqiops=", "rrandiops=", "wbps=", "wseqiops=", "wrandiops="] {
         assert!(line.contains(name), "{line}");
     }
+}
+
+/// The factor was that of the simulated rates, next to bounds with another ratio.
+#[test]
+fn the_factor_of_bounds_is_that_of_the_printed_numbers() {
+    let bench = Bench::new();
+    let text = bench.ok(&["predict", "nas-4bay", "--only", "Random", "--what-if", "disks=8"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rate = |before: &str| -> f64 {
+        let rest = text.split_once(before).map_or("", |(_, rest)| rest);
+        let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
+        number.replace(',', "").parse().unwrap_or_else(|_| panic!("{before}: {text}"))
+    };
+    let factor = rate("what if disks=8: at most ") / rate("a bound at most ");
+    assert!(text.contains(&format!("IOPS, x{factor:.2} (simulated ")), "{factor}: {text}");
 }

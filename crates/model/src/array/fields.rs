@@ -18,6 +18,17 @@ pub(crate) struct Limits {
     pub max: f64,
     /// How it is written.
     pub unit: Unit,
+    /// Whether it may have a range.
+    pub range: Range,
+}
+
+/// Whether a number may have a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Range {
+    /// Predictions are made at both ends.
+    Taken,
+    /// It says what is there, or is a setting: another value is another array.
+    Refused,
 }
 
 /// How a number is written.
@@ -32,13 +43,16 @@ pub(crate) enum Unit {
 }
 
 const fn real(min: f64, max: f64) -> Limits {
-    Limits { min, max, unit: Unit::Real }
+    Limits { min, max, unit: Unit::Real, range: Range::Taken }
 }
 const fn whole(min: f64, max: f64) -> Limits {
-    Limits { min, max, unit: Unit::Whole }
+    Limits { min, max, unit: Unit::Whole, range: Range::Taken }
 }
 const fn size(min: f64, max: f64) -> Limits {
-    Limits { min, max, unit: Unit::Bytes }
+    Limits { min, max, unit: Unit::Bytes, range: Range::Taken }
+}
+const fn fixed(limits: Limits) -> Limits {
+    Limits { range: Range::Refused, ..limits }
 }
 
 const KIB: f64 = 1024.0;
@@ -52,7 +66,7 @@ const DISK_MB_S: Limits = real(1.0, 1000.0);
 const DRIVE_MB_S: Limits = real(1.0, 64_000.0);
 /// I/O rates of a device or controller.
 const IOPS: Limits = real(1.0, 1e9);
-const CAPACITY: Limits = size(1024.0 * KIB, 1024.0 * TIB);
+const CAPACITY: Limits = fixed(size(1024.0 * KIB, 1024.0 * TIB));
 
 /// Something that walks the fields.
 pub(crate) trait Visitor {
@@ -140,12 +154,12 @@ fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
 fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
     v.table("raid");
     v.word("level", &mut raid.level);
-    v.number("disks", whole(1.0, 4096.0), &mut raid.disks);
-    v.number("groups", whole(1.0, 1024.0), &mut raid.groups);
-    v.maybe("width", whole(2.0, 256.0), &mut raid.width);
+    v.number("disks", fixed(whole(1.0, 4096.0)), &mut raid.disks);
+    v.number("groups", fixed(whole(1.0, 1024.0)), &mut raid.groups);
+    v.maybe("width", fixed(whole(2.0, 256.0)), &mut raid.width);
     v.number("chunk", size(512.0, 64.0 * 1024.0 * KIB), &mut raid.chunk);
     v.flag("read_both_mirrors", &mut raid.read_both_mirrors);
-    v.maybe("failed", whole(1.0, 3.0), &mut raid.failed);
+    v.maybe("failed", fixed(whole(1.0, 3.0)), &mut raid.failed);
     v.maybe("rebuild_pct", real(1.0, 95.0), &mut raid.rebuild_pct);
     v.maybe("member_queue", whole(1.0, 4096.0), &mut raid.member_queue);
 }
@@ -201,8 +215,8 @@ fn walk_protocol<V: Visitor>(p: &mut Protocol, v: &mut V) {
     v.number("max_recv_data_segment", pdu, &mut p.max_recv_data_segment);
     v.flag("initial_r2t", &mut p.initial_r2t);
     v.flag("immediate_data", &mut p.immediate_data);
-    v.number("first_burst", pdu, &mut p.first_burst);
-    v.number("max_burst", pdu, &mut p.max_burst);
+    v.number("first_burst", fixed(pdu), &mut p.first_burst);
+    v.number("max_burst", fixed(pdu), &mut p.max_burst);
     v.flag("data_digest", &mut p.data_digest);
     v.flag("nfs_sync", &mut p.nfs_sync);
     v.number("round_trip_us", real(0.0, 1e6), &mut p.round_trip_us);
@@ -215,15 +229,15 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.maybe_flag("timestamps", &mut link.timestamps);
     v.flag("vlan", &mut link.vlan);
     v.table("paths");
-    v.number("count", whole(1.0, 64.0), &mut paths.count);
+    v.number("count", fixed(whole(1.0, 64.0)), &mut paths.count);
     v.word("policy", &mut paths.policy);
     v.number("rr_ios", whole(1.0, 1e9), &mut paths.rr_ios);
-    v.maybe("rr_bytes", size(512.0, TIB), &mut paths.rr_bytes);
+    v.maybe("rr_bytes", fixed(size(512.0, TIB)), &mut paths.rr_bytes);
     v.table("initiator");
     v.maybe("queue_depth", whole(1.0, 65_536.0), &mut host.queue_depth);
-    v.maybe("split", size(512.0, 1024.0 * 1024.0 * KIB), &mut host.split);
+    v.maybe("split", fixed(size(512.0, 1024.0 * 1024.0 * KIB)), &mut host.split);
     v.number("op_us", real(0.0, 1e6), &mut host.op_us);
-    v.number("clients", whole(1.0, 1024.0), &mut host.clients);
+    v.number("clients", fixed(whole(1.0, 1024.0)), &mut host.clients);
     v.link_rate("link", &mut host.link);
     v.word("submission", &mut host.submission);
     v.maybe("ram", size(1024.0 * KIB, 64.0 * TIB), &mut host.ram);

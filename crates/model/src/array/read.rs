@@ -9,7 +9,7 @@ use assay_spec::{PlanError, suggest};
 
 use super::check;
 use super::error::ArrayError;
-use super::fields::{Limits, Unit, Visitor, walk};
+use super::fields::{Limits, Range, Unit, Visitor, walk};
 use super::types::{Array, Device, Flash, Hdd, LinkRate};
 use super::unmodelled;
 use super::words::Words;
@@ -174,6 +174,11 @@ fn quantity(
     table.finish()?;
     let inner = inner.ok_or_else(|| value.complain("an inline table needs `value = …`"))?;
     let number = scalar(&inner, limits)?;
+    if range.is_some() && limits.range == Range::Refused {
+        return Err(value.complain(
+            "takes no range: another value is another array; leave out `range`, and compare values with --what-if",
+        ));
+    }
     let range = range.map(|range| ends(&range, value, limits)).transpose()?;
     let from = from.map(|from| provenance(&from)).transpose()?;
     with_range(value, number, range, from.or_else(|| table_from.cloned()))

@@ -18,6 +18,11 @@ const STEP: f64 = 1.02;
 /// The largest power: a factor of 4.
 const STEPS_MAX: i32 = 70;
 
+/// Logarithm of how much a factor of 4 changes a rate that the devices limit, at least.
+const RESPONDS: f64 = 0.1;
+/// Logarithm of a ratio that needs no remark.
+const NEAR: f64 = 0.1;
+
 /// A measured row: this load gave this rate on this array, which may differ from the others in its overrides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowPoint {
@@ -45,6 +50,15 @@ enum Knob {
 impl Knob {
     const ALL: [Self; 4] =
         [Self::RandomReads, Self::RandomWrites, Self::SequentialReads, Self::SequentialWrites];
+
+    fn says(self) -> &'static str {
+        match self {
+            Self::RandomReads => "random I/Os, or random reads of an SSD",
+            Self::RandomWrites => "random writes",
+            Self::SequentialReads => "sequential I/Os, or sequential reads of an SSD",
+            Self::SequentialWrites => "sequential writes",
+        }
+    }
 
     /// The knob of a load: by what most of it is.
     fn of(device: &Device, load: &Workload) -> Self {
@@ -97,11 +111,21 @@ impl Knob {
     }
 }
 
+/// Why a class of load has no factor although its rows are not as the sheet says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfitted {
+    /// The devices do not limit it: a factor changes nothing.
+    Elsewhere,
+    /// No factor up to 4 reaches the measured rates.
+    TooFar,
+}
+
 /// The factors of a system; 1 where its sheet stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Factors {
     /// By the order of [`Knob::ALL`]; above 1 = faster than the sheet.
     faster: [f64; 4],
+    unfitted: [Option<Unfitted>; 4],
 }
 
 impl Factors {
@@ -115,6 +139,11 @@ impl Factors {
             }
         }
         changed
+    }
+
+    /// The classes of load that nothing was fitted to, in words, although their rows are not as the sheet says.
+    pub fn unfitted(&self) -> impl Iterator<Item = (&'static str, Unfitted)> {
+        Knob::ALL.into_iter().zip(self.unfitted).filter_map(|(knob, why)| Some((knob.says(), why?)))
     }
 
     /// The numbers that the factors change, as they are then.
@@ -147,7 +176,7 @@ fn scale(device: &mut Device, knob: Knob, factor: f64, from: &str) {
 /// Fits the factors of a system to some of its rows.
 #[must_use]
 pub fn fit_rows(rows: &[RowPoint], tables: &mut Tables) -> Factors {
-    let mut factors = Factors { faster: [1.0; 4] };
+    let mut factors = Factors { faster: [1.0; 4], unfitted: [None; 4] };
     for (index, knob) in Knob::ALL.into_iter().enumerate() {
         let own: Vec<&RowPoint> =
             rows.iter().filter(|row| Knob::of(&row.array.device, &row.workload) == knob).collect();
@@ -159,7 +188,10 @@ pub fn fit_rows(rows: &[RowPoint], tables: &mut Tables) -> Factors {
             tried.faster[index] = factor;
             own.iter().map(|row| log_ratio(row, &tried, tables)).sum::<f64>() / own.len() as f64
         };
-        factors.faster[index] = root(&mut excess);
+        match root(&mut excess) {
+            Ok(factor) => factors.faster[index] = factor,
+            Err(why) => factors.unfitted[index] = why,
+        }
     }
     factors
 }
@@ -171,20 +203,22 @@ fn log_ratio(row: &RowPoint, factors: &Factors, tables: &mut Tables) -> f64 {
     (closed_form(&resolved, &resolved.classes(&row.workload), &row.workload).iops / row.iops).ln()
 }
 
-/// The factor at which a rising function is 0; 1 where it never is: something else limits then.
+/// The factor at which a rising function is 0; an error where it never is, with the reason unless it is nearly 0 at 1.
 ///
 /// Factors are powers of [`STEP`], so that trials for different rows ask for the same disks.
-fn root(excess: &mut dyn FnMut(f64) -> f64) -> f64 {
+fn root(excess: &mut dyn FnMut(f64) -> f64) -> Result<f64, Option<Unfitted>> {
     let at_sheet = excess(1.0);
     let toward = if at_sheet > 0.0 { 1.0 / STEP } else { STEP };
     let (mut near, mut far) = (0, STEPS_MAX);
-    if (excess(toward.powi(far)) > 0.0) == (at_sheet > 0.0) {
-        return 1.0;
+    let at_most = excess(toward.powi(far));
+    if (at_most > 0.0) == (at_sheet > 0.0) {
+        let why = if (at_sheet - at_most).abs() < RESPONDS { Unfitted::Elsewhere } else { Unfitted::TooFar };
+        return Err(Some(why).filter(|_| at_sheet.abs() > NEAR));
     }
     while far - near > 1 {
         let middle = i32::midpoint(near, far);
         if (excess(toward.powi(middle)) > 0.0) == (at_sheet > 0.0) { near = middle } else { far = middle }
     }
     let [before, after] = [near, far].map(|n| excess(toward.powi(n)).abs());
-    toward.powi(if before <= after { near } else { far })
+    Ok(toward.powi(if before <= after { near } else { far }))
 }

@@ -131,6 +131,8 @@ pub(crate) struct Core {
     turn_left: u64,
     path: u32,
     disks: Option<Disks>,
+    /// How much longer a stream over disks takes for a rebuild: they stream together, at the rate of the slowest.
+    stream_slowed: f64,
     flash: Option<FlashMembers>,
     dirty_bytes: u64,
     cache_queue: VecDeque<u32>,
@@ -161,9 +163,7 @@ impl Core {
         let members = resolved.shape.alive() as usize;
         let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
         let (mut disks, mut flash) = match &resolved.media {
-            Media::Disk(disk, table) => {
-                (Some(Disks::new(disk, table, members, outstanding, resolved.shingled)), None)
-            }
+            Media::Disk(disk, table) => (Some(Disks::new(resolved, disk, table, outstanding)), None),
             Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
         };
         let rebuilt = resolved.shape.survivors() as usize;
@@ -198,6 +198,7 @@ impl Core {
             turn_left: 0,
             path: 0,
             disks,
+            stream_slowed: resolved.rebuild_factor,
             flash,
             dirty_bytes: 0,
             cache_queue: VecDeque::with_capacity(outstanding),
@@ -232,19 +233,29 @@ impl Core {
         small(self.costs.len() as u64 - 1)
     }
 
-    /// Fills the caches with writes of an I/O cost, as a long run before would have.
-    pub(crate) fn prefill(&mut self, io_cost: u32) {
+    /// Fills the caches with writes of these I/O costs by their shares, as a long run before would have.
+    pub(crate) fn prefill(&mut self, shares: &[(f64, u32)]) {
         if let Some(flash) = &mut self.flash {
             flash.slc_left.fill(0);
         }
         if let Some(disks) = &mut self.disks {
             disks.fill_media();
         }
-        let cost = self.costs[io_cost as usize];
-        if !cost.buffered {
-            return;
-        }
-        while self.dirty_bytes + cost.bytes <= self.write_back_bytes {
+        let buffered =
+            shares.iter().filter(|(share, io_cost)| *share > 0.0 && self.costs[*io_cost as usize].buffered);
+        // How often each was due, and what of that is left.
+        let mut due: Vec<(f64, f64, u32)> =
+            buffered.map(|(share, io_cost)| (*share, 0.0, *io_cost)).collect();
+        let all: f64 = due.iter().map(|(share, ..)| share).sum();
+        loop {
+            due.iter_mut().for_each(|(share, credit, _)| *credit += *share);
+            let Some(next) = due.iter_mut().max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+            next.1 -= all;
+            let io_cost = next.2;
+            let cost = self.costs[io_cost as usize];
+            if self.dirty_bytes + cost.bytes > self.write_back_bytes {
+                break;
+            }
             self.dirty_bytes += cost.bytes;
             if self.flash.is_some() {
                 self.flash_backlog.push_back(io_cost);
@@ -382,36 +393,40 @@ impl Core {
 
     /// Starts the storage part at `from_ns` (now, or the end of the CPU's part).
     fn store(&mut self, slot: u32, from_ns: u64) {
-        let cost = self.cost(slot);
+        // Taken out one by one: the whole would be copied, which takes longer than most of what follows.
+        let cost = &self.costs[self.slots[slot as usize].io_cost as usize];
+        let &Cost { controller_ns, hit, front, front_ns, serial_ns, buffered, bytes, .. } = cost;
+        let is_stream = cost.phases[0].visits == 0;
         let mut t = from_ns;
-        if cost.controller_ns > 0 {
-            self.controller_free_ns = self.controller_free_ns.max(t) + cost.controller_ns;
+        if controller_ns > 0 {
+            self.controller_free_ns = self.controller_free_ns.max(t) + controller_ns;
             t = self.controller_free_ns;
         }
-        if cost.hit > 0 && self.rng.next() >> 32 < cost.hit {
+        if hit > 0 && self.rng.next() >> 32 < hit {
             return self.at(t, STORED, slot);
         }
-        if cost.front != Front::None {
-            let free = &mut self.front_free_ns[usize::from(cost.front == Front::Log)];
-            *free = (*free).max(t) + cost.front_ns;
+        if front != Front::None {
+            let free = &mut self.front_free_ns[usize::from(front == Front::Log)];
+            *free = (*free).max(t) + front_ns;
             t = *free;
-            if cost.front == Front::Tier {
+            if front == Front::Tier {
                 return self.at(t, STORED, slot);
             }
         }
-        if cost.serial_ns > 0 {
-            self.serial_free_ns = self.serial_free_ns.max(t) + cost.serial_ns;
+        if serial_ns > 0 {
+            self.serial_free_ns = self.serial_free_ns.max(t) + serial_ns;
             return self.at(self.serial_free_ns, STORED, slot);
         }
-        if cost.buffered {
-            if self.dirty_bytes + cost.bytes > self.write_back_bytes.max(cost.bytes) {
+        if buffered {
+            if self.dirty_bytes + bytes > self.write_back_bytes.max(bytes) {
                 self.slots[slot as usize].ready_ns = t;
                 self.cache_queue.push_back(slot);
                 return;
             }
             return self.buffer(slot, t);
         }
-        if cost.phases[0].visits == 0 {
+        if is_stream {
+            let cost = self.cost(slot);
             let done = self.stream(&cost, t.saturating_sub(early(&cost))).max(t);
             return self.at(done, STORED, slot);
         }
@@ -423,9 +438,10 @@ impl Core {
         match &mut self.flash {
             Some(flash) => flash.stream(cost, t),
             None => {
+                let stream_ns = slowed(cost.stream_ns, self.stream_slowed);
                 // What the disks could have streamed since the last I/O is already there, up to the window.
-                let ahead = (cost.stream_ns * READ_AHEAD / cost.bytes.max(1)).max(cost.stream_ns);
-                self.stream_free_ns = self.stream_free_ns.max(t.saturating_sub(ahead)) + cost.stream_ns;
+                let ahead = (stream_ns * READ_AHEAD / cost.bytes.max(1)).max(stream_ns);
+                self.stream_free_ns = self.stream_free_ns.max(t.saturating_sub(ahead)) + stream_ns;
                 self.stream_free_ns.max(t)
             }
         }
@@ -618,6 +634,11 @@ fn early(cost: &Cost) -> u64 {
     if cost.kind == Kind::Write { cost.overlap_ns } else { 0 }
 }
 
+/// A time that a rebuild makes longer by a factor.
+fn slowed(time_ns: u64, factor: f64) -> u64 {
+    if factor > 1.0 { whole(time_ns as f64 * factor) } else { time_ns }
+}
+
 fn earliest(free_ns: &[u64]) -> usize {
     free_ns.iter().enumerate().min_by_key(|(_, t)| **t).map_or(0, |(i, _)| i)
 }
@@ -646,8 +667,9 @@ impl FlashMembers {
         for _ in 0..visits {
             self.cursor = (self.cursor + 1) % members;
             let factor = self.slc_factor(cost.kind, self.cursor, cost.bytes / visits);
+            let busy = slowed(each * factor / SLC_UNIT, self.slowed[self.cursor]);
             let free = &mut self.controller_free_ns[self.cursor];
-            *free = (*free).max(t) + each * factor / SLC_UNIT;
+            *free = (*free).max(t) + busy;
             last = last.max(*free);
         }
         last
@@ -679,12 +701,7 @@ impl FlashMembers {
             let factor = self.slc_factor(phase.kind, member, bytes);
             let busy =
                 if factor == SLC_UNIT { controller } else { controller.max(transfer * factor / SLC_UNIT) };
-            let slowed = self.slowed[member];
-            let (busy, die) = if slowed > 1.0 {
-                (whole(busy as f64 * slowed), whole(die as f64 * slowed))
-            } else {
-                (busy, die)
-            };
+            let (busy, die) = (slowed(busy, self.slowed[member]), slowed(die, self.slowed[member]));
             let passed = &mut self.controller_free_ns[member];
             *passed = (*passed).max(t) + busy;
             let place = member * self.dies + index(rng.below(self.dies as u64));

@@ -8,6 +8,7 @@
 use crate::disk::{DRAWS, Disk, ServiceTable};
 use crate::num::{index, small, whole};
 use crate::raid::{Kind, Phase, Place};
+use crate::resolved::ResolvedArray;
 use crate::rng::Rng;
 use crate::shingled::Shingled;
 
@@ -58,8 +59,8 @@ struct DiskQueue {
     slowed: f64,
     /// Foreground services since the last destage.
     passed: u32,
-    /// What the media cache of a shingled disk still takes, bytes.
-    media_left: u64,
+    /// What the media cache of a shingled disk still takes: bytes, and writes that its map has room for.
+    media_left: (u64, u64),
 }
 
 /// All disks of an array.
@@ -87,19 +88,22 @@ fn by_depth(mean_ns: &dyn Fn(f64) -> f64) -> Vec<f32> {
 
 impl Disks {
     pub(super) fn new(
+        resolved: &ResolvedArray,
         disk: &Disk,
         table: &ServiceTable,
-        members: usize,
         outstanding: usize,
-        shingled: Option<Shingled>,
     ) -> Self {
+        let (members, shingled) = (resolved.shape.alive() as usize, resolved.shingled);
         let one = DiskQueue {
             waiting: Vec::with_capacity(outstanding.min(1024)),
             destaging: std::collections::VecDeque::new(),
             serving: None,
             slowed: 1.0,
             passed: 0,
-            media_left: shingled.map_or(0, |s| if s.is_full { 0 } else { whole(s.media_bytes) }),
+            media_left: shingled.filter(|s| !s.is_full).map_or((0, 0), |s| {
+                let takes = s.takes();
+                (whole(takes.bytes), whole(takes.writes))
+            }),
         };
         Self {
             members: vec![one; members],
@@ -112,7 +116,7 @@ impl Disks {
             shingled,
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
-            ns_per_byte: 1e9 / disk.outer_bytes_s,
+            ns_per_byte: 1e9 / resolved.platter_bytes_s,
             pressed: false,
         }
     }
@@ -124,7 +128,7 @@ impl Disks {
 
     /// Fills the media caches of shingled disks.
     pub(super) fn fill_media(&mut self) {
-        self.members.iter_mut().for_each(|m| m.media_left = 0);
+        self.members.iter_mut().for_each(|m| m.media_left = (0, 0));
     }
 
     /// A visit of a phase.
@@ -195,10 +199,11 @@ impl Disks {
         let mut service = self.mean_ns[usize::from(visit.table)][queue.min(256)] * draw + transfer_ns;
         if visit.cleans {
             let bytes = f64::from(transfer_ns) / self.ns_per_byte;
-            if m.media_left == 0 {
+            let (left_bytes, left_writes) = m.media_left;
+            if left_bytes == 0 || left_writes == 0 {
                 service += self.shingled.map_or(0.0, |s| single(s.clean_ns(bytes)));
             }
-            m.media_left = m.media_left.saturating_sub(whole(bytes));
+            m.media_left = (left_bytes.saturating_sub(whole(bytes)), left_writes.saturating_sub(1));
         }
         Some(now_ns + whole(f64::from(service) * m.slowed))
     }

@@ -6,7 +6,9 @@ use hdrhistogram::Histogram;
 
 use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
+use crate::demand::fullest_part;
 use crate::num::{index, whole};
+use crate::raid::Part;
 use crate::resolved::{Class, ResolvedArray};
 use crate::rng::Rng;
 use crate::workload::{Arrivals, LoadModel, Workload};
@@ -99,9 +101,9 @@ pub fn simulate(resolved: &ResolvedArray, workloads: &[Workload], options: SimOp
         .map(|(i, w)| Client::new(w, &resolved.classes(w), &mut core, i))
         .collect();
     if options.cache_full {
-        for io_cost in clients.iter().flat_map(|c| c.thresholds.iter().map(|t| t.1)) {
-            core.prefill(io_cost);
-        }
+        let shares: Vec<(f64, u32)> =
+            clients.iter().zip(workloads).flat_map(|(client, w)| client.backlog_of(resolved, w)).collect();
+        core.prefill(&shares);
     }
     for (i, client) in clients.iter_mut().enumerate() {
         client.fill(&mut core, &mut rng, i);
@@ -173,6 +175,15 @@ impl Client {
             bytes: 0,
             latency_sum_ns: 0,
         }
+    }
+
+    /// Shares of the writes that a full cache holds: to the members that are full first, as the others drain theirs.
+    fn backlog_of(&self, resolved: &ResolvedArray, workload: &Workload) -> Vec<(f64, u32)> {
+        let classes = resolved.classes(workload);
+        let full = fullest_part(resolved, &classes);
+        let waits = |class: &Class| full == Part::All || [full, Part::All].contains(&class.io_cost.part);
+        let known = classes.iter().zip(&self.thresholds).filter(|(class, _)| waits(class));
+        known.map(|(class, (_, io_cost))| (class.share, *io_cost)).collect()
     }
 
     /// Starts the closed loop with everything in flight at once.

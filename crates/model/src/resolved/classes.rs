@@ -62,7 +62,7 @@ impl ResolvedArray {
                         if !random {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
-                        io_cost.host_ns = self.host_ns(&io_cost, workload);
+                        self.issue_by_workers(&mut io_cost, workload);
                         let in_tier = self.in_tier(&io_cost, workload.skew) * warmth;
                         for (share, io_cost) in self.flushed(share, &io_cost, workload) {
                             classes.extend(self.tiered(share, &io_cost, in_tier));
@@ -74,8 +74,9 @@ impl ResolvedArray {
         classes
     }
 
-    /// CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one.
-    fn host_ns(&self, io_cost: &IoCost, workload: &Workload) -> f64 {
+    /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one. A worker
+    /// takes its own time for an I/O however many others there are: the rest of it is a delay.
+    fn issue_by_workers(&self, io_cost: &mut IoCost, workload: &Workload) {
         let host = &self.array.initiator;
         let link = Link { rate: host.link, ..self.array.link.clone() };
         let mb_s = match host.link {
@@ -83,7 +84,9 @@ impl ResolvedArray {
             _ => wire::ceiling_at(&link, &self.array.protocol, io_cost.bytes, self.corner),
         };
         let links = io_cost.bytes / (mb_s * host.clients.value * 1e6) * 1e9;
-        (io_cost.host_ns / f64::from(workload.workers.max(1))).max(links)
+        let together = io_cost.host_ns / f64::from(workload.workers.max(1));
+        io_cost.delay_ns += io_cost.host_ns - together;
+        io_cost.host_ns = together.max(links);
     }
 
     /// A write and what the flushes of the load make of it, with their shares.

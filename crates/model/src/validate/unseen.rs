@@ -28,8 +28,8 @@ pub struct UnseenRow {
     pub inside: bool,
     /// What the model names as the limit.
     pub limit: String,
-    /// Whether that is the limit the row is known to have.
-    pub limit_right: bool,
+    /// Whether that is the limit the row is known to have; `None` where its source leaves several open.
+    pub limit_right: Option<bool>,
     /// What limits according to the source of the row.
     pub kind: RowLimit,
 }
@@ -58,10 +58,17 @@ impl UnseenHalf {
         self.share(|r| r.inside)
     }
 
-    /// Share of rows whose limit is named rightly, \[0, 1\].
+    /// Number of rows whose limit is named rightly, and of those whose source shows a single one.
     #[must_use]
-    pub fn limit_right(&self) -> f64 {
-        self.share(|r| r.limit_right)
+    pub fn limit_right(&self) -> (usize, usize) {
+        let tested = || self.rows.iter().filter_map(|r| r.limit_right);
+        (tested().filter(|right| *right).count(), tested().count())
+    }
+
+    /// Number of rows that were measured above the highest rate of their prediction: what it names was not the limit.
+    #[must_use]
+    pub fn limit_wrong(&self) -> usize {
+        self.rows.iter().filter(|r| r.measured > r.predicted.hi).count()
     }
 
     /// Median of |ratio - 1| of the rows that hardware limits.
@@ -129,7 +136,7 @@ fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
         ratio: number(ratio)?,
         inside: inside == "yes",
         limit: limit.to_owned(),
-        limit_right: true,
+        limit_right: None,
         kind: row.model.as_ref()?.limit,
     })
 }
@@ -152,7 +159,10 @@ fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<
         ratio: prediction.iops.value / measured,
         inside: is_inside(&prediction, measured),
         limit: prediction.limit_name(),
-        limit_right: word_of(&prediction).is_some_and(|word| model.names.contains(&word)),
+        limit_right: match model.names[..] {
+            [name] => Some(word_of(&prediction) == Some(name)),
+            _ => None,
+        },
         kind: model.limit,
     }))
 }

@@ -1,6 +1,8 @@
 //! Arrays that have lost a member: what an I/O costs then, and what is left.
 
 use assay_model::array::{Array, set};
+use assay_model::closed::closed_form;
+use assay_model::demand::demand_table;
 use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, predict};
 use assay_model::quantity::Corner;
@@ -97,4 +99,36 @@ fn a_rebuild_takes_its_share_and_more_failures_leave_less() {
     let rebuilt = rate(&disks("6", 8, "raid.failed=1 raid.rebuild_pct=30"), 70.0, 64);
     assert!(healthy > one && one > two && one > rebuilt, "{healthy} {one} {two} {rebuilt}");
     assert!((rebuilt / one - 0.7).abs() < 0.03, "{}", rebuilt / one);
+}
+
+/// Streams kept their whole rate in the simulation beside a rebuild that took 30 % of the devices' time.
+#[test]
+fn a_rebuild_slows_streams_down_in_both_engines() {
+    for (base, level, n) in [("hdd-7200", "6", 8), ("ssd-sata", "5", 6), ("ssd-sata", "10", 8)] {
+        let mut a = array(base);
+        let text = format!("link=none raid.level={level} raid.disks={n} raid.failed=1");
+        set(&mut a, &text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let rates = |a: &Array, read: f64| {
+            let load = Workload::simple("stream", 65_536, read, 0.0, 64);
+            let resolved = ResolvedArray::new(a, Corner::Nominal, load.region(), &mut Tables::default());
+            let classes = resolved.classes(&load);
+            let bound = demand_table(&resolved, &classes, 64.0).first().expect("members").ceiling_iops;
+            let options = SimOptions { max_ios: 60_000, ..SimOptions::default() };
+            let simulated = simulate(&resolved, std::slice::from_ref(&load), options)[0].iops;
+            (simulated, bound, closed_form(&resolved, &classes, &load).iops)
+        };
+        for read in [100.0, 0.0] {
+            let before = rates(&a, read).0;
+            let mut rebuilt = a.clone();
+            set(&mut rebuilt, "raid.rebuild_pct=30").expect("it has a failed member");
+            let (simulated, bound, closed) = rates(&rebuilt, read);
+            let what = format!(
+                "{base} RAID{level} read {read}: {before:.0}, {simulated:.0} of {bound:.0}, {closed:.0}"
+            );
+            println!("{what}");
+            assert!(simulated < bound * 1.03, "{what}");
+            assert!((simulated / before - 0.7).abs() < 0.04, "{what}");
+            assert!((closed / simulated - 1.0).abs() < 0.1, "{what}");
+        }
+    }
 }

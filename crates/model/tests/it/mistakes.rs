@@ -41,6 +41,11 @@ count = 2
 
 /// What is replaced, by what, and the answer without the file's name.
 const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "disks = 4",
+        "disks = { value = 4, range = [4, 8] }",
+        "19: raid.disks: takes no range: another value is another array",
+    ),
     ("rpm = 7200", "rpmm = 7200", "8: device.rpmm: there is no such field; did you mean `rpm`?"),
     ("rpm = 7200", "rpm = \"fast\"", "8: device.rpm: must be a number, not a text"),
     ("rpm = 7200", "rpm = 72000", "8: device.rpm: 72000 is out of range: 1000 to 30000"),

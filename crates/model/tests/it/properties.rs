@@ -1,10 +1,11 @@
 //! What must hold for every array: shipped ones, unseen ones and a thousand at random.
 
-use assay_model::array::{Array, set, shipped};
+use assay_model::array::{Array, Level, set, shipped};
 use assay_model::closed::{Outcome, closed_form};
 use assay_model::demand::demand_table;
 use assay_model::des::{ClientOutcome, SimOptions, simulate};
 use assay_model::facts::usable_bytes;
+use assay_model::raid::Part;
 use assay_model::resolved::front::Front;
 use assay_model::workload::{Skew, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
@@ -108,10 +109,13 @@ fn run(array: &Array, load: &Workload, ios: Ios, tables: &mut Tables) -> Found {
     // Where few I/Os go to the slow members and the others to a tier, it takes many until all in flight wait there.
     let visiting: f64 = classes.iter().filter(|c| c.io_cost.front != Front::Tier).map(|c| c.share).sum();
     let is_tiered = visiting > 0.0 && visiting < 1.0;
-    let turns = 20.0 * load.total_outstanding() / if is_tiered { visiting } else { 1.0 };
+    // The same where a mirror that lost one half comes to hold most of those in flight.
+    let is_uneven = resolved.shape.range(Part::Sound).1 > 0 && resolved.shape.failed > 0;
+    let turns = if is_uneven { 80.0 } else { 20.0 } * load.total_outstanding()
+        / if is_tiered { visiting } else { 1.0 };
     let max_ios = match ios {
         Ios::Exactly(ios) => ios,
-        Ios::Turns(least) => least.max((0..200_000).find(|ios| *ios as f64 >= turns).unwrap_or(200_000)),
+        Ios::Turns(least) => least.max((0..600_000).find(|ios| *ios as f64 >= turns).unwrap_or(600_000)),
     };
     let simulated = |cache_full| {
         simulate(&resolved, std::slice::from_ref(load), SimOptions { seed: 7, max_ios, cache_full }).remove(0)
@@ -279,23 +283,34 @@ fn more(choices: &mut Choices, array: &mut Array) -> String {
     said
 }
 
+/// Half of the arrays with redundancy have lost a member, and half of these rebuild it.
+fn degraded(choices: &mut Choices, array: &mut Array) -> &'static str {
+    let state = choices.of(&["", "", "raid.failed=1", "raid.failed=1 raid.rebuild_pct=30"]);
+    if matches!(array.raid.level, Level::Single | Level::Raid0) {
+        return "";
+    }
+    set(array, state).unwrap_or_else(|e| panic!("{state}: {e}"));
+    state
+}
+
 /// As above, with everything that an array file and a load can say: durable writes, tiers, logs, shingled disks, ports,
 /// clients, software.
 #[test]
 fn a_thousand_arrays_that_say_more_keep_their_bounds_and_both_engines_agree() {
-    let (mut choices, mut tables) = (Choices(16), Tables::default());
+    let (mut choices, mut states, mut tables) = (Choices(16), Choices(17), Tables::default());
     let (mut beyond, mut iops_apart, mut mean_apart) = (Vec::new(), 0, 0);
     let mut worst = [1.0_f64; 2];
     for i in 0..1000 {
         let (mut array, changes) = random_array(&mut choices);
         let said = more(&mut choices, &mut array);
+        let state = degraded(&mut states, &mut array);
         let load = Workload {
             flush_every: choices.of(&[None, None, Some(1), Some(1), Some(16)]),
             skew: choices.of(&[Skew::None, Skew::None, Skew::Zipf(1.1), Skew::Pareto(0.2)]),
             ..random_load(&mut choices, &array)
         };
         let what = format!(
-            "{i}: {changes} {said}, {} bytes {}/{} x{} on {:.0} GB, flush {:?}, {:?}",
+            "{i}: {changes} {said} {state}, {} bytes {}/{} x{} on {:.0} GB, flush {:?}, {:?}",
             load.mix[0].size.0,
             load.mix[0].read_pct,
             load.mix[0].random_pct,

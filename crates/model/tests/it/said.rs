@@ -7,7 +7,7 @@ use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, predict};
 use assay_model::quantity::Corner;
 use assay_model::resolved::{ResolvedArray, Tables, issued};
-use assay_model::workload::{Skew, Workload};
+use assay_model::workload::{Arrivals, LoadModel, Skew, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 
 use crate::array;
@@ -182,6 +182,53 @@ fn a_shingled_disk_takes_random_writes_until_its_media_cache_is_full() {
     let same = |load: &Workload| near(rate(&shingled, load), rate(&conventional, load), 1e-9);
     same(&plain(100.0, 100.0, 4));
     same(&plain(0.0, 0.0, 4));
+}
+
+/// The map of the media cache has 182,000 entries: with small writes they are used up long before its 20 GB.
+#[test]
+fn the_map_of_a_media_cache_is_full_before_its_bytes_where_writes_are_small() {
+    let disk =
+        changed("hdd-7200", "link=none device.write_cache=128MiB device.capacity=8TB device.shingled=yes");
+    let load = |size, ios: u64| {
+        let span = Bytes(7_000_000_000_000);
+        let load = Workload { span, ..long(Workload::simple("writes", size, 0.0, 100.0, 4)) };
+        let resolved = ResolvedArray::new(&disk, Corner::Nominal, load.region(), &mut Tables::default());
+        let closed = closed_form(&resolved, &resolved.classes(&load), &load);
+        let (rate, fill_s) = closed.absorbing.expect("the media cache fills");
+        let options = SimOptions { max_ios: ios, ..SimOptions::default() };
+        let simulated = simulate(&resolved, &[load], options).remove(0);
+        (rate * fill_s, simulated.percentile_ms(100.0))
+    };
+    let (writes, _) = load(4096, 1);
+    near(writes, 182_000.0, 0.01);
+    let (writes, _) = load(262_144, 1);
+    near(writes, 20e9 / 262_144.0, 0.01);
+    // A write that waits for the cleaning of a band takes longer than any before it.
+    let (before, after) = (load(4096, 180_000).1, load(4096, 184_000).1);
+    assert!(after > 3.0 * before, "{before:.0} and {after:.0} ms");
+}
+
+/// A rate that the full media cache carries, but not as fast as the empty one: a run of hours is simulated full.
+#[test]
+fn a_long_paced_run_is_simulated_with_the_caches_that_it_fills() {
+    let disk = changed("hdd-7200", "link=none raid=0 disks=8 device.write_cache=128MiB device.shingled=yes");
+    let run = |seconds| {
+        let pace = LoadModel::Rate { per_s: 20.0, arrivals: Arrivals::Poisson };
+        let load = Workload {
+            span: Bytes(2_000_000_000_000),
+            duration: Nanos::from_secs(seconds),
+            pace,
+            ..Workload::simple("paced", 8192, 0.0, 100.0, 512)
+        };
+        let engines = Engines::Simulated { seeds: 1, max_ios: 20_000 };
+        let p = predict(&disk, &load, engines, &mut Tables::default());
+        (p.iops.value, p.mean_ms.value, p.closed.mean_ms)
+    };
+    let ((iops, fresh, _), (long_iops, full, closed)) = (run(600), run(1_000_000_000));
+    near(iops, 20.0, 0.05);
+    near(long_iops, 20.0, 0.05);
+    assert!(full > 3.0 * fresh, "{fresh:.2} ms fresh, {full:.2} ms full");
+    assert!(closed > 2.0 * fresh, "the closed form too: {closed:.2} ms");
 }
 
 #[test]
