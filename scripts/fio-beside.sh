@@ -50,7 +50,7 @@ major=${numbers%:*} minor=${numbers#*:}
 echo "dev == $((major << 20 | minor))" >"$trace/events/block/block_bio_queue/filter"
 echo 1 >"$trace/events/block/block_bio_queue/enable"
 export ASSAY_STORE="$folder/runs.db"
-identity=$("$assay" check "$device" --json | jq -r '.identities[0]')
+identity=$("$assay" check "$device" --json | jq -r '.identities[-1]')
 # CPUs that sleep deeply answer late; both tools have them awake.
 if [ -w /dev/cpu_dma_latency ]; then
     exec 9>/dev/cpu_dma_latency

@@ -6,6 +6,7 @@
 //! are judged by the spread of stored repetitions on the same target, and where there are none, no change is claimed.
 //! A row whose load differs is not judged at all. docs/method.md has the rule in full.
 
+mod best_of;
 mod gate;
 mod outcome;
 mod result_set;
@@ -204,6 +205,8 @@ pub fn compare(sides: &[Side]) -> Comparison {
 /// Without any side.
 #[must_use]
 pub fn compare_with(sides: &[Side], history: &[Side]) -> Comparison {
+    let best = best_of::best_of_rounds(sides, history);
+    let (sides, history) = best.as_ref().map_or((sides, history), |(sides, history)| (sides, history));
     let differences = differences(sides);
     let comparable = match differences.iter().any(|d| d.weight == Weight::Breaks) {
         true => Comparable::No,

@@ -7,7 +7,7 @@ use assay_report::standing::length;
 use assay_report::text::wrap;
 use assay_spec::limits::PLAN_BYTES_MAX;
 use assay_spec::suites::{SUITES, suite};
-use assay_spec::{Overrides, Plan, PlanFile, suggest};
+use assay_spec::{Overrides, Plan, PlanFile, nearest, suggest};
 use assay_target::input::{Input, read_text};
 use serde_json::json;
 
@@ -80,6 +80,9 @@ fn as_json() -> anyhow::Result<serde_json::Value> {
     Ok(suites.collect())
 }
 
+/// Files of a directory that are looked at for one with a similar name.
+const DIRECTORY_MAX: usize = 10_000;
+
 /// Returns the plan that `name` means: a suite or a file.
 pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
     if let Some(plan) = crate::foreign::plan_file(name)? {
@@ -96,15 +99,35 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
         {
             bail!("{}", array_not_plan(name, "an array file"))
         }
+        Ok(text) if !name.ends_with(".toml") && assay_interop::results::is_results(&text) => {
+            bail!(
+                "{name} holds results, not a plan; assay import {name} makes them a run that can be shown and compared"
+            )
+        }
         Ok(text) => Ok(PlanFile::parse(name, &text)?),
         Err(error) if error.is_not_found() => {
             if shipped::FILES.iter().any(|(stem, _)| *stem == name) {
                 bail!("{}", array_not_plan(name, "an array"));
             }
+            if let Some(near) = near_file(path) {
+                bail!("there is no file {name}; did you mean `{near}`?");
+            }
             bail!("{name} is neither a plan file nor a suite{}", suggest(name, &names()))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns the file of the same directory with nearly the same name and the same ending.
+fn near_file(path: &std::path::Path) -> Option<String> {
+    let (name, ending) = (path.file_name()?.to_str()?, path.extension()?);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
+    let entries = std::fs::read_dir(folder).ok()?.take(DIRECTORY_MAX).flatten();
+    let alike = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> =
+        alike.filter(|file| std::path::Path::new(file).extension() == Some(ending)).collect();
+    let near = nearest(name, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 fn array_not_plan(name: &str, what: &str) -> String {

@@ -34,24 +34,31 @@ use assay_spec::{Access, Job, Plan, Role, Semantics, Span, Step, Stop, Swept, Te
 
 pub use measured::{Measured, MeasuredJob, measured};
 
+/// How the results of a tool are recognised and read.
+type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
+const READERS: [Reader; 9] = [
+    (fio_json::is_results, fio_json::import),
+    (iometer_csv::is_results, iometer_csv::import),
+    (diskspd::is_xml, diskspd::import_xml),
+    (diskspd::is_text, diskspd::import_text),
+    (sqlio::is_results, sqlio::import),
+    (crystaldiskmark::is_results, crystaldiskmark::import),
+    (dd::is_results, dd::import),
+    (iostat::is_results, iostat::import),
+    (table::is_table, table::import),
+];
+
+/// Returns true if a text holds results of a tool that is known.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    READERS.iter().any(|(is_of, _)| is_of(text))
+}
+
 /// Reads the results of whichever tool a text is from; `None` where it is from none that is known.
 ///
 /// # Errors
 /// When the text is of a tool, and cannot be read.
 pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate::ImportError> {
-    /// How the results of a tool are recognised and read.
-    type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
-    const READERS: [Reader; 9] = [
-        (fio_json::is_results, fio_json::import),
-        (iometer_csv::is_results, iometer_csv::import),
-        (diskspd::is_xml, diskspd::import_xml),
-        (diskspd::is_text, diskspd::import_text),
-        (sqlio::is_results, sqlio::import),
-        (crystaldiskmark::is_results, crystaldiskmark::import),
-        (dd::is_results, dd::import),
-        (iostat::is_results, iostat::import),
-        (table::is_table, table::import),
-    ];
     let reader = READERS.iter().find(|(is_of, _)| is_of(text));
     reader.map(|(_, import)| import(origin, text)).transpose()
 }

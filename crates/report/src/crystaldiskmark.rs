@@ -3,24 +3,70 @@
 
 use assay_analysis::StepSummary;
 
+/// Columns of a line in the form that is known, of one with the name of the test, and of the median behind either.
+const KNOWN_WIDTH: usize = 75;
+const SHORT_WIDTH: usize = 62;
+const MEDIAN_WIDTH: usize = 16;
+
 /// A row of the block: a test of the plan, by its name.
 struct Row<'s> {
     label: String,
+    /// Its test without the direction: `SEQ1M Q8T1`.
+    name: &'s str,
     heading: &'static str,
     steps: Vec<&'s StepSummary>,
 }
 
-/// Returns the block; `None` unless every test is a row of CrystalDiskMark by its name: `SEQ1M Q8T1 read`.
-pub(crate) fn block(steps: &[StepSummary]) -> Option<String> {
+/// How much of the form that is known fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `SEQ    1MiB (Q=  8, T= 1):  3458.123 MB/s [   3297.9 IOPS] <  2423.22 us>`.
+    Known,
+    /// The same with the name of the test: `SEQ1M Q8T1  :  3458.123 MB/s [   3297.9 IOPS] <  2423.22 us>`.
+    Short,
+    /// Numbers alone, below their units.
+    Bare,
+}
+
+impl Form {
+    /// The first that fits; each is narrower than the one before.
+    fn fitting(width: usize, runs: usize) -> Self {
+        let median = if runs > 1 { MEDIAN_WIDTH } else { 0 };
+        match width {
+            width if width >= KNOWN_WIDTH + median => Self::Known,
+            width if width >= SHORT_WIDTH + median => Self::Short,
+            _ => Self::Bare,
+        }
+    }
+
+    fn titles(self, heading: &str, runs: usize) -> String {
+        let title = format!("[{heading}]");
+        match (self, runs) {
+            (Self::Bare, 1) => format!("{title:<16}     MB/s      IOPS        us"),
+            (Self::Bare, _) => format!("{title:<16}best MB/s      IOPS        us    median"),
+            (_, 1) => title,
+            (Self::Known, runs) => format!("{title:<29}best of {runs:<42}median"),
+            (Self::Short, runs) => format!("{title:<16}best of {runs:<42}median"),
+        }
+    }
+}
+
+/// Returns the block, at most `width` columns wide from 60 on; `None` unless every test is a row of CrystalDiskMark by
+/// its name: `SEQ1M Q8T1 read`.
+pub(crate) fn block(steps: &[StepSummary], width: usize) -> Option<String> {
     let mut rows: Vec<(&str, Row<'_>)> = Vec::new();
     for step in steps {
         let (heading, label) = named(&step.test)?;
         match rows.iter_mut().find(|(test, _)| *test == step.test) {
             Some((_, row)) => row.steps.push(step),
-            None => rows.push((&step.test, Row { label, heading, steps: vec![step] })),
+            None => {
+                let name = step.test.rsplit_once(' ').map_or(step.test.as_str(), |(name, _)| name);
+                rows.push((&step.test, Row { label, name, heading, steps: vec![step] }));
+            }
         }
     }
     let runs = rows.iter().map(|(_, row)| row.steps.len()).max().filter(|runs| *runs > 0)?;
+    let form = Form::fitting(width, runs);
     let mut text = String::new();
     for heading in ["Read", "Write", "Mix"] {
         let of_heading: Vec<&Row<'_>> =
@@ -28,13 +74,8 @@ pub(crate) fn block(steps: &[StepSummary]) -> Option<String> {
         if of_heading.is_empty() {
             continue;
         }
-        let title = format!("[{heading}]");
-        let titles = match runs {
-            1 => title,
-            runs => format!("{title:<29}best of {runs:<42}median"),
-        };
-        text.push_str(&format!("{titles}\n"));
-        of_heading.iter().for_each(|row| text.push_str(&line(row, runs)));
+        text.push_str(&format!("{}\n", form.titles(heading, runs)));
+        of_heading.iter().for_each(|row| text.push_str(&line(row, runs, form)));
         text.push('\n');
     }
     Some(text)
@@ -69,24 +110,33 @@ fn named(test: &str) -> Option<(&'static str, String)> {
 }
 
 /// The best rate and the lowest latency of all runs, which may be of different runs, and the median rate.
-fn line(row: &Row<'_>, runs: usize) -> String {
+fn line(row: &Row<'_>, runs: usize, form: Form) -> String {
+    let label = match form {
+        Form::Known => format!("  {}:", row.label),
+        Form::Short => format!("  {:<12}:", row.name),
+        Form::Bare => format!("  {:<13}", row.name),
+    };
     let measured = || row.steps.iter().filter(|step| step.unmeasured.is_none() && step.total.ops > 0);
     let mut rates: Vec<f64> = measured().map(|step| step.total.mb_per_s).collect();
     rates.sort_by(f64::total_cmp);
-    let Some(best) = rates.last() else { return format!("  {}:         -\n", row.label) };
+    let Some(best) = rates.last() else { return format!("{label}         -\n") };
     let iops = measured().map(|step| step.total.iops).fold(0.0, f64::max);
     let lowest_us =
         measured().filter_map(|step| step.total.waited().mean_ns()).fold(f64::INFINITY, f64::min) / 1e3;
-    let score = format!("{best:>9.3} MB/s [{iops:>9.1} IOPS] <{lowest_us:>9.2} us>");
+    let score = match form {
+        Form::Bare => format!("{best:>9.3} {iops:>9.1} {lowest_us:>9.2}"),
+        _ => format!("{best:>9.3} MB/s [{iops:>9.1} IOPS] <{lowest_us:>9.2} us>"),
+    };
     let middle = rates.len() / 2;
     let median = if rates.len().is_multiple_of(2) {
         f64::midpoint(rates[middle - 1], rates[middle])
     } else {
         rates[middle]
     };
-    match runs {
-        1 => format!("  {}: {score}\n", row.label),
-        _ => format!("  {}: {score}  {median:>9.3} MB/s\n", row.label),
+    match (runs, form) {
+        (1, _) => format!("{label} {score}\n"),
+        (_, Form::Bare) => format!("{label} {score} {median:>9.3}\n"),
+        _ => format!("{label} {score}  {median:>9.3} MB/s\n"),
     }
 }
 

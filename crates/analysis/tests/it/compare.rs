@@ -68,6 +68,36 @@ fn single_runs_without_a_known_spread_have_no_interval_and_no_change() {
     }
 }
 
+/// CrystalDiskMark prints the best of its runs; a row for each round beside it would compare unlike things.
+#[test]
+fn a_table_of_crystaldiskmark_is_compared_with_the_best_of_the_rounds() {
+    let round = |n: u32, iops: f64, mean_ms: f64| Row {
+        step: format!("round={n}"),
+        mean_ms: Some(mean_ms),
+        ..row(iops, 0.0, 5)
+    };
+    let table = |by: &str| {
+        let mut table = side("cdm", vec![row(1000.0, 0.0, 0)]);
+        table.readings[0].facets.push(Facet::new("measured by", by, Weight::Weakens));
+        table
+    };
+    let rows = vec![round(1, 900.0, 1.5), round(2, 1100.0, 1.3), round(3, 1050.0, 1.2)];
+    let own = Side {
+        name: "own".into(),
+        readings: vec![ResultSet { id: "own".into(), rows, ..ResultSet::default() }],
+    };
+    for sides in
+        [[table("CrystalDiskMark 8.0.4"), own.clone()], [own.clone(), table("CrystalDiskMark 8.0.4")]]
+    {
+        let comparison = compare(&sides);
+        assert_eq!(comparison.tests.len(), 1, "{:?}", comparison.tests);
+        let at = usize::from(sides[1].name == "own");
+        let cell = comparison.tests[0].cells[at].as_ref().unwrap();
+        assert_eq!((cell.mean_ms, cell.iops.round()), (Some(1.2), 1100.0), "{cell:?}");
+    }
+    assert_eq!(compare(&[own.clone(), own]).tests.len(), 3, "rounds with rounds");
+}
+
 /// Repetitions on the same target that the store holds say how far its runs lie apart.
 #[test]
 fn single_runs_are_judged_by_stored_repetitions_on_the_same_target() {

@@ -268,6 +268,7 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
         &["vmwrae", "neither a plan file nor a suite", "did you mean `vmware`?"],
     );
     check(&["run", "plan.toml", "t.dat"], &["plan.toml", "neither a plan file nor a suite"]);
+    check(&["run", "super", "t.dat"], &["did you mean `super-atto`?"]);
     check(&["run", "vmware", "t.dat", "--set", "outstnading=3"], &["did you mean `outstanding`?"]);
     check(&["run", "vmware", "t.dat", "--set", "run=soon"], &["--set run=soon", "`soon`"]);
     check(&["run", "vmware", "t.dat", "--set", "run"], &["KEY=VALUE"]);
@@ -281,6 +282,19 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
     check(&["suites", "show", "super-attoo"], &["did you mean `super-atto`?"]);
     check(&["rnu"], &["rnu", "run"]);
     check(&["check", "t.dat"], &["t.dat does not exist"]);
+}
+
+#[test]
+fn a_file_that_is_no_plan_is_answered_with_what_was_meant() {
+    let story = Story::new();
+    story.write("job.fio", "[a]\nrw=read\nsize=1m\n");
+    story.assay(&["run", "jbo.fio", "t.dat"]).refused(&["there is no file jbo.fio; did you mean `job.fio`?"]);
+    story.write(
+        "dd.txt",
+        "1+0 records in\n1+0 records out\n1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.01 s, 105 MB/s\n",
+    );
+    story.assay(&["run", "dd.txt", "t.dat"]).refused(&["dd.txt holds results", "assay import dd.txt"]);
+    assert_eq!(story.files(), ["dd.txt", "job.fio"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{
     Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, IO_BYTES_MAX, OUTSTANDING_MAX,
-    WORKERS_MAX,
+    WORKERS_MAX, nearest,
 };
 
 use super::lines::{JobLines, OptionLine};
@@ -123,6 +123,32 @@ const WITHOUT_EFFECT: [&str; 74] = [
     "iodepth_batch",
     "iodepth_batch_submit",
     "verify_fatal",
+];
+
+/// Options that most jobs have, for slips of the pen.
+const COMMON: [&str; 22] = [
+    "rwmixread",
+    "rwmixwrite",
+    "readwrite",
+    "iodepth",
+    "blocksize",
+    "bsrange",
+    "bssplit",
+    "numjobs",
+    "runtime",
+    "time_based",
+    "ramp_time",
+    "filename",
+    "directory",
+    "filesize",
+    "direct",
+    "rate_iops",
+    "thinktime",
+    "startdelay",
+    "percentage_random",
+    "random_distribution",
+    "norandommap",
+    "stonewall",
 ];
 
 /// What all options of fio's own verification come to.
@@ -659,7 +685,10 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
                     }
                     _ => "it is not supported",
                 };
-                options.refuse(option, why);
+                match nearest(key, COMMON.into_iter()).filter(|near| *near != key) {
+                    Some(near) => options.refuse(option, &format!("{why}; did you mean {near}?")),
+                    None => options.refuse(option, why),
+                }
             }
         }
     }

@@ -158,6 +158,9 @@ fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
             && error.contains("line 10: frobnicate: it is not supported"),
         "{error}"
     );
+    let slip =
+        imported("[a]\nrw=randrw\nrwmixraed=70\nsize=1g\n", Strictness::Strict).unwrap_err().to_string();
+    assert!(slip.contains("rwmixraed: it is not supported; did you mean rwmixread?"), "{slip}");
     let lenient = imported(text, Strictness::Lenient).unwrap();
     assert!(
         lenient

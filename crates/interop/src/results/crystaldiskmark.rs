@@ -148,8 +148,11 @@ fn size(label: &str) -> Option<u64> {
 }
 
 fn result_row(row: Row, heading: &str, mix_read: f64, seconds: f64, others: &[ResultRow]) -> ResultRow {
+    // The window ends with the last whole I/O, so that the rates are those of the text to the last digit.
+    let ios = row.iops.map(|iops| (whole(iops * seconds), iops)).filter(|(count, _)| *count > 0);
+    let seconds = ios.map_or(seconds, |(count, iops)| count as f64 / iops);
     let bytes = whole(row.mb_per_s * 1e6 * seconds);
-    let count = row.iops.map_or(bytes / row.size.max(1), |iops| whole(iops * seconds));
+    let count = ios.map_or(bytes / row.size.max(1), |(count, _)| count);
     let mean_ns = row.mean_us.unwrap_or(0.0) * 1e3;
     let side = |share: f64| {
         let part = |value: u64| whole(value as f64 * share);

@@ -51,10 +51,10 @@ fn crystaldiskmark_rows_have_the_names_of_the_suite() {
     assert_eq!(
         rows(new),
         [
-            "SEQ1M Q8T1 read|3298.0|3458.1|2.423",
-            "RND4K Q32T16 read|195312.6|800.0|0.163",
+            "SEQ1M Q8T1 read|3297.9|3458.1|2.423",
+            "RND4K Q32T16 read|195312.5|800.0|0.163",
             "SEQ1M Q8T1 write|2861.0|3000.0|2.790",
-            "SEQ1M Q8T1 mix|953.8|1000.0|8.000"
+            "SEQ1M Q8T1 mix|953.7|1000.0|8.000"
         ]
     );
     let result = import("x.txt", new).unwrap().unwrap();
@@ -67,9 +67,22 @@ fn crystaldiskmark_rows_have_the_names_of_the_suite() {
         [
             "SEQ1M Q1T1 read|201.4|211.2|-0.000",
             "RND512K Q1T1 write|190.6|100.0|-0.000",
-            "RND4K Q32T1 read|29297.0|120.0|-0.000"
+            "RND4K Q32T1 read|29296.9|120.0|-0.000"
         ]
         .map(|row| row.replace("-0.000", &mean_of_nothing()))
+    );
+}
+
+/// A window of 5 s holds 2670.5 I/Os at 534.1 per second.
+#[test]
+fn crystaldiskmark_rates_are_those_of_the_text_to_the_last_digit() {
+    let text = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n* MB/s = 1,000,000 bytes/s\n\n[Read]\n  \
+        SEQ    1MiB (Q=  1, T= 1):   560.044 MB/s [    534.1 IOPS] <  1871.23 us>\n  \
+        RND    4KiB (Q= 32, T= 1):   391.203 MB/s [  95508.5 IOPS] <   334.00 us>\n  \
+        RND    4KiB (Q=  1, T= 1):     0.000 MB/s [      0.0 IOPS] <     0.00 us>\n";
+    assert_eq!(
+        rows(text)[..2],
+        ["SEQ1M Q1T1 read|534.1|560.0|1.871", "RND4K Q32T1 read|95508.5|391.2|0.334"]
     );
 }
 
