@@ -151,7 +151,7 @@ misaligned_case() {
     echo 'start=63, type=83' | sfdisk -q "$loop" >/dev/null 2>&1
     partx -a "$loop" 2>/dev/null
     row misaligned read-modify-write -- "${D[@]}" "${loop}p1" "$WRITE" --not-blank \
-        --overwrite "$(basename "$loop")p1-$(blockdev --getsize64 "${loop}p1")"
+        --overwrite "$(basename "$loop")p1-$(blockdev --getsize64 "${loop}p1")-seq$(cat "/sys/block/$(basename "$loop")/diskseq")"
 }
 
 loop_cases() {

@@ -584,7 +584,8 @@ fn host_view(state: &StepState) -> HostView {
     let (Some((first, last)), Some(measure)) = (host.range_ns, state.measure_ns) else {
         return HostView::default();
     };
-    let range = (last - first) as f64;
+    // Damaged records may have samples of another time.
+    let range = last.saturating_sub(first) as f64;
     let has_gaps = (host.length_ns as f64) < range * (1.0 - GAP_SHARE);
     let length_ms = host.length_ns as f64 / 1e6;
     let disks = host.disks.iter().map(|(device, disk)| DiskUse {
@@ -598,6 +599,7 @@ fn host_view(state: &StepState) -> HostView {
         timer_late_max_ns: host.late_max_ns,
         disks: disks.collect(),
         link_bytes: host.link_bytes.clone(),
-        tester_bytes: (!has_gaps).then(|| state.series.bytes_between(first - measure, last - measure)),
+        tester_bytes: (!has_gaps)
+            .then(|| state.series.bytes_between(first.saturating_sub(measure), last.saturating_sub(measure))),
     }
 }

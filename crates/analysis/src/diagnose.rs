@@ -59,7 +59,7 @@ pub struct Diagnosis {
     pub helps: String,
     /// What cannot be seen from here, and what to look at on the target.
     pub unknown: String,
-    /// How the target changed in the meantime; empty where it did not.
+    /// How the rate of the load changed in the meantime, and what disturbed this host; empty where nothing did.
     pub changed: String,
     /// The experiments in the order in which they were made, with the odds after each.
     pub series: Vec<SeriesPoint>,
@@ -74,9 +74,9 @@ pub struct Row {
     pub experiment: Experiment,
     /// What was measured, in words.
     pub quantity: String,
-    /// The number.
+    /// The number; 0 where nothing was counted.
     pub measured: f64,
-    /// Its 95 % interval.
+    /// Its 95 % interval; of what is counted, the number itself.
     pub interval: (f64, f64),
     /// What the most probable hypothesis expects; `None` where it expects nothing in particular.
     pub expected_first: Option<Range>,
@@ -101,5 +101,7 @@ pub struct SeriesPoint {
 pub fn diagnose(header: &RunHeader, summary: &RunSummary) -> Option<Diagnosis> {
     let setting = Setting::of(header)?;
     let observed = observe::observed(header, summary)?;
-    Some(says::diagnosis(&setting, &observed))
+    let mut diagnosis = says::diagnosis(&setting, &observed);
+    says::advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
+    Some(diagnosis)
 }

@@ -1,15 +1,15 @@
 //! `assay diagnose`: experiments on a load, chosen one after another, until one explanation is probable enough.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::bail;
 use assay_analysis::diagnose::{WritesAllowed, validate};
+use assay_prepare::Changes;
 use assay_record::StatedMemory;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
 use assay_spec::suites::SUITES;
-use assay_spec::{Address, Overrides, Plan, PlanFile, suggest};
+use assay_spec::{Address, Overrides, Pacing, Plan, PlanFile, Test, suggest};
 
 use crate::args::{DiagnoseArgs, Form};
 use crate::exit::{Exit, Failed};
@@ -29,6 +29,8 @@ pub(crate) use chooser::{Budget, Chooser};
 
 /// The load where nobody names one.
 const LOAD: &str = include_str!("diagnose/load.toml");
+/// I/Os in flight of an open loop that is no longer one, at least.
+const OUTSTANDING: u32 = 32;
 /// Shortest and longest budget, s.
 const BUDGET_S: (f64, f64) = (10.0, 3600.0);
 
@@ -37,15 +39,18 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
     if !(BUDGET_S.0..=BUDGET_S.1).contains(&budget_s) {
         bail!("--budget {}: give from 10s to 1h; 2min is the default", args.budget);
     }
-    let load = load(args)?;
+    let mut load = load(args)?;
     let addresses = [args.target.parse::<Address>()?];
     refuse_store(&addresses, &args.store)?;
-    let writes = allowed(args, &load, &addresses[0])?;
+    let (writes, changes) = allowed(args, &load)?;
     let output = args.output.as_deref();
     let output = output.map(|path| Output::check_named(path, Kept::of(&args.store, &addresses), None));
     let output = output.transpose()?;
     let store = open_store(&args.store)?;
     let name = load.tests.first().map_or_else(String::new, |test| test.name.clone());
+    if writes == WritesAllowed::Yes {
+        load.tests.extend(writing(&load));
+    }
     let order = Order {
         plan: load,
         targets: std::slice::from_ref(&args.target),
@@ -56,7 +61,7 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
         too_small: too_small(args.size),
         setting: assay_record::RunSetting::default(),
         turn: None,
-        diagnosis: Some(Budget { seconds: budget_s, load: name, writes }),
+        diagnosis: Some(Budget { seconds: budget_s, load: name, writes, changes }),
     };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
     let printed = tell(args, &done, output.as_ref());
@@ -81,6 +86,7 @@ fn load(args: &DiagnoseArgs) -> anyhow::Result<Plan> {
         );
     }
     plan.quick = false;
+    without_rate(&mut plan);
     Ok(plan)
 }
 
@@ -129,18 +135,42 @@ fn built_in(args: &DiagnoseArgs) -> anyhow::Result<Plan> {
 }
 
 /// Refuses what would write with `--read-only`.
-fn allowed(args: &DiagnoseArgs, load: &Plan, address: &Address) -> anyhow::Result<WritesAllowed> {
-    if !args.read_only {
-        return Ok(if args.io.overwrite.is_empty() { WritesAllowed::AsTheLoad } else { WritesAllowed::Yes });
-    }
-    if load.writes() {
+fn allowed(args: &DiagnoseArgs, load: &Plan) -> anyhow::Result<(WritesAllowed, Changes)> {
+    if args.read_only && load.writes() {
         bail!("--read-only: the load writes; choose another test, or --set read=100");
     }
-    let is_absent = |path: &Path| !path.exists() || path.is_dir();
-    if matches!(address, Address::Path(path) if is_absent(path)) {
-        bail!("--read-only: {address} is not an existing file or device");
+    let changes = if args.read_only { Changes::Refused } else { Changes::AsNeeded };
+    let writes = if args.io.overwrite.is_empty() { WritesAllowed::AsTheLoad } else { WritesAllowed::Yes };
+    Ok((writes, changes))
+}
+
+/// The load as writes, where it does not write itself: the target is prepared for what experiments may do.
+fn writing(load: &Plan) -> Option<Test> {
+    let mut test = load.tests.first().filter(|_| !load.writes())?.clone();
+    "writes".clone_into(&mut test.name);
+    let jobs = test.steps.iter_mut().flat_map(|step| &mut step.jobs);
+    jobs.flat_map(|job| &mut job.mix).for_each(|line| line.read = 0.0);
+    Some(test)
+}
+
+/// Lets a load go as fast as it can: at a rate of its own it has no bottleneck while the target keeps up.
+fn without_rate(plan: &mut Plan) {
+    let steps = plan.tests.iter_mut().flat_map(|test| &mut test.steps);
+    let jobs = steps.flat_map(|step| &mut step.jobs).filter(|job| job.pacing != Pacing::Closed);
+    let mut changed = 0;
+    for job in jobs {
+        if matches!(job.pacing, Pacing::Open { .. }) {
+            job.outstanding = job.outstanding.max(OUTSTANDING);
+        }
+        job.pacing = Pacing::Closed;
+        changed += 1;
     }
-    Ok(WritesAllowed::AsTheLoad)
+    if changed > 0 {
+        note!(
+            "the load keeps a rate of its own, and has no bottleneck while the target keeps up; the diagnosis lets it \
+             go as fast as it can"
+        );
+    }
 }
 
 /// First seeds of the two halves of the planted set-ups: one that ranges were compared with, and one held back.
@@ -169,7 +199,9 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
     let none = "no diagnosis: the load itself was not measured";
     match args.form.form() {
         Form::Json => {
-            let Some(document) = diagnosis::document(header, &summary) else { bail!(none) };
+            let Some(document) = diagnosis::document(header, &summary) else {
+                return Err(Failed::new(unmeasured(&summary), anyhow::anyhow!(none)).into());
+            };
             say(&format!("{document:#}\n"))?;
         }
         Form::Text => {
@@ -177,7 +209,7 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
             let Some(text) = diagnosis::text(header, &summary, options) else {
                 let text = assay_report::text::findings(&findings, options);
                 note!("{text}");
-                return Err(Failed::new(Exit::Errors, anyhow::anyhow!(none)).into());
+                return Err(Failed::new(unmeasured(&summary), anyhow::anyhow!(none)).into());
             };
             say(&text)?;
             let says = format!(
@@ -189,4 +221,12 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
         form => say(&page.printed(form, text_options()))?,
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// The exit code of a diagnosis whose load was not measured.
+fn unmeasured(summary: &assay_analysis::RunSummary) -> Exit {
+    match exit_of(summary) {
+        Exit::Done => Exit::Errors,
+        other => other,
+    }
 }

@@ -45,20 +45,29 @@ pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> O
 }
 
 fn range(range: Option<Range>) -> String {
-    range.map_or_else(|| "any".to_owned(), |r| format!("{} to {}", short(r.lo), short(r.hi)))
+    match range {
+        None => "any".to_owned(),
+        Some(r) if r.hi <= 0.0 => "none".to_owned(),
+        Some(r) => format!("{} to {}", short(r.lo), short(r.hi)),
+    }
 }
 
 fn measured(row: &Row) -> String {
     let (lo, hi) = row.interval;
-    format!("{} ({} to {})", short(row.measured), short(lo), short(hi))
+    match row.measured {
+        0.0 => "none".to_owned(),
+        counted if lo >= hi => short(counted),
+        estimated => format!("{} ({} to {})", short(estimated), short(lo), short(hi)),
+    }
 }
 
 /// The table: an experiment, what each of the first two expects, and what was measured.
 fn rows(of: &Diagnosis, options: TextOptions) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.cause.name());
     let mut table = Table::new(vec![
-        Column::text("Experiment").narrow(Narrow::Cut(12)),
-        Column::text("Quantity").narrow(Narrow::Cut(12)),
+        // `the load itself` stays whole, and the other names stay readable: what B expects goes before that.
+        Column::text("Experiment").narrow(Narrow::Cut(15)),
+        Column::text("Quantity").narrow(Narrow::Cut(18)),
         Column::text("expected if A").align(Align::Right).narrow(Narrow::Drop(1)),
         Column::text("expected if B").align(Align::Right).narrow(Narrow::Drop(2)),
         Column::text("measured (95 %)").align(Align::Right).narrow(Narrow::Keep),
@@ -192,4 +201,48 @@ fn chart(of: &Diagnosis) -> String {
     let chart =
         Lines { title: "Odds after each experiment", x, y, lines, breaks: Vec::new(), marks: Vec::new() };
     format!("<figure>{}{caption}</figure>\n", chart.svg())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_record::Experiment;
+
+    #[test]
+    fn names_of_the_table_stay_whole_at_80_columns() {
+        let quantities = ["median / mean latency", "slowest / fastest path", "device / tester bytes"];
+        let expected = Some(Range { lo: 0.95, hi: 1.06 });
+        let row = |quantity: &&str| Row {
+            experiment: Experiment::Base,
+            quantity: (*quantity).to_owned(),
+            measured: 0.831,
+            interval: (0.712, 0.964),
+            expected_first: expected,
+            expected_second: expected,
+            factor: 1.0,
+        };
+        let of = Diagnosis {
+            says: String::new(),
+            load: String::new(),
+            iops: 0.0,
+            odds: Vec::new(),
+            rows: quantities.iter().map(row).collect(),
+            ruled_out: Vec::new(),
+            helps: String::new(),
+            unknown: String::new(),
+            changed: String::new(),
+            series: Vec::new(),
+            is_settled: false,
+        };
+        for (columns, has_second) in [(110, true), (80, false)] {
+            let text = rows(&of, TextOptions { width: columns, ..TextOptions::default() });
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+            assert!(text.contains("the load itself ") && !text.contains('…'), "{text}");
+            assert!(quantities.iter().all(|quantity| text.contains(quantity)), "{text}");
+            assert_eq!(text.contains("expected if B"), has_second, "{text}");
+        }
+        let narrow = rows(&of, TextOptions { width: 60, ..TextOptions::default() });
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+        assert!(narrow.contains("the load itself "), "{narrow}");
+    }
 }

@@ -113,11 +113,15 @@ impl<'s> Belief<'s> {
         odds
     }
 
-    /// Information that the rate of an experiment is expected to give, nats: the mean over the hypotheses of the
-    /// distance between what each expects and what all together expect (Lindley 1956).
+    /// Information that an experiment is expected to give, nats: the mean over the hypotheses of the distance between
+    /// what each expects of its rate and what all together expect (Lindley 1956). An experiment that sets the rate
+    /// shows its latency.
     #[must_use]
     pub fn expected_information(&self, experiment: Experiment, error: f64) -> f64 {
-        let quantity = Quantity::Rate(experiment);
+        let quantity = match experiment {
+            Experiment::HalfRate => Quantity::PacedLatency,
+            _ => Quantity::Rate(experiment),
+        };
         let odds = self.doubted();
         let step = (GRID_ENDS.1 - GRID_ENDS.0) / f64::from(GRID - 1);
         let points: Vec<f64> = (0..GRID).map(|i| GRID_ENDS.0 + step * f64::from(i)).collect();

@@ -5,7 +5,7 @@ use assay_record::{Experiment, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::Access;
 
 use super::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_stolen};
-use super::quantity::Quantity;
+use super::quantity::{NO_LOST_FRAMES, Quantity};
 use crate::estimate::Spread;
 use crate::network::step_ceiling;
 use crate::summary::{RunSummary, StepSummary};
@@ -20,25 +20,18 @@ const PINGS_LEAST: u64 = 3;
 /// Fewer seconds than this do not show a trend.
 const TREND_POINTS: usize = 3;
 /// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
-/// four lanes of PCIe 3 and 4.
-const BUSES_MB_S: [f64; 9] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0, 3500.0, 7000.0];
+/// four lanes of PCIe 3, 4 and 5. They count where the device's own is not known.
+const BUSES_MB_S: [f64; 10] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0, 3500.0, 7000.0, 14_000.0];
 
 /// Returns what the experiments of a run measured; `None` before the load itself was.
 pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
     let experiments = &header.diagnosis.as_ref()?.experiments;
-    let base = base_step(header).and_then(|id| summary.steps.iter().find(|step| step.id == id));
     let measured = summary.order.iter().filter_map(|id| {
         let step = summary.steps.iter().find(|step| step.id == *id)?;
         let experiment = *experiments.get(id.test as usize)?;
         // A step that was cut off is as good as one that was not, if it is long enough to be a result.
         (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
             .then(|| measurement(header, experiment, step))
-            .map(|measured| match (experiment, base) {
-                (Experiment::HalfRate, Some(base)) => {
-                    Measurement { facts: paced_latency(step, base).into_iter().collect(), ..measured }
-                }
-                _ => measured,
-            })
     });
     let mut seen = Observed { made: measured.collect() };
     seen.leave_out_cold_start();
@@ -64,6 +57,7 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
         stolen,
         stolen_error,
         others_error,
+        mean_us: step.total.service.mean_ns().map(|ns| ns / 1e3),
         facts: facts(header, experiment, step),
     }
 }
@@ -105,9 +99,10 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
             facts.push((Quantity::Unwritten, unwritten as f64 / member.span_bytes as f64));
         }
         facts.extend(partial_blocks(header, member).map(|share| (Quantity::PartialBlocks, share)));
-        if member.paths().is_empty() && member.device.is_some() {
+        if let Some(device) = member.device.as_ref().filter(|_| member.paths().is_empty()) {
             let rate = step.total.mb_per_s;
-            facts.push((Quantity::BusMatch, rate / nearest_bus(rate)));
+            let own = device.bus.as_ref().map(|bus| f64::from(bus.mb_per_s));
+            facts.push((Quantity::BusMatch, rate / own.unwrap_or_else(|| nearest_bus(rate))));
         }
     }
     facts
@@ -179,7 +174,7 @@ fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)>
     let paths = header.targets.first().map(|target| target.member.paths()).unwrap_or_default();
     if paths.iter().any(|path| path.net.is_some()) {
         let is_lossy = paths.iter().filter_map(|path| path.net.as_ref()).any(|net| net.frames.is_lossy());
-        facts.push((Quantity::LostFrames, if is_lossy { 1.0 } else { 0.01 }));
+        facts.push((Quantity::LostFrames, if is_lossy { 1.0 } else { NO_LOST_FRAMES }));
     }
     facts.extend(ping_wait(header, step).map(|wait| (Quantity::PingWait, wait)));
     facts
@@ -219,12 +214,6 @@ fn partial_blocks(header: &RunHeader, member: &MemberFacts) -> Option<f64> {
         f64::from(line.weight) * if is_whole_at(line) { 1.0 - aligned.min(1.0) } else { 1.0 }
     };
     (all > 0.0).then(|| writes().map(partial).sum::<f64>() / all)
-}
-
-/// Adds what an experiment at half the rate shows: its latency over that of the load itself.
-fn paced_latency(paced: &StepSummary, base: &StepSummary) -> Option<(Quantity, f64)> {
-    let mean = |step: &StepSummary| step.total.service.mean_ns();
-    Some((Quantity::PacedLatency, mean(paced)? / mean(base)?.max(1.0)))
 }
 
 /// The step of the load itself.

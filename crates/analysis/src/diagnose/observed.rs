@@ -39,6 +39,8 @@ pub(crate) struct Measurement {
     pub(crate) stolen_error: f64,
     /// Standard error of the logarithm of the rate for what others use of this host's CPUs.
     pub(crate) others_error: f64,
+    /// Mean latency, µs.
+    pub(crate) mean_us: Option<f64>,
     /// Numbers beside the rate.
     pub(crate) facts: Vec<(Quantity, f64)>,
 }
@@ -225,6 +227,9 @@ impl Observed {
                     host_error: m.host_error().hypot(base_host),
                 });
             }
+            if m.experiment == Experiment::HalfRate {
+                all.extend(paced_latency(m, first));
+            }
             let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
             all.extend(facts.map(|(quantity, value)| Observation {
                 experiment: m.experiment,
@@ -250,4 +255,16 @@ impl Observed {
         }));
         all
     }
+}
+
+/// What the load at half its rate shows: its latency over that of the load itself.
+fn paced_latency(paced: &Measurement, base: &Measurement) -> Option<Observation> {
+    let quantity = Quantity::PacedLatency;
+    Some(Observation {
+        experiment: paced.experiment,
+        quantity,
+        value: (paced.mean_us? / base.mean_us?.max(1e-3)).max(LEAST),
+        error: paced.error_of(quantity).hypot(base.error_of(quantity)),
+        host_error: paced.host_error_of(quantity).hypot(base.host_error_of(quantity)),
+    })
 }

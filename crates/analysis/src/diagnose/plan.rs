@@ -2,7 +2,7 @@
 
 use assay_record::{Experiment, RunHeader, StepId};
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test};
+use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test, Window};
 
 use super::belief::Belief;
 use super::observe::observed;
@@ -13,8 +13,8 @@ use crate::summary::RunSummary;
 /// How long the load rests before the experiment after a pause, s.
 pub const PAUSE_S: f64 = 5.0;
 
-/// Times that the load itself may be measured.
-const BASES: usize = 4;
+/// Times that the load itself may be measured: at the beginning, between experiments, and at the end.
+const BASES: usize = 6;
 /// Times that another experiment may be made: again where the hypervisor disturbed it.
 const TRIES: usize = 2;
 /// Experiments between two measurements of the load itself.
@@ -36,6 +36,8 @@ const FIRST_WARM_UP_S: f64 = 1.5;
 const HOT: u64 = 4 << 20;
 /// Outstanding I/Os of the experiment with more of them, times those of the load.
 const MORE_OUTSTANDING: f64 = 4.0;
+/// Larger and smaller I/Os differ from those of the load by this factor.
+pub(super) const SIZE_TIMES: u64 = 8;
 /// Largest I/O of an experiment, bytes.
 const SIZE_MAX: u64 = 8 << 20;
 /// Physical block of modern disks and page of memory, bytes.
@@ -158,7 +160,17 @@ fn steps(order: &Order<'_>, experiment: Experiment, base: &Step) -> Vec<Step> {
         E::OnePath => way(order.ways.one_path),
         E::EvenPaths => way(order.ways.even_paths),
         E::MoreConnections => way(order.ways.more_connections),
-        E::WithoutSync => way(order.ways.without_sync),
+        E::WithoutSync => match order.ways.without_sync {
+            None if base.jobs.iter().any(waits) => {
+                vec![changed(base, |job| (job.sync, job.flush) = (false, None))]
+            }
+            of_target => of_target
+                .map(|index| {
+                    changed(base, |job| (job.targets, job.sync, job.flush) = (vec![index], false, None))
+                })
+                .into_iter()
+                .collect(),
+        },
         E::HalfRate => half_rates(order, base),
         E::AfterIdle => vec![base.clone()],
         _ => {
@@ -181,8 +193,15 @@ fn change(order: &Order<'_>, experiment: Experiment, job: &mut Job) {
     match experiment {
         E::MoreOutstanding => job.outstanding = (job.outstanding * 4).min(1024),
         E::OneOutstanding => (job.workers, job.outstanding) = (1, 1),
-        E::LargerIo => resize(job, |size| (size * 8).min(SIZE_MAX)),
-        E::SmallerIo => resize(job, |size| if size / 8 >= BLOCK { size / 8 } else { size }),
+        // A mix of which some lines change and others do not, or not by as much, gives a ratio of neither.
+        E::LargerIo if all_sizes(job, |size| size * SIZE_TIMES <= SIZE_MAX) => {
+            resize(job, |size| size * SIZE_TIMES)
+        }
+        E::SmallerIo if all_sizes(job, |size| size.is_multiple_of(SIZE_TIMES * BLOCK)) => {
+            resize(job, |size| size / SIZE_TIMES);
+        }
+        // A window that begins elsewhere stays as it is.
+        E::HotSpan | E::TenthSpan if job.window != Window::default() => {}
         E::HotSpan => job.span = hot(order, job),
         E::TenthSpan => job.span = tenth(order, job),
         E::ReadsOnly if job.writes() => job.mix.iter_mut().for_each(|line| line.read = 100.0),
@@ -197,13 +216,18 @@ fn change(order: &Order<'_>, experiment: Experiment, job: &mut Job) {
             job.mix.iter_mut().filter(|line| is_aligned(line)).for_each(|line| line.align = Bytes(512));
         }
         E::Aligned if job.writes() => job.mix.iter_mut().filter(|line| !is_aligned(line)).for_each(align),
-        E::MoreWorkers if job.outstanding >= 2 => {
+        // As many I/Os in flight as before.
+        E::MoreWorkers if job.outstanding >= 2 && job.outstanding.is_multiple_of(2) => {
             (job.workers, job.outstanding) = (job.workers * 2, job.outstanding / 2)
         }
         E::RepeatingData if job.writes() && job.data == Data::Unique => job.data = Data::IometerRepeating,
         E::UniqueData if job.writes() => job.data = Data::Unique,
         _ => {}
     }
+}
+
+fn all_sizes(job: &Job, is: impl Fn(u64) -> bool) -> bool {
+    job.mix.iter().all(|line| is(line.size.0))
 }
 
 /// Sizes change, and positions stay multiples of a size where they were.
@@ -231,12 +255,23 @@ fn align(line: &mut Access) {
 fn hot(order: &Order<'_>, job: &Job) -> Option<Bytes> {
     let least = job.size_max().0 * 4 * u64::from(job.workers);
     let span = HOT.max(least);
-    let all = order.span_bytes.unwrap_or(u64::MAX);
+    let all = used(order, job).unwrap_or(u64::MAX);
     if span.saturating_mul(4) <= all { Some(Bytes(span)) } else { job.span }
 }
 
+/// Whether its writes wait until they are durable.
+pub(super) fn waits(job: &Job) -> bool {
+    job.writes() && (job.sync || job.flush.is_some())
+}
+
+/// Bytes that the load itself uses: of the target, or the window of its job.
+fn used(order: &Order<'_>, job: &Job) -> Option<u64> {
+    let window = job.span.map(|span| span.0);
+    order.span_bytes.into_iter().chain(window).min()
+}
+
 fn tenth(order: &Order<'_>, job: &Job) -> Option<Bytes> {
-    let tenth = order.span_bytes.unwrap_or(0) / 10 / (1 << 20) * (1 << 20);
+    let tenth = used(order, job).unwrap_or(0) / 10 / (1 << 20) * (1 << 20);
     if tenth >= 4 * HOT { Some(Bytes(tenth)) } else { job.span }
 }
 
@@ -342,9 +377,11 @@ pub(crate) fn choose_from(
     let is_too_deep = |e: Experiment| {
         e == Experiment::MoreOutstanding && setting.outstanding * MORE_OUTSTANDING > ios_expected
     };
+    // Time for the load itself at the end.
+    let end = if base { cost(Experiment::Base) } else { 0.0 };
     let best = open
         .iter()
-        .filter(|e| **e != Experiment::Base && cost(**e) <= left_s && !is_too_deep(**e))
+        .filter(|e| **e != Experiment::Base && cost(**e) + end <= left_s && !is_too_deep(**e))
         .map(|e| (*e, worth(e)))
         .max_by(|(_, a), (_, b)| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     match best {

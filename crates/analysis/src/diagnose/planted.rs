@@ -138,6 +138,7 @@ pub(crate) fn make(
         stolen: 0.0,
         stolen_error: 0.0,
         others_error: 0.0,
+        mean_us: None,
         facts,
     }
 }

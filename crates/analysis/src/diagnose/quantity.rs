@@ -51,6 +51,8 @@ pub enum Quantity {
 
 /// The smallest value of a share: the logarithm of none is not a number.
 pub(crate) const LEAST: f64 = 0.001;
+/// The value of [`Quantity::LostFrames`] where there are none.
+pub(crate) const NO_LOST_FRAMES: f64 = 0.01;
 
 impl Quantity {
     /// Where the number lies, with 90 % probability, for a hypothesis that expects nothing in particular.
@@ -124,6 +126,26 @@ impl Quantity {
             | Self::Rate(Experiment::Base) => 0.003,
             _ => 0.04,
         }
+    }
+
+    /// Whether the number is counted, not estimated.
+    pub(crate) fn is_counted(self) -> bool {
+        matches!(self, Self::LostFrames | Self::Unwritten | Self::PartialBlocks | Self::Resent)
+    }
+
+    /// Returns the number as it is stated: what stands for none is 0.
+    pub(crate) fn stated(self, value: f64) -> f64 {
+        let is_none = match self {
+            Self::LostFrames => value <= NO_LOST_FRAMES * 2.0,
+            Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::PingWait => value <= LEAST,
+            _ => false,
+        };
+        if is_none { 0.0 } else { value }
+    }
+
+    /// The same of the ends of a range.
+    pub(crate) fn stated_range(self, range: Range) -> Range {
+        Range { lo: self.stated(range.lo), hi: self.stated(range.hi) }
     }
 
     /// In words, as the table of a diagnosis has it.

@@ -15,6 +15,10 @@ pub struct Range {
 }
 
 impl Range {
+    pub(crate) fn contains(self, value: f64) -> bool {
+        (self.lo..=self.hi).contains(&value)
+    }
+
     /// Middle and standard deviation of the logarithm.
     pub(crate) fn log(self) -> (f64, f64) {
         let (lo, hi) = (self.lo.ln(), self.hi.ln());

@@ -1,8 +1,11 @@
 //! A diagnosis in words.
 
+use std::cmp::Ordering;
+
 use super::belief::{Belief, density};
 use super::observed::Observed;
-use super::{Cause, Diagnosis, Hypothesis, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
+use super::plan::SIZE_TIMES;
+use super::{Cause, Diagnosis, Hypothesis, Observation, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
 use crate::figures::whole;
 use assay_record::Experiment;
 
@@ -10,12 +13,22 @@ use assay_record::Experiment;
 const RULED_OUT: f64 = 0.01;
 /// From this on a hypothesis is drawn.
 const DRAWN: f64 = 0.05;
-/// The load itself differs by more than this between its repetitions: the target changed. As a logarithm.
+/// The load itself differs by more than this between its repetitions: something changed. As a logarithm.
 const CHANGED: f64 = 0.12;
 /// Two sides of 95 % of the normal distribution.
 const TWO_SIDES: f64 = 1.96;
 /// Evidence that changes odds by less than this rules nothing out.
 const FACTOR_LEAST: f64 = 1.5;
+/// Random I/Os that a disk carries with a queue, over those without one.
+const SORTED: f64 = 2.2;
+/// With fewer I/Os in flight not every disk of an array has one.
+const QUEUE_LEAST: f64 = 8.0;
+/// Less than this is no gain.
+const GAIN_LEAST: f64 = 1.05;
+/// From this probability on the first hypothesis is the answer, below it a suspect.
+const LIKELY: f64 = 0.5;
+/// A diagnosis of this length is not worth repeating with more time, s.
+const LONG_BUDGET_S: f64 = 600.0;
 /// Most hypotheses that are named as ruled out.
 const NAMED_MAX: usize = 8;
 
@@ -38,14 +51,16 @@ pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
         let (a, b) = (expected(best_first), expected(best_second));
         let error = o.whole_error(scale);
         let density = |range| density(o.quantity, range, o.value.ln(), error);
-        let width = (error * TWO_SIDES).exp();
+        // What is counted is exact.
+        let width = if o.quantity.is_counted() { 1.0 } else { (error * TWO_SIDES).exp() };
+        let measured = o.quantity.stated(o.value);
         Row {
             experiment: o.experiment,
             quantity: o.quantity.words().to_owned(),
-            measured: o.value,
-            interval: (o.value / width, o.value * width),
-            expected_first: a,
-            expected_second: b,
+            measured,
+            interval: (measured / width, measured * width),
+            expected_first: a.map(|range| o.quantity.stated_range(range)),
+            expected_second: b.map(|range| o.quantity.stated_range(range)),
             factor: density(a) / density(b),
         }
     });
@@ -56,8 +71,11 @@ pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
         iops: seen.base_iops(),
         rows: rows.collect(),
         ruled_out: ruled_out(setting, seen, &belief, &odds),
-        helps: helps(seen, best_first),
-        unknown: unknown(best_first, best_second, &odds),
+        helps: helps(&observations, best_first),
+        unknown: [unknown(best_first, best_second, &odds), disks_at_work(setting, &observations, first)]
+            .join(" ")
+            .trim()
+            .to_owned(),
         changed,
         series: series(setting, seen, &odds),
         is_settled: odds.first().is_some_and(|o| o.probability >= SETTLED),
@@ -80,7 +98,7 @@ fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
     let rate = format!("{} IOPS", whole(seen.base_iops()));
     let load = &setting.load;
     let (name, probability) = (first.name, percent(first.probability));
-    let mut text = if first.probability >= 0.5 {
+    let mut text = if first.probability >= LIKELY {
         format!("The bottleneck of {load} ({rate}) is {name}, with a probability of {probability}.")
     } else {
         format!(
@@ -105,26 +123,32 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
     let mut said: Vec<(f64, String)> = Vec::new();
     for out in odds.iter().skip(1).filter(|o| o.probability < RULED_OUT) {
         let Some((hypothesis, form)) = belief.best_form(out.cause) else { continue };
-        let strongest = observations
-            .iter()
-            .map(|o| {
-                let of = |h: &Hypothesis, form: usize| {
-                    let error = o.whole_error(belief.scale());
-                    density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), error)
-                };
-                (of(first, first_form) / of(hypothesis, form), o)
-            })
-            .max_by(|(a, _), (b, _)| a.total_cmp(b));
-        let Some((factor, o)) = strongest.filter(|(factor, _)| *factor >= FACTOR_LEAST) else { continue };
-        let range = hypothesis.expected(form, o.quantity, setting).unwrap_or_else(|| o.quantity.usual());
+        let numbers = observations.iter().map(|o| {
+            let of = |h: &Hypothesis, form: usize| {
+                let error = o.whole_error(belief.scale());
+                density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), error)
+            };
+            let own =
+                hypothesis.expected(form, o.quantity, setting).map(|range| o.quantity.stated_range(range));
+            let missed = own.filter(|range| !range.contains(o.quantity.stated(o.value)));
+            (of(first, first_form) / of(hypothesis, form), missed, o)
+        });
+        // Rather a number that contradicts the hypothesis than one that another explains better.
+        let strongest = numbers.filter(|(factor, _, _)| *factor >= FACTOR_LEAST).max_by(|a, b| {
+            (a.1.is_some(), a.0).partial_cmp(&(b.1.is_some(), b.0)).unwrap_or(Ordering::Equal)
+        });
+        let Some((factor, missed, o)) = strongest else { continue };
+        let why = match (missed, first.expected(first_form, o.quantity, setting)) {
+            (Some(range), _) => format!("and {} to {} is expected", number(range.lo), number(range.hi)),
+            (None, Some(_)) => format!("which {} explains better", first.name),
+            (None, None) => continue,
+        };
         let says = format!(
-            "{}: {}, {} was {}, and {} to {} is expected",
+            "{}: {}, {} was {}, {why}",
             crate::limit::capitalised(hypothesis.name),
             o.experiment.name(),
             o.quantity.words(),
-            number(o.value),
-            number(range.lo),
-            number(range.hi),
+            number(o.quantity.stated(o.value)),
         );
         said.push((factor, says));
     }
@@ -139,19 +163,21 @@ pub(crate) fn number(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 0.01 => format!("{value:.2}"),
+        0.0 => "none".to_owned(),
         _ => format!("{value:.4}"),
     }
 }
 
-fn helps(seen: &Observed, first: Option<(&'static Hypothesis, usize)>) -> String {
+fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {
     let Some((hypothesis, _)) = first else { return String::new() };
-    let measured = hypothesis.gain.and_then(|gain| seen.best(gain));
-    let by = match (measured, hypothesis.gain) {
-        (Some(m), Some(gain)) => {
-            let ratio = m.iops / seen.base_iops();
-            let is_size = gain == Experiment::LargerIo;
-            let what = if is_size { "bytes per second" } else { "IOPS" };
-            let ratio = if is_size { ratio * 8.0 } else { ratio };
+    let measured = hypothesis.gain.and_then(|gain| {
+        let of_gain = observations.iter().find(|o| o.quantity == Quantity::Rate(gain))?;
+        let is_size = gain == Experiment::LargerIo;
+        let (times, what) = if is_size { (SIZE_TIMES as f64, "bytes per second") } else { (1.0, "IOPS") };
+        Some((gain, of_gain.value * times, what))
+    });
+    let by = match measured {
+        Some((gain, ratio, what)) if ratio >= GAIN_LEAST => {
             format!(" Measured here: {} gives {} times the {what}.", gain.name(), number(ratio))
         }
         _ => {
@@ -160,6 +186,27 @@ fn helps(seen: &Observed, first: Option<(&'static Hypothesis, usize)>) -> String
         }
     };
     format!("{}{by}", hypothesis.helps)
+}
+
+/// Makes the advice depend on the suspicion where the first hypothesis is no more than that, and says how to decide.
+pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
+    let is_suspect = of.odds.first().is_some_and(|first| first.probability < LIKELY);
+    if !is_suspect || of.helps.is_empty() {
+        return;
+    }
+    of.helps = format!("If it is the first suspect: {}", uncapitalised(&of.helps));
+    if budget_s < LONG_BUDGET_S {
+        of.helps.push_str(" To decide, diagnose again with more time: --budget 10min.");
+    }
+}
+
+/// The text without a capital at its begin, unless that is of an abbreviation.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(next)) if next.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
 }
 
 fn unknown(
@@ -175,12 +222,33 @@ fn unknown(
     text
 }
 
+/// Returns how many rotating disks the rate is worth: each carries one I/O in the time that one takes alone, and up to
+/// [`SORTED`] times as many where it has several to choose from.
+fn disks_at_work(setting: &Setting, observations: &[Observation], first: Option<Cause>) -> String {
+    let is_asked =
+        first == Some(Cause::RotatingRandom) && !setting.writes() && setting.outstanding >= QUEUE_LEAST;
+    let alone = observations.iter().find(|o| o.quantity == Quantity::LatencyOne).filter(|_| is_asked);
+    let ratio = observations.iter().find(|o| o.quantity == Quantity::Rate(Experiment::OneOutstanding));
+    let Some((alone, ratio)) = alone.zip(ratio) else { return String::new() };
+    // Rate of the load over that of one I/O at a time.
+    let most = (1.0 / ratio.value).max(1.0);
+    let least = (most / SORTED).max(1.0);
+    let (least, most) = (least.round(), most.round());
+    let disks = match (least, most) {
+        (l, m) if l >= m && m <= 1.0 => "one disk".to_owned(),
+        (l, m) if l >= m => format!("{m:.0} disks"),
+        (l, m) => format!("{l:.0} to {m:.0} disks"),
+    };
+    let ms = alone.value / 1e3;
+    format!("The rate is that of {disks}, by the latency of one I/O at a time ({} ms).", number(ms))
+}
+
 fn changed(seen: &Observed) -> String {
-    let texts = [target_changed(seen), host_disturbed(seen)];
+    let texts = [load_changed(seen), host_disturbed(seen)];
     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn target_changed(seen: &Observed) -> String {
+fn load_changed(seen: &Observed) -> String {
     let bases = seen.calm_bases();
     let (lo, hi) = bases.iter().fold((f64::MAX, 0.0_f64), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
     if bases.len() < 2 || (hi / lo).ln() < CHANGED {
@@ -188,7 +256,7 @@ fn target_changed(seen: &Observed) -> String {
     }
     let rates: Vec<String> = bases.iter().map(|x| whole(*x)).collect();
     format!(
-        "The target changed during the diagnosis: the same load gave {} IOPS. Every ratio is as uncertain as that, and \
+        "The rate of the load changed during the diagnosis: it gave {} IOPS. Every ratio is as uncertain as that, and \
          the odds take it into account.",
         rates.join(", then ")
     )

@@ -1,7 +1,11 @@
 //! What is known of a load and its target before any experiment.
 
-use assay_record::{Experiment, MemberFacts, MemberKind, RunHeader};
+use std::collections::BTreeSet;
+
+use assay_record::{Experiment, MemberFacts, MemberKind, PathFacts, RunHeader};
 use assay_spec::{Data, Engine, Job, Pacing};
+
+use super::plan::waits;
 
 /// A page of memory and the smallest physical block of modern disks, bytes.
 const BLOCK: u64 = 4096;
@@ -47,6 +51,8 @@ pub struct Setting {
     pub is_misaligned: bool,
     /// Ways to the target.
     pub paths: usize,
+    /// Links that those ways take, at the end that has fewer: several sessions may share one.
+    pub links: usize,
     /// Whether the load keeps a rate of its own.
     pub is_paced: bool,
     /// Bytes that are used.
@@ -86,16 +92,14 @@ impl Setting {
             workers: jobs.iter().map(|job| f64::from(job.workers)).sum(),
             reads: mean(&|line| line.read / 100.0),
             random: mean(&|line| line.random / 100.0),
-            is_sync: members.iter().any(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file")),
+            is_sync: jobs.iter().any(waits)
+                || members.iter().any(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file")),
             is_reducible: jobs.iter().any(is_reducible),
             is_misaligned: mix().any(|(_, line)| is_odd(line)) || members.iter().any(starts_odd),
-            paths: members
-                .iter()
-                .map(|m| m.paths().iter().filter(|path| path.is_up).count())
-                .max()
-                .unwrap_or(0),
+            paths: members.iter().map(|m| up(m).count()).max().unwrap_or(0),
+            links: members.iter().map(|m| links(m)).max().unwrap_or(0),
             is_paced: jobs.iter().any(|job| job.pacing != Pacing::Closed),
-            span_bytes: members.iter().map(|m| m.span_bytes as f64).sum(),
+            span_bytes: span_bytes(&members, jobs),
             has_cpu_quota: header
                 .host
                 .cgroup_cpus
@@ -132,6 +136,33 @@ impl Setting {
     pub fn is_random(&self) -> bool {
         self.random >= 0.3
     }
+}
+
+fn up(member: &MemberFacts) -> impl Iterator<Item = &PathFacts> {
+    member.paths().iter().filter(|path| path.is_up)
+}
+
+fn links(member: &MemberFacts) -> usize {
+    let device =
+        |path: &PathFacts| path.net.as_ref().and_then(|net| Some(net.route.as_ref()?.device.clone()));
+    // Without the route the local address tells interfaces apart; its port does not.
+    let address = |path: &PathFacts| {
+        let local = path.local.as_deref().unwrap_or_default();
+        local.rsplit_once(':').map_or(local, |(address, _)| address).to_owned()
+    };
+    let here: BTreeSet<String> =
+        up(member).map(|path| device(path).unwrap_or_else(|| address(path))).collect();
+    let there: BTreeSet<&str> =
+        up(member).map(|path| path.remote.as_deref().unwrap_or(&path.portal)).collect();
+    here.len().min(there.len())
+}
+
+/// Bytes that the load uses: of its targets, or in its window.
+fn span_bytes(members: &[&MemberFacts], jobs: &[Job]) -> f64 {
+    let all: f64 = members.iter().map(|m| m.span_bytes as f64).sum();
+    let windows: Option<Vec<f64>> = jobs.iter().map(|job| job.span.map(|span| span.0 as f64)).collect();
+    let window = windows.map(|windows| windows.into_iter().fold(0.0, f64::max));
+    window.filter(|window| *window > 0.0).map_or(all, |window| all.min(window * members.len() as f64))
 }
 
 fn is_reducible(job: &Job) -> bool {

@@ -13,7 +13,15 @@ mod measured;
 
 fn setting() -> Setting {
     let case = planted_case(1);
-    Setting { reach: Reach::Remote, outstanding: 32.0, reads: 1.0, random: 1.0, paths: 1, ..case.setting }
+    Setting {
+        reach: Reach::Remote,
+        outstanding: 32.0,
+        reads: 1.0,
+        random: 1.0,
+        paths: 1,
+        links: 1,
+        ..case.setting
+    }
 }
 
 fn measured(experiment: Experiment, iops: f64) -> Measurement {
@@ -25,6 +33,7 @@ fn measured(experiment: Experiment, iops: f64) -> Measurement {
         stolen: 0.0,
         stolen_error: 0.0,
         others_error: 0.0,
+        mean_us: None,
         facts: Vec::new(),
     }
 }
@@ -82,6 +91,26 @@ fn odds_add_up_to_one_and_follow_what_was_measured() {
 }
 
 #[test]
+fn advice_on_a_suspicion_is_conditional_and_says_how_to_decide() {
+    let mut seen = Observed::default();
+    seen.made.push(measured(Experiment::Base, 800.0));
+    let mut of = says::diagnosis(&setting(), &seen);
+    of.helps = "Raise the limit.".to_owned();
+    let advised = |probability: f64, budget_s: f64| {
+        let mut of = of.clone();
+        of.odds[0].probability = probability;
+        says::advise_on_doubt(&mut of, budget_s);
+        of.helps
+    };
+    assert_eq!(advised(0.5, 30.0), "Raise the limit.");
+    assert_eq!(advised(0.49, 600.0), "If it is the first suspect: raise the limit.");
+    assert_eq!(
+        advised(0.49, 30.0),
+        "If it is the first suspect: raise the limit. To decide, diagnose again with more time: --budget 10min."
+    );
+}
+
+#[test]
 fn a_load_that_changes_by_itself_is_said_and_widens_every_ratio() {
     let setting = setting();
     let base = |rates: [f64; 3]| {
@@ -114,4 +143,65 @@ fn planted_causes_are_found() {
 fn a_set_up_is_the_same_for_the_same_seed() {
     let (a, b) = (validation::observe(&planted_case(7)), validation::observe(&planted_case(7)));
     assert_eq!(a, b);
+}
+
+/// Steps of the experiments with a load, written as the lines of a test of a plan, on 100 GiB.
+fn experiments(lines: &str) -> Vec<(Experiment, assay_spec::Step)> {
+    let text = format!("name = \"load\"\n[[test]]\nname = \"load\"\n{lines}\n");
+    let file = assay_spec::PlanFile::parse("load", &text).unwrap();
+    let plan = file.resolve(&assay_spec::Overrides::default()).unwrap();
+    let order = Order {
+        plan: &plan,
+        budget_s: 30.0,
+        span_bytes: Some(100 << 30),
+        ways: OtherWays::default(),
+        writes: WritesAllowed::AsTheLoad,
+    };
+    let tests = super::plan(&order).into_iter();
+    tests.filter_map(|mut test| Some((test.experiment, test.test.steps.pop()?))).collect()
+}
+
+fn job(of: &[(Experiment, assay_spec::Step)], experiment: Experiment) -> Option<assay_spec::Job> {
+    let (_, step) = of.iter().find(|(e, _)| *e == experiment)?;
+    step.jobs.first().cloned()
+}
+
+#[test]
+fn sizes_change_for_all_ios_by_the_whole_factor_or_not_at_all() {
+    let large = experiments(r#"access = [{ size = "2MiB" }]"#);
+    assert!(job(&large, Experiment::LargerIo).is_none(), "16 MiB is too large, and 4 times is no 8 times");
+    assert_eq!(job(&large, Experiment::SmallerIo).unwrap().mix[0].size.0, 256 << 10);
+    let mixed = experiments(r#"access = [{ size = "4KiB", weight = 1 }, { size = "64KiB", weight = 1 }]"#);
+    assert!(job(&mixed, Experiment::SmallerIo).is_none(), "4 KiB cannot be smaller");
+    let sizes: Vec<u64> = job(&mixed, Experiment::LargerIo).unwrap().mix.iter().map(|l| l.size.0).collect();
+    assert_eq!(sizes, [32 << 10, 512 << 10]);
+}
+
+#[test]
+fn a_smaller_span_is_a_part_of_the_loads_own_window() {
+    let all = experiments(r#"access = [{ size = "4KiB" }]"#);
+    assert_eq!(job(&all, Experiment::TenthSpan).unwrap().span.unwrap().0, 10 << 30);
+    let windowed = experiments("window = \"1GiB\"\naccess = [{ size = \"4KiB\" }]");
+    assert_eq!(job(&windowed, Experiment::TenthSpan).unwrap().span.unwrap().0, 102 << 20);
+    let small = experiments("window = \"8MiB\"\naccess = [{ size = \"4KiB\" }]");
+    assert!(job(&small, Experiment::HotSpan).is_none() && job(&small, Experiment::TenthSpan).is_none());
+}
+
+#[test]
+fn sync_and_flushes_of_the_plan_can_be_left_out() {
+    let sync = experiments("sync = true\naccess = [{ size = \"4KiB\", read = 0 }]");
+    assert!(!job(&sync, Experiment::WithoutSync).unwrap().sync);
+    let plain = experiments(r#"access = [{ size = "4KiB", read = 0 }]"#);
+    assert!(job(&plain, Experiment::WithoutSync).is_none());
+}
+
+#[test]
+fn an_odd_number_of_outstanding_ios_is_not_split_between_workers() {
+    assert!(
+        job(&experiments("outstanding = 3\naccess = [{ size = \"4KiB\" }]"), Experiment::MoreWorkers)
+            .is_none()
+    );
+    let even = experiments("outstanding = 4\naccess = [{ size = \"4KiB\" }]");
+    let even = job(&even, Experiment::MoreWorkers).unwrap();
+    assert_eq!((even.workers, even.outstanding), (2, 2));
 }

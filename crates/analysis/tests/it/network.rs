@@ -14,7 +14,7 @@ use assay_record::{
 use crate::{found, run, summarize, synthetic};
 
 /// A path over its own gigabit interface, everything at this MTU.
-fn path(number: u32, mtu: u32) -> PathFacts {
+pub(crate) fn path(number: u32, mtu: u32) -> PathFacts {
     PathFacts {
         portal: format!("10.0.{number}.2"),
         is_up: true,

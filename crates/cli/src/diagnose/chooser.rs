@@ -7,7 +7,10 @@ use assay_analysis::Collector;
 use assay_analysis::diagnose::{ExperimentTest, Order as Experiments, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
+use assay_prepare::Changes;
 use assay_record::{DiagnosisFacts, RunHeader, StepId};
+
+use assay_target::{AccessMode, Member};
 
 use super::ways;
 
@@ -24,6 +27,8 @@ pub(crate) struct Budget {
     pub(crate) load: String,
     /// Whether experiments may write where the load only reads.
     pub(crate) writes: WritesAllowed,
+    /// Whether anything about the target may change.
+    pub(crate) changes: Changes,
 }
 
 impl Budget {
@@ -32,13 +37,17 @@ impl Budget {
         let before = cpu_snapshot();
         std::thread::sleep(LOOK);
         let used = CpuSnapshot::between(&before, &cpu_snapshot());
+        // What the preparation had to know besides is an experiment now.
+        header.plan.tests.truncate(1);
+        let is_writable = targets.members.first().is_some_and(may_be_written);
+        let writes = if is_writable { self.writes } else { WritesAllowed::AsTheLoad };
         let (targets, ways) = ways::with_other_ways(targets, &header.plan);
         let order = Experiments {
             plan: &header.plan,
             budget_s: self.seconds,
             span_bytes: targets.facts.first().map(|facts| facts.member.span_bytes),
             ways,
-            writes: self.writes,
+            writes,
         };
         let tests = plan(&order);
         header.targets.clone_from(&targets.facts);
@@ -52,6 +61,16 @@ impl Budget {
         header.plan.tests = tests.into_iter().map(|ExperimentTest { test, .. }| test).collect();
         targets
     }
+}
+
+fn may_be_written(member: &Member) -> bool {
+    let access = match member {
+        Member::File(file) => file.access,
+        Member::Lun(lun) => lun.access,
+        Member::Nfs(nfs) => nfs.access,
+        Member::Null { .. } | Member::Simulated(_) => return true,
+    };
+    access == AccessMode::ReadWrite
 }
 
 /// Chooses the next experiment from what the run has measured so far.

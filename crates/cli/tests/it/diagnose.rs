@@ -1,5 +1,7 @@
 //! `assay diagnose`: experiments on a load, stored as a run.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use assay_testkit::loop_device::LoopDevice;
 use serde_json::Value;
 
@@ -61,6 +63,33 @@ fn reading_only_never_writes_a_byte() {
     story.assay(&["diagnose", &path, "--budget", "10s"]).ends(DONE);
     assert!(std::fs::read(&path).unwrap() == before, "the device was written to");
     story.assay(&["diagnose", &path, "--set", "read=0"]).refused(&["ext4"]);
+}
+
+#[test]
+fn reading_only_leaves_a_file_of_assays_own_as_it_is() {
+    let story = Story::new();
+    story
+        .write("write.toml", "[[test]]\nname = \"w\"\nops = 100\naccess = [{ size = \"4KiB\", read = 0 }]\n");
+    story.assay(&["run", "write.toml", "t.dat", "--size", "64MiB"]).ends(DONE);
+    // A mark is an attribute of the file, so that writing one changes the time of its last change (ctime) as well.
+    let state = || {
+        let found = std::fs::metadata(story.path("t.dat")).unwrap();
+        (found.len(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec())
+    };
+    let (before, bytes) = (state(), story.read("t.dat"));
+    story.assay(&["diagnose", "t.dat", "--read-only", "--budget", "10s"]).ends(DONE).says(&["DIAGNOSIS:"]);
+    story.assay(&["diagnose", "t.dat", "--read-only", "--size", "128MiB"]).refused(&["64MiB", "128MiB"]);
+    assert!(state() == before && story.read("t.dat") == bytes, "the file was touched");
+}
+
+#[test]
+fn a_load_with_a_rate_of_its_own_is_let_go() {
+    let story = Story::new();
+    let plan = "[[test]]\nname = \"paced\"\noutstanding = 4\npace = { rate = 200 }\naccess = [{ size = \"4KiB\" }]\n";
+    story.write("paced.toml", plan);
+    let said = story.assay(&["diagnose", "null:", "paced.toml", "--budget", "10s", "--json"]).ends(DONE);
+    assert!(said.err.contains("as fast as it can"), "{}", said.err);
+    assert!(said.json()["diagnosis"]["iops"].as_f64().unwrap() > 1000.0);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.has_medium(),
     forms: &[expects],
     helps: "More drives, or drives with more dies.",
-    gain: Some(E::MoreOutstanding),
+    gain: None,
     look: "Number of drives and their data sheets.",
 };
 

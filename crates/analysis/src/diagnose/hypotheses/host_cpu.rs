@@ -11,7 +11,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     name: "CPU time that other programs or the hypervisor take",
     physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what \
         others use is large; the rate follows their load, not the target's.",
-    source: "/proc/stat: time in use by others and stolen by the hypervisor, over the measured window.",
+    source: "/proc/stat: time in use by others in the second before the first experiment, and time stolen by the \
+        hypervisor in the measured window.",
     applies: |_| true,
     forms: &[expects, expects_taking_turns],
     helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",

@@ -26,7 +26,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.12, 0.131),
         Q::Rate(E::SmallerIo) => range(4.0, 8.3),
         Q::Rate(E::OneOutstanding) => range(0.1, 1.0),
-        Q::Rate(E::OnePath) => range(0.92 / s.paths.max(1) as f64, 1.06 / s.paths.max(1) as f64),
+        Q::Rate(E::OnePath) => range(0.92 / s.links.max(1) as f64, 1.06 / s.links.max(1) as f64),
         Q::PacedLatency => range(0.012, 0.4),
         Q::MedianToMean => range(0.88, 1.08),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.1),

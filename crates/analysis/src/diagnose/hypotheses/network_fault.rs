@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         idle.",
     source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
     applies: |s| s.is_remote() && s.paths > 0,
-    forms: &[expects, expects_otherwise, expects_third, expects_of_large],
+    forms: &[expects, expects_otherwise, expects_of_small_segments, expects_third, expects_of_large],
     helps: "Repair cables and ports, and set the same MTU on every port along the path.",
     gain: None,
     look: "Error counters of the switch ports and of the target's interfaces.",
@@ -40,6 +40,28 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::LatencyOne => range(60.0, 8000.0),
         Q::PingWait => range(0.001, 1.2),
         _ => with_loss(quantity),
+    }
+}
+
+/// The same once TCP has noticed: nothing is lost any more, and the many small segments limit both ends like any cost
+/// for each byte.
+fn expects_of_small_segments(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LostFrames => range(0.9, 1.1),
+        Q::MedianToMean => range(0.85, 1.07),
+        Q::Rate(E::MoreOutstanding) => range(0.93, 1.4),
+        Q::Rate(E::OneOutstanding) => range(0.15, 0.95),
+        Q::Rate(E::LargerIo) => range(0.125, 0.4),
+        Q::Rate(E::SmallerIo) => range(1.5, 7.5),
+        Q::Rate(E::MoreConnections) => range(0.9, 1.4),
+        Q::Rate(E::Sequential) | Q::Rate(E::Random) => range(0.9, 1.15),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.4),
+        Q::Rate(E::Base) => range(0.88, 1.15),
+        Q::PacedLatency => range(0.05, 0.8),
+        Q::LatencyOne => range(40.0, 1000.0),
+        Q::LinkShare => range(0.02, 0.75),
+        Q::PingWait => range(0.05, 1.2),
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.has_medium() && s.reads > 0.0,
     forms: &[expects, expects_otherwise, expects_copies],
     helps: "Repeat on a span of several times the target's memory to measure its media.",
-    gain: Some(E::TenthSpan),
+    gain: None,
     look: "Size and use of the target's cache.",
 };
 

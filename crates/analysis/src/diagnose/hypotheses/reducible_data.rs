@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.is_reducible,
     forms: &[expects],
     helps: "Measure with data like those of the application (data = \"unique\" is the worst case).",
-    gain: Some(E::UniqueData),
+    gain: None,
     look: "Reduction ratio that the target reports.",
 };
 

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_otherwise, expects_with_a_full_queue],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
-    gain: Some(E::Sequential),
+    gain: None,
     look: "How many disks work on it, and the RAID level.",
 };
 

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise],
     helps: "More or faster media; a larger cache only delays the limit.",
-    gain: Some(E::AfterIdle),
+    gain: None,
     look: "Fill level and destage rate of the cache.",
 };
 

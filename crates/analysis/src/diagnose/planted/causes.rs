@@ -384,6 +384,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         is_reducible: l.repeats,
         is_misaligned: l.misaligned,
         paths: w.paths,
+        links: w.paths,
         is_paced: false,
         span_bytes: 1e11,
         has_cpu_quota: false,

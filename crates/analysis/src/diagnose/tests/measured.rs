@@ -30,6 +30,7 @@ impl Measured {
                 stolen: 0.0,
                 stolen_error: 0.0,
                 others_error: 0.0,
+                mean_us: None,
                 facts,
             }
         };
@@ -216,7 +217,7 @@ fn a_target_with_a_cpu_quota_answers_pings_late() {
         (E::Base, 1.3),
     ];
     let of = |wait: &'static [(Q, f64)]| Measured {
-        setting: Setting { paths: 1, ..reads(Reach::Remote, 32.0) },
+        setting: Setting { paths: 1, links: 1, ..reads(Reach::Remote, 32.0) },
         iops: 3187.0,
         ios: 4000.0,
         ratios,
@@ -254,6 +255,7 @@ fn disturbed(made: &[(E, f64, f64)]) -> Observed {
             stolen: *stolen,
             stolen_error,
             others_error: 0.0,
+            mean_us: None,
             facts,
         }
     };
@@ -282,7 +284,7 @@ fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
     let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
     let diagnosis = says::diagnosis(&setting, &disturbed(&calm));
     assert_ne!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
-    assert!(diagnosis.changed.starts_with("The target changed"), "{}", diagnosis.changed);
+    assert!(diagnosis.changed.starts_with("The rate of the load changed"), "{}", diagnosis.changed);
 }
 
 #[test]
