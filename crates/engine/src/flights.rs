@@ -206,7 +206,8 @@ impl Flights {
     }
 
     /// Ends an I/O and returns it. The slot stays occupied until [`Flights::release`].
-    #[inline]
+    // Two loops end I/Os, so the compiler would call it: 3 % of what the null target can do.
+    #[inline(always)]
     pub(crate) fn end(&mut self, tag: u32, buf: IoBuf) -> Flight {
         let flight = &mut self.flights[tag as usize];
         flight.is_active = false;

@@ -224,7 +224,9 @@ impl Rules {
                 } else if chance(rng, line.random_limit) {
                     let places = &slice.places[index][part as usize];
                     let offset = places.start + line.align_bytes * places.sampler.draw(rng, places.count);
-                    slice.sequences[index] = Sequence { left: line.sequence - 1, next: offset + size };
+                    if line.sequence > 1 {
+                        slice.sequences[index] = Sequence { left: line.sequence - 1, next: offset + size };
+                    }
                     offset
                 } else {
                     slice.next(line, size)

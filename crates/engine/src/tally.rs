@@ -81,7 +81,7 @@ impl Tally {
         self.next_cut_ns
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
         let service_ns = now_ns.saturating_sub(flight.issued_ns);
         let response_ns = now_ns.saturating_sub(flight.intended_ns);
