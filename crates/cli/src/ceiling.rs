@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use assay_analysis::{Collector, RunSummary};
 use assay_engine::{EnoughSignal, RunRequest, StopSignal};
-use assay_prepare::{BlankChoice, FillChoice, IoChoice, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{HostFacts, MemberKind, NullCeiling, RunHeader, RunSetting, StepId};
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Pacing, Plan, Role, Semantics, Step, Stop, Test};
@@ -119,9 +119,11 @@ pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummar
         durability: Durability::Device,
         overwrite: Vec::new(),
         blank: BlankChoice::Required,
+        changes: Changes::Refused,
         fill: FillChoice::Never,
         too_small: TooSmall::UseAll,
         chap_secret: None,
+        opening: || {},
     };
     let addresses: [Address; 1] = ["null:".parse()?];
     let prepared = assay_prepare::open(plan, &addresses, &options, host)?.fill(&|| false, &mut |_| {})?;

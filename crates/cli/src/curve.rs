@@ -6,6 +6,7 @@
 use anyhow::{Context as _, bail};
 use assay_analysis::RunSummary;
 use assay_record::StatedMemory;
+use assay_report::separated;
 use assay_spec::curve::{CurveTiming, Maximum, depth_plan, load_plan, maximum_of};
 use assay_spec::units::Nanos;
 use assay_spec::{Plan, PlanFile};
@@ -142,7 +143,11 @@ fn rates(summary: &RunSummary, plan: &Plan, test: usize) -> Vec<(u32, f64)> {
 
 fn found_words(base: &Plan, maxima: &[Maximum], run: &str) -> String {
     let found = base.tests.iter().zip(maxima).map(|(test, maximum)| {
-        format!("{}: {:.0} IOPS with {} outstanding", test.name, maximum.rate.0, maximum.outstanding)
+        let rate = separated(&format!("{:.0}", maximum.rate.0));
+        format!("{}: {rate} IOPS with {} outstanding", test.name, maximum.outstanding)
     });
-    format!("Maximum found in run {run}: {}.", found.collect::<Vec<_>>().join("; "))
+    format!(
+        "The search of run {run} found {}; loads are shares of that.",
+        found.collect::<Vec<_>>().join("; ")
+    )
 }

@@ -54,7 +54,8 @@ pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<Exit> {
         }
         LabVerb::Mend => {
             let mended = fault::mend(&mut Lab::read(name)?)?;
-            let text: String = mended.iter().map(|broken| format!("Mended: {}\n", broken.says())).collect();
+            let text: String =
+                mended.iter().map(|broken| format!("{}\n", sentence(&broken.mended()))).collect();
             say(if text.is_empty() { "Nothing was broken.\n" } else { &text })?;
             Ok(Exit::Done)
         }

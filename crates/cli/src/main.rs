@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => {
-            note!("error: {}", message(&error));
+            note!("{}", terminal::wrapped(&format!("error: {}", message(&error))));
             ExitCode::from(exit::of(&error) as u8)
         }
     }

@@ -12,11 +12,12 @@ use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
 use assay_prepare::{
-    BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+    BlankChoice, Changes, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets,
+    TooSmall,
 };
 use assay_record::{
     Event, JournalStep, MemberKind, Repetition, RunEvent, RunHeader, RunSetting, StatedMemory, StepId,
-    Warning,
+    StepReason, Warning,
 };
 use assay_report::held::Held;
 use assay_report::text::TextOptions;
@@ -182,6 +183,7 @@ pub(crate) fn execute(
     // A target that fails now must not keep the results from being printed.
     let closed = close(targets, stop);
     let tidied = closed.and_then(|closed| tidy(closed, io));
+    enter(Stage::Printing);
     failures.extend(tidied.err().map(|error| Failed::new(Exit::Errors, error).into()));
     Ok(Done { header, label, collector, truths: simulated.truths(), failures, is_stored })
 }
@@ -410,9 +412,11 @@ fn prepare(
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
         blank: if args.not_blank { BlankChoice::NotRequired } else { BlankChoice::Required },
+        changes: order.diagnosis.as_ref().map_or(Changes::AsNeeded, |budget| budget.changes),
         fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
+        opening: || enter(Stage::Opening),
     };
     let host = assay_host::host_facts();
     let open = assay_prepare::open(&order.plan, addresses, &options, &host).map_err(|error| match error {
@@ -420,8 +424,14 @@ fn prepare(
         error => anyhow::Error::new(error),
     })?;
     if let Err(misfit) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
-        open.abandon();
-        return Err(misfit.into());
+        let left = open.abandon();
+        return Err(match left.is_empty() {
+            true => misfit.into(),
+            false => {
+                let says = format!("{misfit}; earlier changes could not be undone: {}", left.join("; "));
+                Failed::new(Exit::Errors, anyhow::Error::msg(says)).into()
+            }
+        });
     }
     enter(Stage::Filling);
     let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
@@ -476,7 +486,16 @@ fn measure(
     let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
     let mut steps_ended = 0;
+    let warnings = std::mem::take(&mut targets.warnings);
     let mut take = |event: &Event| {
+        match &event.what {
+            RunEvent::StepStarted(step) => targets.step_started(&header.plan, *step),
+            // After any other end something may still be in flight.
+            RunEvent::StepEnded(end) if end.reason == StepReason::Done => {
+                targets.step_ended(&header.plan, end.step);
+            }
+            _ => {}
+        }
         let mut collector = collector.borrow_mut();
         collector.add(event);
         if is_enough(event, &collector) {
@@ -493,7 +512,6 @@ fn measure(
         take(&event);
         Ok(())
     };
-    let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let enough = enough.clone();

@@ -9,10 +9,11 @@ use assay_report::held::Held;
 use assay_spec::{Overrides, PlanFile, without_secret};
 use assay_store::Store;
 
-use crate::args::{Form, IoArgs, RunArgs};
+use crate::args::{Form, Io, IoArgs, RunArgs};
 use crate::baseline;
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
+use crate::journal::quoted;
 use crate::maxima::{Found, SEARCH_NOTE};
 use crate::open_store::open_store;
 use crate::run::{
@@ -145,7 +146,7 @@ fn held(store: &Store, done: &Done) -> Option<Held> {
 /// Says which experiments would tell what limits the run, where its own numbers do not.
 fn offer_diagnosis(args: &RunArgs, done: &Done) {
     if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
-        note!("the bottleneck is uncertain; to find it by experiments: {command}");
+        note!("the bottleneck is uncertain; to find it by experiments:\n  {command}");
     }
 }
 
@@ -159,5 +160,26 @@ fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -
     let test = header.plan.tests.get(step.test as usize)?;
     // A step of a sweep is named by both.
     let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
-    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
+    let target = without_secret(target).to_string();
+    let command =
+        format!("assay diagnose {} {} --test \"{}\"", quoted(&target), quoted(&args.plan), name.trim_end());
+    Some(format!("{command}{}", same_load(args)))
+}
+
+/// The options of a run that make its load what it is, as the command line of another verb has them.
+fn same_load(args: &RunArgs) -> String {
+    let mut words = String::new();
+    let mut add = |option: &str, value: &str| words.push_str(&format!(" {option} {}", quoted(value)));
+    args.choice.set.iter().for_each(|set| add("--set", set));
+    args.size.iter().for_each(|size| add("--size", &size.to_string()));
+    args.io.overwrite.iter().for_each(|identity| add("--overwrite", identity));
+    match args.io.io {
+        Io::Auto => {}
+        Io::Uring => add("--io", "uring"),
+        Io::Psync => add("--io", "psync"),
+    }
+    let flags =
+        [(args.io.not_blank, " --not-blank"), (args.io.cached, " --cached"), (args.io.sync, " --sync")];
+    flags.into_iter().filter(|(is_given, _)| *is_given).for_each(|(_, flag)| words.push_str(flag));
+    words
 }

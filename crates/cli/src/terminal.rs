@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
 use assay_report::escape;
-use assay_report::text::{Color, Detail, TextOptions};
+use assay_report::text::{Color, Detail, TextOptions, wrap};
 
 use crate::args::{ColorChoice, ViewArgs};
 use crate::exit::{Exit, Failed};
@@ -19,6 +19,19 @@ pub(crate) use note;
 /// Prints a line to standard error. A closed pipe or a full disk there must not end a run.
 pub(crate) fn note_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", escape::terminal(text));
+}
+
+/// Returns a message with its lines broken for the terminal that standard error is; as it is where it is none.
+pub(crate) fn wrapped(text: &str) -> String {
+    if !std::io::stderr().is_terminal() {
+        return text.to_owned();
+    }
+    let width = error_options().width;
+    let lines = text.lines().map(|line| {
+        let indent = line.len() - line.trim_start().len() + 2;
+        wrap(line, width, &" ".repeat(indent))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.

@@ -144,19 +144,36 @@ fn swept_value(label: &str) -> String {
     label.split_once('=').map_or(label, |(_, value)| value).to_owned()
 }
 
+/// The share of `load=50%`, \[0, 1\]; `None` for a rate.
+fn swept_share(label: &str) -> Option<f64> {
+    let percent = label.strip_prefix("load=")?.strip_suffix('%')?;
+    percent.trim().parse::<f64>().ok().filter(|percent| *percent > 0.0).map(|percent| percent / 100.0)
+}
+
+/// The rate that the loads are shares of, where the curve sweeps shares.
+fn base(curve: &LoadCurve) -> Option<f64> {
+    let last = curve.points.last()?;
+    Some(last.offered / swept_share(&last.label)?)
+}
+
 /// Maximum, knee and saturation, a sentence each.
 pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(maximum) = curve.maximum {
         words.push(format!(
-            "Maximum: {} IOPS as a closed loop with {} in flight; no step has more in flight than that.",
+            "Maximum: {} IOPS as a closed loop with {} in flight; no step has more in flight than that.{}",
             whole(maximum.iops),
-            maximum.outstanding
+            maximum.outstanding,
+            base(curve).map_or(String::new(), |base| format!(" Loads are shares of {} IOPS.", whole(base)))
         ));
     }
     let share = |index: usize| {
-        let load = curve.points[index].load;
-        load.map(|load| format!(", {:.0} % of the maximum", load * 100.0)).unwrap_or_default()
+        let point = &curve.points[index];
+        match (swept_share(&point.label), point.load) {
+            (Some(_), _) => format!(", the load of {}", swept_value(&point.label).replace('%', " %")),
+            (None, Some(load)) => format!(", {:.0} % of the maximum", load * 100.0),
+            (None, None) => String::new(),
+        }
     };
     match curve.knee {
         Some(knee) => {
@@ -370,4 +387,38 @@ fn y_axis(title: &str, lines: &[Line]) -> Axis {
     let all = || lines.iter().flat_map(|l| l.pieces.iter().flatten()).map(|(_, y)| *y).filter(|y| *y > 0.0);
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     if high > low * 30.0 { Axis::log(title, low, high) } else { Axis::from_zero(title, high) }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_analysis::{CurveMaximum, LoadPoint};
+
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_rate_that_they_are_offered_of() {
+        let step = assay_record::StepId { test: 0, step: 0 };
+        let point = |percent: f64| LoadPoint {
+            step,
+            label: format!("load={percent}%"),
+            offered: 162_941.0 * percent / 100.0,
+            achieved: 162_941.0 * percent / 100.0,
+            kept: 1.0,
+            load: Some(162_941.0 * percent / 100.0 / 159_688.0),
+            service_us: 100.0,
+            response_us: 200.0,
+            response_p50_us: None,
+            response_p99_us: None,
+            is_saturated: false,
+        };
+        let curve = LoadCurve {
+            test: "t".to_owned(),
+            maximum: Some(CurveMaximum { step, iops: 159_688.0, outstanding: 32 }),
+            points: vec![point(10.0), point(50.0), point(95.0)],
+            knee: Some(1),
+        };
+        let words = load_words(&curve).join(" ");
+        assert!(words.contains("Loads are shares of 162,941 IOPS."), "{words}");
+        assert!(words.contains("Knee: 81,470 IOPS, the load of 50 %,"), "{words}");
+    }
 }

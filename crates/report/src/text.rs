@@ -35,7 +35,8 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    let block = crystaldiskmark::block(&summary.steps).or_else(|| steady_sweeps(header, summary, options));
+    let block = crystaldiskmark::block(&summary.steps, options.width)
+        .or_else(|| steady_sweeps(header, summary, options));
     match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
@@ -262,6 +263,13 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
             .into(),
     );
     notes.push("Outst. is the mean number of I/Os in flight: IOPS x mean latency.".into());
+    if summary.steps.iter().any(|s| s.paths.len() > 1) {
+        notes.push(
+            "Rows of paths also count the I/Os that completed after the end of the window, so they add up to slightly \
+             more than the row of the step, and their maximum can be larger."
+                .into(),
+        );
+    }
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
         notes.push(
             "Latencies of open loops are response times: they count from when an I/O was due. Outst. counts \

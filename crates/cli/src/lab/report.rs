@@ -103,7 +103,19 @@ fn text(lab: &Lab, names: &Names, served: Option<&Value>) -> String {
         let _ = writeln!(text, "  link {link}   {} {here} to {there}, {state}", names.interface(link));
     }
     match served {
-        Some(served) => text.push_str(&served_text(served)),
+        Some(served) => {
+            text.push_str(&served_text(served));
+            let ended = served["server_ended"].as_u64().unwrap_or(0);
+            if ended > 0 {
+                let log = names.log_file();
+                let _ = writeln!(
+                    text,
+                    "  server   ended by itself {}, and was started again; its messages are in {}",
+                    times(ended),
+                    log.display()
+                );
+            }
+        }
         None => text.push_str(
             "  The serving process has ended: assay lab down removes what is left, and assay lab up builds it again.\n",
         ),
@@ -112,6 +124,10 @@ fn text(lab: &Lab, names: &Names, served: Option<&Value>) -> String {
         let _ = writeln!(text, "  broken   {}", broken.says());
     }
     text
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 fn served_text(served: &Value) -> String {

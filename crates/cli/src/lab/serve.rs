@@ -17,6 +17,8 @@ use crate::exit::Exit;
 
 /// How often it looks at the state, and says what was served.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Time before a server that ended by itself is started again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The recent past, for rates.
 const RECENT: Duration = Duration::from_secs(10);
 /// Sleeps that measure how late an idle CPU wakes, and how long each is.
@@ -35,13 +37,14 @@ pub(super) fn serve(name: &str) -> anyhow::Result<Exit> {
     let mut server = Some(server::start(&lab, &array)?);
     let idle = idle_lateness();
     let mut past = VecDeque::new();
+    let mut ended = 0_u32;
     loop {
         let served = service.served();
         past.push_back((Instant::now(), served.clone()));
         while past.len() > 1 && past[0].0.elapsed() > RECENT {
             past.pop_front();
         }
-        let said = says(&served, &past, &idle, server.is_some());
+        let said = says(&served, &past, &idle, (server.is_some(), ended));
         write_whole(&names.served_file(), &said.to_string())?;
         std::thread::sleep(LOOK_EVERY);
         // Once the directory is gone, so is the lab.
@@ -50,8 +53,18 @@ pub(super) fn serve(name: &str) -> anyhow::Result<Exit> {
             service.change_array(&wanted.array_now()?.without_network());
         }
         lab = wanted;
+        if server.as_mut().is_some_and(has_ended) {
+            server = None;
+            ended += 1;
+            std::thread::sleep(AGAIN_AFTER);
+        }
         follow(&lab, &mut server)?;
     }
+}
+
+/// A server that ended by itself: killed, or crashed.
+fn has_ended(server: &mut Child) -> bool {
+    matches!(server.try_wait(), Ok(Some(_)))
 }
 
 /// Starts or ends the server, as the state says.
@@ -85,7 +98,12 @@ fn idle_lateness() -> (f64, f64) {
     (late[count / 2], late[count * 99 / 100])
 }
 
-fn says(served: &Served, past: &VecDeque<(Instant, Served)>, idle: &(f64, f64), is_serving: bool) -> Value {
+fn says(
+    served: &Served,
+    past: &VecDeque<(Instant, Served)>,
+    idle: &(f64, f64),
+    (is_serving, ended): (bool, u32),
+) -> Value {
     let (began, before) = &past[0];
     let seconds = began.elapsed().as_secs_f64();
     let ios = served.reads + served.writes - before.reads - before.writes;
@@ -93,6 +111,7 @@ fn says(served: &Served, past: &VecDeque<(Instant, Served)>, idle: &(f64, f64), 
     let model_ms = if ios == 0 { 0.0 } else { (served.model_ns - before.model_ns) as f64 / ios as f64 / 1e6 };
     json!({
         "serving": is_serving,
+        "server_ended": ended,
         "reads": served.reads,
         "writes": served.writes,
         "bytes": served.bytes,

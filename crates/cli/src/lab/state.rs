@@ -83,6 +83,18 @@ impl Broken {
             Self::Server => "the server has crashed".to_owned(),
         }
     }
+
+    /// What is so again once it is mended.
+    pub(super) fn mended(self) -> String {
+        match self {
+            Self::Cut { link } => format!("link {link} is connected again"),
+            Self::Slow { link, .. } => format!("link {link} has its whole speed again"),
+            Self::Loss { link, .. } => format!("link {link} loses no packets any more"),
+            Self::Mtu { link, .. } => format!("both ends of link {link} have the same MTU again"),
+            Self::Disk { .. } => "all members of the array work again".to_owned(),
+            Self::Server => "the server runs again".to_owned(),
+        }
+    }
 }
 
 /// Names that follow from the name of a lab.

@@ -16,7 +16,7 @@ fn a_curve_is_a_run_like_any_other() {
     assert_eq!((loads[0], loads[9]), ("load=10%", "load=95%"));
     assert!(curve["maximum"]["iops"].as_f64().unwrap() > 0.0);
     let notes = run["plan"]["notes"].to_string();
-    assert!(notes.contains("Maximum found in run"), "{notes}");
+    assert!(notes.contains("loads are shares of that"), "{notes}");
 
     story.assay(&["show", "first"]).ends(DONE).says(&["response over offered load", "Maximum:", "Offered/s"]);
     story

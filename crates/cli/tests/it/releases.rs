@@ -8,7 +8,7 @@ use crate::story::{DONE, Story};
 
 /// What is not stored but judged anew each time a run is shown, by the rules and in the words of the version that shows
 /// it: the array it was compared with is stored, the judgement is not.
-const JUDGED: [&str; 3] = ["findings", "verdict", "expected"];
+const JUDGED: [&str; 4] = ["findings", "verdict", "limits", "expected"];
 
 /// Lists where `new` does not say what `old` said. Fields may be added, and nothing else.
 fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {

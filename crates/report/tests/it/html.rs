@@ -69,6 +69,23 @@ fn a_sweep_over_size_marks_the_best_size_of_each_direction() {
     assert!(page.contains("★ Sequential read is best at 8MiB ("), "{page}");
 }
 
+/// Rounds repeat one load: the best of them is drawn, as the block in the terminal has it, whatever disturbed it.
+#[test]
+fn of_crystaldiskmark_the_best_round_is_drawn_even_where_all_are_disturbed() {
+    let mut reported = run(synthetic::suite("crystaldiskmark", 3));
+    for step in &mut reported.summary.steps {
+        step.cpu.used.as_mut().unwrap().steal = 0.2;
+        if step.step == "round=2" {
+            step.total.mib_per_s *= 2.0;
+        }
+    }
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    let page = html(&reported, "crystaldiskmark");
+    check(&page);
+    assert!(page.contains("SEQ1M Q1T1 read, best at round=2"), "{page}");
+    assert!(!page.contains("best at round=1") && !page.contains("best at round=3"), "{page}");
+}
+
 /// The fastest step had been measured while another guest took the CPU, and had the star.
 #[test]
 fn a_disturbed_step_is_marked_and_never_the_best() {

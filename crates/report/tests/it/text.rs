@@ -49,6 +49,20 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 #[test]
+fn the_block_of_crystaldiskmark_fits_60_and_80_columns_with_its_median() {
+    let reported = run(synthetic::suite("crystaldiskmark", 1));
+    for (columns, form) in
+        [(110, "  SEQ    1MiB (Q=  8, T= 1): "), (80, "  SEQ1M Q8T1  : "), (60, "  SEQ1M Q8T1    ")]
+    {
+        let options = TextOptions { width: columns, detail: Detail::Brief, ..TextOptions::default() };
+        let shown = text(&reported, options);
+        let widest = shown.lines().map(|l| l.chars().count()).max();
+        assert!(widest <= Some(columns), "{widest:?} of {columns}:\n{shown}");
+        assert!(shown.contains(form) && shown.contains("median\n"), "{shown}");
+    }
+}
+
+#[test]
 fn colours_come_only_when_asked_for() {
     let reported = run(synthetic::suite("vmware", 1));
     let plain = text(&reported, TextOptions::default());
