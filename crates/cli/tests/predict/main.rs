@@ -5,7 +5,7 @@ mod size;
 
 use std::path::Path;
 
-use assay_testkit::story::{BAD_INPUT, DONE, Story, is_slow_wanted};
+use assay_testkit::story::{BAD_INPUT, DONE, Story};
 use serde_json::Value;
 
 /// A story whose commands must succeed, or be refused.
@@ -171,28 +171,6 @@ fn the_validation_document_is_the_one_in_the_repository() {
 const READS: &str = "[[test]]\nname = \"reads\"\nrun = \"4s\"\noutstanding = 16\n\
     access = [{ size = \"8KiB\", read = 100, random = 100 }]\n";
 
-/// The measuring side against a known truth: the same I/Os, seen by the simulated array and by the tool.
-///
-/// The array completes in hundredths of a second, so that a scheduler's pause of a millisecond does not count; a
-/// machine that pauses longer may try again.
-#[test]
-fn a_simulated_array_is_measured_as_it_really_was() {
-    let bench = Bench::new();
-    let plan = bench.write("reads.toml", READS);
-    let mut last = (0.0, 0.0);
-    for _ in 0..5 {
-        let run = bench.json(&["run", &plan, "sim:hdd-7200", "--keep-awake", "--json"]);
-        let (total, truth) = (&run["tests"][0]["total"], &run["simulated_truth"][0]);
-        assert_eq!(total["ops"], truth["ops"], "every I/O of the array was measured");
-        let ratio = |measured: &Value, truth: &Value| measured.as_f64().unwrap() / truth.as_f64().unwrap();
-        last = (ratio(&total["iops"], &truth["iops"]), ratio(&total["service_us"]["p99"], &truth["p99_us"]));
-        if (last.0 - 1.0).abs() < 0.01 && (last.1 - 1.0).abs() < 0.03 {
-            return;
-        }
-    }
-    panic!("measured over truth: {last:?} in IOPS and p99");
-}
-
 /// `sim:` answered every write at once that a volatile cache holds. A cache with a battery takes durable writes like
 /// others, and a disk alone needs milliseconds for each: factors that no busy machine turns round.
 #[test]
@@ -265,67 +243,6 @@ fn an_array_attached_to_a_target_is_used_by_every_run_on_it() {
     );
     bench.ok(&["target", "set", &file, "--array", "none"]);
     assert!(bench.json(&run)["tests"][0]["expected"].is_null());
-}
-
-/// About two minutes: 39 steps in real time.
-#[test]
-fn calibration_recovers_hidden_costs_through_the_whole_tool() {
-    if !is_slow_wanted() {
-        return;
-    }
-    let bench = Bench::new();
-    // So large that a machine busy with something else, whose timers are a tenth of a millisecond late, changes
-    // nothing.
-    let secret = [
-        ("read_op_us", 4000.0),
-        ("read_kib_us", 20.0),
-        ("write_op_us", 6000.0),
-        ("write_kib_us", 40.0),
-        ("serial_write_ms", 30.0),
-    ];
-    let shipped = bench.ok(&["arrays", "show", "ix4-200d"]);
-    let without: String = shipped
-        .lines()
-        .filter(|line| {
-            !["read_op_us", "read_kib_us", "write_op_us", "write_kib_us", "serial_", "workers"]
-                .iter()
-                .any(|key| line.starts_with(key))
-        })
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let costs: String = secret
-        .iter()
-        .map(|(key, v)| format!("{key} = {{ value = {v}, from = \"assumed: hidden\" }}\n"))
-        .collect();
-    let sheet = bench.write("sheet.toml", &without);
-    let hidden = bench.write("hidden.toml", &without.replace("[target]\n", &format!("[target]\n{costs}")));
-    let fitted = bench.path("fitted.toml");
-    let target = format!("sim:{hidden}");
-    let text = bench.ok(&[
-        "calibrate",
-        &target,
-        "--array",
-        &sheet,
-        "-o",
-        &fitted,
-        "--run",
-        "2s",
-        "--rounds",
-        "1",
-        "--no-check",
-        "--keep-awake",
-    ]);
-    for (key, value) in secret {
-        let line = text
-            .lines()
-            .find(|l| l.contains(&format!("target.{key}")))
-            .unwrap_or_else(|| panic!("{key}: {text}"));
-        let found: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-        assert!((found / value - 1.0).abs() < 0.10, "{key}: {found} of {value}\n{text}");
-    }
-    let file = std::fs::read_to_string(&fitted).unwrap();
-    assert!(file.contains("# Not to be used for:") && file.contains("calibrated: run"), "{file}");
-    assert!(bench.ok(&["predict", &fitted]).contains("limited by"));
 }
 
 #[test]

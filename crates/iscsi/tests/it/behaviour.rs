@@ -226,7 +226,7 @@ fn reads_of_a_failed_path_move_to_the_other_at_once() {
     let done = run(&mut initiator, Kind::Read, 8);
     assert!(
         done.iter().all(|completion| completion.result == Ok(512))
-            && begin.elapsed() < Duration::from_secs(1)
+            && begin.elapsed() < Duration::from_millis(2500)
     );
 }
 
@@ -316,7 +316,8 @@ fn one_conversation(seed: u64) {
         let kind = if tag % 2 == 0 { Kind::Read } else { Kind::Write };
         initiator.submit(command(kind, tag, tag % BLOCKS, vec![1; 512])).unwrap();
     }
-    let deadline = Instant::now() + Duration::from_secs(20);
+    // An I/O ends within 60 s whatever the target sends; what hangs does so for ever.
+    let deadline = Instant::now() + Duration::from_secs(90);
     while done.len() < 16 {
         assert!(Instant::now() < deadline, "seed {seed} hangs: {:?}", initiator.events());
         if initiator.poll(Some(Duration::from_millis(200)), &mut done).is_err() {

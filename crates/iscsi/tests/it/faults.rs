@@ -276,10 +276,10 @@ fn dropping_an_initiator_leaves_no_session() {
     }
     let begin = Instant::now();
     drop(initiator);
-    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert!(begin.elapsed() < Duration::from_secs(5));
     let idle = Initiator::<Buffer>::connect(config).unwrap();
     let begin = Instant::now();
     drop(idle);
-    assert!(begin.elapsed() < Duration::from_secs(1), "a logout is answered at once");
+    assert!(begin.elapsed() < Duration::from_secs(5), "a logout is answered at once");
     assert!(tgt.lun_path().exists());
 }

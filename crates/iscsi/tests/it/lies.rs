@@ -2,6 +2,7 @@
 //! in bounded time with an error that names the fault or with correct data, complete every command once, and never
 //! accept wrong data.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_iscsi::login::{DigestOffer, Offer};
@@ -84,7 +85,7 @@ fn story(lie: &'static Lie) -> Ending {
     }
     let began = Instant::now();
     drop(initiator);
-    assert!(began.elapsed() < Duration::from_secs(2), "{}: logging out takes long", lie.name);
+    assert!(began.elapsed() < Duration::from_secs(10), "{}: logging out takes long", lie.name);
     ending
 }
 
@@ -127,6 +128,6 @@ fn collect(
 #[test]
 fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
     let lies = LIES.iter().flat_map(|group| group.iter());
-    let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Box::new(move || story(lie)) });
+    let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
     all(stories.collect(), &OPEN);
 }
