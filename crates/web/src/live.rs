@@ -70,6 +70,17 @@ pub(crate) struct Shown {
     pub(crate) parts: Vec<(&'static str, String)>,
 }
 
+impl Frame {
+    /// Returns each run and whether it is going on: a page whose list differs needs new articles.
+    pub(crate) fn list(&self) -> Vec<String> {
+        list_of(&self.runs)
+    }
+}
+
+fn list_of(runs: &[Shown]) -> Vec<String> {
+    runs.iter().map(|shown| format!("{} {}", shown.run, shown.is_running)).collect()
+}
+
 impl Live {
     /// Returns frames as they are drawn; somebody looks as long as the receiver lives.
     pub(crate) fn frames(&self) -> watch::Receiver<Arc<Frame>> {
@@ -152,9 +163,7 @@ impl Follower {
                 parts.insert(format!("{part}-{}", shown.run), Value::from(html.as_str()));
             }
         }
-        let list: Vec<String> =
-            runs.iter().map(|shown| format!("{} {}", shown.run, shown.is_running)).collect();
-        let event = format!("data: {}\n\n", json!({ "runs": list, "parts": parts }));
+        let event = format!("data: {}\n\n", json!({ "runs": list_of(&runs), "parts": parts }));
         Frame { runs, event: event.into() }
     }
 }

@@ -129,6 +129,13 @@ fn a_run_of_a_terminal_appears_is_followed_zoomed_stopped_and_opened() {
     browser.until("document.body.innerText.includes('No run is in progress')");
     let run = story.start(&["run", "vmware", "null:", "--only", "RealLife", "--set", "run=10min"]);
     browser.until("document.querySelector('article.live')");
+    // A page that came before the run, and heard of it first.
+    browser.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<div id=stale data-live=/live data-list=/now/list \
+         data-shown></div>'); follow(document.getElementById('stale'))",
+    );
+    browser.until("document.querySelector('#stale article.live')");
+    browser.evaluate("document.getElementById('stale').remove()");
     browser.until("/measuring 0:0[3-9]/.test(document.body.innerText)");
     browser.until("document.querySelector('.live-figures dd')");
     browser.until("document.querySelectorAll('.live-charts .over-time polyline').length > 2");

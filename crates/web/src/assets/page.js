@@ -4,7 +4,8 @@
 
 // Live runs: the server sends parts of the page once a second.
 function follow(runs) {
-  let shown = null;
+  // What the page came with: a run may have begun since.
+  let shown = runs.dataset.shown ?? null;
   const last = new Map();
   const source = new EventSource(runs.dataset.live);
   const gone = document.createElement("p");
@@ -15,7 +16,7 @@ function follow(runs) {
   source.onopen = () => { gone.remove(); };
   source.onmessage = async (message) => {
     const frame = JSON.parse(message.data);
-    const list = frame.runs.join("\n");
+    const list = frame.runs.join(" ");
     if (runs.dataset.reload) {
       const run = runs.dataset.reload;
       if (!frame.runs.includes(run + " true")) { source.close(); location.reload(); return; }

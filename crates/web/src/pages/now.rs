@@ -28,7 +28,8 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     let frame = frame(&app).await?;
     let body = format!(
-        "<h1>Now</h1>\n<div id=\"runs\" data-live=\"/live\" data-list=\"/now/list\">\n{}</div>\n",
+        "<h1>Now</h1>\n<div id=\"runs\" data-live=\"/live\" data-list=\"/now/list\" data-shown=\"{}\">\n{}</div>\n",
+        frame.list().join(" "),
         articles(&frame, &visitor)
     );
     let title = match frame.runs.iter().filter(|shown| shown.is_running).count() {

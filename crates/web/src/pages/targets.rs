@@ -242,8 +242,8 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
 
 fn array(store: &Store, target: &TargetRuns) -> Result<String, Refusal> {
     let Some(text) = store.target_array(&target.address)? else { return Ok(String::new()) };
-    let title =
-        assay_model::array::parse("store", &text).map_or_else(|error| error.to_string(), |array| array.title);
+    let title = assay_model::array::parse_stored("store", &text)
+        .map_or_else(|error| error.to_string(), |array| array.title);
     Ok(format!(
         "<p>On {}. <a href=\"/predict?of={}\">Predict changes of this array</a></p>\n",
         escape(&title),
