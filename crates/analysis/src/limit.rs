@@ -19,6 +19,9 @@ use crate::summary::{RunSummary, StepSummary};
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
+/// From this share of what an interface is known to carry on, something other than it answered: a cache, or the rate is
+/// not the negotiated one.
+const BUS_FULL_MAX: f64 = 1.08;
 /// From this share of the rate that was offered the target keeps up.
 const RATE_KEPT: f64 = 0.99;
 /// A cache answers where the devices move less than this share of the bytes.
@@ -171,8 +174,11 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
     .into_iter()
     .flatten();
     let Suspect { kind, limit, evidence, certainty } = suspects.next()?;
-    // What is left over is no second suspect of something that a number shows.
-    let second = suspects.find(|next| next.certainty == Certainty::Shown);
+    // What is left over is no second suspect of something that a number shows, and the throughput that a full link or
+    // interface has in several tests is a consequence.
+    let is_full = matches!(kind, LimitKind::Link | LimitKind::Interface);
+    let second = suspects
+        .find(|next| next.certainty == Certainty::Shown && !(is_full && next.kind == LimitKind::Throughput));
     let second = second.map(|next| next.limit).unwrap_or_default();
     Some(StepLimit { step: step.id, kind, limit, evidence, certainty, second })
 }
@@ -273,9 +279,11 @@ fn bus(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let [member] = members else { return None };
     let device = member.device.as_ref()?;
     let bus = device.bus.as_ref()?;
-    let (rate, full) = (case.step.total.mb_per_s, f64::from(bus.mb_per_s));
-    (rate >= full * LINK_FULL).then_some(())?;
-    let evidence = format!("{rate:.0} MB/s, and {} carries about {full:.0}", bus.says);
+    let step = case.step;
+    (LINK_FULL..BUS_FULL_MAX).contains(&bus.share(step.read.mb_per_s, step.write.mb_per_s)).then_some(())?;
+    let each = if bus.full_duplex { " in each direction" } else { "" };
+    let (rate, full) = (whole(step.total.mb_per_s), whole(f64::from(bus.mb_per_s)));
+    let evidence = format!("{rate} MB/s, and {} carries about {full}{each}", bus.says);
     Suspect::shown(LimitKind::Interface, format!("the interface of {}", device.name), evidence)
 }
 

@@ -10,6 +10,8 @@ use crate::machine::{attribute, name_of, number};
 const SATA_MB_S: [(&str, u32); 3] = [("1.5", 140), ("3.0", 280), ("6.0", 550)];
 /// Throughput of USB storage by its line rate in Mbit/s, MB/s: bulk-only transport for 480, UASP above.
 const USB_MB_S: [(u32, u32); 4] = [(480, 38), (5_000, 400), (10_000, 1_000), (20_000, 2_000)];
+/// From this rate on, Mbit/s, USB has wires for each direction.
+const USB_3_MBIT_S: u32 = 5_000;
 /// Share of the bytes on PCIe lanes that is data: packets of 128 to 256 bytes with their headers, and flow control.
 const PCIE_DATA: f64 = 0.89;
 
@@ -17,12 +19,19 @@ const PCIE_DATA: f64 = 0.89;
 /// ones, and those behind controllers that do not say.
 pub(crate) fn bus_of(disk: &Path) -> Option<BusFacts> {
     // From the disk upwards: what comes first is the slowest that is its own.
-    disk.ancestors().skip(1).find_map(|folder| {
-        sata(folder).or_else(|| usb(folder)).or_else(|| {
-            // Other controllers share their lanes among disks.
-            name_of(disk).starts_with("nvme").then(|| pcie(folder)).flatten()
-        })
-    })
+    for folder in disk.ancestors().skip(1) {
+        // Above a USB device is its hub, whose speed may be another.
+        if folder.join("busnum").exists() {
+            return usb(folder);
+        }
+        // Other controllers share their lanes among disks.
+        let is_nvme = name_of(disk).starts_with("nvme");
+        let bus = sata(folder).or_else(|| is_nvme.then(|| pcie(folder)).flatten());
+        if bus.is_some() {
+            return bus;
+        }
+    }
+    None
 }
 
 /// The port of a SATA disk: `…/ata3/…`.
@@ -32,14 +41,13 @@ fn sata(folder: &Path) -> Option<BusFacts> {
     let speed = attribute(&folder.join(format!("link{port}/ata_link/link{port}/sata_spd")))?;
     let rate = speed.split_whitespace().next()?;
     let (_, mb_per_s) = SATA_MB_S.into_iter().find(|(known, _)| *known == rate)?;
-    Some(BusFacts { says: format!("SATA at {rate} Gbit/s"), mb_per_s })
+    Some(BusFacts { says: format!("SATA at {rate} Gbit/s"), mb_per_s, full_duplex: false })
 }
 
 fn usb(folder: &Path) -> Option<BusFacts> {
-    folder.join("busnum").exists().then_some(())?;
     let speed = number::<u32>(&folder.join("speed"))?;
     let (_, mb_per_s) = USB_MB_S.into_iter().find(|(known, _)| *known == speed)?;
-    Some(BusFacts { says: format!("USB at {speed} Mbit/s"), mb_per_s })
+    Some(BusFacts { says: format!("USB at {speed} Mbit/s"), mb_per_s, full_duplex: speed >= USB_3_MBIT_S })
 }
 
 fn pcie(folder: &Path) -> Option<BusFacts> {
@@ -53,7 +61,7 @@ fn pcie(folder: &Path) -> Option<BusFacts> {
     let are = if lanes == 1 { "lane" } else { "lanes" };
     let says = format!("PCIe at {rate} GT/s, {lanes} {are}");
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
-    Some(BusFacts { says, mb_per_s: mb_per_s.round() as u32 })
+    Some(BusFacts { says, mb_per_s: mb_per_s.round() as u32, full_duplex: true })
 }
 
 #[cfg(test)]
@@ -86,6 +94,12 @@ mod tests {
         let files = [(busnum.as_str(), "2\n"), (speed.as_str(), "5000\n")];
         let disk = format!("{device}/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sdb");
         assert_eq!(bus(&files, &disk), Some(("USB at 5000 Mbit/s".to_owned(), 400)));
+        let slow = format!("{device}/2-1.4");
+        let slow_files = [(format!("{slow}/busnum"), "2\n"), (format!("{slow}/speed"), "12\n")];
+        let both: Vec<_> =
+            files.into_iter().chain(slow_files.iter().map(|(f, t)| (f.as_str(), *t))).collect();
+        let behind_hub = format!("{slow}/2-1.4:1.0/host7/target7:0:0/7:0:0:0/block/sdc");
+        assert_eq!(bus(&both, &behind_hub), None, "the speed of the hub is not its own");
     }
 
     #[test]

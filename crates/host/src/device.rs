@@ -164,13 +164,15 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
     })
 }
 
-/// Returns the bus of the disk below a stack; `None` for several, which share the load.
+/// Returns the bus of the one disk below a stack; `None` for several, which share the load.
 fn bus_below(machine: &Machine, stack: &[String]) -> Option<BusFacts> {
     let folders = stack.iter().filter_map(|name| machine.block_folder_by_name(name).ok());
     let disks: BTreeSet<PathBuf> = folders.map(|folder| whole_disk(&folder)).collect();
-    let mut buses = disks.iter().filter_map(|disk| bus_of(disk));
-    let first = buses.next();
-    first.filter(|_| buses.next().is_none())
+    let is_lowest =
+        |disk: &&PathBuf| names_in(&disk.join("slaves")).is_empty() && !disk.join("loop").exists();
+    let mut lowest = disks.iter().filter(is_lowest);
+    let only = lowest.next()?;
+    lowest.next().is_none().then(|| bus_of(only)).flatten()
 }
 
 /// Returns by how much the first partition or loop device of a stack that begins within a block of 4 KiB does so; 0 if

@@ -203,6 +203,19 @@ pub struct BusFacts {
     pub says: String,
     /// Data that it carries, MB/s.
     pub mb_per_s: u32,
+    /// Whether it carries as much in each direction at the same time: PCIe and USB 3, not SATA and USB 2.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full_duplex: bool,
+}
+
+impl BusFacts {
+    /// Returns how much of what it carries a load takes, 0 to 1.
+    #[must_use]
+    pub fn share(&self, read_mb_per_s: f64, write_mb_per_s: f64) -> f64 {
+        let fuller =
+            if self.full_duplex { read_mb_per_s.max(write_mb_per_s) } else { read_mb_per_s + write_mb_per_s };
+        fuller / f64::from(self.mb_per_s.max(1))
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

@@ -101,8 +101,8 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         facts.extend(partial_blocks(header, member).map(|share| (Quantity::PartialBlocks, share)));
         if let Some(device) = member.device.as_ref().filter(|_| member.paths().is_empty()) {
             let rate = step.total.mb_per_s;
-            let own = device.bus.as_ref().map(|bus| f64::from(bus.mb_per_s));
-            facts.push((Quantity::BusMatch, rate / own.unwrap_or_else(|| nearest_bus(rate))));
+            let own = device.bus.as_ref().map(|bus| bus.share(step.read.mb_per_s, step.write.mb_per_s));
+            facts.push((Quantity::BusMatch, own.unwrap_or_else(|| rate / nearest_bus(rate))));
         }
     }
     facts

@@ -63,14 +63,19 @@ fn each_explanation_needs_its_own_number() {
     };
     assert_eq!([spindle(180.0, "WDC"), spindle(9000.0, "WDC")], [LimitKind::RandomAccess, LimitKind::Device]);
     assert_eq!(spindle(180.0, "QEMU HARDDISK"), LimitKind::Device, "virtual disks say that they rotate");
-    let bus = |mb_per_s: f64| {
+    let bus = |full_duplex: bool, read: f64, write: f64| {
         kind(queue, |h, s| {
-            let says = "SATA at 3.0 Gbit/s".to_owned();
-            member(h).device.as_mut().unwrap().bus = Some(assay_record::BusFacts { says, mb_per_s: 280 });
-            s.steps[0].total.mb_per_s = mb_per_s;
+            let facts = assay_record::BusFacts { says: "a bus".to_owned(), mb_per_s: 280, full_duplex };
+            member(h).device.as_mut().unwrap().bus = Some(facts);
+            (s.steps[0].read.mb_per_s, s.steps[0].write.mb_per_s) = (read, write);
         })
     };
-    assert_eq!([bus(270.0), bus(200.0)], [LimitKind::Interface, LimitKind::Device]);
+    assert_eq!([bus(false, 270.0, 0.0), bus(false, 200.0, 0.0)], [LimitKind::Interface, LimitKind::Device]);
+    assert_eq!(
+        [bus(false, 135.0, 135.0), bus(true, 135.0, 135.0)],
+        [LimitKind::Interface, LimitKind::Device]
+    );
+    assert_eq!(bus(false, 400.0, 0.0), LimitKind::Device, "more than it carries: a cache answers");
     let busy = |tester_ns: u64| {
         kind(queue, |_, s| {
             let used = s.steps[0].cpu.used.as_mut().unwrap();
