@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::rules;
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
-use assay_model::array::{Array, ArrayError, parse};
+use assay_model::array::{Array, ArrayError, parse_stored};
 use assay_model::calibrate::strip_software;
 use assay_model::concurrent::predict_concurrent;
 use assay_model::from_plan::{CONCURRENT_IOS, workloads};
@@ -67,7 +67,7 @@ impl Judgement {
 /// Judges a run by the array in its header; `None` where it has none.
 pub fn judge(header: &RunHeader, summary: &RunSummary) -> Result<Option<Judgement>, ArrayError> {
     let Some(text) = &header.array else { return Ok(None) };
-    let array = Arc::new(parse("the run's array", text)?);
+    let array = Arc::new(parse_stored("the run's array", text)?);
     let mut tables = Tables::default();
     let cases = summary.steps.iter().flat_map(|step| run_cases(header, step, &array, &mut tables)).collect();
     Ok(Some(Judgement::of(array.name.clone(), cases)))

@@ -41,7 +41,7 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
                 None => (Vec::new(), Vec::new()),
             };
             let title = |text: &str| {
-                assay_model::array::parse("store", text).map_or_else(|e| e.to_string(), |a| a.title)
+                assay_model::array::parse_stored("store", text).map_or_else(|e| e.to_string(), |a| a.title)
             };
             if form.json {
                 let priced =
@@ -120,6 +120,11 @@ pub(crate) fn array_of_run(
     }
     for target in targets {
         if let Some(text) = store.target_array(&target_key(target))? {
+            // Before the run: its result could not be judged.
+            let attached = format!("the array attached to {target}");
+            assay_model::array::parse_stored(&attached, &text).map_err(anyhow::Error::new).with_context(
+                || format!("attach it anew: assay target set {target} --array FILE, or --array none"),
+            )?;
             return Ok(Some(text));
         }
         if let Ok(Address::Sim { array }) = target.parse() {

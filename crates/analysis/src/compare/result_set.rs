@@ -332,7 +332,7 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
     let host = &header.host;
     let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let array = header.array.as_deref().map_or("none given".to_owned(), |text| {
-        assay_model::array::parse("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
+        assay_model::array::parse_stored("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
     });
     if let Some(from) = &header.imported {
         // Nothing else is known of another tool's results.

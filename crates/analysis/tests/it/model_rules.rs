@@ -432,6 +432,12 @@ fn a_run_without_an_array_is_not_judged_and_one_with_it_is() {
     let judged = judge(&header, &summary).unwrap().unwrap();
     assert_eq!((judged.cases.len(), judged.array.as_str()), (4, "ssd-sata"));
     assert!(judged.verdicts.iter().all(Option::is_some));
+    // A range of a field that says which array it is was accepted once.
+    let ranged = text.replacen("disks = 1", "disks = { value = 1, range = [1, 9] }", 1);
+    assert_ne!(&ranged, text);
+    assert!(assay_model::array::parse("a.toml", &ranged).unwrap_err().to_string().contains("takes no range"));
+    header.array = Some(ranged);
+    assert_eq!(judge(&header, &summary).unwrap(), Some(judged));
     header.array = Some("name = 1".into());
     assert!(judge(&header, &summary).unwrap_err().to_string().contains("the run's array"));
 }

@@ -20,7 +20,7 @@ mod write;
 
 pub use error::ArrayError;
 pub use keys::{Key, keys};
-pub use read::parse;
+pub use read::{parse, parse_stored};
 pub use set::{SetError, set};
 pub use types::{
     Array, Controller, Device, Flash, FlashState, Hdd, Initiator, Level, Link, LinkRate, Log, PathPolicy,

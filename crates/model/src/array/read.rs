@@ -20,10 +20,30 @@ use crate::quantity::{Provenance, Quantity};
 /// # Errors
 /// All errors, in the file's order.
 pub fn parse(file: &str, text: &str) -> Result<Array, ArrayError> {
+    parse_as(file, text, FixedRange::Refused)
+}
+
+/// Reads an array file that a run or a target of a store was given once. Ranges of fields that say which array it is
+/// were accepted at first, and had no effect: they have none here.
+///
+/// # Errors
+/// All errors, in the file's order.
+pub fn parse_stored(place: &str, text: &str) -> Result<Array, ArrayError> {
+    parse_as(place, text, FixedRange::Ignored)
+}
+
+/// What becomes of a range where [`Range::Refused`] stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FixedRange {
+    Refused,
+    Ignored,
+}
+
+fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayError> {
     let source = Source::new(file, text);
     let root = source.parse()?;
     let mut array = Array::default();
-    let mut reader = Reader::new(Table::top(&source, &root));
+    let mut reader = Reader::new(Table::top(&source, &root), fixed);
     walk(&mut array, &mut reader);
     let lines = reader.finish()?;
     let impossible = check::check(&array).into_iter().map(|found| {
@@ -37,6 +57,7 @@ pub fn parse(file: &str, text: &str) -> Result<Array, ArrayError> {
 
 struct Reader<'a> {
     top: Table<'a>,
+    fixed: FixedRange,
 
     /// The table whose fields are read; `None` at the top, and where the file does not have it.
     table: Option<Table<'a>>,
@@ -55,9 +76,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(top: Table<'a>) -> Self {
+    fn new(top: Table<'a>, fixed: FixedRange) -> Self {
         Self {
             top,
+            fixed,
             table: None,
             table_name: "",
             table_from: None,
@@ -163,6 +185,7 @@ fn provenance(value: &Value<'_>) -> Result<Provenance, PlanError> {
 fn quantity(
     value: &Value<'_>,
     limits: Limits,
+    fixed: FixedRange,
     table_from: Option<&Provenance>,
 ) -> Result<Quantity, PlanError> {
     if !value.is_table() {
@@ -170,10 +193,13 @@ fn quantity(
         return with_range(value, number, None, table_from.cloned());
     }
     let table = value.table()?;
-    let (inner, range, from) = (table.get("value"), table.get("range"), table.get("from"));
+    let (inner, mut range, from) = (table.get("value"), table.get("range"), table.get("from"));
     table.finish()?;
     let inner = inner.ok_or_else(|| value.complain("an inline table needs `value = …`"))?;
     let number = scalar(&inner, limits)?;
+    if limits.range == Range::Refused && fixed == FixedRange::Ignored {
+        range = None;
+    }
     if range.is_some() && limits.range == Range::Refused {
         return Err(value.complain(
             "takes no range: another value is another array; leave out `range`, and compare values with --what-if",
@@ -270,7 +296,8 @@ impl Visitor for Reader<'_> {
     fn number(&mut self, key: &'static str, limits: Limits, slot: &mut Quantity) {
         match self.take(key) {
             Some(value) => {
-                if let Some(read) = self.note(quantity(&value, limits, self.table_from.as_ref())) {
+                if let Some(read) = self.note(quantity(&value, limits, self.fixed, self.table_from.as_ref()))
+                {
                     *slot = read;
                 }
             }
@@ -288,7 +315,7 @@ impl Visitor for Reader<'_> {
 
     fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>) {
         if let Some(value) = self.take(key) {
-            *slot = self.note(quantity(&value, limits, self.table_from.as_ref()));
+            *slot = self.note(quantity(&value, limits, self.fixed, self.table_from.as_ref()));
         }
     }
 
