@@ -281,11 +281,11 @@ fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assess
     let most = before.map_or(after.most_iops, |b| b.most_iops);
     let says = match after.most_iops / most {
         _ if most <= 0.0 && after.most_iops <= 0.0 => {
-            return format!("{change} carries no rate{} either; {moved}.", within(need));
+            return format!("{change} carries no load{} either; {moved}.", within(need));
         }
         _ if most <= 0.0 => "makes it possible".to_owned(),
         _ if after.most_iops <= 0.0 => {
-            return format!("{change} leaves no rate{}; {moved}.", within(need));
+            return format!("{change} carries no load{}; {moved}.", within(need));
         }
         g if (g - 1.0).abs() < 0.02 => "brings nothing".to_owned(),
         g if g >= 2.0 => format!("brings a factor of {g:.1}"),
@@ -443,7 +443,7 @@ fn wide(b: Bounds) -> String {
 }
 
 fn short_pct(value: f64) -> String {
-    format!("{value}")
+    format!("{}", (value * 10.0).round() / 10.0)
 }
 
 fn decimal(bytes: f64) -> String {

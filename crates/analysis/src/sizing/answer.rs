@@ -248,9 +248,19 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
             .collect(),
         given => given.to_vec(),
     };
-    let levels = match &question.levels[..] {
-        [] => vec![Level::Raid10, Level::Raid5, Level::Raid6],
-        given => given.to_vec(),
+    let levels = match (&question.levels[..], question.disks) {
+        ([], Some(1)) => vec![Level::Single],
+        ([], disks) => {
+            // A number of devices that a level cannot have leaves it out.
+            let fits = |level: &Level| {
+                disks.is_none_or(|disks| match level {
+                    Level::Raid10 => disks.is_multiple_of(2),
+                    level => counts(*level, None).first().is_none_or(|least| disks >= *least),
+                })
+            };
+            [Level::Raid10, Level::Raid5, Level::Raid6].into_iter().filter(fits).collect()
+        }
+        (given, _) => given.to_vec(),
     };
     if question.need.data.is_none() && question.need.active.is_none() {
         question.assumed.push("I/Os go to the whole array, because no amount of data was given.".to_owned());

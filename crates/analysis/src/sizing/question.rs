@@ -88,6 +88,8 @@ struct Reading {
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
     brings: bool,
+    /// A throughput that was asked for: its number, its unit, and bytes per second.
+    throughput: Option<(f64, String, f64)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -260,7 +262,9 @@ impl Reading {
 
     fn quantity(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
         if let Some((_, bytes)) = THROUGHPUT.iter().find(|(known, _)| *known == unit) {
-            return self.throughput(value, unit, value * bytes);
+            // What I/Os are meant may be said after it.
+            self.throughput.get_or_insert_with(|| (value, unit.to_owned(), value * bytes));
+            return Ok(());
         }
         match unit {
             "iops" | "io/s" | "ios/s" | "i/os/s" => self.rate(value)?,
@@ -358,9 +362,10 @@ impl Reading {
     }
 
     /// A rate in bytes has no seeks in it, which arrays are full of; the size of its I/Os makes it one of I/Os.
-    fn throughput<T>(&self, value: f64, unit: &str, bytes_s: f64) -> Result<T, QuestionError> {
+    fn check_throughput(&self) -> Result<(), QuestionError> {
+        let Some((value, unit, bytes_s)) = &self.throughput else { return Ok(()) };
         let size = self.size.filter(|size| *size > 0.0).unwrap_or(64.0 * KIB as f64);
-        let unit = match unit {
+        let unit = match unit.as_str() {
             "gbyte/s" => "GB/s".to_owned(),
             unit => unit.replace("ib", "iB").replace("b/s", "B/s").replace('m', "M").replace('g', "G"),
         };
@@ -667,7 +672,7 @@ impl Reading {
             && active > data
         {
             return refuse(format!(
-                "{} of {} active: a part is not larger than the whole",
+                "{} of {} active: the active data cannot exceed all data",
                 whole(active),
                 whole(data)
             ));
@@ -680,6 +685,7 @@ impl Reading {
 
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
+        self.check_throughput()?;
         let mut assumed = Vec::new();
         let iops = self.needed_rate(&mut assumed)?;
         self.check_amounts()?;

@@ -200,7 +200,7 @@ fn active_data_must_fit_too() {
     let found = closed("1000 IOPS, 100% read, 100 TB active", &[array("nas-4bay")]);
     assert_eq!(found.candidates[0].assessment.short, Some(Short::Space));
     let message = parse("1000 IOPS, 10 TB, 20 TB active").unwrap_err().to_string();
-    assert!(message.contains("a part is not larger than the whole"), "{message}");
+    assert!(message.contains("the active data cannot exceed all data"), "{message}");
 }
 
 #[test]
@@ -421,10 +421,45 @@ fn what_is_not_understood_says_what_would_be() {
         ("0 IOPS", "0 IOPS: a rate lies between 1"),
         ("2000 IOPS, 8 GiB blocks", "8GiB as the size of an I/O: sizes of I/Os end at 16MiB"),
         ("2000 IOPS, blocks of 1 GiB", "1GiB as the size of an I/O"),
+        (
+            "2000 MiB/s 1 MiB",
+            "2000 MiB/s: sizing is by I/Os per second, not by throughput; divide it by the size of an I/O, as in \"2000 IOPS, 1MiB\"",
+        ),
         ("2000 MB/s reads", "2000 MB/s: sizing is by I/Os per second, not by throughput"),
     ] {
         let message = parse(text).expect_err(text).to_string();
         assert!(message.starts_with(expected), "{text}: {message}");
+    }
+}
+
+/// A cache of a TiB was filled write by write: 73 s, and 6 GiB of memory.
+#[test]
+fn a_huge_cache_is_full_at_once() {
+    let array = |size: &str| {
+        let text = include_str!("../../../../arrays/hdd-7200.toml");
+        let cache = format!("[controller]\nfrom = \"assumed\"\nwrite_back = \"{size}\"\nbattery = true\n");
+        assay_model::array::parse("a.toml", &format!("{text}\n{cache}")).unwrap()
+    };
+    let most = |size: &str| {
+        let question = parse("most IOPS, 100% write, 4 KiB, p99 200 ms").unwrap();
+        let answer = answer(question, &[array(size)], &Prices::new(), Precision::Simulated).unwrap();
+        answer.best().map(|c| c.assessment.most_iops).expect("a disk carries something")
+    };
+    let (small, huge) = (most("1GiB"), most("4TiB"));
+    assert!((huge / small - 1.0).abs() < 0.1, "{small} {huge}");
+}
+
+/// One device has no RAID level, and three have no mirrors.
+#[test]
+fn levels_that_a_number_of_devices_cannot_have_are_left_out() {
+    for (text, expected) in [
+        ("100 IOPS with one SSD", vec!["single"]),
+        ("100 IOPS with 3 SSDs", vec!["raid5"]),
+        ("100 IOPS with 5 SSDs", vec!["raid5", "raid6"]),
+    ] {
+        let answer = answer(parse(text).unwrap(), &[], &Prices::new(), Precision::Closed).unwrap();
+        let names: Vec<String> = answer.candidates.iter().map(|c| c.name.to_lowercase()).collect();
+        assert_eq!(names.len(), expected.len(), "{text}: {names:?}");
     }
 }
 

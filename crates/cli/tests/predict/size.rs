@@ -86,7 +86,7 @@ fn sentences_hold_where_there_is_nothing_to_compare() {
     let raid10 = ["--array", "ts140-raid10", "--closed-form"];
     let none =
         flat(&[&["size", "100% read, 4 KiB, mean 3 ms", "--what-if", "disks=12"][..], &raid10].concat());
-    assert!(none.contains("disks=12 carries no rate within a mean of 3 ms either"), "{none}");
+    assert!(none.contains("disks=12 carries no load within a mean of 3 ms either"), "{none}");
     let many = flat(&["size", "2000 IOPS, 70 % read, 8 KiB, 10 TB, RAID10, 7200 rpm", "--closed-form"]);
     assert!(many.contains("disks would be") && many.contains("% busy (at most 80 % are allowed)"), "{many}");
     let six = flat(&["size", "20000 IOPS, RAID6, 7200 rpm", "--closed-form"]);

@@ -30,6 +30,9 @@ const MEMBER_DONE: u8 = 2;
 const STORED: u8 = 3;
 const DRAINED: u8 = 4;
 const COMPLETE: u8 = 5;
+/// Writes that a full cache holds at most when a simulation begins: of a cache of a TiB there is no end, and one that a
+/// lasting load has filled drains no faster for its size.
+const PREFILL_MAX: usize = 1 << 18;
 /// A timer of the driver; the core only hands it back.
 const TIMER: u8 = 6;
 
@@ -247,6 +250,7 @@ impl Core {
         let mut due: Vec<(f64, f64, u32)> =
             buffered.map(|(share, io_cost)| (*share, 0.0, *io_cost)).collect();
         let all: f64 = due.iter().map(|(share, ..)| share).sum();
+        let mut filled = 0;
         loop {
             due.iter_mut().for_each(|(share, credit, _)| *credit += *share);
             let Some(next) = due.iter_mut().max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
@@ -256,6 +260,11 @@ impl Core {
             if self.dirty_bytes + cost.bytes > self.write_back_bytes {
                 break;
             }
+            if filled == PREFILL_MAX {
+                self.write_back_bytes = self.dirty_bytes;
+                break;
+            }
+            filled += 1;
             self.dirty_bytes += cost.bytes;
             if self.flash.is_some() {
                 self.flash_backlog.push_back(io_cost);

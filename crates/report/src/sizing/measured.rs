@@ -68,7 +68,7 @@ pub fn sentence(answer: &Measured) -> String {
             )
         }
         (Some(iops), _, Some(ms)) if is_in_doubt(answer) => format!(
-            "Whether {name} carries {} IOPS is in doubt: {latency} is {ms:.2} ms, and exceeds the limit at a lower \
+            "It is in doubt that {name} carries {} IOPS: {latency} is {ms:.2} ms, but exceeds the limit at a lower \
              load. {full}",
             count(iops)
         ),
@@ -79,7 +79,7 @@ pub fn sentence(answer: &Measured) -> String {
             )
         }
         (Some(iops), ..) if answer.ends_there || iops < answer.full_iops => format!(
-            "Whether {name} carries {} IOPS is unknown: the highest load that it sustained was lower. It carries \
+            "It is unknown whether {name} carries {} IOPS: the highest load that it sustained was lower. It carries \
              {most}. {full}",
             count(iops)
         ),
@@ -222,7 +222,7 @@ mod tests {
     fn a_rate_within_the_limit_above_one_that_is_not_is_in_doubt() {
         let answer = falling(100_000.0, 4.9);
         let says = sentence(&answer);
-        assert!(says.contains("is in doubt: p99 is 4.90 ms"), "{says}");
+        assert!(says.contains("in doubt") && says.contains("p99 is 4.90 ms"), "{says}");
         assert_eq!(document(&answer)["carried"], Value::Null);
     }
 }
