@@ -20,6 +20,7 @@ use crate::estimate::{Estimate, deviation, mean, rank_test, ratio};
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
+pub use best_of::is_round;
 pub use gate::{Gate, broken};
 pub use result_set::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
 pub use spread::SpreadSource;

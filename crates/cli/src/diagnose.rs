@@ -153,7 +153,7 @@ fn writing(load: &Plan) -> Option<Test> {
     Some(test)
 }
 
-/// Lets a load go as fast as it can: at a rate of its own it has no bottleneck while the target keeps up.
+/// Runs a load as fast as it can: at a rate of its own it has no bottleneck while the target keeps up.
 fn without_rate(plan: &mut Plan) {
     let steps = plan.tests.iter_mut().flat_map(|test| &mut test.steps);
     let jobs = steps.flat_map(|step| &mut step.jobs).filter(|job| job.pacing != Pacing::Closed);
@@ -167,8 +167,8 @@ fn without_rate(plan: &mut Plan) {
     }
     if changed > 0 {
         note!(
-            "the load keeps a rate of its own, and has no bottleneck while the target keeps up; the diagnosis lets it \
-             go as fast as it can"
+            "the load keeps a rate of its own, and has no bottleneck while the target keeps up; the diagnosis runs \
+             it without that rate"
         );
     }
 }

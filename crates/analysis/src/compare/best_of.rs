@@ -27,7 +27,7 @@ fn of_side(side: &Side) -> Side {
 fn best_rows(rows: &[Row]) -> Vec<Row> {
     let mut best: Vec<Row> = Vec::new();
     for row in rows {
-        if !is_round(row) {
+        if !is_round(&row.step) {
             best.push(row.clone());
             continue;
         }
@@ -46,7 +46,8 @@ fn best_rows(rows: &[Row]) -> Vec<Row> {
     best
 }
 
-/// Whether a row only repeats the others of its test.
-fn is_round(row: &Row) -> bool {
-    row.step.starts_with("round=") && !row.step.contains(' ')
+/// Whether a step of this name only repeats the others of its test.
+#[must_use]
+pub fn is_round(step: &str) -> bool {
+    step.starts_with("round=") && !step.contains(' ')
 }

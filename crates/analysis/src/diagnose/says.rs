@@ -204,7 +204,9 @@ pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
 fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(next)) if next.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        (Some(first), Some(next)) if next.is_lowercase() || (first == 'A' && next == ' ') => {
+            first.to_lowercase().chain(letters).collect()
+        }
         _ => text.to_owned(),
     }
 }

@@ -88,7 +88,7 @@ impl Broken {
     pub(super) fn mended(self) -> String {
         match self {
             Self::Cut { link } => format!("link {link} is connected again"),
-            Self::Slow { link, .. } => format!("link {link} has its whole speed again"),
+            Self::Slow { link, .. } => format!("link {link} runs at full speed again"),
             Self::Loss { link, .. } => format!("link {link} loses no packets any more"),
             Self::Mtu { link, .. } => format!("both ends of link {link} have the same MTU again"),
             Self::Disk { .. } => "all members of the array work again".to_owned(),

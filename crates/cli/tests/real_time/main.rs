@@ -1,6 +1,6 @@
 //! Simulated arrays in real time, against what they are known to do. A program of its own, whose tests run one after
-//! the other, because whatever else needs a CPU makes the I/Os of an array late. What the machine itself takes is
-//! measured beside them and allowed for.
+//! the other, because whatever else needs a CPU makes the I/Os of an array late. The time that the machine itself takes
+//! is measured and allowed for.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,8 @@ use assay_testkit::pauses::{Pauses, Watch};
 use assay_testkit::story::{DONE, Story, is_slow_wanted};
 use serde_json::Value;
 
+/// Largest part of a value by which the machine may make it wrong: beyond, nothing was measured.
+const ALLOWED_MAX: f64 = 0.9;
 /// Times that a measurement is made again on a machine that is busy with something else.
 const TRIES: usize = 3;
 
@@ -60,7 +62,7 @@ fn a_simulated_array_is_measured_as_it_really_was() {
         },
         |(iops, p99_us, true_us), pauses| {
             // An I/O is seen when its waiter gets a CPU.
-            let late_us = 0.03 * true_us + pauses.p99.as_secs_f64() * 1e6;
+            let late_us = (0.03 * true_us + pauses.p99.as_secs_f64() * 1e6).min(ALLOWED_MAX * true_us);
             let is_right = (iops - 1.0).abs() < 0.01 && (p99_us - true_us).abs() < late_us;
             (!is_right).then(|| format!("{iops} of the IOPS, p99 {p99_us} of {true_us} µs"))
         },
@@ -111,7 +113,7 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
     let (_, fitted) = measure(calibrated, |(text, _), pauses| {
         // Each I/O is late by what its waiter waits for a CPU, and the shortest takes 4 ms; where the simulated array
         // waits, nothing is served at all, and costs that hide behind others are no longer seen.
-        let share = 0.10 + pauses.mean.as_secs_f64() / 0.004 + 2.0 * pauses.share;
+        let share = (0.10 + pauses.mean.as_secs_f64() / 0.004 + 2.0 * pauses.share).min(ALLOWED_MAX);
         secret.iter().find_map(|(key, value)| {
             let line = text.lines().find(|line| line.contains(&format!("target.{key}")));
             let found: Option<f64> = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());

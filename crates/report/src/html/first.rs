@@ -1,5 +1,6 @@
 //! The first screen of a report: results, bottleneck, next steps.
 
+use assay_analysis::compare::is_round;
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
 use assay_record::{RunHeader, StepId};
@@ -71,7 +72,7 @@ fn shown<'s>(summary: &'s RunSummary, disturbed: &[StepId]) -> Vec<Shown<'s>> {
     // repetitions: what disturbs one makes it no faster.
     let worth = |step: &StepSummary| {
         let is_sound = !disturbed.contains(&step.id) && step.complete;
-        (is_sound || is_round(step), step.total.mib_per_s)
+        (is_sound || is_round(&step.step), step.total.mib_per_s)
     };
     let mut best: Vec<&StepSummary> = Vec::new();
     for step in measured {
@@ -89,11 +90,6 @@ fn shown<'s>(summary: &'s RunSummary, disturbed: &[StepId]) -> Vec<Shown<'s>> {
             false => named(step),
         })
         .collect()
-}
-
-/// Whether a step only repeats the others of its test.
-fn is_round(step: &StepSummary) -> bool {
-    step.step.starts_with("round=") && !step.step.contains(' ')
 }
 
 fn charts(rows: &[Shown<'_>], disturbed: &[StepId]) -> String {

@@ -21,9 +21,9 @@ const TAIL: &str = "
 ### What they show
 
 None of the goals is shown by the half that was held back. 67 of its 84 rows lie inside, 79.8 %, just short of the 80 %
-required. The median error is 31 % where hardware limits, required 15 %, and 31 % over all rows, required 25 %. That the
-limit is named rightly in 90 % of the rows is not tested. Most of the error is flash: of what hosts and full drives do,
-no data sheet says anything. Not explained are
+required. The median error is 31 % where hardware limits, required 15 %, and 31 % over all rows, required 25 %. These
+rows do not test whether the limit is named rightly in 90 % of them. Most of the error is flash: no data sheet says
+anything of what hosts and full drives do. Not explained are
 - sequential reads at 0.36 to 0.7 of the sheet (970 EVO, 980 PRO, 990 EVO, A2000, P31): links of the host narrower than
   the drive's would do it, and the source does not describe the host;
 - random writes to drives that were full of earlier writes, predicted at 0.12 to 12 times the measured rate: garbage
