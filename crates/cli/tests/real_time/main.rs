@@ -1,6 +1,6 @@
 //! Simulated arrays in real time, against what they are known to do. A program of its own, whose tests run one after
 //! the other, because whatever else needs a CPU makes the I/Os of an array late. What the machine itself takes is
-//! measured beside them and allowed for.
+//! measured together with them and allowed for.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -59,7 +59,7 @@ pub fn all(stories: Vec<Story>, open: &[&str]) {
         running.into_iter().filter_map(|(thread, story)| Some((story.fault(thread)?, story))).collect();
     let pauses = watch.end();
     if pauses.is_busy() {
-        println!("{pauses:?}: {} lies are told again", broken.len());
+        println!("{pauses:?}: {} lies are played again", broken.len());
         broken = broken
             .into_iter()
             .filter_map(|(_, story)| Some((story.fault(story.started())?, story)))
