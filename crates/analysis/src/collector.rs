@@ -14,6 +14,7 @@ use crate::goal::{self, Round, SteadyState, Tracks};
 use crate::series::Series;
 use crate::summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
+    WINDOW_MIN_S,
 };
 use crate::timeline::{HeatMap, Timeline, TimelineSample};
 
@@ -27,8 +28,6 @@ const GAP_SHARE: f64 = 0.05;
 /// An interval may end so much before the second that it is of.
 const GRACE_NS: u64 = 100_000_000;
 
-/// A window that was cut off before this is no result: a few I/Os in a millisecond give any rate. In s.
-const WINDOW_MIN_S: f64 = 1.0;
 /// Below this nothing was measured: a stop during warm-up opens the window only to close it. In s.
 const WINDOW_NONE_S: f64 = 0.02;
 

@@ -6,6 +6,7 @@
 //! are judged by the spread of stored repetitions on the same target, and where there are none, no change is claimed.
 //! A row whose load differs is not judged at all. docs/method.md has the rule in full.
 
+mod advice;
 mod best_of;
 mod gate;
 mod outcome;

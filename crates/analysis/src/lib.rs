@@ -50,6 +50,7 @@ pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use digest::digest;
 pub use expected::{Judgement, judge, judge_published};
+pub use figures::time;
 pub use finding::{Evidence, Finding, Severity};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};

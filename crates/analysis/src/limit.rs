@@ -12,7 +12,7 @@ use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
 
-use crate::figures::whole;
+use crate::figures::{time, whole};
 use crate::network::step_ceiling;
 use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, step_name};
 use crate::summary::{RunSummary, StepSummary};
@@ -215,7 +215,7 @@ fn tester(case: StepCase<'_>) -> Option<Suspect> {
 /// The tester took long to look at completions. Where other programs have the CPUs, that is why.
 fn slow_tester(case: StepCase<'_>) -> Option<Suspect> {
     let [turn_us, median_us] = numbers(&slow_turns(case)?)?;
-    let evidence = format!("a turn of its loop took {turn_us:.1} µs, the median I/O {median_us:.0} µs");
+    let evidence = format!("a turn of its loop took {}, the median I/O {}", time(turn_us), time(median_us));
     Suspect::shown(LimitKind::Tester, "the tester", evidence)
 }
 
@@ -262,7 +262,7 @@ fn latency(case: StepCase<'_>) -> Option<Suspect> {
     let workers: u32 = case.plan.jobs.iter().map(|job| job.workers).sum();
     (case.step.outstanding_asked == 1 && workers == 1).then_some(())?;
     let mean_us = case.step.total.service.mean_ns()? / 1e3;
-    let evidence = format!("{mean_us:.0} µs each; a larger queue depth would give more IOPS");
+    let evidence = format!("{} each; a larger queue depth would give more IOPS", time(mean_us));
     Suspect::shown(LimitKind::Latency, "the latency of one I/O at a time", evidence)
 }
 
@@ -293,7 +293,7 @@ fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
         is_asked || members.iter().all(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file"));
     (is_sync && case.step.write.ops * 2 > case.step.total.ops).then_some(())?;
     let mean_us = case.step.write.service.mean_ns()? / 1e3;
-    let evidence = format!("each write waits until it is durable, {mean_us:.0} µs on average");
+    let evidence = format!("each write waits until it is durable, {} on average", time(mean_us));
     Suspect::shown(LimitKind::Flush, "the flush of each write", evidence)
 }
 

@@ -13,6 +13,10 @@ use crate::goal::SteadyState;
 use crate::series::Point;
 use crate::timeline::{HeatMap, Timeline};
 
+/// A window that was cut off before this is no result: a few I/Os in a millisecond give any rate. One that ended by
+/// itself is, with the finding `short-window`. In s.
+pub(crate) const WINDOW_MIN_S: f64 = 1.0;
+
 /// A whole run, or what there is of it so far.
 #[derive(Debug, Clone)]
 pub struct RunSummary {

@@ -9,10 +9,13 @@ use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
 use crate::exit::Exit;
-use crate::terminal::say;
+use crate::terminal::{entry, paragraph, say};
 
 /// The largest file of the shipped ones has 5 KiB, most of it comments.
 const ARRAY: Input = Input { name: "an array", bytes_max: 1 << 20 };
+
+/// Columns of the names in the list.
+const NAME_COLUMNS: usize = 20;
 
 pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -26,11 +29,12 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
                 say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
             } else {
                 let mut text: String =
-                    arrays.iter().map(|a| format!("{:<20} {}\n", a.name, a.title)).collect();
-                text.push_str(
-                    "\nassay arrays show NAME prints one as a file to copy; assay predict NAME predicts \
-                               it.\n",
-                );
+                    arrays.iter().map(|a| entry(&a.name, NAME_COLUMNS, &a.title)).collect();
+                text.push('\n');
+                text.push_str(&paragraph(
+                    "assay arrays show NAME prints one as a file to copy; assay predict NAME predicts it.",
+                    "  ",
+                ));
                 say(&text)?;
             }
         }

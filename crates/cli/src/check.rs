@@ -1,5 +1,6 @@
 //! `assay check`: what a target is, and whether it can be written to, without any load.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -115,7 +116,7 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
     }
     if let Some(fs) = &checked.filesystem {
         line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
-        line("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
+        line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
     }
     match checked.smallest_direct_io {
         Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).rounded()),
@@ -160,14 +161,19 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
     }
     if !checked.may_write {
         let what = if checked.kind == Kind::Directory { "create files in it" } else { "write to it" };
-        line("permission", format!("denied to {what}; choose another place, or run as root"));
+        match assay_host::read_only_mount(Path::new(target)) {
+            Some(mount) => line(
+                "permission",
+                format!(
+                    "denied to {what}: {mount} is mounted read-only; choose another place, or mount it for writing: \
+                     mount -o remount,rw {mount}"
+                ),
+            ),
+            None => line("permission", format!("denied to {what}; choose another place, or run as root")),
+        }
     }
     for hold in &checked.holds {
         line("cannot write", hold.clone());
     }
     text
-}
-
-fn gib(bytes: u64) -> f64 {
-    bytes as f64 / (1_u64 << 30) as f64
 }

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
-use assay_prepare::LunInspection;
+use assay_prepare::{LunInspection, PrepareError};
 use assay_record::{FrameProbe, LunFacts, NetPathFacts, PathFacts};
 use assay_report::table::{Align, Cell, Column, Format, Narrow, Table};
 use assay_spec::units::{Bytes, MIB};
@@ -18,7 +18,7 @@ const FACTS_IN_PROSE: usize = 3;
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
     let found = assay_prepare::inspect_lun(address, typed.as_ref())
-        .map_err(|error| anyhow!("{error}{}", between(&address.portals)))?;
+        .map_err(|error| with_network(error, &address.portals))?;
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let checked =
         Checked { address, found: &found, lun, slow_settings: slow_settings(lun, found.aligned_lba) };
@@ -33,7 +33,16 @@ struct Checked<'t> {
     slow_settings: Vec<String>,
 }
 
-/// Returns a sentence for each portal about the network on the way, if no path could be opened.
+/// Returns an error with a sentence for each portal about the network on the way, where nobody answered. A refusal
+/// has come over the network, which then is not the cause.
+pub(crate) fn with_network(error: PrepareError, portals: &[String]) -> anyhow::Error {
+    match &error {
+        PrepareError::Open(open) if open.is_unreached() => anyhow!("{error}{}", between(portals)),
+        _ => error.into(),
+    }
+}
+
+/// Returns a sentence for each portal about the network on the way.
 pub(crate) fn between(portals: &[String]) -> String {
     let networks = assay_prepare::portal_networks(portals);
     let line = |(portal, net): &(String, Option<NetPathFacts>)| {

@@ -2,7 +2,7 @@
 //! there is, and whether the file is Assay's.
 
 use anyhow::{Context as _, anyhow};
-use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults};
+use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults, time};
 use assay_prepare::NfsInspection;
 use assay_record::NfsFacts;
 use assay_spec::NfsAddress;
@@ -10,8 +10,9 @@ use assay_spec::units::Bytes;
 use assay_target::nfs::Export;
 use serde_json::{Value, json};
 
-use crate::check_lun::between;
+use crate::check_lun::{between, with_network};
 use crate::check_text::{line, wrapped};
+use crate::foreign::as_typed;
 
 /// Why several connections have the ceiling of one.
 const SHARED: &str = "all connections share one route, which counts once";
@@ -19,7 +20,7 @@ const SHARED: &str = "all connections share one route, which counts once";
 /// Mounts the export and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     let found = assay_prepare::inspect_nfs(address)
-        .map_err(|error| anyhow!("{error}{}", between(std::slice::from_ref(&address.host))))?;
+        .map_err(|error| with_network(error, std::slice::from_ref(&address.host)))?;
     // A server may keep its list to itself; everything else is reported.
     let exports = assay_target::nfs::exports(address);
     let nfs = found.facts.nfs.as_deref().context("the inspection of an NFS file gives its facts")?;
@@ -33,9 +34,9 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
 
 /// What a server exports, where no export is named.
 pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
-    let exports = assay_target::nfs::exports(address).map_err(|error| {
-        let network = between(std::slice::from_ref(&address.host));
-        anyhow!("{error}; a server may hide its exports; name one: nfs://host/export{network}")
+    let exports = assay_target::nfs::exports(address).map_err(|error| match error.is_unreached() {
+        true => anyhow!("{error}{}", between(std::slice::from_ref(&address.host))),
+        false => anyhow!("{error}; a server may hide its exports; name one: nfs://host/export"),
     })?;
     let json = json!({
         "schema": "assay.check/1",
@@ -55,6 +56,19 @@ pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String
         }
     };
     Ok((json, text + "\n" + &wrapped(&next, "")))
+}
+
+/// Returns the error for an address that names a server and no export, with the exports of that server; `None` where
+/// the server does not list any.
+pub(crate) fn without_export(address: &NfsAddress) -> Option<anyhow::Error> {
+    let exports = assay_target::nfs::exports(address).ok()?;
+    let first = exports.first()?;
+    let list: String = exports.iter().map(|export| format!("\n  {}", export_words(export))).collect();
+    let one = address.with_path(format!("{}/t.dat", first.path.trim_end_matches('/')));
+    Some(anyhow!(
+        "it names no export. The server has:{list}\n  Choose one, and a file in it:\n    {}",
+        as_typed(&one.to_string())
+    ))
 }
 
 fn exports_json(exports: &[Export]) -> Vec<Value> {
@@ -118,7 +132,7 @@ fn as_text<E: std::fmt::Display>(
 ) -> String {
     let mut text = format!("{address} (NFS)\n");
     let mut say = |name: &str, value: String| text.push_str(&line(name, &value));
-    say("server", format!("{}, NFSv3 over TCP, round trip {} us", nfs.server, nfs.round_trip_us));
+    say("server", format!("{}, NFSv3 over TCP, round trip {}", nfs.server, time(nfs.round_trip_us as f64)));
     match exports {
         Ok(exports) => exports.iter().enumerate().for_each(|(index, export)| {
             say(if index == 0 { "exports" } else { "" }, export_words(export));
@@ -128,8 +142,7 @@ fn as_text<E: std::fmt::Display>(
     say("mounted", format!("{} as uid {} gid {}", nfs.export, nfs.uid, nfs.gid));
     say("file", file_words(found, nfs));
     if let Some(fs) = &found.facts.filesystem {
-        let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
-        say("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
+        say("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
     }
     let limits = |max: u32, preferred: u32| {
         format!("at most {} a call, {} preferred", Bytes(max.into()), Bytes(preferred.into()))

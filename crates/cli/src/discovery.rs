@@ -1,6 +1,6 @@
 //! Discovery: `iscsi://host` without a target lists targets and portals.
 
-use assay_spec::{Address, AddressError, IscsiPortal, without_secret};
+use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress, without_secret};
 use assay_target::lun::DiscoveredTarget;
 use serde_json::{Value, json};
 
@@ -25,8 +25,11 @@ pub(crate) fn tell(portal: &IscsiPortal) -> anyhow::Result<(Value, String)> {
     Ok((json, format!("iscsi://{} (portal)\n{}", portal.portal(), listing(portal, &found))))
 }
 
-/// Explains an address that cannot be parsed; if only its target is missing, with the list of targets.
+/// Explains an address that cannot be parsed; if only its target or export is missing, with the list of those.
 pub(crate) fn explain(target: &str, error: AddressError) -> anyhow::Error {
+    if let Some(Ok(server)) = target.strip_prefix("nfs://").and_then(NfsAddress::parse_server) {
+        return crate::check_nfs::without_export(&server).unwrap_or_else(|| error.into());
+    }
     let Ok(Some(portal)) = portal_in(target) else {
         return without_lun(target).unwrap_or_else(|| error.into());
     };

@@ -104,8 +104,12 @@ pub(crate) struct ForeignOrder {
     pub(crate) targets: Vec<String>,
 }
 
+/// What of a plan of another tool will run, in lines, with the changes of the command line.
+pub(crate) type Understood = fn(&RunArgs, &ImportedPlan) -> Vec<String>;
+
 /// Reads the plan of a run, if it is another tool's, says what was understood, and places the targets.
-pub(crate) fn order(args: &RunArgs) -> anyhow::Result<ForeignOrder> {
+/// `understood` returns that in lines.
+pub(crate) fn order(args: &RunArgs, understood: Understood) -> anyhow::Result<ForeignOrder> {
     let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
     let mut options = ImportOptions { strictness, targets_given: None };
     let maps: Vec<(&str, &str)> = args.map.iter().map(|map| split_map(map)).collect::<Result<_, _>>()?;
@@ -119,7 +123,7 @@ pub(crate) fn order(args: &RunArgs) -> anyhow::Result<ForeignOrder> {
         return Ok(ForeignOrder { imported: None, targets: args.targets.clone() });
     };
     let targets = placed(&imported, &maps, &args.targets)?;
-    explain(&args.plan, &imported);
+    explain(&args.plan, &imported, &understood(args, &imported));
     Ok(ForeignOrder { imported: Some(imported), targets })
 }
 
@@ -205,7 +209,7 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 }
 
 /// Says what was understood, on standard error.
-fn explain(word: &str, imported: &ImportedPlan) {
+fn explain(word: &str, imported: &ImportedPlan, understood: &[String]) {
     let width = error_options().width;
     // Of a long command line the start is enough to recognise it.
     let name: String = word.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -214,7 +218,7 @@ fn explain(word: &str, imported: &ImportedPlan) {
         None => name,
     };
     note!("{}", wrap(&format!("{name}: {}", imported.tool), width, "  "));
-    for line in &imported.understood {
+    for line in understood {
         note!("{}", wrap(&format!("  {line}"), width, "    "));
     }
     for line in &imported.notes {
@@ -243,7 +247,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
             output.write(&imported.plan, None).map_err(|error| Failed::new(Exit::Errors, error))?;
         }
     }
-    explain(&args.file, &imported);
+    explain(&args.file, &imported, &imported.understood);
     if let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) {
         note!("written to {0}; assay run {0} TARGET runs it", path.display());
     }

@@ -17,7 +17,7 @@ use crate::open_store::open_store;
 use crate::output::Output;
 use crate::render::Rendered as _;
 use crate::run::{
-    Done, Order, Turn, check_order, check_paths, execute, exit_of, journal_of, plan, too_small,
+    Done, Order, Turn, check_order, check_paths, execute, exit_of, journal_of, plan, too_small, understood,
 };
 use crate::serve::OwnServer;
 use crate::signals::stop_on_signals;
@@ -106,7 +106,7 @@ fn of_side(index: usize, count: usize) -> String {
 
 /// Every plan on every target that is measured by itself.
 fn takers(args: &RunArgs) -> anyhow::Result<Vec<Taker>> {
-    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let ForeignOrder { imported, targets } = crate::foreign::order(args, understood)?;
     let mut plans = vec![plan(args, &args.plan, imported.as_ref())?];
     for also in &args.also {
         plans.push(plan(args, also, None)?);

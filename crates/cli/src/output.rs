@@ -215,6 +215,10 @@ impl Output {
         if self.kept.has(&self.path) {
             bail!("cannot write to {name}: it is a target or the store; choose another name");
         }
+        // The new file has another name until it is whole, so the directory decides.
+        if let Some(mount) = assay_host::read_only_mount(directory) {
+            bail!("cannot write to {name}: {mount} is mounted read-only; choose another place");
+        }
         let Ok(metadata) = std::fs::metadata(&self.path) else {
             if self.path.is_symlink() {
                 bail!("cannot write to {name}: it is a symbolic link to nothing; choose another name");

@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use crate::args::{Form, PublishedArgs, ValidateArgs};
 use crate::exit::{Exit, Failed};
 use crate::output::{Kept, Output, OutputKind};
-use crate::terminal::{note, say, text_options};
+use crate::terminal::{entry, note, paragraph, say, text_options};
+
+/// Columns of the names in the list.
+const NAME_COLUMNS: usize = 16;
 
 pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     let tables = published::all()?;
@@ -25,10 +28,14 @@ pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let line = |t: &Published| {
-        format!("{:<16} {}\n{:<16} {} ({} rows)\n\n", t.name, t.system, "", t.source, t.rows.len())
+        let source = format!("{} ({} rows)", t.source, t.rows.len());
+        format!("{}{}\n", entry(&t.name, NAME_COLUMNS, &t.system), entry("", NAME_COLUMNS, &source))
     };
     let mut text: String = tables.iter().map(line).collect();
-    text.push_str("assay show published:NAME prints one with its findings and expectations.\n");
+    text.push_str(&paragraph(
+        "assay show published:NAME prints one with its findings and expectations.",
+        "  ",
+    ));
     say(&text)?;
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
-use assay_interop::ImportedPlan;
+use assay_interop::{ImportedPlan, outline};
 use assay_prepare::{
     BlankChoice, Changes, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets,
     TooSmall,
@@ -255,6 +255,16 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
     resolve(name, &choice(args, imported))
 }
 
+/// Returns what will run: what the file says, or what the command line makes of it. A plan that it makes invalid is
+/// refused after this.
+pub(crate) fn understood(args: &RunArgs, imported: &ImportedPlan) -> Vec<String> {
+    let chosen = choice(args, Some(imported));
+    match resolve(&args.plan, &chosen) {
+        Ok(plan) if chosen.changes_load() => outline(&plan),
+        _ => imported.understood.clone(),
+    }
+}
+
 pub(crate) fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) -> Choice<'c> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     Choice {
@@ -312,6 +322,15 @@ pub(crate) struct Choice<'c> {
     pub(crate) until: Option<Tolerance>,
     pub(crate) at_most: Option<Nanos>,
     pub(crate) precondition: Option<&'c str>,
+}
+
+impl Choice<'_> {
+    /// Returns true if tests do not run as the plan says.
+    pub(crate) fn changes_load(&self) -> bool {
+        let has_words = !self.set.is_empty() || !self.only.is_empty() || self.precondition.is_some();
+        let has_values = self.rate.is_some() || self.size.is_some() || self.until.is_some();
+        has_words || has_values || self.at_most.is_some() || self.pace == StepLength::Quick
+    }
 }
 
 /// Whether steps are shortened.

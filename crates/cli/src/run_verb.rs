@@ -18,6 +18,7 @@ use crate::maxima::{Found, SEARCH_NOTE};
 use crate::open_store::open_store;
 use crate::run::{
     Done, Order, Telling, check_paths, choice, execute, file, journal_of, overrides, tell, too_small,
+    understood,
 };
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
@@ -25,7 +26,7 @@ use crate::targets::{array_of_run, price_of_run};
 use crate::terminal::note;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let ForeignOrder { imported, targets } = crate::foreign::order(args, understood)?;
     let written = Written::of(args, imported.as_ref())?;
     let search = written.file.search(&written.overrides)?;
     // A plan that cannot be resolved is refused before anything else happens.

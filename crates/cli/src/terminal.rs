@@ -34,6 +34,30 @@ pub(crate) fn wrapped(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Returns a line with a name, padded to `columns`, and what is said of it. In a terminal the further lines of that
+/// begin below its first; files and pipes get it on one line.
+pub(crate) fn entry(name: &str, columns: usize, says: &str) -> String {
+    entry_within(name, columns, says, terminal_columns())
+}
+
+fn entry_within(name: &str, columns: usize, says: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return format!("{name:<columns$} {says}\n") };
+    let says = wrap(says, width.saturating_sub(columns + 1), "");
+    let line = format!("{name:<columns$} {}", says.replace('\n', &format!("\n{}", " ".repeat(columns + 1))));
+    format!("{}\n", line.trim_end())
+}
+
+/// Returns a paragraph with its lines broken for the terminal that standard output is; as it is where it is none.
+pub(crate) fn paragraph(says: &str, indent: &str) -> String {
+    let says = terminal_columns().map_or_else(|| says.to_owned(), |width| wrap(says, width, indent));
+    says + "\n"
+}
+
+/// Columns of the terminal that standard output is; `None` where it is none.
+fn terminal_columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| text_options().width)
+}
+
 /// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
@@ -88,4 +112,20 @@ static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 pub(crate) fn set_color(choice: ColorChoice) {
     // It is read once; a second call would say the same.
     let _ = COLOR.set(choice);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entry_within;
+
+    #[test]
+    fn entries_fit_the_terminal_and_stay_whole_in_pipes() {
+        let says = "Twelve-bay array, RAID6, 2 x 10 GbE";
+        assert_eq!(entry_within("raid6", 7, says, None), format!("raid6   {says}\n"));
+        assert_eq!(
+            entry_within("raid6", 7, says, Some(30)),
+            "raid6   Twelve-bay array,\n        RAID6, 2 x 10 GbE\n"
+        );
+        assert_eq!(entry_within("", 3, "a b", Some(5)), "    a\n    b\n");
+    }
 }

@@ -41,7 +41,7 @@ pub use device::{
 };
 pub use facts::host_facts;
 pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
-pub use mounts::{filesystem_of, may_write};
+pub use mounts::{filesystem_of, may_write, read_only_mount};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
 pub use probe::{
     Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, probe, unseen_processes,

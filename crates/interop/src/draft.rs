@@ -1,5 +1,7 @@
 //! A plan on its way from another tool's file to the text of a plan file.
 
+pub(crate) mod outline;
+
 use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
@@ -315,9 +317,6 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// The most tests that are described one by one.
-const OUTLINED: usize = 6;
-
 impl Draft {
     /// Returns the plan of another tool's file, with the notes on it and the targets that the file names.
     pub(crate) fn imported(
@@ -326,116 +325,7 @@ impl Draft {
         notes: Vec<Note>,
         targets: TargetNames,
     ) -> ImportedPlan {
-        let (understood, plan) = (self.outline(), self.to_toml());
+        let (understood, plan) = (outline::of_draft(self), self.to_toml());
         ImportedPlan { tool: tool.into(), plan, understood, notes, targets: targets.names }
     }
-
-    /// What was understood, for somebody who never saw a plan: a line for the whole, and one for each of the first
-    /// tests.
-    pub(crate) fn outline(&self) -> Vec<String> {
-        let steps: usize =
-            self.tests.iter().map(|t| t.sweep.iter().map(|(_, v)| v.len()).product::<usize>()).sum();
-        let points = if steps > self.tests.len() { format!(", {steps} load points") } else { String::new() };
-        let first = duration(&self.tests[0]);
-        let are_alike = self.tests.iter().all(|test| duration(test) == first);
-        let each = match self.tests.len() {
-            1 => format!(", {first}"),
-            _ if are_alike => format!(", each {first}"),
-            _ => String::new(),
-        };
-        let size = self.size.map_or(String::new(), |size| format!(", on {} of the target", size.rounded()));
-        let mut lines = vec![format!("{}{points}{each}{size}", crate::counted(self.tests.len(), "test"))];
-        lines.extend(self.tests.iter().take(OUTLINED).map(|test| match are_alike {
-            true => outlined(test),
-            false => format!("{}; {}", outlined(test), duration(test)),
-        }));
-        if self.tests.len() > OUTLINED {
-            lines.push(format!("… and {} more", self.tests.len() - OUTLINED));
-        }
-        lines
-    }
-}
-
-/// Returns how long a test takes: `2min after a warm-up of 5s`, `until 1GiB are transferred, at most 30s`.
-fn duration(test: &DraftTest) -> String {
-    let warmup = match test.warmup {
-        Nanos(0) => String::new(),
-        warmup => format!(" after a warm-up of {warmup}"),
-    };
-    let ends = [
-        test.bytes.map(|bytes| format!("{bytes} are transferred")),
-        test.ops.map(|ops| format!("{ops} I/Os are done")),
-    ];
-    let ends: Vec<String> = ends.into_iter().flatten().collect();
-    let time = test.run.map(|run| run.to_string());
-    match (ends.is_empty(), time) {
-        (true, time) => format!("{}{warmup}", time.unwrap_or_else(|| "30s".to_owned())),
-        (false, None) => format!("until {}{warmup}", ends.join(" or ")),
-        (false, Some(time)) => format!("until {}, at most {time}{warmup}", ends.join(" or ")),
-    }
-}
-
-fn outlined(test: &DraftTest) -> String {
-    let mut parts: Vec<String> = test.jobs.iter().map(outlined_job).collect();
-    if parts.len() > 2 {
-        let more = parts.len() - 2;
-        parts.truncate(2);
-        parts.push(crate::counted(more, "more job"));
-    }
-    let swept_words = test.sweep.iter().map(|(key, values)| match values.as_slice() {
-        [first, .., last] if values.len() > 3 => {
-            format!("; {key} {} to {}", swept(key, *first), swept(key, *last))
-        }
-        values => {
-            let values: Vec<String> = values.iter().map(|value| swept(key, *value)).collect();
-            format!("; {key} {}", values.join(", "))
-        }
-    });
-    let max =
-        if test.jobs.iter().any(|job| job.pace_max.is_some()) { "; the highest rate first" } else { "" };
-    format!("{}: {}{max}{}", test.name, parts.join(" together with "), swept_words.collect::<String>())
-}
-
-/// A swept value as people read it.
-fn swept(key: &str, value: u64) -> String {
-    match key {
-        "size" => Bytes(value).to_string(),
-        "load" => format!("{value} %"),
-        _ => value.to_string(),
-    }
-}
-
-fn outlined_job(job: &DraftJob) -> String {
-    let mix = match job.mix.as_slice() {
-        [a] => {
-            let spread = match &a.distribution {
-                Distribution::Uniform => String::new(),
-                other => format!(" ({other})"),
-            };
-            let trim = if a.trims() { ", the rest trims" } else { "" };
-            format!("{}, {} % read{trim}, {} % random{spread}", a.size, a.read, a.random)
-        }
-        mix => format!("mix of {} access lines", mix.len()),
-    };
-    let mut text = format!(
-        "{mix}, {} x {} outstanding",
-        crate::counted(job.workers as usize, "worker"),
-        job.outstanding
-    );
-    if !job.window.is_whole() {
-        let _ = write!(text, ", in {}", job.window);
-    }
-    if job.is_durable {
-        text.push_str(", each write durable");
-    }
-    if let Some(flush) = job.flush {
-        let _ = match flush.every {
-            1 => write!(text, ", a flush after every write"),
-            every => write!(text, ", a flush after every {every} writes"),
-        };
-    }
-    if job.start_delay.0 > 0 {
-        let _ = write!(text, ", from {} on", job.start_delay);
-    }
-    text
 }

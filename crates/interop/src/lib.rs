@@ -24,6 +24,7 @@ mod xml;
 
 use assay_spec::PlanError;
 
+pub use draft::outline::outline;
 pub use text::{TEXT_BYTES_MAX, decode};
 
 /// Why a file could not be imported: its place (`old.icf:12`), and what to do.
@@ -38,7 +39,7 @@ pub struct ImportedPlan {
     pub tool: String,
     /// The plan as the text of a plan file.
     pub plan: String,
-    /// What was understood, one sentence each.
+    /// What was understood of the file, one sentence each; [`outline`] says the same of a plan that was changed.
     pub understood: Vec<String>,
     /// What is done differently or not at all.
     pub notes: Vec<Note>,

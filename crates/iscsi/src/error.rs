@@ -174,6 +174,25 @@ impl PathError {
         }
     }
 
+    /// Returns true if the target answered: what failed is not the way to it.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        match self {
+            Self::Login { .. }
+            | Self::HungUp { .. }
+            | Self::NoUnit { .. }
+            | Self::Lun { .. }
+            | Self::Changed { .. }
+            | Self::Resized { .. }
+            | Self::RedirectLoop { .. } => true,
+            Self::Resolve { .. }
+            | Self::Connect { .. }
+            | Self::TimedOut { .. }
+            | Self::Silent { .. }
+            | Self::Connection { .. } => false,
+        }
+    }
+
     /// Returns what is missing: a wrong name, no permission, or not set up yet.
     #[must_use]
     pub fn missing(&self) -> Option<Missing> {
@@ -209,6 +228,8 @@ pub enum ConnectError {
         errors: PathErrors,
         /// What the target or its portal lacks, if that is why a path failed.
         missing: Option<Missing>,
+        /// Whether the target answered on a path.
+        is_answered: bool,
     },
     /// A basic system call failed.
     #[error("the operating system refused {what}: {source}")]

@@ -134,6 +134,16 @@ impl CallError {
         }
     }
 
+    /// Returns true if no connection came up, or it ended.
+    #[must_use]
+    pub fn is_unreached(&self) -> bool {
+        match self {
+            Self::Resolve { .. } | Self::Connect { .. } | Self::ConnectAny { .. } | Self::Io { .. } => true,
+            Self::MapperSilent { source, .. } => source.is_unreached(),
+            _ => false,
+        }
+    }
+
     /// Returns the NFS status if that is the cause.
     #[must_use]
     pub fn status(&self) -> Option<NfsStatus> {

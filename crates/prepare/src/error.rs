@@ -124,6 +124,21 @@ pub enum PrepareError {
         /// Next step for the user.
         next: String,
     },
+    /// The file system is mounted read-only, and the file would be written to or created.
+    #[error(
+        "{path} {why}: {mount} is mounted read-only; {instead}choose another place, or mount it for writing: mount -o \
+         remount,rw {mount}"
+    )]
+    ReadOnlyMount {
+        /// Path of the target.
+        path: String,
+        /// "cannot be created" and the like.
+        why: String,
+        /// Mount point.
+        mount: String,
+        /// What else can be done, with its comma; may be empty.
+        instead: &'static str,
+    },
     /// A plan writes to a file that Assay did not create.
     #[error(
         "test \"{test}\" writes, but {path} {why}, so Assay only reads it. Choose another name, or allow its {holds} \
@@ -393,6 +408,20 @@ impl PrepareError {
     pub(crate) fn unfilled_file(path: String, name: &str) -> Self {
         let next = format!("choose another name, or allow this file to be overwritten: --overwrite {name}");
         Self::VerifyUnfilled { path, next }
+    }
+
+    /// Returns the error for a file in a directory that is mounted read-only: `writer` is the test that writes to a
+    /// file that exists.
+    #[must_use]
+    pub fn read_only_mount(path: &Path, directory: &Path, writer: Option<&str>) -> Self {
+        let (why, instead) = match writer {
+            Some(test) => {
+                (format!("cannot be written to, as test \"{test}\" does"), "only read it (--set read=100), ")
+            }
+            None => ("does not exist and cannot be created".to_owned(), ""),
+        };
+        let mount = assay_host::read_only_mount(directory).unwrap_or_else(|| text(directory));
+        Self::ReadOnlyMount { path: text(path), why, mount, instead }
     }
 
     /// Returns the error for a file that may not be filled although the plan verifies.

@@ -79,6 +79,10 @@ pub(crate) fn inspect(
     // Resolved once, so that a later change of a link has no effect on this run.
     let real = real_path(&path);
     let file = existing(&path, &real)?;
+    if (file.is_none() || writer.is_some()) && assay_host::read_only_mount(&directory).is_some() {
+        // Said before whose file it is: --overwrite would not help.
+        return Err(PrepareError::read_only_mount(&path, &directory, writer.filter(|_| file.is_some())));
+    }
     // Taken first, so that any change during the examination is detected.
     let looked = file.as_ref().map(|file| fingerprint(&path, file));
     let (state, holds_bytes) = match &file {

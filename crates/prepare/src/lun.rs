@@ -111,7 +111,9 @@ fn look_at(address: &IscsiAddress, typed: Option<&Secret>, depth: Depth) -> Resu
     };
     let looked = look(&address, credentials.as_ref(), patience, &mut content);
     let looked = looked.map_err(|error| match (error, lossy) {
-        (OpenError::Lun { lun, why }, Some(says)) => OpenError::Lun { lun, why: format!("{why}: {says}") },
+        (OpenError::Lun { lun, why } | OpenError::LunUnreached { lun, why }, Some(says)) => {
+            OpenError::LunUnreached { lun, why: format!("{why}: {says}") }
+        }
         (error, _) => error,
     })?;
     let facts = facts(&address, &looked, networks.facts(&looked.paths));

@@ -1,6 +1,6 @@
 //! What a run shows of caches, as text, JSON and a picture.
 
-use assay_analysis::{CacheProbe, FlushMeaning, RunSummary, WorkingSet, cache_probe};
+use assay_analysis::{CacheProbe, FlushMeaning, RunSummary, WorkingSet, cache_probe, time};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
@@ -196,10 +196,6 @@ fn write_words(probe: &CacheProbe) -> Vec<String> {
         ));
     }
     words
-}
-
-fn time(us: f64) -> String {
-    if us < 1000.0 { format!("{} µs", number::short(us)) } else { format!("{} ms", number::short(us / 1e3)) }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size, and not negative")]

@@ -27,9 +27,12 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let width = options.width.min(WIDTH_MAX);
     let mut text = sides(comparison, width);
     text.push_str(&differences(comparison, width));
-    text.push('\n');
-    text.push_str(&result_table(comparison, Reader::Person).render(Format::Text(width)));
-    for says in shared_and_lone(comparison).1 {
+    let (shared, lone) = shared_and_lone(comparison);
+    if !shared.is_empty() {
+        text.push('\n');
+        text.push_str(&result_table(comparison, Reader::Person).render(Format::Text(width)));
+    }
+    for says in lone {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
     text.push_str(&findings(comparison, width, options.detail));
@@ -38,8 +41,10 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
         text.push_str(&wrap(says, width, "  "));
         text.push('\n');
     }
-    text.push_str(&wrap(&legend(comparison), width, ""));
-    text.push('\n');
+    if !shared.is_empty() {
+        text.push_str(&wrap(&legend(comparison), width, ""));
+        text.push('\n');
+    }
     if options.detail == Detail::Full {
         text.push_str(&explanation(comparison, width));
     }

@@ -1,10 +1,10 @@
 //! How a run was made, in a line each: how near the tester was to its own limits, and whether a state was steady.
 
-use assay_analysis::{RunSummary, SteadyState, TesterUse, tester_limits};
+use assay_analysis::{RunSummary, SteadyState, TesterUse, tester_limits, time};
 use assay_record::RunHeader;
 
 use crate::layout::wrap;
-use crate::number::{separated, short};
+use crate::number::separated;
 
 /// A rate above this share of the null ceiling is near it; the finding `near-null-ceiling` says the same.
 const NEAR: f64 = 0.7;
@@ -45,7 +45,7 @@ pub(crate) fn tester_line(header: &RunHeader, summary: &RunSummary) -> Option<St
     }
     words.extend(busy_per_worker.map(|busy| format!("workers up to {} busy", percent(busy))));
     words.extend(steal_ratio.map(|steal| format!("steal {}", percent(steal))));
-    words.extend(timer_late_us.map(|late| format!("timers {} µs late", short(late))));
+    words.extend(timer_late_us.map(|late| format!("timers {} late", time(late))));
     words.extend(other_io_ratio.map(|other| format!("other I/O on the same disks {}", percent(other))));
     words.extend(
         other_traffic_ratio.map(|other| format!("other traffic on the same links {}", percent(other))),

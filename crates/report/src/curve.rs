@@ -1,11 +1,11 @@
 //! Curves of a run as text, JSON and pictures: response over offered load, throughput over queue depth.
 
-use assay_analysis::{DepthCurve, LoadCurve, RunSummary, depth_curves, load_curves};
+use assay_analysis::{DepthCurve, LoadCurve, RunSummary, depth_curves, load_curves, time};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{self, TimeUnit, rounded, separated};
+use crate::number::{TimeUnit, rounded, separated};
 use crate::svg::{Axis, Line, Lines, Mark, escape};
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Table};
 
@@ -183,7 +183,7 @@ pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
                  {:.2} times that at the lowest load.",
                 whole(point.achieved),
                 share(knee),
-                duration(point.response_us),
+                time(point.response_us),
                 point.response_us / curve.points[0].response_us.max(f64::MIN_POSITIVE)
             ));
         }
@@ -208,7 +208,7 @@ pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
         "Knee: QD {}, the depth with the highest rate over mean latency: {} IOPS at {}.",
         knee.asked,
         whole(knee.iops),
-        duration(knee.mean_us)
+        time(knee.mean_us)
     )];
     if let Some(last) = curve.points.last().filter(|last| last.asked > knee.asked) {
         words.push(format!(
@@ -221,7 +221,7 @@ pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
     words.push(format!(
         "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} requested.",
         whole(knee.iops),
-        duration(knee.mean_us),
+        time(knee.mean_us),
         knee.in_flight,
         knee.asked
     ));
@@ -230,11 +230,6 @@ pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
 
 fn whole(value: f64) -> String {
     separated(&format!("{value:.0}"))
-}
-
-/// A time with its unit.
-fn duration(us: f64) -> String {
-    if us < 1000.0 { format!("{} µs", number::short(us)) } else { format!("{} ms", number::long(us / 1e3)) }
 }
 
 /// Returns the curves of a run as a part of its page; nothing where it has none.

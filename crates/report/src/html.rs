@@ -121,7 +121,7 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
 
 /// Escaped, with no line break between a number and its unit, and microseconds as tables write them.
 fn unbroken(says: &str) -> String {
-    with_micros(&escape(says)).replace(" %", "\u{a0}%")
+    with_micros(&escape(says)).replace(" %", "\u{a0}%").replace(" µs", "\u{a0}µs")
 }
 
 /// Writes the unit after a number as µs; sentences for terminals say us.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::layout::left;
-use crate::table::{Cell, Column, Format, Narrow, Table};
+use crate::table::{Cell, Column, Format, Narrow, Row, Table, look_alike};
 use crate::{escape, number};
 
 /// A run in a list.
@@ -29,17 +29,24 @@ pub struct RunListing<'r> {
 
 /// Number of columns of the widest cell in text; JSON and CSV have the whole.
 const CELL_MAX: usize = 36;
-/// Number of columns that cells keep on a narrow terminal.
+/// Number of columns that cells keep on a narrow terminal, and plans and targets on one of [`WIDTH_USUAL`].
 const CELL_MIN: usize = 10;
+const NAME_MIN: usize = 18;
+const WIDTH_USUAL: usize = 80;
 
-/// A line per run, in the order given, at most `width` columns wide where cutting and leaving out columns allow it.
+/// A line per run, in the order given, at most `width` columns wide where cutting and leaving out columns allow it. If
+/// different names would look alike, plan and targets stand in full on a line of their own.
 #[must_use]
 pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
     if runs.is_empty() {
         return "No run is stored yet; `assay run SUITE TARGET` makes one.\n".to_owned();
     }
-    let table = table(runs, &|text| left(text, CELL_MAX.min(crate::layout::width(text))));
-    let shown = table.text(width);
+    let cut = table(runs, width, &|text| left(text, CELL_MAX.min(crate::layout::width(text))));
+    let targets: Vec<String> = runs.iter().map(|run| run.targets.join(", ")).collect();
+    let is_confusing = cut.confuses(width)
+        || look_alike(runs.iter().map(|run| run.name), CELL_MAX)
+        || look_alike(targets.iter().map(String::as_str), CELL_MAX);
+    let shown = if is_confusing { with_names_below(runs).text(width) } else { cut.text(width) };
     // A list has no rule under its titles, and no column that is empty throughout.
     let mut lines = shown.text.lines();
     let titles = lines.next().unwrap_or_default().to_owned();
@@ -51,18 +58,23 @@ pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
 pub fn runs_rendered(runs: &[RunListing<'_>], format: Format) -> String {
     match format {
         Format::Text(width) => runs_table(runs, width),
-        Format::Csv | Format::Markdown | Format::BbCode => table(runs, &str::to_owned).render(format),
+        Format::Csv | Format::Markdown | Format::BbCode => {
+            table(runs, WIDTH_USUAL, &str::to_owned).render(format)
+        }
     }
 }
 
-fn table(runs: &[RunListing<'_>], cut: &dyn Fn(&str) -> String) -> Table {
+fn table(runs: &[RunListing<'_>], width: usize, cut: &dyn Fn(&str) -> String) -> Table {
     let cuttable = |title: &str| Column::text(title).narrow(Narrow::Cut(CELL_MIN));
+    // The id has the date of the start, but nothing else has the plan and the targets.
+    let least = if width < WIDTH_USUAL { CELL_MIN } else { NAME_MIN };
+    let name = |title: &str| Column::text(title).narrow(Narrow::Cut(least));
     let mut table = Table::new(vec![
         Column::text("Run").narrow(Narrow::Keep),
         Column::text("Started").narrow(Narrow::Drop(2)),
         Column::text("Status").narrow(Narrow::Keep),
-        cuttable("Plan"),
-        cuttable("Targets"),
+        name("Plan"),
+        name("Targets"),
         cuttable("Label"),
         cuttable("Note").narrow(Narrow::Drop(1)),
     ]);
@@ -77,6 +89,28 @@ fn table(runs: &[RunListing<'_>], cut: &dyn Fn(&str) -> String) -> Table {
             text(run.label),
             text(run.note),
         ]);
+    }
+    table
+}
+
+/// The same with plan, targets and note of each run below its line, none of them cut.
+fn with_names_below(runs: &[RunListing<'_>]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Run").narrow(Narrow::Keep),
+        Column::text("Started").narrow(Narrow::Drop(2)),
+        Column::text("Status").narrow(Narrow::Keep),
+        Column::text("Label").narrow(Narrow::Cut(CELL_MIN)),
+    ]);
+    for run in runs {
+        table.push([
+            run.run.into(),
+            number::minute(run.started_unix_ms).into(),
+            run.status.into(),
+            escape::line(run.label.unwrap_or_default()).as_ref().into(),
+        ]);
+        let note = run.note.map_or_else(String::new, |note| format!("; {note}"));
+        let says = format!("{} on {}{note}", run.name, run.targets.join(", "));
+        table.rows.push(Row::Note(escape::line(&says).into_owned()));
     }
     table
 }

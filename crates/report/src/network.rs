@@ -1,6 +1,6 @@
 //! A path to a LUN or an NFS server in words, for `assay check` and for the report of a run.
 
-use assay_analysis::{Ceiling, StepSummary};
+use assay_analysis::{Ceiling, StepSummary, time};
 use assay_record::{
     Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, PathEnd, PathFacts,
     RouteFacts, RunHeader,
@@ -237,8 +237,8 @@ fn queues(of: &InterfaceFacts) -> String {
         let waits = match (of.rx_us, of.rx_packets) {
             (None | Some(0), None | Some(0 | 1)) => "at once".to_owned(),
             (None | Some(0), Some(packets)) => format!("after {packets} packets"),
-            (Some(us), None | Some(0)) => format!("after {us} us"),
-            (Some(us), Some(packets)) => format!("after {us} us or {packets} packets"),
+            (Some(us), None | Some(0)) => format!("after {}", time(f64::from(us))),
+            (Some(us), Some(packets)) => format!("after {} or {packets} packets", time(f64::from(us))),
         };
         format!(
             "received packets interrupt {waits}{}",
@@ -325,11 +325,11 @@ fn hops(of: &[FrameHop]) -> String {
 fn round_trip(path: &PathFacts) -> String {
     let mut says = Vec::new();
     if let Some(ping) = &path.ping {
-        let (median, min, max) = (ping.median_us, ping.min_us, ping.max_us);
-        says.push(format!("{median} us by NOP ({min} to {max})"));
+        let [median, min, max] = [ping.median_us, ping.min_us, ping.max_us].map(|us| time(us as f64));
+        says.push(format!("{median} by NOP ({min} to {max})"));
     }
     let echo = path.net.as_ref().and_then(|net| net.frames.echo_us);
-    says.extend(echo.map(|us| format!("{us} us by echo")));
+    says.extend(echo.map(|us| format!("{} by echo", time(f64::from(us)))));
     says.join(", ")
 }
 

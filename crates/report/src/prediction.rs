@@ -84,6 +84,13 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
              Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
              measures it.",
         );
+        if rows.iter().any(|row| is_bound(row) && is_simulated(row)) {
+            say(
+                "\"Simulated without software\" is the same hardware at the nominal values of the array file, where a \
+                 bound takes the fastest: no bound, and no expectation. Software makes a target slower than that, and \
+                 a cache that the file does not have makes it faster.",
+            );
+        }
     }
     if !rows.iter().all(is_bound) {
         say(
@@ -109,6 +116,13 @@ fn is_bound(row: &Expectation) -> bool {
     software == Software::Unknown
 }
 
+fn is_simulated(row: &Expectation) -> bool {
+    match &row.answer {
+        StepPrediction::Single(p) => p.simulated.is_some(),
+        StepPrediction::Concurrent(_) => true,
+    }
+}
+
 /// Returns a group for each load, named with what limits it, with its numbers below.
 #[must_use]
 pub fn numbers(rows: &[Expectation]) -> Table {
@@ -120,11 +134,16 @@ pub fn numbers(rows: &[Expectation]) -> Table {
                 let name = format!("{}: limited by {}; p99 {}", row.name, p.limit_name(), p99_is(p));
                 table.rows.push(Row::Group(name));
                 table.push(alone_cells(p).map(Cell::from));
+                let simulated = p.simulated.as_ref().filter(|_| p.software == Software::Unknown);
+                table.rows.extend(simulated.map(|s| Row::Note(simulated_words(s))));
             }
             StepPrediction::Concurrent(together) => {
                 for job in &together.jobs {
                     table.rows.push(Row::Group(format!("{}: with the other jobs", job.name)));
                     table.push(job_cells(job, together).map(Cell::from));
+                    if together.software == Software::Unknown {
+                        table.rows.push(Row::Note(simulated_words(&job.simulated)));
+                    }
                 }
             }
         }
@@ -197,6 +216,13 @@ fn job_cells(job: &ConcurrentJob, together: &Concurrent) -> [String; 4] {
     let (most, least) = words_of(together.software);
     let s = &job.simulated;
     [most(s.iops), "-".to_owned(), least(s.mean_ms), least(s.p99_ms)]
+}
+
+/// What the hardware does at its nominal values, beside a bound, which is of the fast end of all ranges. Without an
+/// interval: neither end of one would bound what the target does.
+fn simulated_words(s: &Simulated) -> String {
+    let [iops, mean_ms, p99_ms] = [s.iops, s.mean_ms, s.p99_ms].map(|bounds| long(bounds.value));
+    format!("simulated without software: {iops} IOPS, mean {mean_ms} ms, p99 {p99_ms} ms")
 }
 
 fn software_name(software: Software) -> &'static str {

@@ -6,6 +6,8 @@
 mod markup;
 mod text;
 
+pub(crate) use text::look_alike;
+
 use crate::{escape, number};
 
 /// Columns of text are not cut below this, unless the column says so.

@@ -1,7 +1,7 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price,
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price, time,
 };
 use assay_record::RunHeader;
 
@@ -170,13 +170,17 @@ fn tcp_words(step: &StepSummary) -> Option<String> {
     let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
     let (low, high) = (medians.iter().min()?, medians.iter().max()?);
     let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
-    let median = if low == high { format!("{low} µs") } else { format!("{low} to {high} µs by portal") };
+    let median = if low == high {
+        time(f64::from(*low))
+    } else {
+        format!("{} to {} by portal", time(f64::from(*low)), time(f64::from(*high)))
+    };
     let again = match again {
         0 => "no retransmits".to_owned(),
         1 => "1 retransmit".to_owned(),
         n => format!("{n} retransmits"),
     };
-    Some(format!("round trip min {least} µs, median {median}; {again}"))
+    Some(format!("round trip min {}, median {median}; {again}", time(f64::from(least))))
 }
 
 /// Returns the severity of a finding as its first word. A note is what a person wrote, so no finding is called one.

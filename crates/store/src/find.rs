@@ -1,5 +1,6 @@
 //! Names of a run: its id or a part of it, its label, or `last`.
 
+use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::row::RunRow;
@@ -22,11 +23,11 @@ pub enum FindError {
         hint: String,
     },
     /// Several runs go by that name.
-    #[error("`{name}` matches several runs: {candidates}; type more of the id")]
+    #[error("`{name}` matches several runs; type more of the id:{candidates}")]
     Several {
         /// What was asked for.
         name: String,
-        /// Ids, with labels.
+        /// A line for each, preceded by a line break.
         candidates: String,
     },
 }
@@ -54,7 +55,7 @@ pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
     let parts: Vec<&RunRow> = runs.iter().filter(is_part).collect();
     if parts.is_empty() {
         let newest: Vec<&RunRow> = runs.iter().collect();
-        let hint = format!("; stored runs: {}", list(&newest));
+        let hint = format!("; the newest stored runs are:{}", list(&newest));
         return Err(FindError::None { name: name.to_owned(), hint });
     }
     only(&parts, name)
@@ -75,16 +76,22 @@ fn only(found: &[&RunRow], name: &str) -> Result<String, FindError> {
     }
 }
 
+/// Returns a line for each run, with what people remember of it: its label, plan and targets, and when it started.
 fn list(runs: &[&RunRow]) -> String {
-    let mut words: Vec<String> = runs
-        .iter()
-        .take(LISTED_MAX)
-        .map(|r| r.label.as_ref().map_or_else(|| r.run.clone(), |label| format!("{} ({label})", r.run)))
-        .collect();
+    let line = |run: &&RunRow| {
+        let label = run.label.as_ref().map_or_else(String::new, |label| format!(" ({label})"));
+        format!("\n  {}{label}: {} on {}, {}", run.run, run.name, run.targets.join(", "), started(run))
+    };
+    let mut text: String = runs.iter().take(LISTED_MAX).map(line).collect();
     if runs.len() > LISTED_MAX {
-        words.push(format!("{} more", runs.len() - LISTED_MAX));
+        text.push_str(&format!("\n  {} more: assay runs lists them", runs.len() - LISTED_MAX));
     }
-    words.join(", ")
+    text
+}
+
+fn started(run: &RunRow) -> String {
+    let moment = i64::try_from(run.started_unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    moment.map_or_else(|| "unknown".to_owned(), |moment| moment.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 #[cfg(test)]
@@ -94,13 +101,13 @@ mod tests {
     fn runs() -> Vec<RunRow> {
         let run = |run: &str, label: Option<&str>| RunRow {
             run: run.into(),
-            name: "n".into(),
+            name: "vmware".into(),
             status: None,
             is_running: false,
             label: label.map(Into::into),
             note: None,
-            started_unix_ms: 0,
-            targets: vec![],
+            started_unix_ms: 1_795_231_800_000,
+            targets: vec!["./t.dat".into()],
             lost: None,
             host: None,
         };
@@ -138,17 +145,27 @@ mod tests {
         check("last~4", "no run is called `last~4`; 4 runs are stored, so the oldest is last~3");
         check(
             "261121",
-            "`261121` matches several runs: 261121-k7f2 (before), 261121-k9b2; type more of the id",
+            "`261121` matches several runs; type more of the id:\
+             \n  261121-k7f2 (before): vmware on ./t.dat, 2026-11-21 03:30 UTC\
+             \n  261121-k9b2: vmware on ./t.dat, 2026-11-21 03:30 UTC",
         );
         check(
             "before",
-            "`before` matches several runs: 261121-k7f2 (before), 261120-zzzz (before); type more of the id",
+            "`before` matches several runs; type more of the id:\
+             \n  261121-k7f2 (before): vmware on ./t.dat, 2026-11-21 03:30 UTC\
+             \n  261120-zzzz (before): vmware on ./t.dat, 2026-11-21 03:30 UTC",
         );
         check(
             "nope",
-            "no run is called `nope`; \
-             stored runs: 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
+            "no run is called `nope`; the newest stored runs are:\
+             \n  261122-aaaa (after): vmware on ./t.dat, 2026-11-21 03:30 UTC\
+             \n  261121-k7f2 (before): vmware on ./t.dat, 2026-11-21 03:30 UTC\
+             \n  261121-k9b2: vmware on ./t.dat, 2026-11-21 03:30 UTC\
+             \n  261120-zzzz (before): vmware on ./t.dat, 2026-11-21 03:30 UTC",
         );
         assert_eq!(find(&[], "last"), Err(FindError::Empty));
+        let many: Vec<RunRow> = runs().iter().cycle().take(LISTED_MAX + 3).cloned().collect();
+        let says = find(&many, "nope").unwrap_err().to_string();
+        assert!(says.ends_with("UTC\n  3 more: assay runs lists them"), "{says}");
     }
 }

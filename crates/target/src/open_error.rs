@@ -56,6 +56,14 @@ pub enum OpenError {
         /// Reason.
         why: String,
     },
+    /// No portal of a LUN answered.
+    #[error("{lun}: {why}")]
+    LunUnreached {
+        /// Its address.
+        lun: String,
+        /// Reason.
+        why: String,
+    },
     /// A file on an NFS server was replaced.
     #[error(
         "{file}: the name now refers to another file, or to none: the file was moved, replaced or removed after \
@@ -71,6 +79,14 @@ pub enum OpenError {
         /// Its address.
         file: String,
         /// Reason and remedy.
+        why: String,
+    },
+    /// No connection to an NFS server came up.
+    #[error("{file}: {why}")]
+    NfsUnreached {
+        /// Its address.
+        file: String,
+        /// Error of the connection.
         why: String,
     },
     /// An NFS server did not answer in time.
@@ -106,4 +122,12 @@ pub enum OpenError {
     /// A helper thread could not be started.
     #[error("cannot start a thread for the psync engine: {0}; lower `outstanding` or `workers`")]
     Thread(#[source] io::Error),
+}
+
+impl OpenError {
+    /// Returns true if the network may be the cause: nobody answered.
+    #[must_use]
+    pub fn is_unreached(&self) -> bool {
+        matches!(self, Self::LunUnreached { .. } | Self::NfsUnreached { .. } | Self::NfsSilent { .. })
+    }
 }

@@ -1,5 +1,6 @@
 //! The headline of a comparison: how many tests changed, by how much, and whether latency did too.
 
+use super::advice::{unlike, without_common_test};
 use super::{Against, Change, Judged, REPEATS_MIN, Side, TestPair};
 
 /// Rounding in documents changes a ratio of one by less than this.
@@ -11,7 +12,7 @@ pub(super) fn sentence(sides: &[Side], tests: &[TestPair], index: usize) -> Stri
         tests.iter().filter_map(|t| Some((t, t.cells[index].as_ref()?.against.as_ref()?))).collect();
     let lead = format!("{} against {}: ", sides[index].name, sides[0].name);
     if compared.is_empty() {
-        return format!("{lead}no test is in both.");
+        return lead + &without_common_test(sides, index);
     }
     let ids = |side: &Side| side.readings.iter().map(|r| r.id.clone()).collect::<Vec<_>>();
     // A document rounds its numbers, so equal ones are equal within that.
@@ -36,6 +37,8 @@ pub(super) fn sentence(sides: &[Side], tests: &[TestPair], index: usize) -> Stri
     }
     says.push('.');
     says.push_str(advice(sides, index, &compared));
+    let against: Vec<&Against> = compared.iter().map(|(_, against)| *against).collect();
+    says.push_str(&unlike(sides, index, &against));
     says
 }
 

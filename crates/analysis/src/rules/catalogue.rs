@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 62] = [
+pub(crate) const RULES: [Rule; 63] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -105,6 +105,7 @@ pub(crate) const RULES: [Rule; 62] = [
     Rule::new("two-modes", Step(shape::two_modes)),
     Rule::new("goal-missed", Step(goal::goal_missed)),
     Rule::new("unsteady", Step(goal::unsteady)),
+    Rule::new("short-window", Step(load::short_window)),
     Rule::new("missed-rate", Step(load::missed_rate)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),

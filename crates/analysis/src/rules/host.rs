@@ -1,7 +1,7 @@
 //! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
 use super::{Fired, StepCase};
-use crate::figures::whole;
+use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 
 /// Share of CPU time given to other guests above which latencies are not the storage's alone.
@@ -81,11 +81,11 @@ pub(crate) fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "A turn of the tester's loop took {:.1} us, {:.0} % of the median latency ({:.1} us): the storage may be \
-             faster than the result.",
-            turn / 1e3,
+            "A turn of the tester's loop took {}, {:.0} % of the median latency ({}): the storage may be faster than \
+             the result.",
+            time(turn / 1e3),
             turn / median * 100.0,
-            median / 1e3
+            time(median / 1e3)
         ),
         evidence: vec![
             Evidence::new("turn, mean", turn / 1e3, "us"),

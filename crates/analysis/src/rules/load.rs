@@ -3,7 +3,9 @@
 use assay_record::{Stamp, StepReason};
 
 use super::{Fired, StepCase};
+use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
+use crate::summary::WINDOW_MIN_S;
 
 /// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
@@ -14,6 +16,31 @@ const MISSED_MIN: f64 = 20.0;
 const STILL_SHARE: f64 = 0.01;
 /// A silence of which a gap of the tester explains this share is not the storage's.
 const GAP_SHARE: f64 = 0.5;
+
+/// The window ended by itself, before a second was over.
+pub(super) fn short_window(case: StepCase<'_>) -> Option<Fired> {
+    let StepCase { run, plan, step } = case;
+    // The rate of a target that costs nothing is as steady as the tester. A pass over the span is no load to measure.
+    let is_measured = step.total.ops > 0 && step.unmeasured.is_none() && plan.stop.spans.is_none();
+    if !is_measured || step.seconds >= WINDOW_MIN_S || run.storage().next().is_none() {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The measured window lasted {} and had {} I/Os: over less than a second a rate is a sample of caches and \
+             chance, without an interval.",
+            time(step.seconds * 1e6),
+            whole(step.total.ops as f64)
+        ),
+        evidence: vec![
+            Evidence::new("window", step.seconds, "s"),
+            Evidence::new("I/Os", step.total.ops as f64, ""),
+        ],
+        next: "Measure for a time in place of a number of bytes or I/Os: --set run=30s.",
+        weight: WINDOW_MIN_S - step.seconds,
+    })
+}
 
 /// Blocks did not contain what was written to them.
 pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {

@@ -6,6 +6,7 @@ use assay_spec::units::{GIB, MIB};
 
 use super::{Fired, Run, StepCase};
 use crate::cache_probe::{HALF_REVOLUTION_US, two_modes};
+use crate::figures::time;
 use crate::finding::{Evidence, Severity};
 
 /// A memory holds a span smaller than this many times its size: half of random I/Os or more may hit it.
@@ -115,8 +116,4 @@ pub(super) fn fast_flush(case: StepCase<'_>) -> Option<Fired> {
         next: "Find out whether the cache is protected; if not, switch it off (hdparm -W0, or in the controller).",
         weight: HALF_REVOLUTION_US - mean_us,
     })
-}
-
-fn time(us: f64) -> String {
-    if us < 1000.0 { format!("{us:.0} µs") } else { format!("{:.2} ms", us / 1e3) }
 }

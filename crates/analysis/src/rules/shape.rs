@@ -4,7 +4,7 @@ use assay_spec::units::{GIB, MIB};
 
 use super::neighbour::{changes_of_others, others_at};
 use super::{Fired, StepCase, foreign};
-use crate::figures::whole;
+use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::shape::{Change, Modes, Shape, modes, shape_with};
 use crate::summary::Load;
@@ -107,7 +107,7 @@ pub(super) fn ramp_up(case: StepCase<'_>) -> Option<Fired> {
             "{} went from {} to {} during the first {at} s of the window and then kept its level: the means include \
              the ramp.",
             track.name,
-            figure(before),
+            with_unit(&track, before),
             with_unit(&track, after)
         ),
         evidence: vec![
@@ -130,7 +130,7 @@ pub(super) fn drift(case: StepCase<'_>) -> Option<Fired> {
             "{} drifted from {} to {} over the {seconds} s of the window and reached no level: a longer run would \
              give a different mean.",
             track.name,
-            figure(from),
+            with_unit(&track, from),
             with_unit(&track, to)
         ),
         evidence: vec![
@@ -150,7 +150,14 @@ pub(super) fn level_change(case: StepCase<'_>) -> Option<Fired> {
     let said: Vec<String> = changes
         .iter()
         .take(CHANGES_MAX)
-        .map(|c| format!("from {} to {} at second {}", figure(c.before), with_unit(&track, c.after), c.at))
+        .map(|c| {
+            format!(
+                "from {} to {} at second {}",
+                with_unit(&track, c.before),
+                with_unit(&track, c.after),
+                c.at
+            )
+        })
         .collect();
     let more = changes.len().saturating_sub(CHANGES_MAX);
     let more = if more > 0 { format!(", and {more} more times") } else { String::new() };
@@ -182,7 +189,7 @@ pub(super) fn saw_tooth(case: StepCase<'_>) -> Option<Fired> {
             "{} alternated between {} and {}, every {period:.0} s on average: something fills and drains, such as a \
              write cache or the journal of a file system, or a periodic task competes.",
             track.name,
-            figure(high),
+            with_unit(&track, high),
             with_unit(&track, low)
         ),
         evidence: vec![
@@ -277,7 +284,7 @@ fn relative(a: f64, b: f64) -> f64 {
 }
 
 fn with_unit(track: &Track, value: f64) -> String {
-    if track.is_latency { format!("{} µs", figure(value)) } else { figure(value) }
+    if track.is_latency { time(value) } else { figure(value) }
 }
 
 /// Three significant digits, thousands separated.

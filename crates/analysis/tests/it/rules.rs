@@ -53,6 +53,21 @@ fn drains_are_named_with_their_numbers() {
     assert!((55.0..62.1).contains(&finding.evidence[0].value), "{:?}", finding.evidence);
 }
 
+/// A test that moved its 16 MiB in 91 ms stood in the table like one of a minute.
+#[test]
+fn a_window_of_less_than_a_second_is_named() {
+    let lasted = |seconds: f64| fires("short-window", |_, summary| summary.steps[0].seconds = seconds);
+    assert_eq!([0.091, 0.999, 1.0, 4.0].map(lasted), [true, true, false, false]);
+    let (header, mut summary) = clean();
+    summary.steps[0].seconds = 0.091;
+    let says = found("short-window", &header, &summary).unwrap().says;
+    assert!(says.contains("lasted 91.0 ms and had"), "{says}");
+    assert!(!fires("short-window", |header, summary| {
+        summary.steps[0].seconds = 0.091;
+        header.targets[0].member.kind = MemberKind::Null;
+    }));
+}
+
 /// `assay check` named a segment of 8 KiB, and the run over it did not.
 #[test]
 fn slow_session_settings_are_findings_of_the_run() {

@@ -170,8 +170,16 @@ pub(crate) enum Since {
 
 fn since(text: &str) -> Result<Since, String> {
     let says = || {
-        format!("`{text}` is not a point in time; write a day (2026-11-21), `today`, or a time ago (2h, 7d)")
+        format!(
+            "`{text}` is not a point in time; write a day (2026-11-21), `today`, or a time ago with its unit: s, min, \
+             h or d (2h, 7d)"
+        )
     };
+    if !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(format!(
+            "it has no unit; write {text}d for {text} days ago, {text}h for hours, {text}min for minutes"
+        ));
+    }
     if text == "today" {
         return Ok(Since::Today);
     }

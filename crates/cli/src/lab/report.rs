@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use assay_analysis::time;
 use assay_report::{separated, size};
 use serde_json::{Value, json};
 
@@ -10,8 +11,10 @@ use super::shell::run;
 use super::state::{Lab, Names};
 use crate::args::LabProtocol;
 use crate::exit::Exit;
-use crate::terminal::say;
+use crate::terminal::{entry, paragraph, say};
 
+/// Columns of the names of facts, with their indent.
+const FACT_COLUMNS: usize = 10;
 /// Answers later than this at the 99th percentile blur service times of disks.
 const LATE_US: f64 = 1000.0;
 
@@ -23,7 +26,7 @@ pub(super) fn served(names: &Names) -> Option<Value> {
 /// Returns what to do with a lab that is up.
 pub(super) fn introduction(lab: &Lab) -> String {
     let address = lab.address();
-    let mut text = format!("{}\n\nTry:\n  assay check '{address}'\n", headline(lab));
+    let mut text = format!("{}\nTry:\n  assay check '{address}'\n", paragraph(&headline(lab), "  "));
     match lab.protocol {
         LabProtocol::Iscsi => {
             let _ =
@@ -35,7 +38,7 @@ pub(super) fn introduction(lab: &Lab) -> String {
             let _ = writeln!(text, "  assay diagnose '{address}/t.dat' --size 256MiB");
         }
     }
-    text.push_str("assay lab status shows what it has served; assay lab down removes it.\n");
+    text.push_str(&paragraph("assay lab status shows what it has served; assay lab down removes it.", "  "));
     text
 }
 
@@ -93,14 +96,15 @@ pub(super) fn status(lab: &Lab, is_json: bool) -> anyhow::Result<Exit> {
 }
 
 fn text(lab: &Lab, names: &Names, served: Option<&Value>) -> String {
-    let mut text = format!("{}\n", headline(lab));
-    let _ = writeln!(text, "  address  {}", lab.address());
+    let mut text = paragraph(&headline(lab), "  ");
+    let mut line = |name: &str, says: &str| text.push_str(&fact(name, says));
+    line("address", &lab.address());
     let (used, all) = (size(used_bytes(lab)), size(lab.capacity_bytes));
-    let _ = writeln!(text, "  data     {} (sparse, {used} of {all} written)", lab.data.display());
+    line("data", &format!("{} (sparse, {used} of {all} written)", lab.data.display()));
     for link in 1..=lab.links {
         let (here, there) = (names.host_address(link), names.server_address(link));
         let state = if is_down(names, link) { "down" } else { "up" };
-        let _ = writeln!(text, "  link {link}   {} {here} to {there}, {state}", names.interface(link));
+        line(&format!("link {link}"), &format!("{} {here} to {there}, {state}", names.interface(link)));
     }
     match served {
         Some(served) => {
@@ -108,22 +112,28 @@ fn text(lab: &Lab, names: &Names, served: Option<&Value>) -> String {
             let ended = served["server_ended"].as_u64().unwrap_or(0);
             if ended > 0 {
                 let log = names.log_file();
-                let _ = writeln!(
-                    text,
-                    "  server   ended by itself {}, and was started again; its messages are in {}",
+                let says = format!(
+                    "ended by itself {}, and was started again; its messages are in {}",
                     times(ended),
                     log.display()
                 );
+                text.push_str(&fact("server", &says));
             }
         }
-        None => text.push_str(
-            "  The serving process has ended: assay lab down removes what is left, and assay lab up builds it again.\n",
-        ),
+        None => text.push_str(&paragraph(
+            "  The serving process has ended: assay lab down removes what is left, and assay lab up builds it again.",
+            "  ",
+        )),
     }
     for broken in &lab.broken {
-        let _ = writeln!(text, "  broken   {}", broken.says());
+        text.push_str(&fact("broken", &broken.says()));
     }
     text
+}
+
+/// Returns a fact under its name.
+fn fact(name: &str, says: &str) -> String {
+    entry(&format!("  {name}"), FACT_COLUMNS, says)
 }
 
 fn times(count: u64) -> String {
@@ -134,8 +144,8 @@ fn served_text(served: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let thousands = |value: &Value| separated(&format!("{:.0}", number(value)));
     let (late, recent, idle) = (&served["late_us"], &served["recent"], &served["idle_wake_up_late_us"]);
-    let mut text = format!(
-        "  served   {} reads and {} writes; in the last {:.0} s {} IOPS, {:.1} MiB/s, by the model {:.2} ms each\n",
+    let says = format!(
+        "{} reads and {} writes; in the last {:.0} s {} IOPS, {:.1} MiB/s, by the model {:.2} ms each",
         thousands(&served["reads"]),
         thousands(&served["writes"]),
         number(&recent["seconds"]),
@@ -143,28 +153,28 @@ fn served_text(served: &Value) -> String {
         number(&recent["mib_s"]),
         number(&recent["model_ms_mean"]),
     );
+    let mut text = fact("served", &says);
     if number(&late["answers"]) > 0.0 {
-        let _ = writeln!(
-            text,
-            "  timing   answers are later than the model says by {:.0} us in the median, {:.0} us at the 99th \
-             percentile, {:.0} us at most",
-            number(&late["p50"]),
-            number(&late["p99"]),
-            number(&late["max"]),
+        let says = format!(
+            "answers are later than the model says by {} in the median, {} at the 99th percentile, {} at most",
+            time(number(&late["p50"])),
+            time(number(&late["p99"])),
+            time(number(&late["max"])),
         );
+        text.push_str(&fact("timing", &says));
     }
-    let _ = writeln!(
-        text,
-        "           an idle CPU of this machine wakes a thread {:.0} us late in the median, {:.0} us at the 99th \
-         percentile",
-        number(&idle["p50"]),
-        number(&idle["p99"]),
+    let says = format!(
+        "an idle CPU of this machine wakes a thread {} late in the median, {} at the 99th percentile",
+        time(number(&idle["p50"])),
+        time(number(&idle["p99"])),
     );
+    text.push_str(&fact("", &says));
     if number(&late["p99"]) > LATE_US {
-        text.push_str(
-            "           That blurs service times of a millisecond. Keep other load away; an idle virtual CPU wakes \
-             late, one that is kept busy at idle priority does not: chrt -i 0 sh -c 'while :; do :; done'\n",
-        );
+        text.push_str(&fact(
+            "",
+            "That blurs service times of a millisecond. Keep other load away; an idle virtual CPU wakes late, one \
+             that is kept busy at idle priority does not: chrt -i 0 sh -c 'while :; do :; done'",
+        ));
     }
     text
 }

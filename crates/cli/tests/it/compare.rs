@@ -57,6 +57,40 @@ fn a_run_beside_its_own_document_is_the_same_to_the_last_digit() {
 }
 
 #[test]
+fn unlike_results_are_answered_with_what_would_make_them_alike() {
+    let story = Story::new();
+    let run = |more: &[&str]| {
+        let args = [&["run"], more, &["--set", "ops=100", "--set", "warmup=0s", "--size", "16MiB"]].concat();
+        story.assay(&args).ends(DONE);
+    };
+    run(&["vmware", "t.dat", "--label", "forum", "--only", "Random"]);
+    run(&["super-atto", "u.dat", "--label", "atto", "--only", "Sequential read"]);
+    run(&["vmware", "u.dat", "--label", "cached", "--only", "Random", "--cached"]);
+    run(&["vmware", "null:", "--label", "tester", "--only", "Random"]);
+    let says = |a: &str, b: &str| {
+        let out = story.assay(&["compare", a, b]).ends(DONE).out;
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let plans = says("forum", "atto");
+    assert!(plans.contains("one ran VMware forum storage test, the other Super ATTO clone."), "{plans}");
+    assert!(plans.contains("Run one plan on both targets: assay run vmware u.dat --size 16MiB."), "{plans}");
+    assert!(!plans.contains("against A") && !plans.contains("xN is"), "no table without a row: {plans}");
+    let cached = says("cached", "forum");
+    assert!(
+        cached.contains("measure one as the other was measured: assay run vmware t.dat --size"),
+        "{cached}"
+    );
+    assert!(cached.contains("--size 16MiB --cached."), "{cached}");
+    let tester = says("forum", "tester");
+    assert!(
+        tester.contains("null: measures Assay itself; compare it with other runs on null: only."),
+        "{tester}"
+    );
+    let alike = says("forum", "forum");
+    assert!(!alike.contains("To compare them") && !alike.contains("Run "), "{alike}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_with_the_reason() {
     let story = Story::new();
     story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--label", "n"]).ends(DONE);

@@ -43,8 +43,26 @@ fn mistakes_are_answered_with_the_command_that_was_meant() {
     run(&["-o", "result.pdf"]).refused(&["result.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
     story.assay(&["run", "vmware", "smb://nas/x"]).refused(&["mount -t cifs //nas/x"]);
     story.assay(&["run", "vmware", "//nas/x"]).refused(&["mount -t cifs //nas/x"]);
-    story.assay(&["runs", "--since", "whenever"]).refused(&["`whenever` is not a point in time"]);
+    story
+        .assay(&["runs", "--since", "whenever"])
+        .refused(&["`whenever` is not a point in time", "s, min, h or d"]);
+    // It was taken for three seconds, which lists nothing.
+    story
+        .assay(&["runs", "--since", "3"])
+        .refused(&["it has no unit; write 3d for 3 days ago, 3h for hours"]);
     assert_eq!(story.files(), Vec::<String>::new(), "nothing was touched");
+}
+
+#[test]
+fn a_name_that_no_run_has_is_answered_with_the_runs_that_there_are() {
+    let story = Story::new();
+    let run = ["run", "vmware", "null:", "--set", "ops=100", "--only", "Random", "--label", "monday"];
+    story.assay(&run).ends(DONE);
+    let says = "(monday): VMware forum storage test on null:, 20";
+    story.assay(&["show", "tuesday"]).refused(&["no run is called `tuesday`", says]);
+    story.assay(&run).ends(DONE);
+    story.assay(&["report", "monday", "-o", "-"]).ends(DONE);
+    story.assay(&["rm", "monday"]).refused(&["`monday` matches several runs", says]);
 }
 
 #[test]

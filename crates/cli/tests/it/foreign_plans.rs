@@ -27,9 +27,25 @@ fn an_iometer_configuration_runs_and_says_what_was_understood() {
         "2K; 100% Read outstanding=8",
     ]);
     let run = run.ends(DONE);
-    assert!(run.err.contains("16 tests, 128 load points, each 2s"), "{}", run.err);
+    // It said "16 tests, 128 load points, each 2s", which is not what ran.
+    assert!(run.err.contains("  1 test, 1ms"), "{}", run.err);
+    assert!(run.err.contains("2 workers x 8 outstanding"), "{}", run.err);
     assert!(run.err.contains("note: The file names no data pattern"), "{}", run.err);
     assert!(run.out.contains("2K; 100% Read"), "{}", run.out);
+}
+
+#[test]
+fn what_the_command_line_changes_is_in_what_is_said_of_a_plan() {
+    let story = Story::new();
+    let job = "[global]\nbs=4k\nsize=16m\ntime_based\n[a]\nrw=randread\nruntime=60\n[b]\nstonewall\nrw=read\n\
+               runtime=30\n";
+    story.write("job.fio", job);
+    let said = |more: &[&str]| story.assay(&[&["run", "job.fio", "null:"], more].concat()).ends(DONE).err;
+    let quick = said(&["--quick", "--only", "b"]);
+    assert!(quick.contains("1 test, ") && !quick.contains("30s") && !quick.contains("1min"), "{quick}");
+    let set = said(&["--set", "run=10ms", "--set", "outstanding=2", "--size", "8MiB"]);
+    assert!(set.contains("2 tests, each 10ms, on 8 MiB of the target"), "{set}");
+    assert!(set.contains("a: 4KiB, 100 % read, 100 % random, 1 worker x 2 outstanding\n"), "{set}");
 }
 
 #[test]
@@ -92,7 +108,7 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
         "include common.fio\n[oltp]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=4\n[log]\nstonewall\nrw=write\nbs=64k\n",
     );
     let run = story.assay(&["run", "job.fio", "./t.dat", "--set", "run=100ms"]).ends(DONE);
-    assert!(run.err.starts_with("job.fio: fio job file\n  2 tests, each 1s"), "{}", run.err);
+    assert!(run.err.starts_with("job.fio: fio job file\n  2 tests, each 100ms"), "{}", run.err);
     assert!(run.err.contains("oltp: 8KiB, 70 % read, 100 % random, 1 worker x 4 outstanding"), "{}", run.err);
     assert!(run.out.contains("oltp") && run.out.contains("log"), "{}", run.out);
     let line = "diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh";
@@ -118,7 +134,7 @@ fn a_command_line_of_fio_runs_as_it_is_and_one_without_quotation_marks_is_answer
                 --direct=1 --runtime=60 --filename=/mnt/x --output-format=json";
     let run = story.assay(&["run", line, "./t.dat", "--set", "run=100ms"]).ends(DONE);
     assert!(
-        run.err.contains("command line of fio") && run.err.contains("at most 1min, on 16 MiB"),
+        run.err.contains("command line of fio") && run.err.contains("1 test, 100ms, on 16 MiB"),
         "{}",
         run.err
     );

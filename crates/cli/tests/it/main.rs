@@ -35,6 +35,7 @@ mod lost_store;
 mod metrics;
 mod outputs;
 mod probe_cache;
+mod read_only;
 mod real_tools;
 mod releases;
 mod secrets;

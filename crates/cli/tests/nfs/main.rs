@@ -69,6 +69,33 @@ fn the_forum_suite_runs_on_an_export_and_leaves_nothing_behind() {
     assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "the file and the mark beside it");
 }
 
+/// The answer was that the path is missing, and what to type to see a list of exports.
+#[test]
+fn an_address_without_export_is_answered_with_the_exports() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    for end in ["", "/"] {
+        let run = story.assay(&["run", "vmware", &at(&server, end, ""), "--quick"]);
+        run.refused(&["it names no export. The server has:", "\n  /rw to ", "/t.dat?mountport="]);
+    }
+    // Nobody is there to list anything.
+    let absent = story.assay(&["run", "vmware", "nfs://127.0.0.1:1", "--quick"]);
+    absent.refused(&["the path is missing after the host"]);
+}
+
+/// What the server says has come over the network, so the network is not the cause.
+#[test]
+fn the_network_is_described_where_nobody_answers_and_not_beside_a_refusal() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let refused = story.assay(&["check", &at(&server, "/nope/t.dat", "")]).refused(&["refused to mount"]);
+    assert!(!refused.err.contains("answers echoes"), "{}", refused.err);
+    for nobody in ["nfs://127.0.0.1:1/rw/t.dat?mountport=1", "nfs://127.0.0.1:1/?mountport=1"] {
+        let refused = story.assay(&["check", nobody]).refused(&["cannot connect", "the host at 127.0.0.1"]);
+        assert!(!refused.err.contains("may hide its exports"), "{}", refused.err);
+    }
+}
+
 #[test]
 fn what_is_not_ours_is_read_and_not_written() {
     let Some(server) = ganesha::start() else { return };

@@ -69,6 +69,17 @@ fn unknown_software_is_a_bound_in_words() {
     // The sentence may break anywhere.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("because the software cost") && words.contains("at most"), "{text}");
+    // "At most 2,020" alone was taken for what to expect, where the same hardware without software does 414.
+    let rate = |from: &str| -> f64 {
+        let (_, after) = words.split_once(from).unwrap_or_else(|| panic!("{from}: {text}"));
+        after.split_whitespace().next().unwrap().replace(',', "").parse().unwrap()
+    };
+    let (bound, simulated) = (rate("p99 a bound at most "), rate("simulated without software: "));
+    assert!(simulated < bound / 2.0 && simulated > 100.0, "{text}");
+    assert!(words.contains("no bound, and no expectation"), "{text}");
+    // A prediction with known software needs neither.
+    let known = Bench::new().ok(&["predict", "ix4-200d", "--only", "Random"]);
+    assert!(!known.contains("without software"), "{known}");
 }
 
 #[test]

@@ -241,7 +241,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut errors: Vec<String> = self.paths.iter().map(error).collect();
         errors.dedup();
         let missing = self.paths.iter().find_map(|path| path.missing);
-        Err(ConnectError::NoPath { errors: PathErrors(errors), missing })
+        let is_answered = self.paths.iter().any(|path| path.is_answered);
+        Err(ConnectError::NoPath { errors: PathErrors(errors), missing, is_answered })
     }
 
     /// Returns the size and block size of the unit.

@@ -45,6 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             retry_at = now + self.config.timeouts.retry_max;
         }
         path.missing = error.missing();
+        path.is_answered = error.is_answer();
         path.is_changed = matches!(error, PathError::Changed { .. });
         // A target that was reached before and now does not exist is being set up again, as after a restart.
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());

@@ -82,6 +82,8 @@ pub(crate) struct Path {
     pub last_error: Option<String>,
     /// What is missing according to the last error.
     pub missing: Option<Missing>,
+    /// Whether the last failure was an answer of the target.
+    pub is_answered: bool,
     /// Response times of the path.
     pub pace: ResponseTimes,
     pub stats: PathStats,
@@ -118,6 +120,7 @@ impl Path {
             presence_at: now,
             last_error: None,
             missing: None,
+            is_answered: false,
             pace: ResponseTimes::new(now),
             stats: PathStats::default(),
         }

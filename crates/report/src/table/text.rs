@@ -51,6 +51,16 @@ impl Table {
         TextTable { text, dropped: dropped.collect() }
     }
 
+    /// Returns true if cutting makes different cells of a column look alike.
+    #[must_use]
+    pub(crate) fn confuses(&self, columns: usize) -> bool {
+        let written = self.written();
+        let layout = self.layout(&written, columns);
+        layout.shown.iter().zip(&layout.widths).any(|(index, room)| {
+            look_alike(written.iter().filter_map(|row| row.get(*index).map(String::as_str)), *room)
+        })
+    }
+
     /// Narrower gaps come first, then shorter cells, then fewer columns.
     fn layout(&self, written: &[Vec<String>], columns: usize) -> Layout {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
@@ -135,6 +145,13 @@ impl Table {
             Row::Note(says) => format!("{}\n", wrap(&format!("   {says}"), columns, "     ")),
         }
     }
+}
+
+/// Returns true if texts that differ are the same once they are cut to `room` columns.
+pub(crate) fn look_alike<'t>(texts: impl Iterator<Item = &'t str>, room: usize) -> bool {
+    let mut cut: Vec<(String, &str)> = texts.map(|text| (left(text, room), text)).collect();
+    cut.sort_unstable();
+    cut.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
 }
 
 /// Wraps a line whose first `name` columns stay as they are.

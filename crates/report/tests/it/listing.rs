@@ -32,3 +32,43 @@ fn runs_are_listed_with_what_tells_them_apart() {
     assert!(runs_table(&[], 80).starts_with("No run is stored yet"));
     assert_eq!(runs_json(&[]), serde_json::json!([]));
 }
+
+/// At 80 columns the addresses of two LUNs were both `iscs…sk/1`, and so were those of two servers.
+#[test]
+fn plans_and_targets_can_be_told_apart_at_every_width() {
+    let targets = ["nas-a", "nas-b"]
+        .map(|host| vec![format!("iscsi://{host}.example.com/iqn.2004-01.com.example:storage.disk/1")]);
+    let run = |run, targets| RunListing {
+        run,
+        name: "VMware forum storage test",
+        status: "done",
+        label: None,
+        note: Some("new firmware"),
+        lost: None,
+        started_unix_ms: 1_795_231_800_000,
+        targets,
+    };
+    let runs = [run("261121-k7f2", &targets[0][..]), run("261121-aaaa", &targets[1][..])];
+    for width in [60, 80, 110] {
+        let text = runs_table(&runs, width);
+        assert!(text.contains("nas-a") && text.contains("nas-b"), "{width}: {text}");
+        assert!(text.contains("new firmware"), "{width}: {text}");
+        let widest = text.lines().filter(|line| !line.contains("iscsi://")).map(|l| l.chars().count()).max();
+        assert!(widest <= Some(width), "{width}: {text}");
+    }
+    insta::assert_snapshot!(runs_table(&runs, 80), @r"
+    Run          Started               Status  Label
+    261121-k7f2  2026-11-21 03:30 UTC  done
+       VMware forum storage test on
+         iscsi://nas-a.example.com/iqn.2004-01.com.example:storage.disk/1; new
+         firmware
+    261121-aaaa  2026-11-21 03:30 UTC  done
+       VMware forum storage test on
+         iscsi://nas-b.example.com/iqn.2004-01.com.example:storage.disk/1; new
+         firmware
+    ");
+    // Names that differ within what is kept need no line of their own.
+    let short = ["/srv/a.dat".to_owned()];
+    let text = runs_table(&[run("261121-k7f2", &short), run("261121-aaaa", &targets[0])], 80);
+    assert_eq!(text.lines().count(), 3, "{text}");
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_iscsi::scsi::cdb::Fua;
 use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
-use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind, UnitProof};
+use assay_iscsi::{Command, CommandError, ConnectError, Initiator, IoError, Kind, UnitProof};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
@@ -108,8 +108,12 @@ pub fn look(
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
     let (initiator_name, proof) = (config.initiator_name.clone(), Arc::clone(&config.proof));
-    let mut initiator = Initiator::<Vec<u8>>::connect(config)
-        .map_err(|error| failed(explained(address, credentials, &error)))?;
+    let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| match error {
+        ConnectError::NoPath { is_answered: false, .. } => {
+            OpenError::LunUnreached { lun: address.to_string(), why: error.to_string() }
+        }
+        _ => failed(explained(address, credentials, &error)),
+    })?;
     look_with(&mut initiator, (initiator_name, proof), patience, content).map_err(failed)
 }
 

@@ -1,6 +1,6 @@
 //! Discovery: asks a portal for its targets and their portals (SendTargets).
 
-use assay_iscsi::{DiscoveredTarget, discover, resolve};
+use assay_iscsi::{DiscoveredTarget, DiscoveryError, discover, resolve};
 use assay_spec::IscsiAddress;
 
 use super::{Credentials, config};
@@ -14,8 +14,13 @@ pub fn targets_at(
 ) -> Result<Vec<DiscoveredTarget>, OpenError> {
     let config = config(address, credentials, 1);
     let portal = &address.portals[0];
-    discover(portal, &config.initiator_name, config.chap.as_ref(), &config.timeouts)
-        .map_err(|error| OpenError::Lun { lun: format!("iscsi://{portal}"), why: error.to_string() })
+    discover(portal, &config.initiator_name, config.chap.as_ref(), &config.timeouts).map_err(|error| {
+        let (lun, why) = (format!("iscsi://{portal}"), error.to_string());
+        match error {
+            DiscoveryError::Path(path) if !path.is_answer() => OpenError::LunUnreached { lun, why },
+            _ => OpenError::Lun { lun, why },
+        }
+    })
 }
 
 /// Returns the address with every portal that the target has in the group of the first one, if it asks for all of them.

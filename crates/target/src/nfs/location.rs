@@ -120,7 +120,11 @@ pub fn credentials(address: &NfsAddress) -> Credentials {
 
 pub(super) fn failed(address: &NfsAddress, error: &CallError) -> OpenError {
     let (file, why) = (address.to_string(), error.to_string());
-    if error.is_silence() { OpenError::NfsSilent { file, why } } else { OpenError::Nfs { file, why } }
+    match (error.is_silence(), error.is_unreached()) {
+        (true, _) => OpenError::NfsSilent { file, why },
+        (false, true) => OpenError::NfsUnreached { file, why },
+        (false, false) => OpenError::Nfs { file, why },
+    }
 }
 
 fn server_config(address: &NfsAddress) -> ServerConfig {

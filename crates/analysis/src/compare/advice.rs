@@ -1,0 +1,76 @@
+//! What to type so that results that say nothing of each other can be compared.
+
+use assay_spec::suites::suite_titled;
+
+use super::{Against, ResultSet, Side, Source, Weight};
+
+/// Returns why no test is in both, and what to do about it.
+pub(super) fn without_common_test(sides: &[Side], index: usize) -> String {
+    let (first, own) = (&sides[0].readings[0], &sides[index].readings[0]);
+    if let Some(article) = [first, own].into_iter().find(|side| side.source == Source::Article) {
+        let id = &article.id;
+        return format!(
+            "no test is in both. Tests are compared by name, else by load; assay show {id} lists those of the article."
+        );
+    }
+    let next = again(first, own, "");
+    match (value(first, "plan"), value(own, "plan")) {
+        (Some(a), Some(b)) if a != b => {
+            format!("no test is in both: one ran {a}, the other {b}. Run one plan on both targets:{next}")
+        }
+        _ => format!("no test is in both. Run the same tests (--only) on both targets:{next}"),
+    }
+}
+
+/// Returns what to do about rows that cannot be compared; empty where all can, or nothing can be done.
+pub(super) fn unlike(sides: &[Side], index: usize, compared: &[&Against]) -> String {
+    let (first, own) = (&sides[0].readings[0], &sides[index].readings[0]);
+    let differs = |facet: &str| value(first, facet).filter(|a| value(own, facet).is_some_and(|b| b != *a));
+    let breaks = first.facets.iter().filter(|facet| facet.weight == Weight::Breaks);
+    let broken: Vec<&str> =
+        breaks.map(|facet| facet.name.as_str()).filter(|name| differs(name).is_some()).collect();
+    if let Some(name) = [first, own].into_iter().find_map(measures_tester) {
+        let is_broken = !broken.is_empty();
+        return if is_broken {
+            format!(" {name} measures Assay itself; compare it with other runs on {name} only.")
+        } else {
+            String::new()
+        };
+    }
+    if broken.is_empty() {
+        return match compared.iter().any(|against| !against.load_differs.is_empty()) {
+            true => " Run the same plan with the same --set on both to compare them.".to_owned(),
+            false => String::new(),
+        };
+    }
+    if [first, own].iter().any(|side| side.source != Source::Run || value(side, TARGET).is_none()) {
+        return String::new();
+    }
+    let mut options = String::new();
+    options.extend(differs("bypassing the page cache").filter(|direct| *direct == "no").map(|_| " --cached"));
+    options.extend(differs("each write durable").filter(|sync| *sync == "yes").map(|_| " --sync"));
+    format!(" To compare them, measure one as the other was measured:{}", again(first, own, &options))
+}
+
+/// The facet that names the targets.
+const TARGET: &str = "target";
+
+fn value<'r>(set: &'r ResultSet, facet: &str) -> Option<&'r str> {
+    set.facets.iter().find(|f| f.name == facet).map(|f| f.value.as_str())
+}
+
+/// `null:`, if that is the target.
+fn measures_tester(set: &ResultSet) -> Option<&str> {
+    value(set, TARGET).filter(|target| target.starts_with("null:"))
+}
+
+/// The command that runs the plan of one side on the targets of another, over the same span.
+fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
+    let plan = value(first, "plan").and_then(suite_titled).map_or("PLAN", |suite| suite.name);
+    let targets =
+        value(own, TARGET).map_or_else(|| "TARGET".to_owned(), |targets| targets.replace(", ", " "));
+    // Spans of several targets that differ are joined.
+    let span = value(first, "span").filter(|span| !span.contains(','));
+    let size = span.filter(|_| value(own, TARGET).is_some()).map(|span| format!(" --size {span}"));
+    format!(" assay run {plan} {targets}{}{options}.", size.unwrap_or_default())
+}
