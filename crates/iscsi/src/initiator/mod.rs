@@ -28,7 +28,7 @@ use assay_tcp::{Completions, EventLog, PATHS_MAX, StallWatch, TICK, TcpFactsRead
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathErrors};
 use crate::events::{Event, EventKind};
-use crate::multipath::{Path, PathSelector, State};
+use crate::multipath::{FailedAt, Path, PathSelector, State};
 use crate::pdu::Direction;
 use crate::scsi::Capacity;
 use crate::scsi::cdb::{self, Fua};
@@ -241,7 +241,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut errors: Vec<String> = self.paths.iter().map(error).collect();
         errors.dedup();
         let missing = self.paths.iter().find_map(|path| path.missing);
-        let is_answered = self.paths.iter().any(|path| path.is_answered);
+        let is_answered = self.paths.iter().any(|path| path.failed_at == Some(FailedAt::Target));
         Err(ConnectError::NoPath { errors: PathErrors(errors), missing, is_answered })
     }
 

@@ -14,7 +14,7 @@ use crate::config::Fence;
 use crate::error::PathError;
 use crate::events::{EventKind, FencedBy};
 use crate::login::{LoginConfig, Negotiated};
-use crate::multipath::{Attempt, Connection, Path, Phase, ProbeStep, Purpose, State};
+use crate::multipath::{Attempt, Connection, FailedAt, Path, Phase, ProbeStep, Purpose, State};
 use crate::pdu::Direction;
 use crate::scsi::AccessState;
 use crate::slots::{CommandState, Owner};
@@ -45,7 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             retry_at = now + self.config.timeouts.retry_max;
         }
         path.missing = error.missing();
-        path.is_answered = error.is_answer();
+        path.failed_at = Some(if error.is_answer() { FailedAt::Target } else { FailedAt::Way });
         path.is_changed = matches!(error, PathError::Changed { .. });
         // A target that was reached before and now does not exist is being set up again, as after a restart.
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());

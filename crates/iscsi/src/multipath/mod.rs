@@ -6,6 +6,6 @@ mod policy;
 mod silence;
 
 pub(crate) use connection::{Connection, Phase, ProbeStep};
-pub(crate) use path::{Attempt, Path, Purpose, State};
+pub(crate) use path::{Attempt, FailedAt, Path, Purpose, State};
 pub(crate) use policy::{Candidate, PathSelector};
 pub(crate) use silence::{Silence, SilenceAction};

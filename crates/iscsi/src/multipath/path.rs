@@ -44,6 +44,15 @@ pub(crate) enum State {
     Online(Box<Connection>),
 }
 
+/// Where a path failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailedAt {
+    /// On the way to the target: it did not answer.
+    Way,
+    /// At the target, which answered.
+    Target,
+}
+
 /// One path.
 #[derive(Debug)]
 pub(crate) struct Path {
@@ -82,8 +91,8 @@ pub(crate) struct Path {
     pub last_error: Option<String>,
     /// What is missing according to the last error.
     pub missing: Option<Missing>,
-    /// Whether the last failure was an answer of the target.
-    pub is_answered: bool,
+    /// Where the last failure lay; `None` before one.
+    pub failed_at: Option<FailedAt>,
     /// Response times of the path.
     pub pace: ResponseTimes,
     pub stats: PathStats,
@@ -120,7 +129,7 @@ impl Path {
             presence_at: now,
             last_error: None,
             missing: None,
-            is_answered: false,
+            failed_at: None,
             pace: ResponseTimes::new(now),
             stats: PathStats::default(),
         }
