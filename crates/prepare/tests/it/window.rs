@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 
 use assay_prepare::{PrepareError, PreparedTargets};
 use assay_record::StepId;
@@ -470,6 +471,31 @@ fn a_file_on_a_server_that_changed_before_its_fill_is_refused_again() {
     assert!(closed.warnings[0].says.contains("Another program has changed"), "{:?}", closed.warnings);
     let kept = [(path.clone(), fs::read(&path).unwrap())];
     check_refused(prepare(&[&address], &[], || {}), "--overwrite", &kept, "closed");
+}
+
+/// The mark of a file that Assay was about to create stayed beside the empty file that another client created then, and
+/// the next run took that file for its own.
+#[test]
+fn a_file_that_another_client_creates_first_is_not_claimed() {
+    use assay_testkit::lying::Act;
+    use assay_testkit::lying::nfs::{LyingNfs, Procedure, record};
+    let cell: Arc<OnceLock<LyingNfs>> = Arc::default();
+    let server = Arc::downgrade(&cell);
+    let started = LyingNfs::start(move |asked, honest| {
+        // The first data that is written is that mark.
+        if asked.procedure == Procedure::Write && asked.count == 1 {
+            server.upgrade().unwrap().get().unwrap().put("t.dat", b"");
+        }
+        vec![Act::Bytes(record(&honest))]
+    });
+    cell.set(started).unwrap();
+    let server = cell.get().unwrap();
+    let address = format!("nfs://127.0.0.1:{0}/export/t.dat?mountport={0}", server.port);
+    let error = prepare(&[&address], &[], || {}).err().unwrap();
+    assert!(!matches!(error, PrepareError::NotUndone { .. }), "{error}");
+    let again = prepare(&[&address], &[], || {}).err().unwrap().to_string();
+    assert!(again.contains("--overwrite"), "{again}");
+    assert_eq!(server.file("t.dat").unwrap(), b"");
 }
 
 /// Whatever was left on a server, a refusal ended with the exit code that says that nothing was touched.
