@@ -163,7 +163,7 @@ pub(crate) fn execute(
     };
     (header.array, header.stated) = (order.array, order.stated);
     let ready = match order.diagnosis {
-        Some(budget) => budget.ready(&mut header, run_targets(&targets)),
+        Some(budget) => budget.ready(&mut header, &mut targets),
         None => run_targets(&targets),
     };
     if let Some(facts) = &header.diagnosis {

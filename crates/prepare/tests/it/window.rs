@@ -220,6 +220,37 @@ fn a_file_that_another_program_changed_during_the_run_is_no_longer_assays() {
     check(run(&|| {}, &|| edited(&read)), &read);
 }
 
+/// A diagnosis writes to its target in other ways too, as targets of the run's plan that were not prepared. Such writes
+/// were taken for those of another program, and the file was given up.
+#[test]
+fn what_a_step_writes_in_another_way_is_assays_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let step = StepId { test: 0, step: 0 };
+    let close = |ways: usize, during: &dyn Fn()| {
+        own_file(&path);
+        let mut prepared = prepare(&[path.to_str().unwrap()], &[], || {}).unwrap();
+        prepared.add_ways(0, ways);
+        // Its only job writes to the target with index 1.
+        let mut plan = crate::plan("1MiB", 1);
+        plan.tests[0].steps[0].jobs[0].targets = vec![1];
+        prepared.step_started(&plan, step);
+        edited(&path);
+        during();
+        prepared.step_ended(&plan, step);
+        prepared.close().unwrap()
+    };
+    let closed = close(1, &|| {});
+    assert!(closed.warnings.is_empty(), "{:?}", closed.warnings);
+    assert!(is_claimed(&path));
+    assert_eq!(closed.remove().unwrap().len(), 0);
+    assert!(!path.exists());
+    // Without that way nobody wrote to it but another program, and nor does anybody else cut it.
+    assert_eq!(close(0, &|| {}).warnings.len(), 1);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(close(1, &|| cut(&path)).warnings.len(), 1);
+}
+
 /// Fills two new targets, and changes the first while the second is filled.
 fn change_after_fill(targets: [&str; 2], change: impl Fn()) -> Result<PreparedTargets, PrepareError> {
     let plan = crate::plan("1MiB", 2);
