@@ -68,6 +68,14 @@ impl Expected {
 }
 
 impl Difference {
+    /// Returns what differs.
+    pub(crate) fn property(self) -> &'static str {
+        match self {
+            Self::Length => "its size",
+            Self::Time => "its modification time",
+        }
+    }
+
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Length => "during the run: its size differs",

@@ -39,7 +39,7 @@ mod target;
 
 use assay_record::{HostFacts, StepId, TargetFacts, Warning};
 use assay_spec::{Address, Plan};
-use assay_target::{IoEngine, Member};
+use assay_target::{IoEngine, Member, OpenError};
 
 use context::{FillContext, InspectContext, OpenContext};
 use file::Touched;
@@ -194,9 +194,9 @@ impl PreparedTargets {
     }
 
     /// Notes that a step begins: the files that it writes to change until it ends. To be called before its workers open
-    /// their targets.
-    pub fn step_started(&mut self, plan: &Plan, step: StepId) {
-        self.written_by(plan, step).for_each(Prepared::writing_begins);
+    /// their targets. Fails if another program has changed one of these files, which the step must not write to then.
+    pub fn step_started(&mut self, plan: &Plan, step: StepId) -> Result<(), OpenError> {
+        self.written_by(plan, step).try_for_each(Prepared::writing_begins)
     }
 
     /// Notes that a step has ended and has no I/O in flight. What is written to its files from now on is another

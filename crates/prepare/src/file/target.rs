@@ -202,10 +202,18 @@ impl FileTarget {
         confirmed
     }
 
-    /// Notes that a step begins to write to it.
-    pub(crate) fn writing_begins(&mut self) {
+    /// Notes that a step begins to write to it. Fails if another program has changed it.
+    pub(crate) fn writing_begins(&mut self) -> Result<(), OpenError> {
+        // A file that cannot be examined fails where a worker opens it.
         if let Ok(look) = self.look() {
             self.expected = self.expected.written(&look);
+        }
+        match self.expected {
+            Expected::Changed(difference) => Err(OpenError::ChangedBetween {
+                target: text(self.path()),
+                what: difference.property().to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 

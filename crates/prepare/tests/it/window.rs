@@ -196,7 +196,7 @@ fn a_file_that_another_program_changed_during_the_run_is_no_longer_assays() {
             own_file(path);
         }
         let mut prepared = prepare(&targets, &[], || {}).unwrap();
-        prepared.step_started(&plan, step);
+        prepared.step_started(&plan, step).unwrap();
         File::options().write(true).open(&written).unwrap().write_all_at(&[0; 4096], 4096).unwrap();
         during();
         prepared.step_ended(&plan, step);
@@ -234,7 +234,7 @@ fn what_a_step_writes_in_another_way_is_assays_own() {
         // Its only job writes to the target with index 1.
         let mut plan = crate::plan("1MiB", 1);
         plan.tests[0].steps[0].jobs[0].targets = vec![1];
-        prepared.step_started(&plan, step);
+        prepared.step_started(&plan, step).unwrap();
         edited(&path);
         during();
         prepared.step_ended(&plan, step);
@@ -249,6 +249,31 @@ fn what_a_step_writes_in_another_way_is_assays_own() {
     assert_eq!(close(0, &|| {}).warnings.len(), 1);
     fs::remove_file(&path).unwrap();
     assert_eq!(close(1, &|| cut(&path)).warnings.len(), 1);
+}
+
+/// What another program wrote between two steps was noted, and overwritten by the second of them.
+#[test]
+fn a_step_does_not_write_to_a_file_that_another_program_changed_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let (plan, step) = (crate::plan("1MiB", 1), StepId { test: 0, step: 0 });
+    for (change, says) in [(edited as fn(&Path), "(its modification time)"), (cut, "(its size)")] {
+        let _ = fs::remove_file(&path);
+        own_file(&path);
+        let mut prepared = prepare(&[path.to_str().unwrap()], &[], || {}).unwrap();
+        prepared.step_started(&plan, step).unwrap();
+        prepared.step_ended(&plan, step);
+        change(&path);
+        for _ in 0..2 {
+            let refused = prepared.step_started(&plan, step).unwrap_err().to_string();
+            assert!(refused.contains(says) && refused.contains("the next step was not started"), "{refused}");
+        }
+        let closed = prepared.close().unwrap();
+        assert_eq!(closed.warnings.len(), 1);
+        let kept = closed.remove().unwrap();
+        assert!(kept[0].why.contains("another program has changed it"), "{kept:?}");
+        assert!(path.exists() && !is_claimed(&path));
+    }
 }
 
 /// Fills two new targets, and changes the first while the second is filled.
