@@ -7,7 +7,7 @@ use assay_prepare::PrepareError;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
-use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress};
+use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress, without_secret};
 use clap::CommandFactory as _;
 
 use crate::args::{Cli, StoreArgs};
@@ -108,10 +108,12 @@ fn disks() -> Vec<String> {
 /// A look at each target, and what to type next.
 fn targets(typed: &[String]) -> anyhow::Result<Exit> {
     if let Some(suite) = typed[1..].iter().find_map(|word| suite(word)) {
-        bail!("the verb and the plan come before the target: assay run {} {}", suite.name, typed[0]);
+        let target = without_secret(&typed[0]);
+        bail!("the verb and the plan come before the target: assay run {} {target}", suite.name);
     }
     if let Some(option) = typed.iter().find(|word| word.starts_with('-')) {
-        bail!("{option} needs a verb: assay run PLAN {0}, or assay check {0}", typed[0]);
+        let target = without_secret(&typed[0]);
+        bail!("{option} needs a verb: assay run PLAN {target}, or assay check {target}");
     }
     for target in typed {
         let seen = look(target)?;

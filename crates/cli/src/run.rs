@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -25,7 +26,7 @@ use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, Tolerance, without_secret};
 use assay_store::Store;
-use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
+use assay_target::{Caching, Durability, OpenError, OpenRequest, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::ceiling::null_ceilings;
@@ -163,7 +164,7 @@ pub(crate) fn execute(
     };
     (header.array, header.stated) = (order.array, order.stated);
     let ready = match order.diagnosis {
-        Some(budget) => budget.ready(&mut header, run_targets(&targets)),
+        Some(budget) => budget.ready(&mut header, &mut targets),
         None => run_targets(&targets),
     };
     if let Some(facts) = &header.diagnosis {
@@ -505,15 +506,12 @@ fn measure(
     let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
     let mut steps_ended = 0;
+    // Why the step that begins must not write to its targets. Its workers find it where they open them.
+    let refused: Mutex<Option<OpenError>> = Mutex::default();
     let warnings = std::mem::take(&mut targets.warnings);
     let mut take = |event: &Event| {
-        match &event.what {
-            RunEvent::StepStarted(step) => targets.step_started(&header.plan, *step),
-            // After any other end something may still be in flight.
-            RunEvent::StepEnded(end) if end.reason == StepReason::Done => {
-                targets.step_ended(&header.plan, end.step);
-            }
-            _ => {}
+        if let Err(changed) = follow_step(targets, &header.plan, &event.what) {
+            *lock(&refused) = Some(changed);
         }
         let mut collector = collector.borrow_mut();
         collector.add(event);
@@ -539,12 +537,14 @@ fn measure(
     let mut next = || if header.diagnosis.is_some() { chooser.next() } else { rounds.next() };
     let is_chosen = header.diagnosis.is_some() || has_rounds(&header.plan);
     let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
+    let open = |r: &OpenRequest<'_>| refusal(&refused).and_then(|()| assay_target::open(r));
+    let open_simulated = |r: &OpenRequest<'_>| refusal(&refused).and_then(|()| simulated.open(r));
     // Only runs that simulate pay for the choice between the two in every call.
     let result = match (has_simulated, is_chosen) {
-        (true, true) => assay_engine::run_ordered(request, &|r| simulated.open(r), &mut next, &mut sink),
-        (false, true) => assay_engine::run_ordered(request, &assay_target::open, &mut next, &mut sink),
-        (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
-        (false, false) => assay_engine::run(request, &mut sink),
+        (true, true) => assay_engine::run_ordered(request, &open_simulated, &mut next, &mut sink),
+        (false, true) => assay_engine::run_ordered(request, &open, &mut next, &mut sink),
+        (true, false) => assay_engine::run_with(request, &open_simulated, &mut sink),
+        (false, false) => assay_engine::run_with(request, &open, &mut sink),
     };
     progress.finish();
     let collector = collector.into_inner();
@@ -553,6 +553,27 @@ fn measure(
     let is_stored = unkept.is_none();
     let failures = failed.into_iter().chain(unkept).map(|error| Failed::new(Exit::Errors, error).into());
     Measured { collector, failures: failures.collect(), is_stored }
+}
+
+/// Notes the steps that write to targets. Fails if a step must not begin, as another program has changed a target.
+fn follow_step(targets: &mut PreparedTargets, plan: &Plan, what: &RunEvent) -> Result<(), OpenError> {
+    match what {
+        RunEvent::StepStarted(step) => return targets.step_started(plan, *step),
+        // After any other end something may still be in flight.
+        RunEvent::StepEnded(end) if end.reason == StepReason::Done => targets.step_ended(plan, end.step),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Fails in the first worker of a step that must not begin, which ends the run.
+fn refusal(refused: &Mutex<Option<OpenError>>) -> Result<(), OpenError> {
+    lock(refused).take().map_or(Ok(()), Err)
+}
+
+fn lock(refused: &Mutex<Option<OpenError>>) -> MutexGuard<'_, Option<OpenError>> {
+    // Nothing panics while it is locked.
+    refused.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a

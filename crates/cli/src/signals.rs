@@ -60,7 +60,7 @@ fn limit(stage: u8) -> Option<(Duration, &'static str)> {
         OPENING => Some((
             STOP_LIMIT + Duration::from_secs(2),
             "the target that was being opened has not answered since; nothing was measured, but files may have been \
-             created or marked: the next run takes them up, or removes them with --remove",
+             created or marked: the next run reuses them, or removes them with --remove",
         )),
         FILLING => Some((
             STOP_LIMIT + Duration::from_secs(2),

@@ -70,7 +70,7 @@ fn remove_file(path: &Path, real: &Path, identity: FileIdentity) -> Result<Optio
 fn why_kept(removal: Removal) -> Option<&'static str> {
     match removal {
         Removal::Removed => None,
-        Removal::NotOurs => Some("Assay did not create it"),
+        Removal::NotOurs => Some("Assay did not create it, or another program has changed it"),
         Removal::Elsewhere => Some("its name now refers to another file, or to none"),
         Removal::InUse => Some("another run uses it"),
     }

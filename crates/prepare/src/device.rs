@@ -220,10 +220,11 @@ fn warn_unseen(context: &mut OpenContext<'_>, address: &str, unseen: usize) {
     context.warnings.push(Warning {
         rule: "unseen-writers".into(),
         says: format!(
-            "This user may not see which files {unseen} processes of other users have open, so a program that has \
-             {address} open for writing without holding it exclusively, such as a virtual machine, was not looked for."
+            "Cannot inspect the open files of {unseen} processes of other users; a program that writes to {address} \
+             would not be detected."
         ),
-        next: "Run as root to have that checked.".into(),
+        next: "Inspecting them takes root with CAP_SYS_PTRACE, which containers lack by default (--cap-add SYS_PTRACE)."
+            .into(),
     });
 }
 

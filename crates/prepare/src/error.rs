@@ -238,8 +238,8 @@ pub enum PrepareError {
     /// The same of one that nothing but its name and size identifies.
     #[error(
         "refusing to write to {path} ({what}): it is not blank. It holds {holds}. It has no serial number and no WWID \
-         by which --overwrite could name it and no other: if its content is no longer needed, erase it first \
-         (blkdiscard, or dd if=/dev/zero). Nothing was written"
+         that identifies it uniquely: if its content is no longer needed, erase it first (blkdiscard, or dd \
+         if=/dev/zero). Nothing was written"
     )]
     NotBlankUnnamed {
         /// Path of the target.

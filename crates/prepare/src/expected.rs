@@ -2,7 +2,7 @@
 //! wrote to it during the run.
 
 use assay_record::Warning;
-use assay_target::file::FileLook;
+use assay_target::file::{FileLook, WriteTimes};
 use assay_target::nfs::Attributes;
 
 /// The state of a file, as far as this run knows it.
@@ -12,7 +12,7 @@ pub(crate) enum Expected {
     AsHeld,
     /// Unknown: a fill failed.
     Anything,
-    /// This run is writing to it, which changes neither its length nor leaves its time as it is.
+    /// This run is writing to it, which keeps its length and changes its time; or the server sets its time late.
     Length(u64),
     /// As this run left it.
     Look {
@@ -33,8 +33,12 @@ pub(crate) enum Difference {
 }
 
 impl Expected {
-    pub(crate) fn of(look: &FileLook) -> Self {
-        Self::Look { length_bytes: look.length_bytes, modified_ns: look.modified_ns }
+    pub(crate) fn of(look: &FileLook, times: WriteTimes) -> Self {
+        let FileLook { length_bytes, modified_ns, .. } = *look;
+        match times {
+            WriteTimes::Exact => Self::Look { length_bytes, modified_ns },
+            WriteTimes::Late => Self::Length(length_bytes),
+        }
     }
 
     /// Returns the state while a step writes to the file, which looks like this before.
@@ -43,8 +47,8 @@ impl Expected {
     }
 
     /// Returns the state after a step has written to the file, which looks like this now.
-    pub(crate) fn left(self, now: &FileLook) -> Self {
-        self.difference(now).map_or(Self::of(now), Self::Changed)
+    pub(crate) fn left(self, now: &FileLook, times: WriteTimes) -> Self {
+        self.difference(now).map_or(Self::of(now, times), Self::Changed)
     }
 
     pub(crate) fn of_attributes(attributes: &Attributes) -> Self {
@@ -68,6 +72,14 @@ impl Expected {
 }
 
 impl Difference {
+    /// Returns what differs.
+    pub(crate) fn property(self) -> &'static str {
+        match self {
+            Self::Length => "its size",
+            Self::Time => "its modification time",
+        }
+    }
+
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Length => "during the run: its size differs",
@@ -83,5 +95,26 @@ pub(crate) fn changed(name: &str, what: &str) -> Warning {
         says: format!("Another program has changed {name} {what}. Assay no longer treats the file as its own."),
         next: "Find out which program uses the file; to use it as a target again, remove it or name it in --overwrite."
             .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On an SMB mount the server dated this run's own writes, and another program was blamed.
+    #[test]
+    fn a_time_that_a_server_sets_late_is_no_change() {
+        let looks =
+            |length_bytes, modified_ns| FileLook { inode: 1, born_ns: None, length_bytes, modified_ns };
+        let difference = |times, now: FileLook| {
+            let filled = Expected::of(&looks(4096, 1), times);
+            let left = filled.written(&now).left(&now, times);
+            [filled.difference(&now), left.difference(&looks(4096, now.modified_ns + 1))]
+        };
+        assert_eq!(difference(WriteTimes::Late, looks(4096, 2)), [None, None]);
+        assert_eq!(difference(WriteTimes::Late, looks(512, 1)), [Some(Difference::Length); 2]);
+        assert_eq!(difference(WriteTimes::Exact, looks(4096, 2)), [Some(Difference::Time); 2]);
+        assert_eq!(difference(WriteTimes::Exact, looks(4096, 1)), [None, Some(Difference::Time)]);
     }
 }

@@ -39,7 +39,7 @@ mod target;
 
 use assay_record::{HostFacts, StepId, TargetFacts, Warning};
 use assay_spec::{Address, Plan};
-use assay_target::{IoEngine, Member};
+use assay_target::{IoEngine, Member, OpenError};
 
 use context::{FillContext, InspectContext, OpenContext};
 use file::Touched;
@@ -65,6 +65,8 @@ pub struct PreparedTargets {
 
     /// Targets in the order of the command line.
     targets: Vec<Prepared>,
+    /// Targets of the run's plan behind those, by the index of the target that each is another way to.
+    ways: Vec<u32>,
 }
 
 /// Targets that are open and locked, and not filled yet. Consumed by [`fill`](OpenTargets::fill) or
@@ -100,7 +102,7 @@ pub fn open<'p>(
     // The inspection of the last one may have taken long: verify that none has changed before the first is touched.
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
-    let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
+    let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new(), ways: Vec::new() };
     (options.opening)();
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {
@@ -185,10 +187,16 @@ impl PreparedTargets {
         self.targets.iter().map(Prepared::member).collect()
     }
 
+    /// Notes that the plan of the run has `count` more targets, each another way to the one with this index: what is
+    /// written by them is written to it.
+    pub fn add_ways(&mut self, target: u32, count: usize) {
+        self.ways.extend(std::iter::repeat_n(target, count));
+    }
+
     /// Notes that a step begins: the files that it writes to change until it ends. To be called before its workers open
-    /// their targets.
-    pub fn step_started(&mut self, plan: &Plan, step: StepId) {
-        self.written_by(plan, step).for_each(Prepared::writing_begins);
+    /// their targets. Fails if another program has changed one of these files, which the step must not write to then.
+    pub fn step_started(&mut self, plan: &Plan, step: StepId) -> Result<(), OpenError> {
+        self.written_by(plan, step).try_for_each(Prepared::writing_begins)
     }
 
     /// Notes that a step has ended and has no I/O in flight. What is written to its files from now on is another
@@ -199,8 +207,14 @@ impl PreparedTargets {
 
     fn written_by(&mut self, plan: &Plan, id: StepId) -> impl Iterator<Item = &mut Prepared> {
         let step = plan.tests.get(id.test as usize).and_then(|test| test.steps.get(id.step as usize));
-        let writes = move |index: u32| step.is_some_and(|step| plan::writes_to(step, index));
-        (0..).zip(&mut self.targets).filter(move |(index, _)| writes(*index)).map(|(_, target)| target)
+        let targets = (0..).zip(&self.targets).map(|(index, _)| index);
+        let written: Vec<u32> = (0..)
+            .zip(targets.chain(self.ways.iter().copied()))
+            .filter(|(index, _)| step.is_some_and(|step| plan::writes_to(step, *index)))
+            .map(|(_, target)| target)
+            .collect();
+        let targets = (0..).zip(&mut self.targets);
+        targets.filter(move |(index, _)| written.contains(index)).map(|(_, target)| target)
     }
 
     /// Marks files as closed after the run. All are tried; the first error is returned.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_record::TargetFacts;
 use assay_spec::Address;
-use assay_target::Member;
+use assay_target::{Member, OpenError};
 
 use crate::closed::Closed;
 use crate::context::{FillContext, InspectContext, OpenContext};
@@ -195,16 +195,20 @@ impl Prepared {
         }
     }
 
-    /// Notes that a step begins to write to it.
-    pub(crate) fn writing_begins(&mut self) {
+    /// Notes that a step begins to write to it. Fails if another program has changed it. A server is not asked: it may
+    /// be silent, and others wait.
+    pub(crate) fn writing_begins(&mut self) -> Result<(), OpenError> {
         match self {
             Self::File(target) => target.writing_begins(),
-            Self::Nfs(target) => target.writing_begins(),
-            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => {}
+            Self::Nfs(target) => {
+                target.writing_begins();
+                Ok(())
+            }
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => Ok(()),
         }
     }
 
-    /// Notes that a step has written to it. A server is not asked: it may be silent, and others wait.
+    /// Notes that a step has written to it. A server is not asked, as above.
     pub(crate) fn writing_ended(&mut self) {
         if let Self::File(target) = self {
             target.writing_ended();

@@ -166,6 +166,39 @@ impl fmt::Display for Address {
 mod tests {
     use super::*;
 
+    /// The value of a misspelt key may be a secret, wherever the pair stands.
+    #[test]
+    fn values_of_unknown_keys_are_not_in_messages() {
+        for text in [
+            "nfs://h/vol?uid=1;scret=hush",
+            "nfs://h/vol?uid=1?scret=hush",
+            "nfs://h/vol?sync=file,scret=hush",
+            "nfs://h/vol/x%3Fscret=hush",
+            "nfs://h/vol?uid=1%26scret=hush",
+            "nfs://h/vol?scret%3Dhush",
+            "nfs://h:1;scret=hush/vol",
+            "nfs://h;scret=hush/vol",
+            "iscsi://h/iqn.x/1?portal=a;scret=hush",
+            "iscsi://h/iqn.x/1?policy=rr;scret=hush",
+            "iscsi://h/iqn.x/1?initiator=iqn.y;scret=hush",
+            "iscsi://h/iqn.x/1?initial_r2t=no,scret=hush",
+            "iscsi://h/iqn.x/1?portals=all;scret=hush",
+            "iscsi://h/iqn.x/1&scret=hush",
+            "iscsi://h/iqn.x;scret=hush/1",
+            "iscsi://h/x;scret=hush/1",
+            "iscsi://h;scret=hush/iqn.x/1",
+            "iscsi://h/1;scret=hush",
+            "//nas/share?scret=hush",
+            "\\\\nas\\share?scret=hush",
+            "smb://nas/share;scret=hush",
+            "nas:/vol?scret=hush",
+            "nas:/vol;scret=hush",
+        ] {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(!error.contains("hush"), "{text}: {error}");
+        }
+    }
+
     #[test]
     fn addresses_read_back_from_their_own_text() {
         for text in [

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use crate::secret::{self, Place};
+pub(crate) use crate::secret::part_without_secret as shown;
+use crate::secret::{self, Place, decoded};
 
 /// After how long an I/O over a network fails that has not ended, where the address does not say, s.
 pub(crate) const TIMEOUT_S: u32 = 60;
@@ -34,6 +35,17 @@ pub(crate) fn refuse_secret(address: &str) -> Result<()> {
     wrong(part, SECRET_ADVICE)
 }
 
+/// Refuses a host or a path with pairs in it that are hidden by percent codes.
+pub(crate) fn refuse_coded(part: &'static str, text: &str) -> Result<()> {
+    match secret::has_coded_pair(text) {
+        true => wrong(
+            part,
+            "it has a pair in percent codes, which are not decoded; write `?`, `&` and `=` themselves",
+        ),
+        false => Ok(()),
+    }
+}
+
 /// What to do with a secret instead.
 pub(crate) const SECRET_ADVICE: &str = "a secret does not belong here, where every user of this machine can read it \
                                         (ps, the shell's history); change it, and put the new one into a file \
@@ -57,6 +69,10 @@ pub(crate) fn query<'t>(
         let Some(&known) = known.iter().find(|known| **known == key) else {
             return wrong("query", format!("`{key}` is not a known key; use one of {}", known.join(", ")));
         };
+        // A path may have any character in it.
+        if key != "chap_file" && decoded(value).contains('=') {
+            return wrong("query", format!("`{key}` has a second `=` in its value; `&` divides the pairs"));
+        }
         if key != repeatable && pairs.iter().any(|(given, _)| *given == key) {
             return wrong("query", format!("`{key}` is given twice"));
         }
@@ -75,14 +91,14 @@ pub(crate) fn number<N: TryFrom<u64> + PartialOrd + Display + Copy>(
     let read = text.parse::<u64>().ok().and_then(|value| N::try_from(value).ok());
     match read.filter(|value| *value >= least && *value <= most) {
         Some(value) => Ok(value),
-        None => wrong(part, format!("`{text}` is not a number from {least} to {most}")),
+        None => wrong(part, format!("`{}` is not a number from {least} to {most}", shown(text))),
     }
 }
 
 /// Reads a port number.
 pub(crate) fn port(part: &'static str, text: &str) -> Result<u16> {
     number(part, text, 1, u16::MAX).or_else(|_| {
-        wrong(part, format!("`{text}` is not a port number (write an IPv6 address in brackets)"))
+        wrong(part, format!("`{}` is not a port number (write an IPv6 address in brackets)", shown(text)))
     })
 }
 
@@ -91,7 +107,7 @@ pub(crate) fn yes_or_no(part: &'static str, text: &str) -> Result<bool> {
     match text {
         "yes" => Ok(true),
         "no" => Ok(false),
-        _ => wrong(part, format!("`{text}` is neither yes nor no")),
+        _ => wrong(part, format!("`{}` is neither yes nor no", shown(text))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::address_keys::ISCSI_KEYS;
-use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong, yes_or_no};
+use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, shown, wrong, yes_or_no};
 
 /// A logical unit of an iSCSI target. Holds no secret: a CHAP secret comes from a file, the environment or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,6 +122,7 @@ impl IscsiAddress {
     fn read(text: &str) -> Result<Self> {
         address_part::refuse_secret(&format!("iscsi://{text}"))?;
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        address_part::refuse_coded("target", place)?;
         let (authority, path) = match place.split_once('/') {
             Some(split) => split,
             None => return wrong("target", "the target's name is missing"),
@@ -132,7 +133,7 @@ impl IscsiAddress {
         };
         let (target, lun) = match path.rsplit_once('/') {
             Some(split) => split,
-            None => return wrong("lun", format!("the number of the LUN is missing after `{path}`")),
+            None => return wrong("lun", format!("the number of the LUN is missing after `{}`", shown(path))),
         };
         let mut address = Self {
             user,
@@ -163,7 +164,7 @@ impl IscsiAddress {
                 }
                 "portal" => self.portals.push(portal("portal", value)?),
                 "portals" if value == "all" => self.all_portals = true,
-                "portals" => return wrong("portals", format!("`{value}` is not `all`")),
+                "portals" => return wrong("portals", format!("`{}` is not `all`", shown(value))),
                 "sessions" => self.sessions = number("sessions", value, 1, 32)?,
                 "policy" => policy = Some(policy_named(value)?),
                 "rr_ios" => ios = Some(number("rr_ios", value, 1, u32::MAX)?),
@@ -208,7 +209,8 @@ fn policy_named(name: &str) -> Result<PathPolicy> {
             return wrong(
                 "policy",
                 format!(
-                    "`{name}` is none of rr, lo, fixed, vmware (rr_ios=1000), vmware-bytes (rr_bytes=10485760)"
+                    "`{}` is none of rr, lo, fixed, vmware (rr_ios=1000), vmware-bytes (rr_bytes=10485760)",
+                    shown(name)
                 ),
             );
         }
@@ -231,7 +233,7 @@ fn portal(part: &'static str, text: &str) -> Result<String> {
             None => (text, None),
         },
     };
-    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '=') {
         return wrong(part, "a host name or address is missing");
     }
     if let Some(why) = address_part::lacks_zone(host) {
@@ -247,9 +249,9 @@ fn name(part: &'static str, text: &str) -> Result<String> {
     let is_name = ["iqn.", "eui.", "naa."].iter().any(|kind| text.starts_with(kind));
     if !is_name
         || text.len() > 223
-        || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
+        || text.contains(|c: char| c.is_whitespace() || c.is_control() || "/=".contains(c))
     {
-        return wrong(part, format!("`{text}` is not an iSCSI name (iqn.…, eui.… or naa.…)"));
+        return wrong(part, format!("`{}` is not an iSCSI name (iqn.…, eui.… or naa.…)", shown(text)));
     }
     Ok(text.to_owned())
 }

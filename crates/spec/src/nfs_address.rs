@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::address_keys::NFS_KEYS;
-use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong};
+use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, shown, wrong};
 
 /// A file or directory on an NFSv3 server. What is exported of the path, the server says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,7 @@ impl NfsAddress {
     fn read(text: &str) -> Result<Self> {
         address_part::refuse_secret(&format!("nfs://{text}"))?;
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        address_part::refuse_coded("path", place)?;
         let Some((authority, path)) = place.split_once('/') else {
             return wrong("path", "the path is missing after the host");
         };
@@ -129,11 +130,11 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
     if text.contains('@') {
         return wrong("host", "NFS takes no user name; give numeric ids: ?uid=1000&gid=1000");
     }
-    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '=') {
         return wrong("host", "a host name or address is missing");
     }
     if host.starts_with('[') != (bracket > 0) || host.len() > bracket && bracket > 0 {
-        return wrong("host", format!("`{host}` is not an IPv6 address in brackets"));
+        return wrong("host", format!("`{}` is not an IPv6 address in brackets", shown(host)));
     }
     if let Some(why) = address_part::lacks_zone(host) {
         return wrong("host", why);
@@ -167,7 +168,10 @@ fn sync_named(name: &str) -> Result<NfsSync> {
         "file" => Ok(NfsSync::File),
         _ => wrong(
             "sync",
-            format!("`{name}` is neither unstable (one COMMIT at the end) nor file (each write durable)"),
+            format!(
+                "`{}` is neither unstable (one COMMIT at the end) nor file (each write durable)",
+                shown(name)
+            ),
         ),
     }
 }

@@ -30,6 +30,8 @@ const SECRET_KEYS: [&str; 12] = [
 const DECODED_TIMES: usize = 4;
 /// What divides pairs of keys and values from one another, and from what precedes them.
 const DIVIDERS: [char; 5] = ['?', '&', ';', '/', ','];
+/// Those of them that no name of a file has for another purpose.
+const BETWEEN_PAIRS: [char; 4] = ['?', '&', ';', ','];
 /// What stands in place of a secret.
 const COVER: &str = "***";
 
@@ -56,16 +58,66 @@ pub fn without_secret(text: &str) -> String {
 
 /// Covers the values of keys that no address has: whoever misspells the key of a secret gives the secret all the same.
 fn without_unknown(text: &str) -> String {
-    let (prefix, _) = after_scheme(text);
-    let Some((place, query)) = text.split_once('?').filter(|_| !prefix.is_empty()) else {
+    if is_path(text) {
         return text.to_owned();
-    };
-    let pair = |pair: &str| match pair.split_once('=') {
-        Some((key, value)) if !is_known(key) && !value.is_empty() => format!("{key}={COVER}"),
-        _ => pair.to_owned(),
-    };
-    let pairs: Vec<String> = query.split('&').map(pair).collect();
-    format!("{place}?{}", pairs.join("&"))
+    }
+    let decoded = decoded(text);
+    let (prefix, rest) = after_prefix(&decoded);
+    // `host:/export`, which is no address of Assay, but looks like one.
+    let is_export = || decoded.split_once(":/").is_some_and(|(host, _)| is_export_host(host));
+    if prefix.is_empty() && !is_export() {
+        return text.to_owned();
+    }
+    pairs_covered(rest).map_or_else(|| text.to_owned(), |covered| format!("{prefix}{covered}"))
+}
+
+/// Returns a part of an address as it may be repeated in a message, like [`without_secret`] a whole one.
+pub(crate) fn part_without_secret(text: &str) -> String {
+    pairs_covered(&decoded(text)).unwrap_or_else(|| text.to_owned())
+}
+
+/// Returns true if the text hides a pair of an unknown key and a value by percent codes, which addresses do not have.
+pub(crate) fn has_coded_pair(text: &str) -> bool {
+    let decoded = decoded(text);
+    decoded != text && pairs_covered(&decoded).is_some()
+}
+
+fn is_export_host(host: &str) -> bool {
+    // A single letter is a drive.
+    host.len() > 1 && !host.contains(|c: char| c.is_whitespace() || DIVIDERS.contains(&c))
+}
+
+/// Covers the values of unknown keys; `None` if there are none. A value ends where a pair with a known key begins,
+/// because it may have any of the dividers in it. A `/` divides no pairs here: files and folders may be named `x=y`.
+fn pairs_covered(text: &str) -> Option<String> {
+    let mut covered = String::new();
+    let mut is_covering = false;
+    let mut divider = None;
+    let mut is_found = false;
+    for piece in text.split_inclusive(BETWEEN_PAIRS) {
+        let end = piece.chars().next_back().filter(|last| BETWEEN_PAIRS.contains(last));
+        let piece = &piece[..piece.len() - end.map_or(0, char::len_utf8)];
+        let pair = piece.split_once('=');
+        let unknown = pair.filter(|(key, value)| divider.is_some() && !is_known(key) && !value.is_empty());
+        if pair.is_some_and(|(key, _)| is_known(key)) {
+            is_covering = false;
+        }
+        if !is_covering {
+            covered.extend(divider);
+            match unknown {
+                Some((key, _)) => covered.push_str(&format!("{key}={COVER}")),
+                None => covered.push_str(piece),
+            }
+        }
+        if unknown.is_some() {
+            (is_covering, is_found) = (true, true);
+        }
+        divider = end;
+    }
+    if !is_covering {
+        covered.extend(divider);
+    }
+    is_found.then_some(covered)
 }
 
 fn is_known(key: &str) -> bool {
@@ -74,16 +126,11 @@ fn is_known(key: &str) -> bool {
 
 /// Returns where a word has a secret, and the word with the secret covered.
 pub(crate) fn find(word: &str) -> Option<(Place, String)> {
-    // Whoever writes a path as one means a path; `//host/share` is how shares are written.
-    let is_share = word.starts_with("//");
-    if !is_share && ["/", "./", "../"].iter().any(|path| word.starts_with(path)) {
+    if is_path(word) {
         return None;
     }
     let text = decoded(word);
-    let (prefix, rest) = match is_share {
-        true => text.split_at(text.len() - text.trim_start_matches('/').len()),
-        false => after_scheme(&text),
-    };
+    let (prefix, rest) = after_prefix(&text);
     if let Some(covered) = in_user(prefix, rest) {
         return Some((Place::User, format!("{prefix}{covered}")));
     }
@@ -94,10 +141,36 @@ pub(crate) fn find(word: &str) -> Option<(Place, String)> {
         .map(|covered| (Place::Query, format!("{prefix}{covered}")))
 }
 
+/// Whoever writes a path as one means a path; `//host/share` is how shares are written.
+fn is_path(word: &str) -> bool {
+    !is_share(word) && ["/", "./", "../"].iter().any(|path| word.starts_with(path))
+}
+
+fn is_share(word: &str) -> bool {
+    word.starts_with("//") || word.starts_with("\\\\")
+}
+
+/// Splits off the scheme, or the slashes of a share; the first part is empty where there is neither.
+fn after_prefix(text: &str) -> (&str, &str) {
+    match is_share(text) {
+        true => text.split_at(text.len() - text.trim_start_matches(['/', '\\']).len()),
+        false => after_scheme(text),
+    }
+}
+
 /// Replaces the percent-encoded forms of the characters that divide an address.
-fn decoded(word: &str) -> String {
-    const CODES: [(&str, &str); 7] =
-        [("%3a", ":"), ("%40", "@"), ("%2f", "/"), ("%3f", "?"), ("%3d", "="), ("%26", "&"), ("%25", "%")];
+pub(crate) fn decoded(word: &str) -> String {
+    const CODES: [(&str, &str); 9] = [
+        ("%3a", ":"),
+        ("%40", "@"),
+        ("%2f", "/"),
+        ("%3f", "?"),
+        ("%3d", "="),
+        ("%26", "&"),
+        ("%3b", ";"),
+        ("%2c", ","),
+        ("%25", "%"),
+    ];
     let mut text = word.to_owned();
     for _ in 0..DECODED_TIMES {
         let before = text.clone();
@@ -152,7 +225,7 @@ fn is_host_with_port(prefix: &str, host: &str, tail: &str) -> bool {
     let target = path.strip_prefix('/').unwrap_or_default().to_ascii_lowercase();
     match prefix.to_ascii_lowercase().starts_with("iscsi") {
         true => has_port && ["iqn.", "eui.", "naa."].iter().any(|kind| target.starts_with(kind)),
-        false => has_port && path.starts_with(['/', '?']),
+        false => has_port && path.starts_with(['/', '\\', '?']),
     }
 }
 
@@ -257,6 +330,32 @@ mod tests {
         assert!(!has_secret(text), "a spelling mistake is no secret");
     }
 
+    /// Only pairs behind a `?` and between `&`s were looked at, and only with a scheme.
+    #[test]
+    fn values_of_unknown_keys_are_not_repeated_wherever_a_pair_stands() {
+        for (text, covered) in [
+            ("nfs://h/vol?uid=1;scret=hush", "nfs://h/vol?uid=1;scret=***"),
+            ("nfs://h/vol?uid=1?scret=hush", "nfs://h/vol?uid=1?scret=***"),
+            ("nfs://h/vol?uid=1,scret=hush", "nfs://h/vol?uid=1,scret=***"),
+            ("nfs://h/vol?scret=hush/hush", "nfs://h/vol?scret=***"),
+            ("nfs://h/vol?scret=hush=hush", "nfs://h/vol?scret=***"),
+            ("nfs://h/vol/x%3Fscret=hush", "nfs://h/vol/x?scret=***"),
+            ("nfs://h/vol?uid=1%26scret=hush", "nfs://h/vol?uid=1&scret=***"),
+            ("nfs://h/vol?scret%3Dhush", "nfs://h/vol?scret=***"),
+            ("nfs://h/vol?scret%253dhush", "nfs://h/vol?scret=***"),
+            ("iscsi://h/iqn.x/1?portal=a;scret=hush", "iscsi://h/iqn.x/1?portal=a;scret=***"),
+            ("iscsi://h/iqn.x/1&scret=hush", "iscsi://h/iqn.x/1&scret=***"),
+            ("iscsi://h/iqn.x/1;scret=hush", "iscsi://h/iqn.x/1;scret=***"),
+            ("//nas/share?scret=hush", "//nas/share?scret=***"),
+            ("//nas/share,user=hush", "//nas/share,user=***"),
+            ("\\\\nas\\share?scret=hush", "\\\\nas\\share?scret=***"),
+            ("nas:/vol?scret=hush", "nas:/vol?scret=***"),
+            ("[fe80::1]:/vol?scret=hush", "[fe80::1]:/vol?scret=***"),
+        ] {
+            assert_eq!(without_secret(text), covered, "{text}");
+        }
+    }
+
     #[test]
     fn other_words_stay_as_they_are() {
         for text in [
@@ -265,11 +364,18 @@ mod tests {
             "iscsi://bob@[fe80::1%eth0]:3260/eui.0123456789abcdef/1?portal=[fd00::1]:3260",
             "nfs://nas:2049/vol/a@b?uid=1",
             "nfs://nas/vol/x=y",
+            "nfs://nas/vol/50%25?uid=1",
+            "nfs://nas/vol/a%3Fb",
+            "nas:/vol/x=y",
+            "./x?y=z",
+            "x?y=z",
+            "/mnt/x&y=z",
             "./x:y@z",
             "/mnt/a:b@c",
             "//nas/share/x",
             "//nas:445/share/a@b",
             "//nas/share/a:b@c",
+            "\\\\nas:445\\share\\a@b",
             "50%25 of it",
             "nas:/vol1/a@b",
             "C:\\x@y",

@@ -71,8 +71,14 @@ impl Neighbour {
 }
 
 /// Refuses a store with a pipe, a link, a device or a folder under one of the names, or with another program's file:
-/// opening a pipe waits for ever, and SQLite would change or remove the file.
+/// opening a pipe waits for ever, and SQLite would change or remove the file. A store that is a link to nothing is
+/// refused too: SQLite would look for these files where the link leads, and they cannot be found before the store is.
 pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
+    let is_missing = std::fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if is_missing && path.is_symlink() {
+        let why = "it is a symbolic link to nothing".to_owned();
+        return Err(StoreError::NotAllowed { path: path.to_owned(), why });
+    }
     for neighbour in NEIGHBOURS {
         let file = beside(path, neighbour.end());
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };

@@ -30,6 +30,28 @@ pub enum PathKind {
     Other(&'static str),
 }
 
+/// What the modification time of a file says about writes that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteTimes {
+    /// Of all of them.
+    Exact,
+    /// Servers of SMB may set it seconds after a write, or when the last descriptor is closed.
+    Late,
+}
+
+impl WriteTimes {
+    /// Returns how the file system of an open file sets them.
+    #[must_use]
+    pub fn of(file: &File) -> Self {
+        /// `f_type` of cifs with SMB 1 and with later versions, as in statfs(2).
+        const SMB: [i64; 2] = [0xFF53_4D42, 0xFE53_4D42];
+        match rustix::fs::fstatfs(file).is_ok_and(|fs| SMB.contains(&fs.f_type)) {
+            true => Self::Late,
+            false => Self::Exact,
+        }
+    }
+}
+
 /// Returns the kind of `path`, following links.
 pub fn kind_of(path: &Path) -> io::Result<PathKind> {
     let kind = match fs::metadata(path) {

@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
 
 use rustix::fs::Advice;
 
+use crate::file::WriteTimes;
 use crate::mark::FileLook;
 use crate::own_data::{Author, SECTOR_BYTES, author};
 
@@ -24,7 +25,8 @@ pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write"
 pub struct Fingerprint {
     /// Length or capacity, bytes.
     pub length_bytes: u64,
-    /// Modification time, ns since 1970; `None` for devices and LUNs, which have none.
+    /// Modification time, ns since 1970; `None` for devices and LUNs, which have none, and for
+    /// files whose server sets it late.
     pub modified_ns: Option<i128>,
     /// Digest of the data at both ends.
     pub ends: u64,
@@ -36,7 +38,8 @@ impl Fingerprint {
         let is_device = file.metadata()?.file_type().is_block_device();
         let mut at = file;
         let length_bytes = at.seek(SeekFrom::End(0))?;
-        let modified_ns = if is_device { None } else { Some(FileLook::of(file)?.modified_ns) };
+        let has_time = !is_device && WriteTimes::of(file) == WriteTimes::Exact;
+        let modified_ns = has_time.then(|| FileLook::of(file)).transpose()?.map(|look| look.modified_ns);
         let ends = ends_of(length_bytes, |offset_bytes, bytes| {
             let mut data = vec![0; bytes];
             drop_pages(file, offset_bytes, bytes);

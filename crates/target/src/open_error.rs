@@ -37,6 +37,17 @@ pub enum OpenError {
         /// What changed.
         what: String,
     },
+    /// Another program has changed a file between two steps of a run.
+    #[error(
+        "another program has changed {target} since Assay last wrote to it ({what}), so the next step was not started; \
+         find out which program uses it"
+    )]
+    ChangedBetween {
+        /// Path or address.
+        target: String,
+        /// What changed.
+        what: String,
+    },
     /// The ring could not be created.
     #[error("cannot set up io_uring: {0}; use --io psync")]
     Ring(#[source] io::Error),

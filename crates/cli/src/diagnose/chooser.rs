@@ -7,12 +7,13 @@ use assay_analysis::Collector;
 use assay_analysis::diagnose::{ExperimentTest, Order as Experiments, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_prepare::Changes;
+use assay_prepare::{Changes, PreparedTargets};
 use assay_record::{DiagnosisFacts, RunHeader, StepId};
 
 use assay_target::{AccessMode, Member};
 
 use super::ways;
+use crate::run_targets::run_targets;
 
 /// How long the host is watched before the load begins: what others use of it.
 const LOOK: Duration = Duration::from_secs(1);
@@ -33,7 +34,8 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Puts the experiments into the header of the run, and returns the targets with other ways to the same storage.
-    pub(crate) fn ready(&self, header: &mut RunHeader, targets: RunTargets) -> RunTargets {
+    pub(crate) fn ready(&self, header: &mut RunHeader, prepared: &mut PreparedTargets) -> RunTargets {
+        let targets = run_targets(prepared);
         let before = cpu_snapshot();
         std::thread::sleep(LOOK);
         let used = CpuSnapshot::between(&before, &cpu_snapshot());
@@ -41,7 +43,9 @@ impl Budget {
         header.plan.tests.truncate(1);
         let is_writable = targets.members.first().is_some_and(may_be_written);
         let writes = if is_writable { self.writes } else { WritesAllowed::AsTheLoad };
+        let given = targets.members.len();
         let (targets, ways) = ways::with_other_ways(targets, &header.plan);
+        prepared.add_ways(0, targets.members.len() - given);
         let order = Experiments {
             plan: &header.plan,
             budget_s: self.seconds,

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use crate::story::{DONE, INTERRUPTED, Story, count, is_root, rules, run};
+use crate::story::{DONE, ERRORS, INTERRUPTED, Story, count, is_root, rules, run};
 
 const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
 const READS: [&str; 2] = ["--only", "100%Read"];
@@ -352,4 +352,36 @@ fn a_suite_s_default_size_does_not_enlarge_a_file() {
     let again = story.assay(&["run", "vmware", "t.dat", "--set", "run=100ms", "--json"]).ends(DONE).json();
     assert_eq!(count(&again, "/targets/0/member/span_bytes"), 1 << 20);
     assert_eq!(story.read("t.dat").len(), 1 << 20);
+}
+
+/// What another program did to a file between two tests was noted, and overwritten by the second of them.
+#[test]
+fn a_test_does_not_write_to_a_file_that_another_program_changed_before() {
+    const PLAN: &str = r#"
+[[test]]
+name = "first"
+run = "4s"
+access = [{ size = "4KiB", read = 50, random = 100 }]
+[[test]]
+name = "second"
+run = "300ms"
+access = [{ size = "4KiB", read = 50, random = 100 }]
+"#;
+    let story = Story::new();
+    story.write("plan.toml", PLAN);
+    let running = story.start(&["run", "plan.toml", "t.dat", "--size", "4MiB", "--remove"]);
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    let file = std::fs::File::options().write(true).open(story.path("t.dat")).unwrap();
+    file.set_len(5 << 20).unwrap();
+    let says =
+        ["(its size)", "the next step was not started", "Another program has changed t.dat", "kept t.dat"];
+    running.end().ends(ERRORS).says(&says);
+    let shown = story.assay(&["show", "last", "--json"]).json();
+    assert_eq!(shown["status"], "failed");
+    assert!(shown["tests"][0]["complete"] == true && count(&shown, "/tests/0/total/ops") > 0, "{shown:#}");
+    assert_eq!(
+        shown["tests"].as_array().unwrap().iter().filter(|test| count(test, "/total/ops") > 0).count(),
+        1
+    );
+    assert_eq!(story.read("t.dat").len(), 5 << 20);
 }

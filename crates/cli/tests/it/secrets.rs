@@ -74,6 +74,31 @@ fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
     }
 }
 
+/// Only pairs behind a `?` and between `&`s were covered, and only with a scheme.
+#[test]
+fn values_of_misspelt_keys_are_not_repeated() {
+    let story = Story::new();
+    for form in [
+        "nfs://h/vol?uid=1;scret=S3CR3T",
+        "nfs://h/vol?uid=1?scret=S3CR3T",
+        "nfs://h/vol/x%3Fscret=S3CR3T",
+        "nfs://h/vol?uid=1%26scret=S3CR3T",
+        "nfs://h/vol?scret%3DS3CR3T",
+        "iscsi://h/iqn.x/1?portal=a;scret=S3CR3T",
+        "iscsi://h/iqn.x/1&scret=S3CR3T",
+        "//nas/share?scret=S3CR3T",
+        "nas:/vol?scret=S3CR3T",
+    ] {
+        for args in
+            [&["run", "vmware", form][..], &["check", form], &["run", form, "vmware"], &[form, "--quick"]]
+        {
+            let printed = story.assay(args).ends(BAD_INPUT);
+            let says = [printed.out.as_str(), printed.err.as_str()].concat();
+            assert!(!says.contains(SECRET), "{args:?}: {says}");
+        }
+    }
+}
+
 /// Of the store in the environment: those of other programs are often named so.
 #[test]
 fn a_secret_in_the_environment_is_not_repeated() {

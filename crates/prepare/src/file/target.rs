@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self, FileLook, Lock, MarkBefore, Marker};
+use assay_target::file::{self, FileLook, Lock, MarkBefore, Marker, WriteTimes};
 use assay_target::{AccessMode, Binding, Caching, END_BYTES, FileMember, HeadCheck, Member, OpenError};
 
 use super::{InspectedFile, was_created};
@@ -176,12 +176,14 @@ impl FileTarget {
     /// Notes the state that the fill has left, and what workers must find at its start.
     fn note_filled(&mut self, marker: &Marker) -> Result<(), PrepareError> {
         let look = self.look()?;
-        if (look.length_bytes, look.modified_ns) != (marker.length_bytes, marker.modified_ns) {
+        let times = WriteTimes::of(&self.held.file);
+        let is_dated = times == WriteTimes::Late || look.modified_ns == marker.modified_ns;
+        if look.length_bytes != marker.length_bytes || !is_dated {
             let (target, what) = (text(self.path()), "its size or modification time".to_owned());
             return Err(OpenError::Changed { target, what }.into());
         }
         self.held.note()?;
-        self.expected = Expected::of(&look);
+        self.expected = Expected::of(&look, times);
         let has_head = marker.filled_bytes >= END_BYTES.min(self.member.span_bytes);
         if let (Some(binding), Caching::Direct, true) =
             (&mut self.member.binding, self.member.caching, has_head)
@@ -202,17 +204,25 @@ impl FileTarget {
         confirmed
     }
 
-    /// Notes that a step begins to write to it.
-    pub(crate) fn writing_begins(&mut self) {
+    /// Notes that a step begins to write to it. Fails if another program has changed it.
+    pub(crate) fn writing_begins(&mut self) -> Result<(), OpenError> {
+        // A file that cannot be examined fails where a worker opens it.
         if let Ok(look) = self.look() {
             self.expected = self.expected.written(&look);
+        }
+        match self.expected {
+            Expected::Changed(difference) => Err(OpenError::ChangedBetween {
+                target: text(self.path()),
+                what: difference.property().to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 
     /// Notes that a step has written to it, and that nothing is in flight.
     pub(crate) fn writing_ended(&mut self) {
         if let Ok(look) = self.look() {
-            self.expected = self.expected.left(&look);
+            self.expected = self.expected.left(&look, WriteTimes::of(&self.held.file));
         }
     }
 

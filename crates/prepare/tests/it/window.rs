@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 
 use assay_prepare::{PrepareError, PreparedTargets};
 use assay_record::StepId;
@@ -195,7 +196,7 @@ fn a_file_that_another_program_changed_during_the_run_is_no_longer_assays() {
             own_file(path);
         }
         let mut prepared = prepare(&targets, &[], || {}).unwrap();
-        prepared.step_started(&plan, step);
+        prepared.step_started(&plan, step).unwrap();
         File::options().write(true).open(&written).unwrap().write_all_at(&[0; 4096], 4096).unwrap();
         during();
         prepared.step_ended(&plan, step);
@@ -217,6 +218,62 @@ fn a_file_that_another_program_changed_during_the_run_is_no_longer_assays() {
     check(run(&|| cut(&written), &|| {}), &written);
     check(run(&|| {}, &|| edited(&written)), &written);
     check(run(&|| {}, &|| edited(&read)), &read);
+}
+
+/// A diagnosis writes to its target in other ways too, as targets of the run's plan that were not prepared. Such writes
+/// were taken for those of another program, and the file was given up.
+#[test]
+fn what_a_step_writes_in_another_way_is_assays_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let step = StepId { test: 0, step: 0 };
+    let close = |ways: usize, during: &dyn Fn()| {
+        own_file(&path);
+        let mut prepared = prepare(&[path.to_str().unwrap()], &[], || {}).unwrap();
+        prepared.add_ways(0, ways);
+        // Its only job writes to the target with index 1.
+        let mut plan = crate::plan("1MiB", 1);
+        plan.tests[0].steps[0].jobs[0].targets = vec![1];
+        prepared.step_started(&plan, step).unwrap();
+        edited(&path);
+        during();
+        prepared.step_ended(&plan, step);
+        prepared.close().unwrap()
+    };
+    let closed = close(1, &|| {});
+    assert!(closed.warnings.is_empty(), "{:?}", closed.warnings);
+    assert!(is_claimed(&path));
+    assert_eq!(closed.remove().unwrap().len(), 0);
+    assert!(!path.exists());
+    // Without that way nobody wrote to it but another program, and nor does anybody else cut it.
+    assert_eq!(close(0, &|| {}).warnings.len(), 1);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(close(1, &|| cut(&path)).warnings.len(), 1);
+}
+
+/// What another program wrote between two steps was noted, and overwritten by the second of them.
+#[test]
+fn a_step_does_not_write_to_a_file_that_another_program_changed_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let (plan, step) = (crate::plan("1MiB", 1), StepId { test: 0, step: 0 });
+    for (change, says) in [(edited as fn(&Path), "(its modification time)"), (cut, "(its size)")] {
+        let _ = fs::remove_file(&path);
+        own_file(&path);
+        let mut prepared = prepare(&[path.to_str().unwrap()], &[], || {}).unwrap();
+        prepared.step_started(&plan, step).unwrap();
+        prepared.step_ended(&plan, step);
+        change(&path);
+        for _ in 0..2 {
+            let refused = prepared.step_started(&plan, step).unwrap_err().to_string();
+            assert!(refused.contains(says) && refused.contains("the next step was not started"), "{refused}");
+        }
+        let closed = prepared.close().unwrap();
+        assert_eq!(closed.warnings.len(), 1);
+        let kept = closed.remove().unwrap();
+        assert!(kept[0].why.contains("another program has changed it"), "{kept:?}");
+        assert!(path.exists() && !is_claimed(&path));
+    }
 }
 
 /// Fills two new targets, and changes the first while the second is filled.
@@ -442,8 +499,13 @@ fn a_file_on_a_server_that_changes_after_its_fill_is_not_written_then_or_later()
             (change.make)(&folder.join("first.dat"));
             **kept_by.borrow_mut() = visible(&folder);
         });
-        check_refused(result, "", &kept, change.name);
-        check_refused(prepare(&[&names[0]], &[], || {}), "", &kept, change.name);
+        let (says, again) = match change.says {
+            _ if change.name.contains("link") => ("links are not followed", "links are not followed"),
+            says if says.contains("replaced") => ("now refers to another file", "--overwrite"),
+            says => (says, "--overwrite"),
+        };
+        check_refused(result, says, &kept, change.name);
+        check_refused(prepare(&[&names[0]], &[], || {}), again, &kept, change.name);
     }
 }
 
@@ -465,6 +527,31 @@ fn a_file_on_a_server_that_changed_before_its_fill_is_refused_again() {
     assert!(closed.warnings[0].says.contains("Another program has changed"), "{:?}", closed.warnings);
     let kept = [(path.clone(), fs::read(&path).unwrap())];
     check_refused(prepare(&[&address], &[], || {}), "--overwrite", &kept, "closed");
+}
+
+/// The mark of a file that Assay was about to create stayed beside the empty file that another client created then, and
+/// the next run took that file for its own.
+#[test]
+fn a_file_that_another_client_creates_first_is_not_claimed() {
+    use assay_testkit::lying::Act;
+    use assay_testkit::lying::nfs::{LyingNfs, Procedure, record};
+    let cell: Arc<OnceLock<LyingNfs>> = Arc::default();
+    let server = Arc::downgrade(&cell);
+    let started = LyingNfs::start(move |asked, honest| {
+        // The first data that is written is that mark.
+        if asked.procedure == Procedure::Write && asked.count == 1 {
+            server.upgrade().unwrap().get().unwrap().put("t.dat", b"");
+        }
+        vec![Act::Bytes(record(&honest))]
+    });
+    cell.set(started).unwrap();
+    let server = cell.get().unwrap();
+    let address = format!("nfs://127.0.0.1:{0}/export/t.dat?mountport={0}", server.port);
+    let error = prepare(&[&address], &[], || {}).err().unwrap();
+    assert!(!matches!(error, PrepareError::NotUndone { .. }), "{error}");
+    let again = prepare(&[&address], &[], || {}).err().unwrap().to_string();
+    assert!(again.contains("--overwrite"), "{again}");
+    assert_eq!(server.file("t.dat").unwrap(), b"");
 }
 
 /// Whatever was left on a server, a refusal ended with the exit code that says that nothing was touched.

@@ -111,6 +111,30 @@ fn links_beside_a_store_are_not_followed() {
     }
 }
 
+/// What lies beside a link to nothing was not looked at, as that is where the link leads: a pipe there was removed, and
+/// an empty store made beside the log of another database.
+#[test]
+fn a_store_that_is_a_link_to_nothing_is_refused() {
+    for end in ["", "-wal", "-journal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, nowhere) = (folder.path().join("runs.sqlite"), folder.path().join("nowhere.sqlite"));
+        std::os::unix::fs::symlink(&nowhere, &path).unwrap();
+        if !end.is_empty() {
+            story::run(&["mkfifo", beside(&nowhere, end).to_str().unwrap()]);
+        }
+        let names = || {
+            let entries = std::fs::read_dir(folder.path()).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+        };
+        let before = names();
+        let opened = [Store::open(&path), Store::open_existing(&path)];
+        for refused in opened.map(|opened| message(&opened.err().expect("it was opened"))) {
+            assert!(refused.contains("it is a symbolic link to nothing"), "{end}: {refused}");
+        }
+        assert_eq!(names(), before, "{end}");
+    }
+}
+
 /// What SQLite and Assay keep beside a store.
 const BESIDE: [&str; 4] = ["-live", "-wal", "-shm", "-journal"];
 

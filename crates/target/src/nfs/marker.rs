@@ -27,6 +27,12 @@ const CREATING: &[u8] = b"creating";
 /// A void mark: the file beside it is not ours.
 const VOID: &[u8] = b"";
 
+/// The file beside, as it was read.
+struct MarkFile {
+    attributes: Attributes,
+    text: Vec<u8>,
+}
+
 impl NfsLocation {
     fn failed(&self, error: &CallError) -> OpenError {
         failed(&self.address, error)
@@ -44,14 +50,7 @@ impl NfsLocation {
     /// Checks the mark of the file.
     pub fn mark_of_file(&mut self) -> Result<Mark, OpenError> {
         let Some(FoundFile { attributes, .. }) = self.file else { return Ok(Mark::None) };
-        let (directory, beside) = (self.directory, self.beside());
-        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        // A link, or anything else but a file, is not Assay's.
-        let Some((handle, mark)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
-            return Ok(Mark::None);
-        };
-        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
-        let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        let Some(MarkFile { attributes: mark, text }) = self.mark_file()? else { return Ok(Mark::None) };
         let trusted = [attributes.uid, self.credentials.uid];
         if attributes.size_bytes == 0 && marker_beside(&text, NO_FILE).as_deref() == Some(CREATING) {
             return Ok(Mark::Valid(Marker::new(true)).written_by(mark.uid, trusted));
@@ -65,11 +64,19 @@ impl NfsLocation {
 
     /// Returns the content of the mark file; `None` if there is none.
     pub fn mark_before(&mut self) -> Result<Option<Vec<u8>>, OpenError> {
+        Ok(self.mark_file()?.map(|mark| mark.text))
+    }
+
+    /// Returns the file beside; `None` if there is none. A link, or anything else but a file, is not Assay's.
+    fn mark_file(&mut self) -> Result<Option<MarkFile>, OpenError> {
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let Some((handle, attributes)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
+            return Ok(None);
+        };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
-        self.server.read(&handle, 0, most).map(Some).map_err(|e| self.failed(&e))
+        let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        Ok(Some(MarkFile { attributes, text }))
     }
 
     /// Checks whether a file that did not exist exists now, and returns the id of its mark.
@@ -115,20 +122,16 @@ impl NfsLocation {
         }
     }
 
-    /// Removes a mark of a file that was not created, unless another run has created the file meanwhile.
+    /// Removes the mark of a file that was not created. If another client has created the file meanwhile, the mark
+    /// would claim it; if that is another run of Assay, it writes its own mark next.
     fn remove_creating(&mut self) -> Result<(), OpenError> {
-        let (directory, name, beside) = (self.directory, self.name.clone(), self.beside());
-        if self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?.is_some() {
-            return Ok(());
+        let (directory, beside) = (self.directory, self.beside());
+        match self.mark_file()? {
+            Some(mark) if marker_beside(&mark.text, NO_FILE).as_deref() == Some(CREATING) => {
+                self.server.remove(&directory, &beside).map_err(|e| self.failed(&e))
+            }
+            _ => Ok(()),
         }
-        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(()) };
-        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
-        let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
-        if marker_beside(&text, NO_FILE).as_deref() != Some(CREATING) {
-            return Ok(());
-        }
-        self.server.remove(&directory, &beside).map_err(|e| self.failed(&e))
     }
 
     /// Checks that the name still leads to the file `known`. Another user of the server may have moved another file
@@ -156,12 +159,8 @@ impl NfsLocation {
     /// file. A mark with another id than `mark_id` belongs to another run and its file.
     fn void_mark(&mut self, there: &Attributes, mark_id: Option<&str>) -> Result<(), OpenError> {
         let Some(mark_id) = mark_id else { return Ok(()) };
-        let (directory, beside) = (self.directory, self.beside());
-        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        let Some((mark, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(()) };
-        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
-        let text = self.server.read(&mark, 0, most).map_err(|e| self.failed(&e))?;
-        match marker_beside(&text, there.fileid) {
+        let Some(mark) = self.mark_file()? else { return Ok(()) };
+        match marker_beside(&mark.text, there.fileid) {
             Some(text) if Marker::id_of_text(&text).as_deref() == Some(mark_id) => {
                 self.write_mark(NO_FILE, VOID)
             }
