@@ -29,8 +29,8 @@ pub(crate) enum Counting {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) issued_ns: u64,
-    /// Time at which it was due, ns; equal to `issued_ns` in a closed loop.
-    pub(crate) intended_ns: u64,
+    /// Time at which it was due, ns; 0 if it is due whenever it is issued.
+    intended_ns: u64,
     pub(crate) offset_bytes: u64,
     pub(crate) size_bytes: u32,
     /// Index of the access line in the mix.
@@ -40,9 +40,18 @@ pub(crate) struct Flight {
     /// Whether it was started in the measured window.
     pub(crate) counting: Counting,
     pub(crate) role: Role,
-    is_active: bool,
+    stage: Stage,
+}
+
+/// State of the slot of an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing: the I/O has completed, or there was none.
+    Idle,
+    /// The I/O is in flight.
+    Active,
     /// Under Iometer semantics: the slot waits for its turn and then sends the reply to its last I/O.
-    owes_reply: bool,
+    OwesReply,
 }
 
 const GROUNDED: Flight = Flight {
@@ -55,9 +64,17 @@ const GROUNDED: Flight = Flight {
     kind: OpKind::Read,
     counting: Counting::Off,
     role: Role::Request,
-    is_active: false,
-    owes_reply: false,
+    stage: Stage::Idle,
 };
+
+/// A slot: its last I/O, and its buffer unless that is in flight. One cache line.
+#[repr(align(64))]
+struct Slot {
+    flight: Flight,
+    buffer: Option<IoBuf>,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
 
 /// The I/Os since a member was last opened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,6 +84,15 @@ struct Connection {
     /// Number of replies still to be issued: an I/O ends with its reply.
     owed: u32,
     is_closing: bool,
+}
+
+/// Counts of a job that reopens its members.
+struct Connections {
+    /// Number of I/Os after which a member is reopened.
+    every: u32,
+
+    /// By member.
+    members: Vec<Connection>,
 }
 
 /// Whether slots belong to members.
@@ -80,15 +106,15 @@ pub(crate) enum Binding {
 
 pub(crate) struct Flights {
     binding: Binding,
-    /// `u32::MAX` for never.
-    reconnect_every: u32,
+    /// Number of members.
+    members: u32,
 
-    flights: Vec<Flight>,
-    buffers: Vec<Option<IoBuf>>,
+    slots: Vec<Slot>,
     free: VecDeque<u32>,
+    /// `None` if members are never reopened: then nothing is counted for it.
+    connections: Option<Connections>,
     /// Free slots whose member is closing.
     parked: VecDeque<u32>,
-    connections: Vec<Connection>,
     next_member: u32,
     in_flight: u32,
     counting_off_in_flight: u32,
@@ -104,14 +130,15 @@ impl Flights {
         reconnect_every: Option<u32>,
     ) -> Self {
         let depth = buffers.len();
+        let connections = |every| Connections { every, members: vec![Connection::default(); members] };
+        let slot = |buffer| Slot { flight: GROUNDED, buffer: Some(buffer) };
         Self {
             binding,
-            reconnect_every: reconnect_every.unwrap_or(u32::MAX),
-            flights: vec![GROUNDED; depth],
-            buffers: buffers.into_iter().map(Some).collect(),
+            members: u32::try_from(members).expect("members are few"),
+            slots: buffers.into_iter().map(slot).collect(),
             free: (0..u32::try_from(depth).expect("the plan bounds the depth")).collect(),
+            connections: reconnect_every.map(connections),
             parked: VecDeque::with_capacity(depth),
-            connections: vec![Connection::default(); members],
             next_member: 0,
             in_flight: 0,
             counting_off_in_flight: 0,
@@ -130,7 +157,12 @@ impl Flights {
 
     /// Returns the time at which the oldest I/O in flight was issued, ns; `None` if nothing is in flight.
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
-        self.flights.iter().filter(|flight| flight.is_active).map(|flight| flight.issued_ns).min()
+        self.active().map(|flight| flight.issued_ns).min()
+    }
+
+    /// Returns the I/Os in flight.
+    fn active(&self) -> impl Iterator<Item = &Flight> {
+        self.slots.iter().map(|slot| &slot.flight).filter(|flight| flight.stage == Stage::Active)
     }
 
     pub(crate) fn has_free(&self) -> bool {
@@ -140,21 +172,34 @@ impl Flights {
     /// Takes a free slot of an open member; returns its tag and the member.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u32, u32)> {
-        let members = u32::try_from(self.connections.len()).expect("members are few");
+        if self.connections.is_some() {
+            return self.take_of_open_member();
+        }
+        let tag = self.free.pop_front()?;
+        if self.binding == Binding::PerMember {
+            return Some((tag, tag % self.members));
+        }
+        let member = self.next_member;
+        self.next_member = self.following(member);
+        Some((tag, member))
+    }
+
+    #[cold]
+    fn take_of_open_member(&mut self) -> Option<(u32, u32)> {
         match self.binding {
             Binding::PerMember => loop {
                 let tag = self.free.pop_front()?;
-                let member = tag % members;
-                if !self.connections[member as usize].is_closing {
+                let member = tag % self.members;
+                if !self.is_closing(member) {
                     return Some((tag, member));
                 }
                 self.parked.push_back(tag);
             },
             Binding::Shared => {
                 let mut member = self.next_member;
-                for _ in 0..members {
-                    let following = if member + 1 == members { 0 } else { member + 1 };
-                    if !self.connections[member as usize].is_closing {
+                for _ in 0..self.members {
+                    let following = self.following(member);
+                    if !self.is_closing(member) {
                         let tag = self.free.pop_front()?;
                         self.next_member = following;
                         return Some((tag, member));
@@ -166,56 +211,57 @@ impl Flights {
         }
     }
 
+    /// Returns the member whose turn is after that of `member`.
+    #[inline]
+    fn following(&self, member: u32) -> u32 {
+        if member + 1 == self.members { 0 } else { member + 1 }
+    }
+
+    fn is_closing(&self, member: u32) -> bool {
+        self.connections.as_ref().is_some_and(|of| of.members[member as usize].is_closing)
+    }
+
     /// Frees a slot that was taken and not used.
-    pub(crate) fn put_back(&mut self, tag: u32, buf: IoBuf) {
-        self.buffers[tag as usize] = Some(buf);
+    pub(crate) fn put_back(&mut self, tag: u32) {
         self.free.push_front(tag);
     }
 
     #[inline]
     pub(crate) fn buffer(&mut self, tag: u32) -> IoBuf {
-        self.buffers[tag as usize].take().expect("a free slot holds its buffer")
+        self.slots[tag as usize].buffer.take().expect("a slot without an I/O in flight holds its buffer")
     }
 
     /// Starts an I/O in a taken slot; [`Flights::issued`] adds its issue time.
     #[inline]
     pub(crate) fn begin(&mut self, tag: u32, flight: Flight) {
-        let connection = &mut self.connections[flight.member as usize];
-        connection.in_flight += 1;
-        match flight.role {
-            Role::Request => {
-                connection.started += 1;
-                connection.is_closing = connection.started >= self.reconnect_every;
-            }
-            Role::Reply => connection.owed -= 1,
-            Role::Flush => {}
+        if let Some(connections) = &mut self.connections {
+            connections.begin(flight.member, flight.role);
         }
         self.in_flight += 1;
         self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);
-        self.flights[tag as usize] = Flight { is_active: true, ..flight };
+        self.slots[tag as usize].flight = Flight { stage: Stage::Active, ..flight };
     }
 
-    /// Records when an I/O was issued, which is also its due time unless it has its own.
+    /// Records when an I/O was issued.
     #[inline]
     pub(crate) fn issued(&mut self, tag: u32, now_ns: u64) {
-        let flight = &mut self.flights[tag as usize];
-        flight.issued_ns = now_ns;
-        if flight.intended_ns == 0 {
-            flight.intended_ns = now_ns;
-        }
+        self.slots[tag as usize].flight.issued_ns = now_ns;
     }
 
     /// Ends an I/O and returns it. The slot stays occupied until [`Flights::release`].
     // Two loops end I/Os, so the compiler would call it: 3 % of what the null target can do.
     #[inline(always)]
     pub(crate) fn end(&mut self, tag: u32, buf: IoBuf) -> Flight {
-        let flight = &mut self.flights[tag as usize];
-        flight.is_active = false;
-        self.connections[flight.member as usize].in_flight -= 1;
+        let slot = &mut self.slots[tag as usize];
+        slot.flight.stage = Stage::Idle;
+        slot.buffer = Some(buf);
+        let flight = slot.flight;
         self.in_flight -= 1;
         self.counting_off_in_flight -= u32::from(flight.counting == Counting::Off);
-        self.buffers[tag as usize] = Some(buf);
-        *flight
+        if let Some(connections) = &mut self.connections {
+            connections.members[flight.member as usize].in_flight -= 1;
+        }
+        flight
     }
 
     #[inline]
@@ -225,24 +271,35 @@ impl Flights {
 
     /// Records that the completed I/O in a slot is to be followed by a reply, which keeps the slot.
     pub(crate) fn owe(&mut self, tag: u32) {
-        self.connections[self.flights[tag as usize].member as usize].owed += 1;
+        if let Some(connection) = self.connection_of(tag) {
+            connection.owed += 1;
+        }
     }
 
     /// Frees a slot whose pending reply will not be issued any more.
     pub(crate) fn forgive(&mut self, tag: u32) {
-        self.connections[self.flights[tag as usize].member as usize].owed -= 1;
+        if let Some(connection) = self.connection_of(tag) {
+            connection.owed -= 1;
+        }
         self.release(tag);
+    }
+
+    /// Returns the counts of the member of a slot's last I/O, if members are reopened.
+    fn connection_of(&mut self, tag: u32) -> Option<&mut Connection> {
+        let member = self.slots[tag as usize].flight.member;
+        self.connections.as_mut().map(|of| &mut of.members[member as usize])
     }
 
     /// Records that the completed I/O in a slot is to be followed by a reply when the turn of the slot comes, as in
     /// Iometer. A closing member sends it after it was reopened.
     pub(crate) fn queue_reply(&mut self, tag: u32) {
-        self.flights[tag as usize].owes_reply = true;
+        self.slots[tag as usize].flight.stage = Stage::OwesReply;
         self.replies_queued += 1;
         self.release(tag);
     }
 
     /// Returns true if a slot waits for its turn to send a reply.
+    #[inline]
     pub(crate) fn has_replies_queued(&self) -> bool {
         self.replies_queued > 0
     }
@@ -250,13 +307,12 @@ impl Flights {
     /// Takes the slot whose turn it is, if it has to send a reply and its member is open.
     pub(crate) fn take_reply(&mut self) -> Option<u32> {
         while let Some(tag) = self.free.front().copied() {
-            let member = tag as usize % self.connections.len();
-            if self.connections[member].is_closing {
+            if self.is_closing(tag % self.members) {
                 self.free.pop_front();
                 self.parked.push_back(tag);
                 continue;
             }
-            return self.flights[tag as usize].owes_reply.then(|| self.take_reply_at(0));
+            return self.owes_reply(tag).then(|| self.take_reply_at(0));
         }
         None
     }
@@ -264,66 +320,72 @@ impl Flights {
     /// Takes the first slot that has to send a reply and whose member is open, for times in which no requests may be
     /// issued.
     pub(crate) fn take_any_reply(&mut self) -> Option<u32> {
-        let members = self.connections.len();
-        let is_ready = |tag: &u32| {
-            self.flights[*tag as usize].owes_reply && !self.connections[*tag as usize % members].is_closing
-        };
+        let is_ready = |tag: &u32| self.owes_reply(*tag) && !self.is_closing(*tag % self.members);
         let index = self.free.iter().position(is_ready)?;
         Some(self.take_reply_at(index))
     }
 
+    fn owes_reply(&self, tag: u32) -> bool {
+        self.slots[tag as usize].flight.stage == Stage::OwesReply
+    }
+
     fn take_reply_at(&mut self, index: usize) -> u32 {
         let tag = self.free.remove(index).expect("the caller has found it there");
-        let flight = &mut self.flights[tag as usize];
-        flight.owes_reply = false;
-        self.connections[flight.member as usize].owed += 1;
+        self.slots[tag as usize].flight.stage = Stage::Idle;
+        if let Some(connection) = self.connection_of(tag) {
+            connection.owed += 1;
+        }
         self.replies_queued -= 1;
         tag
     }
 
     /// Drops the queued replies, which will not be issued any more.
     pub(crate) fn forgive_queued(&mut self) {
-        self.flights.iter_mut().for_each(|flight| flight.owes_reply = false);
+        for slot in &mut self.slots {
+            if slot.flight.stage == Stage::OwesReply {
+                slot.flight.stage = Stage::Idle;
+            }
+        }
         self.replies_queued = 0;
     }
 
-    /// Stores the buffer of a slot that stays occupied.
+    /// Stores the buffer of a slot whose I/O the target did not accept.
     pub(crate) fn keep(&mut self, tag: u32, buf: IoBuf) {
-        self.buffers[tag as usize] = Some(buf);
+        self.slots[tag as usize].buffer = Some(buf);
     }
 
     pub(crate) fn buffer_mut(&mut self, tag: u32) -> &mut IoBuf {
-        self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
+        self.slots[tag as usize].buffer.as_mut().expect("a landed slot holds its buffer")
     }
 
     /// Returns true if `member` has to be reopened now: it is closing, and nothing is in flight or pending on it.
     #[inline]
     pub(crate) fn wants_reopen(&self, member: u32) -> bool {
-        let connection = self.connections[member as usize];
-        connection.is_closing && connection.in_flight == 0 && connection.owed == 0
+        self.connections.as_ref().is_some_and(|of| of.wants_reopen(member))
     }
 
     /// Frees the parked slots of `member`, in their order, after it was reopened.
     pub(crate) fn reopened(&mut self, member: u32) {
-        self.connections[member as usize] = Connection::default();
+        if let Some(connections) = &mut self.connections {
+            connections.members[member as usize] = Connection::default();
+        }
         for _ in 0..self.parked.len() {
             let Some(tag) = self.parked.pop_front() else { return };
-            let is_of_member = tag as usize % self.connections.len() == member as usize;
+            let is_of_member = tag % self.members == member;
             if is_of_member { self.free.push_back(tag) } else { self.parked.push_back(tag) }
         }
     }
 
     /// Returns the last completed I/O of a slot that is still occupied.
     pub(crate) fn landed(&self, tag: u32) -> Flight {
-        self.flights[tag as usize]
+        self.slots[tag as usize].flight
     }
 
     /// Returns true if an I/O would share bytes with one in flight, and one of the two writes.
     pub(crate) fn conflicts(&self, member: u32, kind: OpKind, offset_bytes: u64, size_bytes: u32) -> bool {
         let end = offset_bytes + u64::from(size_bytes);
-        self.flights.iter().any(|f| {
-            f.is_active
-                && f.member == member
+        self.active().any(|f| {
+            f.member == member
                 && (kind.changes() || f.kind.changes())
                 && f.offset_bytes < end
                 && offset_bytes < f.offset_bytes + u64::from(f.size_bytes)
@@ -331,7 +393,35 @@ impl Flights {
     }
 }
 
+impl Connections {
+    #[cold]
+    fn begin(&mut self, member: u32, role: Role) {
+        let connection = &mut self.members[member as usize];
+        connection.in_flight += 1;
+        match role {
+            Role::Request => {
+                connection.started += 1;
+                connection.is_closing = connection.started >= self.every;
+            }
+            Role::Reply => connection.owed -= 1,
+            Role::Flush => {}
+        }
+    }
+
+    #[cold]
+    fn wants_reopen(&self, member: u32) -> bool {
+        let connection = self.members[member as usize];
+        connection.is_closing && connection.in_flight == 0 && connection.owed == 0
+    }
+}
+
 impl Flight {
+    /// Returns the time at which it was due, ns.
+    #[inline]
+    pub(crate) fn due_ns(&self) -> u64 {
+        if self.intended_ns == 0 { self.issued_ns } else { self.intended_ns }
+    }
+
     /// Returns an I/O before it is issued. `intended_ns` is 0 if it is due whenever it is issued.
     pub(crate) fn new(
         draw: &crate::planner::Draw,
@@ -382,7 +472,7 @@ mod tests {
     }
 
     fn land(flights: &mut Flights, tag: u32) {
-        let buf = flights.buffers[tag as usize].take().unwrap_or_else(|| IoBuf::new(tag, 512));
+        let buf = flights.slots[tag as usize].buffer.take().unwrap_or_else(|| IoBuf::new(tag, 512));
         flights.end(tag, buf);
         flights.release(tag);
     }
@@ -450,7 +540,7 @@ mod tests {
         fly(&mut shared);
         assert!(shared.conflicts(0, OpKind::Read, 0, 1024) && shared.conflicts(0, OpKind::Write, 0, 512));
         assert!(!shared.conflicts(0, OpKind::Write, 512, 512));
-        shared.flights[0].kind = OpKind::Read;
+        shared.slots[0].flight.kind = OpKind::Read;
         assert!(!shared.conflicts(0, OpKind::Read, 0, 512) && shared.conflicts(0, OpKind::Write, 0, 512));
     }
 }

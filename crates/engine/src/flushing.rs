@@ -4,7 +4,6 @@ use assay_record::OpStats;
 use assay_spec::Job;
 use assay_target::OpKind;
 
-use crate::flights::Flight;
 use crate::planner::Draw;
 
 /// The flushes of one worker.
@@ -31,13 +30,11 @@ impl Flushing {
     }
 
     /// Returns true if the next operation on `member` is a flush.
-    #[inline]
     pub(crate) fn is_due(&self, member: u32) -> bool {
         self.written[member as usize] >= self.every
     }
 
     /// Records a submitted operation.
-    #[inline]
     pub(crate) fn submitted(&mut self, member: u32, kind: OpKind) {
         match kind {
             OpKind::Write => self.written[member as usize] = self.written[member as usize].saturating_add(1),
@@ -52,8 +49,7 @@ impl Flushing {
     }
 
     /// Counts a completed flush. Never allocates.
-    pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
-        let service_ns = now_ns.saturating_sub(flight.issued_ns);
+    pub(crate) fn completed(&mut self, service_ns: u64) {
         if let Some(stats) = &mut self.stats {
             stats.completed(0, service_ns, service_ns);
         }

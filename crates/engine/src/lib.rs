@@ -29,6 +29,7 @@ mod stamp;
 mod step;
 mod tally;
 mod targets;
+mod trouble;
 mod worker;
 
 pub use clock::Clock;

@@ -120,7 +120,7 @@ struct IometerMember {
 impl Planner {
     pub(crate) fn new(setup: &PlannerSetup<'_>) -> Self {
         let mut weight_end = 0;
-        let lines: Vec<Line> = setup
+        let mut lines: Vec<Line> = setup
             .job
             .mix
             .iter()
@@ -129,6 +129,12 @@ impl Planner {
                 line(access, weight_end, setup.block_bytes, setup.semantics)
             })
             .collect();
+        if let [only] = lines.as_mut_slice()
+            && only.delay_ns == 0
+        {
+            // Nothing is chosen and nothing pauses between its bursts, so they are one.
+            only.burst = u32::MAX;
+        }
         let rules = match setup.semantics {
             Semantics::Assay => Rules::Assay { rng: Rng::new(setup.seed), members: slices(setup, &lines) },
             Semantics::Iometer => iometer(setup),
@@ -160,12 +166,14 @@ impl Planner {
         debug_assert!(self.burst_left > 0);
         self.burst_left -= 1;
         let line = &self.lines[self.line];
-        let is_read = match &mut self.rules {
-            Rules::Assay { rng, .. } => chance(rng, line.read_limit),
-            Rules::Iometer { members, .. } => iometer_chance(&mut members[member].rng, line.read_percent),
+        let (is_read, offset_bytes) = match &mut self.rules {
+            Rules::Assay { rng, members } => {
+                let is_read = chance(rng, line.read_limit);
+                (is_read, members[member].place(rng, line, self.line, Part::Request))
+            }
+            Rules::Iometer { members, .. } => members[member].draw(line),
         };
         let kind = if is_read { OpKind::Read } else { line.change };
-        let offset_bytes = self.rules.place(line, self.line, Part::Request, member);
         Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
     }
 
@@ -183,7 +191,7 @@ impl Planner {
             OpKind::Write | OpKind::Trim | OpKind::Flush(_) => OpKind::Read,
         };
         let offset_bytes = match &mut self.rules {
-            Rules::Assay { .. } => self.rules.place(line, access as usize, Part::Reply, member),
+            Rules::Assay { rng, members } => members[member].place(rng, line, access as usize, Part::Reply),
             Rules::Iometer { members, .. } => members[member].seek(&self.lines[self.line], size_bytes.into()),
         };
         Some(Draw { access, kind, size_bytes, offset_bytes })
@@ -210,34 +218,33 @@ impl Planner {
     }
 }
 
-impl Rules {
-    #[inline]
-    fn place(&mut self, line: &Line, index: usize, part: Part, member: usize) -> u64 {
-        let size = line.bytes(part);
-        match self {
-            Self::Assay { rng, members } => {
-                let slice = &mut members[member];
-                if line.sequence > 1
-                    && let Some(offset) = slice.continued(line, index, part)
-                {
-                    offset
-                } else if chance(rng, line.random_limit) {
-                    let places = &slice.places[index][part as usize];
-                    let offset = places.start + line.align_bytes * places.sampler.draw(rng, places.count);
-                    if line.sequence > 1 {
-                        slice.sequences[index] = Sequence { left: line.sequence - 1, next: offset + size };
-                    }
-                    offset
-                } else {
-                    slice.next(line, size)
-                }
-            }
-            Self::Iometer { members, .. } => members[member].seek(line, size),
+impl Slice {
+    /// Returns the position of the next I/O of line `index`.
+    #[inline(always)]
+    fn place(&mut self, rng: &mut Rng, line: &Line, index: usize, part: Part) -> u64 {
+        if line.sequence > 1 {
+            return self.place_in_sequence(rng, line, index, part);
+        }
+        match chance(rng, line.random_limit) {
+            true => self.places[index][part as usize].draw(rng, line.align_bytes),
+            false => self.next(line, line.bytes(part)),
         }
     }
-}
 
-impl Slice {
+    #[inline(never)]
+    fn place_in_sequence(&mut self, rng: &mut Rng, line: &Line, index: usize, part: Part) -> u64 {
+        if let Some(offset) = self.continued(line, index, part) {
+            return offset;
+        }
+        let size = line.bytes(part);
+        if !chance(rng, line.random_limit) {
+            return self.next(line, size);
+        }
+        let offset = self.places[index][part as usize].draw(rng, line.align_bytes);
+        self.sequences[index] = Sequence { left: line.sequence - 1, next: offset + size };
+        offset
+    }
+
     /// Returns the position of the next I/O of a sequence; `None` if there is none, or it has reached the last place.
     fn continued(&mut self, line: &Line, index: usize, part: Part) -> Option<u64> {
         let (sequence, places) = (&mut self.sequences[index], &self.places[index][part as usize]);
@@ -261,7 +268,20 @@ impl Slice {
     }
 }
 
+impl Places {
+    #[inline]
+    fn draw(&self, rng: &mut Rng, align_bytes: u64) -> u64 {
+        self.start + align_bytes * self.sampler.draw(rng, self.count)
+    }
+}
+
 impl IometerMember {
+    /// Returns whether the next I/O of a line reads, and its position.
+    #[inline(never)]
+    fn draw(&mut self, line: &Line) -> (bool, u64) {
+        (iometer_chance(&mut self.rng, line.read_percent), self.seek(line, line.size_bytes.into()))
+    }
+
     /// Returns the position of the next I/O, `size` bytes long, under the line of the current burst.
     ///
     /// The size of that line's requests decides whether the position is too near to the end, for replies too. Iometer

@@ -15,6 +15,13 @@ const ZETA_TERMS: u64 = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sampler {
     Uniform,
+    /// In a box and out of line: nearly every load is uniform, and must not pay for the others.
+    Shaped(Box<Shape>),
+}
+
+/// A distribution that prefers some places.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
     Zipf { law: Zipf, scatter: Scatter },
     Pareto { exponent: f64, scatter: Scatter },
     Normal { deviation: f64 },
@@ -36,13 +43,16 @@ impl Sampler {
             return Self::Uniform;
         }
         let scatter = || Scatter::new(count, seed);
-        match distribution {
-            Distribution::Uniform => Self::Uniform,
-            Distribution::Zipf(theta) => Self::Zipf { law: Zipf::new(*theta, count), scatter: scatter() },
-            Distribution::Pareto(h) => Self::Pareto { exponent: h.ln() / (1.0 - h).ln(), scatter: scatter() },
-            Distribution::Normal(percent) => Self::Normal { deviation: percent / 100.0 * count as f64 },
-            Distribution::Zones(zones) => Self::Zones(zones_of(zones, count, grain_bytes)),
-        }
+        let shape = match distribution {
+            Distribution::Uniform => return Self::Uniform,
+            Distribution::Zipf(theta) => Shape::Zipf { law: Zipf::new(*theta, count), scatter: scatter() },
+            Distribution::Pareto(h) => {
+                Shape::Pareto { exponent: h.ln() / (1.0 - h).ln(), scatter: scatter() }
+            }
+            Distribution::Normal(percent) => Shape::Normal { deviation: percent / 100.0 * count as f64 },
+            Distribution::Zones(zones) => Shape::Zones(zones_of(zones, count, grain_bytes)),
+        };
+        Self::Shaped(Box::new(shape))
     }
 
     /// Returns the next place in [0, `count`), where `count` is that of the sampler.
@@ -50,6 +60,15 @@ impl Sampler {
     pub(crate) fn draw(&self, rng: &mut Rng, count: u64) -> u64 {
         match self {
             Self::Uniform => rng.below(count),
+            Self::Shaped(shape) => shape.draw(rng, count),
+        }
+    }
+}
+
+impl Shape {
+    #[inline(never)]
+    fn draw(&self, rng: &mut Rng, count: u64) -> u64 {
+        match self {
             Self::Zipf { law, scatter } => scatter.place(law.rank(rng.unit(), count)),
             Self::Pareto { exponent, scatter } => scatter.place(pareto_rank(rng.unit(), *exponent, count)),
             Self::Normal { deviation } => normal(rng, *deviation, count),

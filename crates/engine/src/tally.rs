@@ -32,12 +32,27 @@ struct Streak {
     service_ns: u64,
     response_ns: u64,
     access: u32,
-    kind: OpKind,
+    side: Side,
 }
 
 impl Streak {
     const NONE: Self =
-        Self { count: 0, bytes: 0, service_ns: 0, response_ns: 0, access: 0, kind: OpKind::Read };
+        Self { count: 0, bytes: 0, service_ns: 0, response_ns: 0, access: 0, side: Side::Read };
+}
+
+/// Which statistics of an access line count an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Read,
+    /// Writes and trims. Flushes are counted separately, by the worker.
+    Write,
+}
+
+impl Side {
+    #[inline]
+    fn of(kind: OpKind) -> Self {
+        if kind == OpKind::Read { Self::Read } else { Self::Write }
+    }
 }
 
 /// The coordinator's end of a [`Tally`].
@@ -81,15 +96,17 @@ impl Tally {
         self.next_cut_ns
     }
 
+    /// Counts an I/O that was started at `began_ns` and has completed.
     #[inline(always)]
-    pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
-        let service_ns = now_ns.saturating_sub(flight.issued_ns);
-        let response_ns = now_ns.saturating_sub(flight.intended_ns);
+    pub(crate) fn completed(&mut self, flight: &Flight, began_ns: u64, now_ns: u64) {
+        let service_ns = now_ns.saturating_sub(began_ns);
+        let response_ns = now_ns.saturating_sub(flight.due_ns());
+        let (access, side) = (flight.access, Side::of(flight.kind));
         let streak = &mut self.streak;
         if streak.service_ns == service_ns
             && streak.response_ns == response_ns
-            && streak.access == flight.access
-            && streak.kind == flight.kind
+            && streak.access == access
+            && streak.side == side
         {
             streak.count += 1;
             streak.bytes += u64::from(flight.size_bytes);
@@ -97,22 +114,21 @@ impl Tally {
         }
         self.end_streak();
         let (count, bytes) = (1, u64::from(flight.size_bytes));
-        let Flight { access, kind, .. } = *flight;
-        self.streak = Streak { count, bytes, service_ns, response_ns, access, kind };
+        self.streak = Streak { count, bytes, service_ns, response_ns, access, side };
     }
 
     /// Counts the operations of the streak, before the interval is read or another streak begins.
     #[inline]
     fn end_streak(&mut self) {
-        let Streak { count, bytes, service_ns, response_ns, access, kind } = self.streak;
+        let Streak { count, bytes, service_ns, response_ns, access, side } = self.streak;
         if count > 0 {
-            self.stats(access, kind).completed_alike(count, bytes, service_ns, response_ns);
+            self.stats(access, side).completed_alike(count, bytes, service_ns, response_ns);
         }
         self.streak = Streak::NONE;
     }
 
     pub(crate) fn failed(&mut self, flight: &Flight) {
-        self.stats(flight.access, flight.kind).errors += 1;
+        self.stats(flight.access, Side::of(flight.kind)).errors += 1;
     }
 
     pub(crate) fn reconnected(&mut self) {
@@ -125,12 +141,11 @@ impl Tally {
     }
 
     #[inline]
-    fn stats(&mut self, access: u32, kind: OpKind) -> &mut OpStats {
+    fn stats(&mut self, access: u32, side: Side) -> &mut OpStats {
         let access = &mut self.current.by_access[access as usize];
-        match kind {
-            OpKind::Read => &mut access.read,
-            // Flushes are counted separately, by the worker.
-            OpKind::Write | OpKind::Trim | OpKind::Flush(_) => &mut access.write,
+        match side {
+            Side::Read => &mut access.read,
+            Side::Write => &mut access.write,
         }
     }
 
@@ -221,7 +236,7 @@ mod tests {
         let flight = Flight::new(&draw, 0, 0, Counting::On, Role::Request);
         let mut sum = None;
         for second in 1..=20 {
-            tally.completed(&flight, 5_000);
+            tally.completed(&flight, 1_000, 5_000);
             tally.cut(1_000 + second * INTERVAL_NS);
             if second == 15 {
                 drain.drain(&mut sum);
@@ -244,7 +259,7 @@ mod tests {
         for number in 0..1_000_u64 {
             // Streaks of several lengths, broken by each property in which operations differ.
             let which = usize::try_from(number / 7 % 3).unwrap();
-            let (issued_ns, intended_ns) = (number / 5, number / 11);
+            let (issued_ns, intended_ns) = (number / 5, 1 + number / 11);
             let draw = Draw {
                 access: kinds[which].0,
                 kind: kinds[which].1,
@@ -253,7 +268,7 @@ mod tests {
             };
             let mut flight = Flight::new(&draw, 0, intended_ns, Counting::On, Role::Request);
             flight.issued_ns = issued_ns;
-            tally.completed(&flight, 100_000);
+            tally.completed(&flight, issued_ns, 100_000);
             expected[which].completed(512 << which, 100_000 - issued_ns, 100_000 - intended_ns);
         }
         let counted = tally.finish(200_000).unwrap();

@@ -24,6 +24,7 @@ use crate::planner::{Draw, Planner};
 use crate::prefilled::PrefilledBuffers;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
+use crate::trouble::Trouble;
 
 /// Longest wait of a turn, ns: within this time a worker notices a stop, whatever the target does. Clients over TCP
 /// block in a read for less than this (`assay_tcp::READ_LIMIT`).
@@ -82,6 +83,7 @@ pub(crate) struct Worker<'s, T> {
     setup: WorkerSetup<'s>,
     has_replies: bool,
     is_paced: bool,
+    has_flushes: bool,
     /// Usable bytes of each member.
     spans: Vec<u64>,
 
@@ -116,17 +118,6 @@ enum Order {
     OneByOne { begins_ns: u64 },
 }
 
-impl Order {
-    /// Returns the time at which an I/O issued at `issued_ns` started, ns.
-    #[inline]
-    fn began_ns(self, issued_ns: u64) -> u64 {
-        match self {
-            Self::Together => issued_ns,
-            Self::OneByOne { begins_ns } => issued_ns.max(begins_ns),
-        }
-    }
-}
-
 /// Sources of the next I/O.
 struct Supply {
     planner: Planner,
@@ -147,6 +138,14 @@ struct Phase {
     begins_ns: u64,
 }
 
+/// The target's answer to an I/O.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Submission {
+    Accepted,
+    /// It has no room; the buffer is in its slot again.
+    Refused,
+}
+
 /// The measured window, ns on the run's clock.
 #[derive(Default)]
 struct Window {
@@ -163,13 +162,6 @@ struct Waiting {
     held: Option<(u32, Draw)>,
     /// Slots whose reply is due; drawn already if it had to wait for an I/O on the same blocks (verify mode).
     replies: VecDeque<(u32, Option<Draw>)>,
-}
-
-/// Failures: the first few in full, with memory allocated before the run.
-struct Trouble {
-    failures: Vec<Failure>,
-    mismatches: Vec<Mismatch>,
-    mismatch_count: u64,
 }
 
 impl<'s, T: Target> Worker<'s, T> {
@@ -195,6 +187,7 @@ impl<'s, T: Target> Worker<'s, T> {
         Self {
             has_replies: planner.has_replies(),
             is_paced: setup.job.pacing.rate().is_some(),
+            has_flushes: setup.job.flush.is_some(),
             target,
             supply: Supply { planner, pacer: Pacer::Closed, filler, spares },
             flights: Flights::new(buffers, spans.len(), binding, setup.job.reconnect_every),
@@ -215,11 +208,7 @@ impl<'s, T: Target> Worker<'s, T> {
             issued: Vec::with_capacity(depth),
             order,
             ended_ns: Vec::with_capacity(BATCH_MAX),
-            trouble: Trouble {
-                failures: Vec::with_capacity(StepEnd::KEPT),
-                mismatches: Vec::with_capacity(StepEnd::KEPT),
-                mismatch_count: 0,
-            },
+            trouble: Trouble::new(),
             patience: StopPatience::default(),
             next_pulse_ns: 0,
             paths: WorkerPaths::default(),
@@ -370,9 +359,9 @@ impl<'s, T: Target> Worker<'s, T> {
             let mut done = std::mem::take(&mut self.done);
             match self.order {
                 Order::Together => {
-                    done.drain(..).try_for_each(|completion| self.settle(completion, now_ns))?
+                    done.drain(..).try_for_each(|completion| self.settle(completion, 0, now_ns))?
                 }
-                Order::OneByOne { .. } => self.settle_one_by_one(&mut done, now_ns)?,
+                Order::OneByOne { begins_ns } => self.settle_one_by_one(&mut done, begins_ns, now_ns)?,
             }
             self.done = done;
         }
@@ -427,12 +416,17 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
-    /// Settles a batch in which each I/O started when the previous one completed.
-    fn settle_one_by_one(&mut self, done: &mut Vec<Completion>, now_ns: u64) -> Result<(), TargetLost> {
+    /// Settles a batch in which each I/O started when the previous one completed, the first at `begins_ns`.
+    fn settle_one_by_one(
+        &mut self,
+        done: &mut Vec<Completion>,
+        mut begins_ns: u64,
+        now_ns: u64,
+    ) -> Result<(), TargetLost> {
         for (index, completion) in done.drain(..).enumerate() {
             let ended_ns = self.ended_ns.get(index).copied().unwrap_or(now_ns);
-            self.settle(completion, ended_ns)?;
-            self.order = Order::OneByOne { begins_ns: ended_ns };
+            self.settle(completion, begins_ns, ended_ns)?;
+            begins_ns = ended_ns;
         }
         Ok(())
     }
@@ -474,37 +468,27 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
+    /// Settles a completion. Its I/O started when it was issued, but not before `begins_ns`.
     #[inline(always)]
-    fn settle(&mut self, completion: Completion, now_ns: u64) -> Result<(), TargetLost> {
+    fn settle(&mut self, completion: Completion, begins_ns: u64, now_ns: u64) -> Result<(), TargetLost> {
         let Completion { tag, outcome, buf } = completion;
-        let mut flight = self.flights.end(tag, buf);
-        flight.issued_ns = self.order.began_ns(flight.issued_ns);
+        let flight = self.flights.end(tag, buf);
         let counts = self.counts(&flight, now_ns);
-        match outcome {
-            Ok(moved) if moved == flight.size_bytes => {
-                if counts {
-                    match flight.role {
-                        Role::Flush => self.flushing.completed(&flight, now_ns),
-                        Role::Request | Role::Reply => self.tally.completed(&flight, now_ns),
-                    }
-                    self.window.last_ns = now_ns;
-                }
-                if self.setup.verify && flight.kind == OpKind::Read {
-                    self.check(tag, &flight);
-                }
+        if outcome != Ok(flight.size_bytes) {
+            self.settle_failure(flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0));
+        } else if counts {
+            let began_ns = flight.issued_ns.max(begins_ns);
+            match flight.role {
+                Role::Flush => self.flushing.completed(now_ns.saturating_sub(began_ns)),
+                Role::Request | Role::Reply => self.tally.completed(&flight, began_ns, now_ns),
             }
-            outcome => {
-                self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
-            }
+            self.window.last_ns = now_ns;
+        }
+        if self.setup.verify && flight.kind == OpKind::Read && outcome == Ok(flight.size_bytes) {
+            self.check(tag, flight);
         }
         if self.owes_reply(&flight) {
-            match self.setup.semantics {
-                Semantics::Assay => {
-                    self.flights.owe(tag);
-                    self.waiting.replies.push_back((tag, None));
-                }
-                Semantics::Iometer => self.flights.queue_reply(tag),
-            }
+            self.await_reply(tag);
         } else {
             self.flights.release(tag);
         }
@@ -522,15 +506,32 @@ impl<'s, T: Target> Worker<'s, T> {
             && self.supply.planner.reply_bytes(flight.access) > 0
     }
 
+    /// Keeps a completed request until its reply is issued.
+    #[cold]
+    fn await_reply(&mut self, tag: u32) {
+        match self.setup.semantics {
+            Semantics::Assay => {
+                self.flights.owe(tag);
+                self.waiting.replies.push_back((tag, None));
+            }
+            Semantics::Iometer => self.flights.queue_reply(tag),
+        }
+    }
+
     /// Returns true if a completion belongs to the measured window.
     #[inline]
     fn counts(&mut self, flight: &Flight, now_ns: u64) -> bool {
         if self.phase.counting == Counting::Off {
             return false;
         }
-        if self.setup.semantics == Semantics::Assay {
-            return flight.counting == Counting::On;
+        match self.setup.semantics {
+            Semantics::Assay => flight.counting == Counting::On,
+            Semantics::Iometer => self.counts_in_iometer(*flight, now_ns),
         }
+    }
+
+    #[inline(never)]
+    fn counts_in_iometer(&mut self, flight: Flight, now_ns: u64) -> bool {
         if flight.counting == Counting::Off {
             // Iometer starts recording when the last I/O of the ramp-up has completed.
             self.window.first_ns = now_ns;
@@ -547,11 +548,11 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     #[cold]
-    fn settle_failure(&mut self, flight: &Flight, counts: bool, errno: Option<i32>, moved: u32) {
+    fn settle_failure(&mut self, flight: Flight, counts: bool, errno: Option<i32>, moved: u32) {
         if counts {
             match flight.role {
                 Role::Flush => self.flushing.failed(),
-                Role::Request | Role::Reply => self.tally.failed(flight),
+                Role::Request | Role::Reply => self.tally.failed(&flight),
             }
             self.window.last_ns = self.setup.control.clock.now_ns();
         }
@@ -561,27 +562,12 @@ impl<'s, T: Target> Worker<'s, T> {
         {
             stamps.failed(flight.size_bytes, flight.offset_bytes);
         }
-        if self.trouble.failures.len() < StepEnd::KEPT {
-            let says = match errno {
-                Some(errno) if flight.role == Role::Flush => {
-                    format!("flush: {}", std::io::Error::from_raw_os_error(errno))
-                }
-                Some(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
-                None => format!("moved {moved} of {} bytes", flight.size_bytes),
-            };
-            self.trouble.failures.push(Failure {
-                job: self.setup.job_index,
-                member: self.setup.member_names[flight.member as usize].clone(),
-                is_write: flight.kind != OpKind::Read,
-                offset_bytes: flight.offset_bytes,
-                size_bytes: flight.size_bytes,
-                errno: errno.unwrap_or(0),
-                says,
-            });
-        }
+        let member = &self.setup.member_names[flight.member as usize];
+        self.trouble.failed(self.setup.job_index, member, &flight, errno, moved);
     }
 
-    fn check(&mut self, tag: u32, flight: &Flight) {
+    #[cold]
+    fn check(&mut self, tag: u32, flight: Flight) {
         let stamps = Arc::clone(&self.setup.stamps[flight.member as usize]);
         let bytes = &mut self.flights.buffer_mut(tag)[..flight.size_bytes as usize];
         let (mismatches, count) = (&mut self.trouble.mismatches, &mut self.trouble.mismatch_count);
@@ -639,34 +625,45 @@ impl<'s, T: Target> Worker<'s, T> {
         if self.budget.is_used_up() || now_ns < self.phase.paused_until_ns {
             return false;
         }
-        let intended_ns = match self.supply.pacer.due_ns() {
-            Some(due_ns) if due_ns > now_ns => return false,
-            due => due,
-        };
+        let Some(intended_ns) = self.due(now_ns) else { return false };
         let Some((tag, member)) = self.flights.take() else { return false };
-        let buf = self.flights.buffer(tag);
-        if self.flushing.is_due(member) && self.waiting.held.is_none() {
-            return self.issue_flush(tag, member, buf);
+        if let Some(held) = self.waiting.held {
+            return self.issue_held(tag, held, intended_ns, now_ns);
+        }
+        if self.has_flushes && self.flushing.is_due(member) {
+            return self.issue_flush(tag, member);
         }
         // The pause before a burst starts when there is room for its first I/O, as in Iometer.
-        let pause_ns = if self.waiting.held.is_some() { 0 } else { self.supply.planner.begin_burst() };
+        let pause_ns = self.supply.planner.begin_burst();
         if pause_ns > 0 {
             self.phase.paused_until_ns = now_ns + pause_ns;
-            self.flights.put_back(tag, buf);
+            self.flights.put_back(tag);
             return false;
         }
-        let (member, draw) =
-            self.waiting.held.take().unwrap_or_else(|| (member, self.supply.planner.draw(member as usize)));
-        if self.must_wait(member, &draw) {
-            self.waiting.held = Some((member, draw));
-            self.flights.put_back(tag, buf);
-            return false;
-        }
-        let intended_ns = if self.setup.job.pacing.is_open() { intended_ns.unwrap_or(0) } else { 0 };
+        let draw = self.supply.planner.draw(member as usize);
+        self.issue_request(tag, (member, draw), intended_ns, now_ns)
+    }
+
+    /// Issues the I/O that had to wait in an earlier turn.
+    #[cold]
+    fn issue_held(&mut self, tag: u32, held: (u32, Draw), intended_ns: u64, now_ns: u64) -> bool {
+        self.waiting.held = None;
+        self.issue_request(tag, held, intended_ns, now_ns)
+    }
+
+    /// Issues a drawn I/O on a member in a taken slot; keeps it for the next turn and returns `false` if it must wait.
+    #[inline(always)]
+    fn issue_request(
+        &mut self,
+        tag: u32,
+        (member, draw): (u32, Draw),
+        intended_ns: u64,
+        now_ns: u64,
+    ) -> bool {
         let flight = Flight::new(&draw, member, intended_ns, self.phase.counting, Role::Request);
-        if let Err(buf) = self.submit(tag, flight, buf) {
+        if self.must_wait(member, &draw) || self.submit(tag, flight) == Submission::Refused {
             self.waiting.held = Some((member, draw));
-            self.flights.put_back(tag, buf);
+            self.flights.put_back(tag);
             return false;
         }
         if self.is_paced {
@@ -684,17 +681,23 @@ impl<'s, T: Target> Worker<'s, T> {
         true
     }
 
+    /// Returns the intended start of an I/O that is issued now, 0 if it has none; `None` if no I/O is due.
+    #[inline]
+    fn due(&self, now_ns: u64) -> Option<u64> {
+        let Some(due_ns) = self.supply.pacer.due_ns() else { return Some(0) };
+        let intended_ns = if self.setup.job.pacing.is_open() { due_ns } else { 0 };
+        (due_ns <= now_ns).then_some(intended_ns)
+    }
+
     /// Issues the due flush; returns `false` if the target has no room.
     #[cold]
-    fn issue_flush(&mut self, tag: u32, member: u32, buf: IoBuf) -> bool {
+    fn issue_flush(&mut self, tag: u32, member: u32) -> bool {
         let flight = Flight::new(&self.flushing.draw(), member, 0, self.phase.counting, Role::Flush);
-        match self.submit(tag, flight, buf) {
-            Ok(()) => true,
-            Err(buf) => {
-                self.flights.put_back(tag, buf);
-                false
-            }
+        let is_issued = self.submit(tag, flight) == Submission::Accepted;
+        if !is_issued {
+            self.flights.put_back(tag);
         }
+        is_issued
     }
 
     /// Issues the reply whose turn it is under Iometer semantics; returns `false` if there is none.
@@ -723,10 +726,8 @@ impl<'s, T: Target> Worker<'s, T> {
         if self.must_wait(member, &draw) {
             return self.waiting.replies.push_back((tag, Some(draw)));
         }
-        let buf = self.flights.buffer(tag);
         let flight = Flight::new(&draw, member, 0, self.phase.counting, Role::Reply);
-        if let Err(buf) = self.submit(tag, flight, buf) {
-            self.flights.keep(tag, buf);
+        if self.submit(tag, flight) == Submission::Refused {
             return self.waiting.replies.push_back((tag, Some(draw)));
         }
         if request.counting == Counting::Off {
@@ -742,24 +743,31 @@ impl<'s, T: Target> Worker<'s, T> {
             && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
     }
 
-    /// Submits an I/O to the target; returns the buffer if the target has no room.
-    #[inline]
-    fn submit(&mut self, tag: u32, flight: Flight, mut buf: IoBuf) -> Result<(), IoBuf> {
+    /// Submits an I/O to the target, which refuses it if it has no room.
+    // Requests, replies and flushes are submitted, so the compiler would call it, and keep each I/O in memory for that.
+    #[inline(always)]
+    fn submit(&mut self, tag: u32, flight: Flight) -> Submission {
         let Flight { member, kind, size_bytes, offset_bytes, .. } = flight;
         // One comparison is cheap insurance against a write beyond the end of the permitted range.
         let span_bytes = self.spans[member as usize];
         assert!(offset_bytes + u64::from(size_bytes) <= span_bytes, "an I/O must stay within the span");
+        let mut buf = self.flights.buffer(tag);
         if kind == OpKind::Write {
             self.supply.spares.provide(&mut buf, size_bytes as usize, &mut self.supply.filler);
             if let Some(stamps) = self.setup.stamps.get(member as usize) {
                 stamps.stamp(&mut buf[..size_bytes as usize], offset_bytes);
             }
         }
-        self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }).map_err(|op| op.buf)?;
-        self.flushing.submitted(member, kind);
+        if let Err(op) = self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }) {
+            self.flights.keep(tag, op.buf);
+            return Submission::Refused;
+        }
+        if self.has_flushes {
+            self.flushing.submitted(member, kind);
+        }
         self.flights.begin(tag, flight);
         self.issued.push(tag);
-        Ok(())
+        Submission::Accepted
     }
 
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {

@@ -61,6 +61,7 @@ impl Target for InlineTarget {
         &self.geometry
     }
 
+    #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         if self.queue.len() >= self.geometry.depth as usize {
             return Err(op);
@@ -69,6 +70,7 @@ impl Target for InlineTarget {
         Ok(())
     }
 
+    #[inline(never)]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         if let (true, Wait::AtMost(time)) = (self.queue.is_empty(), wait) {
             // Nothing is in flight: this is the pause of a paced load.

@@ -126,7 +126,9 @@ impl Target for AnyTarget {
         each!(self, t => t.geometry())
     }
 
-    #[inline]
+    // Together with the methods of the targets that stay calls (`inline(never)`), this leaves little between the worker
+    // and a target in memory: merged into one function, every target would pay for the registers of all.
+    #[inline(always)]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         each!(self, t => t.submit(op))
     }

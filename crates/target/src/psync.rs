@@ -4,15 +4,14 @@
 //! tools that silently fall back to one I/O at a time.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use assay_spec::{Engine, Flush};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, fallocate, fdatasync, fsync};
+use rustix::io::{Errno, pread, pwrite};
 
 use crate::file_member::FileMember;
 use crate::open_error::OpenError;
@@ -104,6 +103,7 @@ impl Target for PsyncTarget {
         &self.geometry
     }
 
+    #[inline(never)]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         let Some(work) = &self.work else { return Err(op) };
         work.try_send(op).map_err(crossbeam_channel::TrySendError::into_inner)?;
@@ -111,6 +111,7 @@ impl Target for PsyncTarget {
         Ok(())
     }
 
+    #[inline(never)]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         let Some(first) = self.first(wait)? else { return Ok(()) };
         self.take(first, done);
@@ -175,25 +176,28 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option
 }
 
 /// Deallocates blocks of a file, or unmaps blocks of a device.
-fn punch(file: &File, offset_bytes: u64, size_bytes: u32) -> io::Result<()> {
+fn punch(file: &File, offset_bytes: u64, size_bytes: u32) -> Result<(), Errno> {
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    Ok(rustix::fs::fallocate(file, mode, offset_bytes, u64::from(size_bytes))?)
+    fallocate(file, mode, offset_bytes, u64::from(size_bytes))
 }
 
 /// Executes one call like the asynchronous engine: a short transfer is reported, not continued.
+///
+/// Not by the standard library: the C library behind it makes each call a point at which its thread may be cancelled,
+/// by two atomic operations.
 pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
     let bytes = &mut op.buf[..op.size_bytes as usize];
     loop {
         let result = match op.kind {
-            OpKind::Read => file.read_at(bytes, op.offset_bytes),
-            OpKind::Write => file.write_at(bytes, op.offset_bytes),
+            OpKind::Read => pread(file, &mut *bytes, op.offset_bytes),
+            OpKind::Write => pwrite(file, bytes, op.offset_bytes),
             OpKind::Trim => punch(file, op.offset_bytes, op.size_bytes).map(|()| bytes.len()),
-            OpKind::Flush(Flush::Data) => file.sync_data().map(|()| 0),
-            OpKind::Flush(Flush::All) => file.sync_all().map(|()| 0),
+            OpKind::Flush(Flush::Data) => fdatasync(file).map(|()| 0),
+            OpKind::Flush(Flush::All) => fsync(file).map(|()| 0),
         };
         match result {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(IoFailure { errno: e.raw_os_error().unwrap_or(libc::EIO) }),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(IoFailure { errno: errno.raw_os_error() }),
             Ok(moved) => return Ok(u32::try_from(moved).expect("at most the 32-bit size that was asked for")),
         }
     }

@@ -196,7 +196,7 @@ impl Target for UringTarget {
         &self.geometry
     }
 
-    #[inline]
+    #[inline(never)]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         let tag = op.tag as usize;
         if self.lost.is_some() || self.in_flight.get(tag).is_none_or(Option::is_some) {
@@ -215,7 +215,7 @@ impl Target for UringTarget {
         Ok(())
     }
 
-    #[inline]
+    #[inline(never)]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());

@@ -192,7 +192,7 @@ impl Target for LunTarget {
         &self.geometry
     }
 
-    #[inline]
+    #[inline(never)]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
@@ -220,7 +220,7 @@ impl Target for LunTarget {
         })
     }
 
-    #[inline]
+    #[inline(never)]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         let polled = self.initiator.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();

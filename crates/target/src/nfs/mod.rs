@@ -163,7 +163,7 @@ impl Target for NfsTarget {
         &self.geometry
     }
 
-    #[inline]
+    #[inline(never)]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
         let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
@@ -180,7 +180,7 @@ impl Target for NfsTarget {
         self.file.submit(command).map_err(back)
     }
 
-    #[inline]
+    #[inline(never)]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         let polled = self.file.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();
