@@ -128,6 +128,12 @@ pub(crate) fn is_empty_or_missing(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |metadata| metadata.is_file() && metadata.len() == 0)
 }
 
+/// Whether the journal of the transaction that creates the store lies beside it: nothing of it counts yet.
+pub(crate) fn is_being_created(path: &Path) -> bool {
+    let journal = beside(path, Neighbour::Journal.end());
+    head(&journal).is_ok_and(|head| journal_pages(&head) == Some(0))
+}
+
 /// A file that another process has removed meanwhile is of no concern.
 fn unless_gone(path: &Path, result: io::Result<bool>) -> Result<bool, StoreError> {
     match result {

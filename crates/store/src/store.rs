@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
-use crate::neighbours::beside;
+use crate::neighbours::{self, beside};
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
 use crate::{find, id, live};
@@ -38,11 +38,16 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
     data.map(|d| d.join("assay/runs.sqlite")).ok_or(StoreError::NoDataFolder)
 }
 
-/// Returns true for a regular file without a byte, and without a log beside it, on a file system that is read-only.
-fn is_empty_for_good(path: &Path) -> bool {
+/// Returns true for a store without a committed byte, and without a log beside it, on a file system that is read-only.
+///
+/// `error` is that of opening it to write: a file system that failed may say so only then.
+fn is_empty_for_good(path: &Path, error: &StoreError) -> bool {
     let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-    let is_empty = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
-    is_empty && !has_log && access(path, AccessFlags::W_OK) == Err(Errno::EROFS)
+    let is_empty = neighbours::is_empty_or_missing(path) || neighbours::is_being_created(path);
+    let errno = |source: &std::io::Error| source.raw_os_error();
+    let is_refused =
+        matches!(error, StoreError::File { source, .. } if errno(source) == Some(Errno::EROFS as i32));
+    is_empty && !has_log && (is_refused || access(path, AccessFlags::W_OK) == Err(Errno::EROFS))
 }
 
 impl Store {
@@ -73,7 +78,7 @@ impl Store {
         }
         match Self::open(path) {
             // Its file system failed before the first run was in it.
-            Err(_) if is_empty_for_good(path) => Ok(None),
+            Err(error) if is_empty_for_good(path, &error) => Ok(None),
             opened => opened.or_else(|error| Self::open_to_read(path, error)).map(Some),
         }
     }

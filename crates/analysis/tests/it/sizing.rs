@@ -423,7 +423,8 @@ fn what_is_not_understood_says_what_would_be() {
         ("2000 IOPS, blocks of 1 GiB", "1GiB as the size of an I/O"),
         (
             "2000 MiB/s 1 MiB",
-            "2000 MiB/s: sizing is by I/Os per second, not by throughput; divide it by the size of an I/O, as in \"2000 IOPS, 1MiB\"",
+            "2000 MiB/s: sizing is by I/Os per second, not by throughput; divide it by the size of an I/O, as in \
+             \"2000 IOPS, 1MiB\"",
         ),
         ("2000 MB/s reads", "2000 MB/s: sizing is by I/Os per second, not by throughput"),
     ] {

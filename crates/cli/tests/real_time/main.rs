@@ -1,7 +1,6 @@
 //! Simulated arrays in real time, against what they are known to do. A program of its own, whose tests run one after
 //! the other, because whatever else needs a CPU makes the I/Os of an array late. The time that the machine itself takes
 //! is measured and allowed for.
-#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -102,7 +101,7 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
         .map(|(key, v)| format!("{key} = {{ value = {v}, from = \"assumed: hidden\" }}\n"))
         .collect();
     let sheet = story.write("sheet.toml", &without);
-    let hidden = story.write("hidden.toml", &without.replace("[target]\n", &format!("[target]\n{costs}")));
+    let hidden = story.write("hidden.toml", without.replace("[target]\n", &format!("[target]\n{costs}")));
     let target = format!("sim:{hidden}");
     let calibrated = |count: usize| {
         let fitted = format!("fitted-{count}.toml");
