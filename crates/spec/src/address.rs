@@ -119,7 +119,15 @@ impl FromStr for Address {
             Some((scheme @ ("published" | "http" | "https" | "s3" | "ftp" | "ssh" | "nvme"), _)) => {
                 Err(AddressError::UnknownScheme(scheme.to_owned(), path_form(text)))
             }
-            _ => meant(text).map_or(Ok(Self::Path(PathBuf::from(text))), |meant| Err(no_path(text, meant))),
+            _ => match meant(text) {
+                Some(meant) => Err(no_path(text, meant)),
+                // The messages about a file repeat its name.
+                None if crate::secret::without_secret(text) != text => {
+                    let like = "iscsi://…, nfs://… or the directory of a mounted share".to_owned();
+                    Err(no_path(text, Meant { what: "an address with options", like }))
+                }
+                None => Ok(Self::Path(PathBuf::from(text))),
+            },
         }
     }
 }

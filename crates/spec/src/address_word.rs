@@ -236,6 +236,7 @@ fn host_forms(host: &str, port: &str) -> String {
 /// Returns a word as a message may repeat it: without what may be a password before an `@` or in a query.
 pub(crate) fn shown(word: &str) -> String {
     let (place, query) = word.split_once('?').map_or((word, ""), |(place, _)| (place, "?…"));
+    let place = crate::secret::part_without_secret(place);
     let Some((before, host)) = place.rsplit_once('@') else { return format!("{place}{query}") };
     // `iscsi://bob:password`, `iscsi:/bob:password`, `bob:password`.
     let user = before.split_once(":/").map_or(before, |(_, rest)| rest.trim_start_matches('/'));
