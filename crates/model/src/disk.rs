@@ -20,7 +20,7 @@ const SERVED: usize = 500;
 /// seen on a real disk at QD 64 (p99/mean 4.4, max/mean 6), between FIFO and starvation.
 const AGE_LIMIT: usize = 5;
 /// Number of visits side by side that are distinguished.
-const SIDE_BY_SIDE_MAX: i32 = 64;
+const SIDE_BY_SIDE_MAX: usize = 64;
 /// Size of the table of service-time draws; a power of two, so that a draw is one mask.
 pub(crate) const DRAWS: usize = 1024;
 
@@ -144,9 +144,12 @@ impl ServiceTable {
         let by_seek = DEPTHS.map(|n| if n == 1 { one } else { sweep_mean(disk, stroke, n, seed) });
         let last = DEPTHS[DEPTHS.len() - 1];
         // Positioning never gets slower with more to choose from; what is left of that is noise.
+        let gains = |points: &[f64; DEPTHS.len()]| -> Vec<f64> {
+            (0..=last).map(|n| (interpolate(points, n.max(1)) / one).min(1.0)).collect()
+        };
+        let (by_position, by_seek) = (gains(&by_position), gains(&by_seek));
         let at = |share: f64, seen: usize, all: usize| {
-            let gain = |points: &[f64; DEPTHS.len()], n: usize| (interpolate(points, n) / one).min(1.0);
-            let gain = gain(&by_position, seen).powf(share) * gain(&by_seek, all).powf(1.0 - share);
+            let gain = by_position[seen].powf(share) * by_seek[all].powf(1.0 - share);
             one * gain.powf(disk.ncq_gain)
         };
         let window = index(whole(disk.ncq)).clamp(1, last);
@@ -157,7 +160,7 @@ impl ServiceTable {
         let depths = || (0..=last).map(|n| n.max(1));
         let draws = draw_singles(disk, stroke, seed);
         Self {
-            longest: (1..=SIDE_BY_SIDE_MAX).map(|visits| longest_of(&draws, visits)).collect(),
+            longest: longest_of(&draws).to_vec(),
             reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n)).collect(),
             writes_ns: depths().map(|n| at(write_share, n.min(window).max(cached), n.max(cached))).collect(),
             destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n)).collect(),
@@ -195,10 +198,34 @@ impl ServiceTable {
     }
 }
 
-/// `E[max] = sum of x_i ((i/n)^w - ((i-1)/n)^w)` over n sorted draws.
-fn longest_of(draws: &[f64], visits: i32) -> f64 {
-    let below = |i: usize| (i as f64 / draws.len() as f64).powi(visits);
-    draws.iter().enumerate().map(|(i, draw)| draw * (below(i + 1) - below(i))).sum()
+/// `E[max] = sum of x_i ((i/n)^w - ((i-1)/n)^w)` over n sorted draws, for w from 1 on.
+fn longest_of(draws: &[f64]) -> [f64; SIDE_BY_SIDE_MAX] {
+    let mut longest = [0.0; SIDE_BY_SIDE_MAX];
+    let mut below = [0.0; SIDE_BY_SIDE_MAX];
+    for (i, draw) in draws.iter().enumerate() {
+        let up_to = powers((i + 1) as f64 / draws.len() as f64);
+        for w in 0..SIDE_BY_SIDE_MAX {
+            longest[w] += draw * (up_to[w] - below[w]);
+        }
+        below = up_to;
+    }
+    longest
+}
+
+/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the rest.
+fn powers(x: f64) -> [f64; SIDE_BY_SIDE_MAX] {
+    let mut powers = [x; SIDE_BY_SIDE_MAX];
+    // The highest power of two up to w, and x to that power.
+    let (mut bit, mut square) = (1, x);
+    for w in 2..=SIDE_BY_SIDE_MAX {
+        if w == 2 * bit {
+            (bit, square) = (w, square * square);
+            powers[w - 1] = square;
+        } else {
+            powers[w - 1] = powers[w - bit - 1] * square;
+        }
+    }
+    powers
 }
 
 /// Between two whole queue lengths.
@@ -333,4 +360,18 @@ fn interpolate(points: &[f64; DEPTHS.len()], n: usize) -> f64 {
     let (n0, n1) = (DEPTHS[above - 1] as f64, DEPTHS[above] as f64);
     let w = ((n as f64) / n0).ln() / (n1 / n0).ln();
     (points[above - 1].ln() * (1.0 - w) + points[above].ln() * w).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::powers;
+
+    #[test]
+    fn powers_are_those_of_the_library_to_the_bit() {
+        for x in [0.0, 0.001_953_125, 0.3, 0.716_796_875, 0.999_023_437_5, 1.0_f64] {
+            for (w, power) in (1..).zip(powers(x)) {
+                assert_eq!(power.to_bits(), x.powi(w).to_bits(), "{x} to the power of {w}");
+            }
+        }
+    }
 }

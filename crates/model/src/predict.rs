@@ -7,7 +7,7 @@ use crate::closed::{Outcome, after_fill, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
-use crate::model_error::factors;
+use crate::model_error::{Factors, Speed, factors};
 use crate::quantity::{Bounds, Corner};
 use crate::resolved::rebuild::{Rebuild, rebuild};
 use crate::resolved::{Class, Media, ResolvedArray, Software, Tables, issued};
@@ -210,36 +210,22 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
             Some(simulate_seeds(resolved, workload, nominal, seeds, max_ios))
         }
     };
-    let mut iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
-    let mut mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
-    let mut p99_ms = simulated.as_ref().map(|s| s.p99_ms);
-    if let (Some(sim), Engines::Simulated { max_ios, .. }, LoadModel::Rate { .. }) =
-        (&simulated, engines, workload.pace)
-    {
-        // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
-        let [slow, fast] = [0, 2].map(|end: usize| {
-            let (resolved, _, outcome) = &corners[end];
-            simulate_seeds(resolved, workload, outcome, 1, max_ios)
-        });
-        let over = |of: fn(&Simulated) -> Bounds| {
-            Bounds::spanning(
-                of(sim).value,
-                [of(&slow).value.max(of(sim).hi), of(&fast).value.min(of(sim).lo)],
-            )
-        };
-        mean_ms = over(|s| s.mean_ms);
-        p99_ms = Some(over(|s| s.p99_ms));
-    } else if let Some(sim) = &simulated {
-        mean_ms =
-            Bounds::spanning(mean_ms.value, [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)]);
-    }
-    if let Some(sim) = &simulated {
-        // Where the engines disagree the truth may be at either: the interval holds both.
-        iops = Bounds::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
-    }
     let limit = limit_of(resolved, &table, workload, nominal);
-    let error = factors(resolved, classes, limit);
-    let (mut iops, mean_ms) = (error.of_rate(iops), error.of_time(mean_ms));
+    let error = factors(resolved, classes, error_of(limit, &table));
+    let all = match workload.pace {
+        LoadModel::Closed => Intervals {
+            iops: Bounds::spanning(nominal.iops, [slow.iops, fast.iops]),
+            mean_ms: Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]),
+            p99_ms: None,
+        }
+        .beside(simulated.as_ref())
+        .widened(error),
+        LoadModel::Rate { .. } => {
+            let ends = [(&corners[0], Speed(error.low)), (&corners[2], Speed(error.high))];
+            paced_intervals(nominal, simulated.as_ref(), ends, workload, engines)
+        }
+    };
+    let Intervals { mut iops, mean_ms, p99_ms } = all;
     if resolved.software == Software::Unknown {
         iops.hi = beside_client_memory(array, workload, iops.hi);
     }
@@ -250,7 +236,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         iops,
         mib_s: iops.scaled(workload.mean_size() / MIB),
         mean_ms,
-        p99_ms: p99_ms.map(|p99_ms| error.of_time(p99_ms)),
+        p99_ms,
         p99_reliability: reliability(resolved, classes),
         warm_up_s: resolved.warm_up_s(workload).map(|time_s| time_s * std::f64::consts::LN_10),
         rebuild: rebuild(array).filter(|_| array.raid.rebuild_pct.is_some()),
@@ -259,6 +245,82 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         table,
         closed: *nominal,
         simulated,
+    }
+}
+
+/// What is expected of a load.
+struct Intervals {
+    iops: Bounds,
+    mean_ms: Bounds,
+    p99_ms: Option<Bounds>,
+}
+
+impl Intervals {
+    /// Where the engines disagree the truth may be at either: the intervals hold both.
+    fn beside(self, simulated: Option<&Simulated>) -> Self {
+        let Some(sim) = simulated else { return self };
+        let with = |own: Bounds, other: Bounds| {
+            Bounds::spanning(own.value, [own.lo.min(other.lo), own.hi.max(other.hi)])
+        };
+        Self {
+            iops: with(self.iops, sim.iops),
+            mean_ms: with(self.mean_ms, sim.mean_ms),
+            p99_ms: Some(sim.p99_ms),
+        }
+    }
+
+    fn widened(self, error: Factors) -> Self {
+        Self {
+            iops: error.of_rate(self.iops),
+            mean_ms: error.of_time(self.mean_ms),
+            p99_ms: self.p99_ms.map(|p99_ms| error.of_time(p99_ms)),
+        }
+    }
+}
+
+/// An array at a corner, its costs and its closed form.
+type AtCorner = (ResolvedArray, Vec<Class>, Outcome);
+
+/// The intervals of a paced load. How long I/Os wait depends on how near the rate is to the highest one, so that the
+/// error of the model is not a factor on the latency: both ends are computed on arrays slower and faster by it.
+fn paced_intervals(
+    nominal: &Outcome,
+    simulated: Option<&Simulated>,
+    ends: [(&AtCorner, Speed); 2],
+    workload: &Workload,
+    engines: Engines,
+) -> Intervals {
+    let ends = ends.map(|((resolved, classes, _), speed)| {
+        let load = speed.of_load(workload);
+        let outcome = closed_form(resolved, classes, &load);
+        (resolved, speed, load, outcome)
+    });
+    let [slow, fast] = ends.each_ref().map(|(_, speed, _, outcome)| speed.seen(*outcome));
+    let iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
+    let (Some(sim), Engines::Simulated { max_ios, .. }) = (simulated, engines) else {
+        let mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+        return Intervals { iops, mean_ms, p99_ms: None };
+    };
+    // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
+    let [slow, fast] = ends.each_ref().map(|(resolved, speed, load, outcome)| {
+        (*speed, simulate_seeds(resolved, load, outcome, 1, max_ios))
+    });
+    let over = |of: fn(&Simulated) -> Bounds| {
+        let at = |(speed, end): &(Speed, Simulated)| speed.seen_ms(of(end).value);
+        Bounds::spanning(of(sim).value, [at(&slow).max(of(sim).hi), at(&fast).min(of(sim).lo)])
+    };
+    Intervals {
+        iops: Bounds::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]),
+        mean_ms: over(|s| s.mean_ms),
+        p99_ms: Some(over(|s| s.p99_ms)),
+    }
+}
+
+/// What the model error of a load is that of: what limits it, or what would first if the load were not paced.
+fn error_of(limit: ResourceKind, table: &DemandTable) -> ResourceKind {
+    match limit {
+        ResourceKind::LoadModel => table.first().map_or(ResourceKind::Latency, |r| r.kind),
+        kind => kind,
     }
 }
 

@@ -71,9 +71,12 @@ struct Cost {
     serial_ns: u64,
     controller_ns: u64,
     stream_ns: u64,
+    /// Over disks: with what a rebuild takes, and what they stream ahead.
+    disk_stream_ns: u64,
+    ahead_ns: u64,
     stream_visits: u32,
     bytes: u64,
-    phases: [Phase; 2],
+    phases: [Visits; 2],
     /// First of the members that the visits go to, and how many.
     among: (u64, u64),
     /// Of 2^32.
@@ -82,6 +85,27 @@ struct Cost {
     ios_per_turn: u64,
     front: Front,
     front_ns: u64,
+}
+
+/// The visits of a phase in whole nanoseconds: worked out once, not with each I/O.
+#[derive(Debug, Clone, Copy)]
+struct Visits {
+    count: u32,
+    kind: Kind,
+    /// Of disks; its slot is that of the I/O.
+    on_disk: Visit,
+    on_flash: FlashVisit,
+}
+
+/// A visit of a drive.
+#[derive(Debug, Clone, Copy, Default)]
+struct FlashVisit {
+    bytes: u64,
+    /// Time of the drive's controller and interface.
+    controller_ns: u64,
+    /// Time of the interface alone, for a write while the SLC cache takes it.
+    transfer_ns: u64,
+    die_ns: u64,
 }
 
 /// What [`Core::step`] came to.
@@ -212,6 +236,8 @@ impl Core {
     /// Makes an I/O cost known and returns its index.
     pub(crate) fn add_recipe(&mut self, io_cost: &IoCost) -> u32 {
         let (first, count) = self.shape.range(io_cost.part);
+        let disk_stream_ns = slowed(whole(io_cost.stream_ns), self.stream_slowed);
+        let ahead_ns = disk_stream_ns.saturating_mul(READ_AHEAD) / whole(io_cost.bytes).max(1);
         self.costs.push(Cost {
             kind: io_cost.kind,
             host_ns: whole(io_cost.host_ns),
@@ -222,10 +248,12 @@ impl Core {
             serial_ns: whole(io_cost.serial_ns),
             controller_ns: whole(io_cost.controller_ns),
             stream_ns: whole(io_cost.stream_ns),
+            disk_stream_ns,
+            ahead_ns: ahead_ns.max(disk_stream_ns),
             stream_visits: small(whole((io_cost.bytes / self.shape.chunk).ceil()))
                 .clamp(1, self.shape.alive()),
             bytes: whole(io_cost.bytes),
-            phases: io_cost.phases,
+            phases: io_cost.phases.map(|phase| self.visits(&phase)),
             among: (u64::from(first), u64::from(count)),
             hit: whole(io_cost.hit * (1_u64 << 32) as f64),
             buffered: io_cost.buffered,
@@ -234,6 +262,15 @@ impl Core {
             front_ns: whole(io_cost.front_ns),
         });
         small(self.costs.len() as u64 - 1)
+    }
+
+    fn visits(&self, phase: &Phase) -> Visits {
+        Visits {
+            count: phase.visits,
+            kind: phase.kind,
+            on_disk: self.disks.as_ref().map_or_else(Visit::default, |disks| disks.visit_for(phase)),
+            on_flash: self.flash.as_ref().map_or_else(FlashVisit::default, |flash| flash.visit_for(phase)),
+        }
     }
 
     /// Fills the caches with writes of these I/O costs by their shares, as a long run before would have.
@@ -256,8 +293,8 @@ impl Core {
             let Some(next) = due.iter_mut().max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
             next.1 -= all;
             let io_cost = next.2;
-            let cost = self.costs[io_cost as usize];
-            if self.dirty_bytes + cost.bytes > self.write_back_bytes {
+            let bytes = self.costs[io_cost as usize].bytes;
+            if self.dirty_bytes + bytes > self.write_back_bytes {
                 break;
             }
             if filled == PREFILL_MAX {
@@ -265,15 +302,8 @@ impl Core {
                 break;
             }
             filled += 1;
-            self.dirty_bytes += cost.bytes;
-            if self.flash.is_some() {
-                self.flash_backlog.push_back(io_cost);
-            } else if cost.phases[0].visits == 0 {
-                let done = self.stream(&cost, self.now_ns);
-                self.heap.push(Key::new(done, DRAINED, io_cost as usize));
-            } else {
-                self.destage(&cost);
-            }
+            self.dirty_bytes += bytes;
+            self.drain(io_cost, self.now_ns);
         }
         self.destage_flash();
     }
@@ -311,8 +341,7 @@ impl Core {
         self.now_ns = event.time_ns();
         let at = event.index();
         if event.kind() == MEMBER_DONE {
-            self.member_done(at);
-            return Step::Internal;
+            return self.member_done(at);
         }
         self.heap.pop();
         match event.kind() {
@@ -333,8 +362,9 @@ impl Core {
         Step::Internal
     }
 
-    fn cost(&self, slot: u32) -> Cost {
-        self.costs[self.slots[slot as usize].io_cost as usize]
+    /// Callers take out what they need: a copy of the whole takes longer than most of what an event comes to.
+    fn cost(&self, slot: u32) -> &Cost {
+        &self.costs[self.slots[slot as usize].io_cost as usize]
     }
 
     fn at(&mut self, time_ns: u64, kind: u8, slot: u32) {
@@ -344,27 +374,26 @@ impl Core {
     /// Puts an I/O on its path; writes take their data along.
     fn send(&mut self, slot: u32) {
         self.in_array += 1;
-        let cost = self.cost(slot);
-        let path = self.choose_path(&cost);
+        let &Cost { kind, host_ns, delay_ns, wire_ns, ios_per_turn, .. } = self.cost(slot);
+        let path = self.choose_path(ios_per_turn);
         self.slots[slot as usize].path = path;
-        let issued =
-            if cost.host_ns == 0 { self.now_ns } else { self.host_free_ns.max(self.now_ns) + cost.host_ns };
+        let issued = if host_ns == 0 { self.now_ns } else { self.host_free_ns.max(self.now_ns) + host_ns };
         self.host_free_ns = issued;
-        let mut arrives = issued + cost.delay_ns;
-        if cost.kind == Kind::Write && cost.wire_ns > 0 {
+        let mut arrives = issued + delay_ns;
+        if kind == Kind::Write && wire_ns > 0 {
             let free = &mut self.wire_free_ns[path as usize][1];
-            *free = (*free).max(issued) + cost.wire_ns;
-            arrives = *free + cost.delay_ns;
+            *free = (*free).max(issued) + wire_ns;
+            arrives = *free + delay_ns;
         }
         if arrives > self.now_ns { self.at(arrives, ARRIVE, slot) } else { self.arrive(slot) }
     }
 
     /// Round robin: the same path for `ios_per_turn` I/Os, then the next.
-    fn choose_path(&mut self, cost: &Cost) -> u32 {
+    fn choose_path(&mut self, ios_per_turn: u64) -> u32 {
         let paths = self.wire_free_ns.len();
         if paths > 1 {
             if self.turn_left == 0 {
-                self.turn_left = cost.ios_per_turn;
+                self.turn_left = ios_per_turn;
                 self.path = (self.path + 1) % small(paths as u64);
             }
             self.turn_left -= 1;
@@ -384,28 +413,25 @@ impl Core {
     /// A worker takes the I/O: CPU, then storage.
     fn work(&mut self, slot: u32) {
         let cost = self.cost(slot);
-        if cost.cpu_ns == 0 {
+        let cpu_ns = cost.cpu_ns;
+        if cpu_ns == 0 {
             return self.store(slot, self.now_ns);
         }
+        // One CPU hands over in order, so what follows may be computed at once, unless a disk chooses.
+        let chooses = self.disks.is_some() && cost.phases[0].count > 0 && cost.serial_ns == 0;
+        let hands_over = self.cores == 1 && !chooses && !cost.buffered;
         let core = if self.cores == 1 { 0 } else { earliest(&self.cpu_free_ns) };
         let free = &mut self.cpu_free_ns[core];
-        *free = (*free).max(self.now_ns) + cost.cpu_ns;
+        *free = (*free).max(self.now_ns) + cpu_ns;
         let done = *free;
-        // One CPU hands over in order, so what follows may be computed at once, unless a disk chooses.
-        let chooses = self.disks.is_some() && cost.phases[0].visits > 0 && cost.serial_ns == 0;
-        if self.cores == 1 && !chooses && !cost.buffered {
-            self.store(slot, done)
-        } else {
-            self.at(done, AFTER_CPU, slot)
-        }
+        if hands_over { self.store(slot, done) } else { self.at(done, AFTER_CPU, slot) }
     }
 
     /// Starts the storage part at `from_ns` (now, or the end of the CPU's part).
     fn store(&mut self, slot: u32, from_ns: u64) {
-        // Taken out one by one: the whole would be copied, which takes longer than most of what follows.
-        let cost = &self.costs[self.slots[slot as usize].io_cost as usize];
+        let cost = self.cost(slot);
         let &Cost { controller_ns, hit, front, front_ns, serial_ns, buffered, bytes, .. } = cost;
-        let is_stream = cost.phases[0].visits == 0;
+        let is_stream = cost.phases[0].count == 0;
         let mut t = from_ns;
         if controller_ns > 0 {
             self.controller_free_ns = self.controller_free_ns.max(t) + controller_ns;
@@ -435,22 +461,23 @@ impl Core {
             return self.buffer(slot, t);
         }
         if is_stream {
-            let cost = self.cost(slot);
-            let done = self.stream(&cost, t.saturating_sub(early(&cost))).max(t);
+            let io_cost = self.slots[slot as usize].io_cost;
+            let early_ns = early(self.cost(slot));
+            let done = self.stream(io_cost, t.saturating_sub(early_ns)).max(t);
             return self.at(done, STORED, slot);
         }
         self.start_phase(slot, t);
     }
 
     /// Streams over the members from `t`: disks as one device, drives through their interfaces.
-    fn stream(&mut self, cost: &Cost, t: u64) -> u64 {
+    fn stream(&mut self, io_cost: u32, t: u64) -> u64 {
+        let cost = &self.costs[io_cost as usize];
         match &mut self.flash {
             Some(flash) => flash.stream(cost, t),
             None => {
-                let stream_ns = slowed(cost.stream_ns, self.stream_slowed);
                 // What the disks could have streamed since the last I/O is already there, up to the window.
-                let ahead = (stream_ns * READ_AHEAD / cost.bytes.max(1)).max(stream_ns);
-                self.stream_free_ns = self.stream_free_ns.max(t.saturating_sub(ahead)) + stream_ns;
+                let from = self.stream_free_ns.max(t.saturating_sub(cost.ahead_ns));
+                self.stream_free_ns = from + cost.disk_stream_ns;
                 self.stream_free_ns.max(t)
             }
         }
@@ -458,19 +485,25 @@ impl Core {
 
     /// Takes a write into the write-back cache and starts its drain.
     fn buffer(&mut self, slot: u32, t: u64) {
-        let cost = self.cost(slot);
         let io_cost = self.slots[slot as usize].io_cost;
-        self.dirty_bytes += cost.bytes;
+        self.dirty_bytes += self.costs[io_cost as usize].bytes;
         self.press();
         self.at(t, STORED, slot);
+        self.drain(io_cost, t);
+        if self.flash.is_some() {
+            self.destage_flash();
+        }
+    }
+
+    /// Lets a write leave the write-back cache: drives take it with [`Self::destage_flash`].
+    fn drain(&mut self, io_cost: u32, t: u64) {
         if self.flash.is_some() {
             self.flash_backlog.push_back(io_cost);
-            self.destage_flash();
-        } else if cost.phases[0].visits == 0 {
-            let done = self.stream(&cost, t);
+        } else if self.costs[io_cost as usize].phases[0].count == 0 {
+            let done = self.stream(io_cost, t);
             self.heap.push(Key::new(done, DRAINED, io_cost as usize));
         } else {
-            self.destage(&cost);
+            self.destage(io_cost);
         }
     }
 
@@ -487,32 +520,33 @@ impl Core {
         while flash.destaging < flash.controller_free_ns.len() * DESTAGES_PER_DRIVE {
             let Some(io_cost) = self.flash_backlog.pop_front() else { return };
             flash.destaging += 1;
+            let cost = &self.costs[io_cost as usize];
             let mut done = self.now_ns;
-            if self.costs[io_cost as usize].phases[0].visits == 0 {
-                done = flash.stream(&self.costs[io_cost as usize], self.now_ns);
+            if cost.phases[0].count == 0 {
+                done = flash.stream(cost, self.now_ns);
             }
             // Both phases are charged from now: work for the drives, but no I/O waits for their order.
-            for phase in self.costs[io_cost as usize].phases.iter().filter(|p| p.visits > 0) {
-                let among = self.costs[io_cost as usize].among;
-                done = done.max(flash.visit_all(phase, among, self.now_ns, &mut self.rng));
+            for phase in cost.phases.iter().filter(|p| p.count > 0) {
+                done = done.max(flash.visit_all(phase, cost.among, self.now_ns, &mut self.rng));
             }
             self.heap.push(Key::new(done, FLASH_DRAINED, io_cost as usize));
         }
     }
 
     /// Queues a buffered write's visits behind its members' foreground work.
-    fn destage(&mut self, cost: &Cost) {
+    fn destage(&mut self, io_cost: u32) {
         let Some(disks) = &mut self.disks else { return };
-        let visits: u32 = cost.phases.iter().map(|p| p.visits).sum();
+        let cost = &self.costs[io_cost as usize];
+        let visits: u32 = cost.phases.iter().map(|p| p.count).sum();
         let (first, count) = cost.among;
         let start = self.rng.below(count);
-        let width = cost.phases[1].visits.max(cost.phases[0].visits);
+        let width = cost.phases[1].count.max(cost.phases[0].count);
+        let (each, more) = (cost.bytes / u64::from(visits), cost.bytes % u64::from(visits));
         for i in 0..visits {
             let member = index(first + (start + u64::from(i % width)) % count);
-            let freed =
-                cost.bytes / u64::from(visits) + u64::from(u64::from(i) < cost.bytes % u64::from(visits));
-            let phase = if i < cost.phases[0].visits { &cost.phases[0] } else { &cost.phases[1] };
-            let transfer_ns = disks.transfer_ns(phase);
+            let freed = each + u64::from(u64::from(i) < more);
+            let phase = if i < cost.phases[0].count { &cost.phases[0] } else { &cost.phases[1] };
+            let transfer_ns = phase.on_disk.transfer_ns;
             let destage = Destage { freed_bytes: small(freed), transfer_ns, kind: phase.kind };
             if let Some(done) = disks.destage(member, destage, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
@@ -522,14 +556,14 @@ impl Core {
 
     /// Starts the visits of the current phase at `t` (disks: `t` is now).
     fn start_phase(&mut self, slot: u32, t: u64) {
-        let cost = self.cost(slot);
-        let phase = cost.phases[self.slots[slot as usize].phase as usize];
+        let s = &mut self.slots[slot as usize];
+        let cost = &self.costs[s.io_cost as usize];
+        let phase = &cost.phases[usize::from(s.phase)];
         if let Some(flash) = &mut self.flash {
-            let done =
-                flash.visit_all(&phase, cost.among, t.saturating_sub(early(&cost)), &mut self.rng).max(t);
-            let s = &mut self.slots[slot as usize];
+            let from = t.saturating_sub(early(cost));
+            let done = flash.visit_all(phase, cost.among, from, &mut self.rng).max(t);
             s.phase += 1;
-            if usize::from(s.phase) < cost.phases.len() && cost.phases[usize::from(s.phase)].visits > 0 {
+            if cost.phases.get(usize::from(s.phase)).is_some_and(|next| next.count > 0) {
                 // The next phase may not reserve its members before it starts: others come in between.
                 return self.at_disk_later(slot, done);
             }
@@ -541,12 +575,13 @@ impl Core {
             return;
         }
         let Some(disks) = &mut self.disks else { return };
-        self.slots[slot as usize].pending = phase.visits;
-        let visit = disks.visit_for(slot, &phase);
+        s.pending = phase.count;
+        let visit = Visit { slot, ..phase.on_disk };
         let (first, count) = cost.among;
-        let start = if count == 1 { 0 } else { self.rng.below(count) };
-        for i in 0..u64::from(phase.visits) {
-            let member = index(first + (start + i) % count);
+        let mut place = if count == 1 { 0 } else { self.rng.below(count) };
+        for _ in 0..phase.count {
+            let member = index(first + place);
+            place = if place + 1 == count { 0 } else { place + 1 };
             if let Some(done) = disks.visit(member, visit, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
             }
@@ -560,8 +595,8 @@ impl Core {
     }
 
     /// The event is still on top of the heap: a busy member's next one takes its place.
-    fn member_done(&mut self, member: usize) {
-        let Some(disks) = &mut self.disks else { return };
+    fn member_done(&mut self, member: usize) -> Step {
+        let Some(disks) = &mut self.disks else { return Step::Internal };
         let (done, next) = disks.finish(member, self.now_ns, &mut self.rng);
         match next {
             Some(next) => self.heap.replace_top(Key::new(next, MEMBER_DONE, member)),
@@ -569,26 +604,30 @@ impl Core {
         }
         match done {
             Visit { slot: NO_SLOT, transfer_ns: drained, .. } => self.drained(u64::from(drained)),
-            Visit { slot, .. } => self.visit_done(slot),
+            Visit { slot, .. } => return self.visit_done(slot),
         }
+        Step::Internal
     }
 
-    fn visit_done(&mut self, slot: u32) {
+    fn visit_done(&mut self, slot: u32) -> Step {
         let s = &mut self.slots[slot as usize];
         s.pending -= 1;
-        if s.pending == 0 {
-            self.phase_done(slot);
+        if s.pending > 0 {
+            return Step::Internal;
         }
-    }
-
-    fn phase_done(&mut self, slot: u32) {
-        self.slots[slot as usize].phase += 1;
-        let phase = self.slots[slot as usize].phase as usize;
-        if phase < 2 && self.cost(slot).phases[phase].visits > 0 {
+        s.phase += 1;
+        let phases = &self.costs[s.io_cost as usize].phases;
+        if phases.get(usize::from(s.phase)).is_some_and(|next| next.count > 0) {
             self.start_phase(slot, self.now_ns);
-        } else {
-            self.at(self.now_ns, STORED, slot);
+            return Step::Internal;
         }
+        let stored = Key::new(self.now_ns, STORED, slot as usize);
+        if self.heap.peek().is_none_or(|next| stored < next) {
+            // It would be the next event: it need not pass the heap.
+            return self.stored(slot);
+        }
+        self.heap.push(stored);
+        Step::Internal
     }
 
     /// Cache space came free; writes that waited for it go on.
@@ -616,12 +655,12 @@ impl Core {
             Some(next) => self.work(next),
             None => self.workers_free = self.workers_free.saturating_add(1),
         }
-        let cost = self.cost(slot);
-        if cost.kind == Kind::Write || cost.wire_ns == 0 {
+        let &Cost { kind, wire_ns, overlap_ns, .. } = self.cost(slot);
+        if kind == Kind::Write || wire_ns == 0 {
             return self.complete(slot);
         }
         let free = &mut self.wire_free_ns[self.slots[slot as usize].path as usize][0];
-        *free = (*free).max(self.now_ns.saturating_sub(cost.overlap_ns)) + cost.wire_ns;
+        *free = (*free).max(self.now_ns.saturating_sub(overlap_ns)) + wire_ns;
         let done = (*free).max(self.now_ns);
         self.at(done, COMPLETE, slot);
         Step::Internal
@@ -697,20 +736,29 @@ impl FlashMembers {
         whole(self.resolved.bytes_s[1] / self.resolved.slc_full_bytes_s * SLC_UNIT as f64)
     }
 
+    fn visit_for(&self, phase: &Phase) -> FlashVisit {
+        FlashVisit {
+            bytes: whole(phase.bytes),
+            controller_ns: whole(self.resolved.controller_ns(phase.kind, phase.bytes)),
+            transfer_ns: whole(phase.bytes / self.resolved.bytes_s[1] * 1e9),
+            die_ns: whole(self.resolved.die_ns(phase.kind)),
+        }
+    }
+
     /// Runs a phase's visits from `t`; returns when the last one is done.
-    fn visit_all(&mut self, phase: &Phase, (first, count): (u64, u64), t: u64, rng: &mut Rng) -> u64 {
-        let controller = whole(self.resolved.controller_ns(phase.kind, phase.bytes));
-        let transfer = whole(phase.bytes / self.resolved.bytes_s[1] * 1e9);
-        let bytes = whole(phase.bytes);
-        let die = whole(self.resolved.die_ns(phase.kind));
-        let start = if count == 1 { 0 } else { rng.below(count) };
+    fn visit_all(&mut self, phase: &Visits, (first, count): (u64, u64), t: u64, rng: &mut Rng) -> u64 {
+        let FlashVisit { bytes, controller_ns, transfer_ns, die_ns } = phase.on_flash;
+        let mut place = if count == 1 { 0 } else { rng.below(count) };
         let mut last = t;
-        for i in 0..u64::from(phase.visits) {
-            let member = index(first + (start + i) % count);
+        for _ in 0..phase.count {
+            let member = index(first + place);
+            place = if place + 1 == count { 0 } else { place + 1 };
             let factor = self.slc_factor(phase.kind, member, bytes);
-            let busy =
-                if factor == SLC_UNIT { controller } else { controller.max(transfer * factor / SLC_UNIT) };
-            let (busy, die) = (slowed(busy, self.slowed[member]), slowed(die, self.slowed[member]));
+            let busy = match factor {
+                SLC_UNIT => controller_ns,
+                _ => controller_ns.max(transfer_ns * factor / SLC_UNIT),
+            };
+            let (busy, die) = (slowed(busy, self.slowed[member]), slowed(die_ns, self.slowed[member]));
             let passed = &mut self.controller_free_ns[member];
             *passed = (*passed).max(t) + busy;
             let place = member * self.dies + index(rng.below(self.dies as u64));

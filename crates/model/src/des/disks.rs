@@ -16,7 +16,7 @@ use crate::shingled::Shingled;
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// A visit waiting for, or being served by, a disk.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Visit {
     /// Whose; [`NO_SLOT`] = destaging.
     pub slot: u32,
@@ -35,6 +35,9 @@ const READ: u8 = 0;
 const WRITE: u8 = 1;
 const DESTAGE: u8 = 2;
 const BEHIND: u8 = 3;
+
+/// Queue lengths whose times are kept: longer ones count as the longest.
+const QUEUES: usize = 257;
 
 /// A write that waits in the write-back cache for its disk.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +70,8 @@ struct DiskQueue {
 #[derive(Debug, Clone)]
 pub(super) struct Disks {
     members: Vec<DiskQueue>,
-    /// Mean positioning times by queue length, ns: [`READ`] and so on.
-    mean_ns: [Vec<f32>; 4],
+    /// Mean positioning times by queue length, ns: [`QUEUES`] of [`READ`] and so on.
+    mean_ns: Vec<f32>,
     shingled: Option<Shingled>,
     draws: Vec<f32>,
     window: usize,
@@ -82,8 +85,8 @@ const fn single(value: f64) -> f32 {
     value as f32
 }
 
-fn by_depth(mean_ns: &dyn Fn(f64) -> f64) -> Vec<f32> {
-    (0..=256_u32).map(|n| single(mean_ns(f64::from(n)))).collect()
+fn by_depth(mean_ns: impl Fn(f64) -> f64) -> impl Iterator<Item = f32> {
+    (0..QUEUES).map(move |n| single(mean_ns(n as f64)))
 }
 
 impl Disks {
@@ -107,12 +110,11 @@ impl Disks {
         };
         Self {
             members: vec![one; members],
-            mean_ns: [
-                by_depth(&|n| table.at(Kind::Read, n)),
-                by_depth(&|n| table.at(Kind::Write, n)),
-                by_depth(&|n| table.destage_at(n)),
-                by_depth(&|n| disk.behind_ns(n)),
-            ],
+            mean_ns: by_depth(|n| table.at(Kind::Read, n))
+                .chain(by_depth(|n| table.at(Kind::Write, n)))
+                .chain(by_depth(|n| table.destage_at(n)))
+                .chain(by_depth(|n| disk.behind_ns(n)))
+                .collect(),
             shingled,
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
@@ -131,8 +133,8 @@ impl Disks {
         self.members.iter_mut().for_each(|m| m.media_left = (0, 0));
     }
 
-    /// A visit of a phase.
-    pub(super) fn visit_for(&self, slot: u32, phase: &Phase) -> Visit {
+    /// A visit of a phase, of no slot yet.
+    pub(super) fn visit_for(&self, phase: &Phase) -> Visit {
         let (table, together) = match (phase.kind, phase.place) {
             (Kind::Read, _) => (READ, 1),
             (Kind::Write, Place::Cached) => (WRITE, 1),
@@ -140,11 +142,8 @@ impl Disks {
             (Kind::Write, Place::Behind) => (BEHIND, 1),
         };
         let cleans = self.shingled.is_some() && phase.kind == Kind::Write && table != BEHIND;
-        Visit { slot, transfer_ns: self.transfer_ns(phase), together, table, cleans }
-    }
-
-    pub(super) fn transfer_ns(&self, phase: &Phase) -> u32 {
-        small(whole(phase.bytes * self.ns_per_byte))
+        let transfer_ns = small(whole(phase.bytes * self.ns_per_byte));
+        Visit { slot: NO_SLOT, transfer_ns, together, table, cleans }
     }
 
     /// Queues a foreground visit; the end of its service if the disk was idle.
@@ -184,7 +183,7 @@ impl Disks {
             let cleans = self.shingled.is_some() && destage.kind == Kind::Write;
             let freed = destage.freed_bytes;
             let visit = Visit { slot: NO_SLOT, transfer_ns: freed, together: 1, table: DESTAGE, cleans };
-            (visit, (m.destaging.len() + 1).min(256), destage.transfer_ns as f32)
+            (visit, m.destaging.len() + 1, destage.transfer_ns as f32)
         } else {
             let waiting = m.waiting.len();
             let window = waiting.min(self.window);
@@ -196,7 +195,8 @@ impl Disks {
         m.serving = Some(visit);
         // The place of the next write of a stream is known: only the revolution is waited for.
         let draw = if visit.table == BEHIND { 1.0 } else { self.draws[index(random) & (DRAWS - 1)] };
-        let mut service = self.mean_ns[usize::from(visit.table)][queue.min(256)] * draw + transfer_ns;
+        let mean_ns = self.mean_ns[usize::from(visit.table) * QUEUES + queue.min(QUEUES - 1)];
+        let mut service = mean_ns * draw + transfer_ns;
         if visit.cleans {
             let bytes = f64::from(transfer_ns) / self.ns_per_byte;
             let (left_bytes, left_writes) = m.media_left;

@@ -36,39 +36,52 @@ impl Key {
     }
 }
 
+/// Behind every event: what fills the places of the heap that hold none.
+const NEVER: Key = Key(u64::MAX);
+
 /// A min-heap of events. Grows to its working size once and then never allocates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventHeap {
+    /// The events, and [`NEVER`] up to a whole number of families: a node has four children or none, so that the way
+    /// down through the heap asks for no length.
     keys: Vec<Key>,
+    events: usize,
 }
 
 impl EventHeap {
     pub(crate) fn with_capacity(events: usize) -> Self {
-        Self { keys: Vec::with_capacity(events) }
+        Self { keys: Vec::with_capacity(events + 4), events: 0 }
     }
 
     pub(crate) fn peek(&self) -> Option<Key> {
-        self.keys.first().copied()
+        if self.events > 0 { self.keys.first().copied() } else { None }
     }
 
     pub(crate) fn push(&mut self, key: Key) {
-        let mut at = self.keys.len();
-        self.keys.push(key);
+        let mut at = self.events;
+        self.events += 1;
+        if at >= self.keys.len() {
+            // The root is alone in its family.
+            let family = if at == 0 { 1 } else { 4 };
+            self.keys.resize(at + family, NEVER);
+        }
+        let keys = &mut self.keys[..];
         while at > 0 {
             let parent = (at - 1) / 4;
-            if self.keys[parent] <= key {
+            if keys[parent] <= key {
                 break;
             }
-            self.keys[at] = self.keys[parent];
+            keys[at] = keys[parent];
             at = parent;
         }
-        self.keys[at] = key;
+        keys[at] = key;
     }
 
     pub(crate) fn pop(&mut self) -> Option<Key> {
-        let top = self.keys.first().copied()?;
-        let last = self.keys.pop()?;
-        if !self.keys.is_empty() {
+        let top = self.peek()?;
+        self.events -= 1;
+        let last = std::mem::replace(&mut self.keys[self.events], NEVER);
+        if self.events > 0 {
             self.sift_down(last);
         }
         Some(top)
@@ -76,7 +89,7 @@ impl EventHeap {
 
     /// Takes the root away and puts in `key`, which is not before it: one way through the heap instead of two.
     pub(crate) fn replace_top(&mut self, key: Key) {
-        debug_assert!(self.keys.first().is_some_and(|top| *top <= key));
+        debug_assert!(self.peek().is_some_and(|top| top <= key));
         self.sift_down(key);
     }
 
@@ -84,44 +97,25 @@ impl EventHeap {
     fn sift_down(&mut self, key: Key) {
         let keys = &mut self.keys[..];
         let mut at = 0;
-        loop {
-            let first = at * 4 + 1;
-            let Some(children) = keys.get(first..(first + 4).min(keys.len())).filter(|c| !c.is_empty())
-            else {
-                break;
-            };
-            let (least, least_key) = match *children {
-                // Two comparisons that do not wait for each other, and one of their winners.
-                [a, b, c, d] => {
-                    let left = if b < a { (1, b) } else { (0, a) };
-                    let right = if d < c { (3, d) } else { (2, c) };
-                    if right.1 < left.1 { right } else { left }
-                }
-                _ => least_of(children),
-            };
+        while let Some(&[a, b, c, d]) = keys.get(at * 4 + 1..).and_then(<[Key]>::first_chunk) {
+            // Two comparisons that do not wait for each other, and one of their winners.
+            let left = if b < a { (1, b) } else { (0, a) };
+            let right = if d < c { (3, d) } else { (2, c) };
+            let (least, least_key) = if right.1 < left.1 { right } else { left };
             if least_key >= key {
                 break;
             }
             keys[at] = least_key;
-            at = first + least;
+            at = at * 4 + 1 + least;
         }
         keys[at] = key;
     }
 }
 
-/// The least of the last few keys.
-fn least_of(children: &[Key]) -> (usize, Key) {
-    let mut least = (0, children[0]);
-    for (i, child) in children.iter().enumerate().skip(1) {
-        if *child < least.1 {
-            least = (i, *child);
-        }
-    }
-    least
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::rng::Rng;
 
@@ -135,6 +129,29 @@ mod tests {
         expected.sort_unstable();
         let popped: Vec<Key> = std::iter::from_fn(|| heap.pop()).collect();
         assert_eq!(popped, expected);
+    }
+
+    #[test]
+    fn a_heap_that_grows_and_shrinks_keeps_its_order() {
+        let (mut rng, mut heap, mut expected) = (Rng::new(2), EventHeap::default(), BTreeSet::new());
+        for i in 0..20_000 {
+            let key = Key::new(rng.below(1 << 20), 0, i % INDEX_LIMIT);
+            match (rng.below(3), heap.peek()) {
+                (0, _) | (_, None) => {
+                    expected.insert(key);
+                    heap.push(key);
+                }
+                (1, Some(top)) if key >= top => {
+                    expected.pop_first();
+                    expected.insert(key);
+                    heap.replace_top(key);
+                }
+                _ => assert_eq!(heap.pop(), expected.pop_first()),
+            }
+            assert_eq!(heap.peek(), expected.first().copied());
+        }
+        let rest: Vec<Key> = std::iter::from_fn(|| heap.pop()).collect();
+        assert_eq!(rest, expected.into_iter().collect::<Vec<_>>());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, SOFTWARE_COST_UNKNOWN, predict};
 use assay_model::resolved::{Software, Tables};
 use assay_model::workload::{Arrivals, LoadModel, Workload};
-use assay_spec::units::{Bytes, GIB};
+use assay_spec::units::{Bytes, GIB, Nanos};
 
 use crate::{array, close, resolved};
 
@@ -119,17 +119,79 @@ fn unknown_software_is_a_bound_and_says_so() {
     assert!(!known.says().contains(SOFTWARE_COST_UNKNOWN), "{}", known.says());
 }
 
+/// A disk whose numbers have no ranges, with these changes.
+fn exact_disk(changes: &str) -> assay_model::array::Array {
+    let mut exact = array("hdd-7200");
+    let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 \
+     device.inner_mb_s=100 device.sorting=position";
+    set(&mut exact, overrides).expect("the disk has these numbers");
+    set(&mut exact, changes).expect("the disk has these numbers");
+    exact
+}
+
+/// Random reads at a rate, each of a worker of its own.
+fn paced_reads(per_s: f64) -> Workload {
+    let pace = LoadModel::Rate { per_s, arrivals: Arrivals::Poisson };
+    Workload { pace, duration: LONG_RUN, ..Workload::simple("p", 4096, 100.0, 100.0, 256) }
+}
+
+/// An hour: no simulation below lasts as long.
+const LONG_RUN: Nanos = Nanos::from_secs(3600);
+
+#[test]
+fn the_model_error_of_a_paced_load_is_that_of_a_slower_and_a_faster_array() {
+    // All that this disk does takes 1 / 0.70 of the time, as the model error of random I/O on disks allows.
+    let slower = exact_disk(
+        "device.rpm=5040 device.seek_track_ms=1.142857 device.seek_avg_ms=12.142857 device.seek_full_ms=24.285714 \
+         device.outer_mb_s=147 device.inner_mb_s=70 device.overhead_ms=0.142857",
+    );
+    for engines in [Engines::Closed, Engines::Simulated { seeds: 1, max_ios: 30_000 }] {
+        let w = paced_reads(40.0);
+        let mut tables = Tables::default();
+        let expected = predict(&exact_disk(""), &w, engines, &mut tables);
+        let slow = predict(&slower, &w, engines, &mut tables);
+        close(expected.mean_ms.hi, slow.mean_ms.value, 0.01, "mean of the slow end");
+        if let (Some(p99), Some(slow)) = (expected.p99_ms, slow.p99_ms) {
+            close(p99.hi, slow.value, 0.01, "p99 of the slow end");
+        }
+    }
+}
+
+#[test]
+fn the_latency_of_a_paced_load_is_less_certain_the_nearer_the_rate_is_to_the_highest_one() {
+    let engines = Engines::Simulated { seeds: 1, max_ios: 30_000 };
+    let at = |per_s| predict(&exact_disk(""), &paced_reads(per_s), engines, &mut Tables::default());
+    let most = at(1e6).closed.iops;
+    let [idle, busy, full] = [0.005, 0.5, 0.65].map(|part| at(part * most));
+    // Alone, an I/O takes as much longer or shorter as one of a closed loop.
+    close(idle.mean_ms.hi / idle.mean_ms.value, 1.0 / 0.70, 0.02, "slow end of an idle disk");
+    close(idle.mean_ms.value / idle.mean_ms.lo, 1.15, 0.02, "fast end of an idle disk");
+    let spread = |p: &assay_model::predict::Prediction| p.mean_ms.hi / p.mean_ms.lo;
+    assert!(spread(&busy) > 1.1 * spread(&idle), "{:?} and {:?}", busy.mean_ms, idle.mean_ms);
+    assert!(spread(&full) > 1.1 * spread(&busy), "{:?} and {:?}", full.mean_ms, busy.mean_ms);
+}
+
+#[test]
+fn a_paced_load_may_be_more_than_the_array_carries_and_never_gets_more_than_its_rate() {
+    let mut tables = Tables::default();
+    let mut at = |per_s| predict(&exact_disk(""), &paced_reads(per_s), Engines::Closed, &mut tables);
+    let closed = at(1e6).iops.value;
+    let near = at(0.9 * closed);
+    assert_eq!(near.limit, ResourceKind::LoadModel);
+    close(near.iops.lo, 0.70 * closed, 1e-6, "what the slow end carries");
+    close(near.iops.hi, near.iops.value, 1e-9, "the rate");
+    let beyond = at(1.1 * closed);
+    close(beyond.iops.lo, 0.70 * closed, 1e-6, "what the slow end carries");
+    close(beyond.iops.hi, 1.1 * closed, 1e-9, "the rate, which the fast end carries");
+}
+
 #[test]
 fn an_interval_holds_its_nominal_value_and_widens_with_the_ranges() {
     let w = Workload::simple("t", 4096, 100.0, 100.0, 32);
     let mut tables = Tables::default();
     let wide = predict(&array("hdd-7200"), &w, Engines::Closed, &mut tables).iops;
     assert!(wide.lo < wide.value && wide.value < wide.hi, "{wide:?}");
-    let mut exact = array("hdd-7200");
-    let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 \
-     device.inner_mb_s=100";
-    set(&mut exact, overrides).unwrap();
-    set(&mut exact, "device.sorting=position").unwrap();
+    let exact = exact_disk("");
     let narrow = predict(&exact, &w, Engines::Closed, &mut tables).iops;
     assert!(narrow.hi / narrow.lo < wide.hi / wide.lo, "{narrow:?}");
     // What is left without ranges is the error of the model.
