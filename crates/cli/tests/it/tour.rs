@@ -54,8 +54,9 @@ fn shape(line: &str) -> String {
         let is_run = word.len() >= 11
             && word.as_bytes()[6] == b'-'
             && word.as_bytes()[..6].iter().all(u8::is_ascii_digit);
-        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
-        let is_rule = word.chars().all(|c| c == '-');
+        // A number that a busy machine leaves unknown, such as an error, is a single dash.
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit()) || word == "-";
+        let is_rule = word.chars().all(|c| c == '-') && word != "-";
         match word {
             _ if is_run => "RUN",
             _ if is_rule => "-",
