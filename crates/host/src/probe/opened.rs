@@ -1,7 +1,7 @@
 //! Which other programs have a device open for writing. A virtual machine or a storage target uses a disk without
 //! holding it exclusively, and a new disk of theirs is blank: nothing else shows that it is in use.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -15,24 +15,31 @@ use crate::machine::{DevNo, attribute, names_in};
 /// Bits of the flags in `/proc/PID/fdinfo/FD` that are not 0 where a descriptor may write.
 const MAY_WRITE: u32 = 0o3;
 
-/// One hold for each device that a process has open for writing, as far as this user may see it. What opens a device
-/// only for a moment does not use it.
+/// One hold for each process that has a device open for writing, as far as this user may see it. What opens a device
+/// only for a moment does not use it. A device counts that some process had open at every look: between two of them
+/// a program may start another that goes on with its descriptors, under another name or another process id.
 pub(super) fn holds(nodes: &[Node]) -> Vec<Hold> {
-    let mut found = Vec::new();
-    for attempt in 0..HELD_TRIES {
-        if attempt > 0 {
-            thread::sleep(HELD_PAUSE);
-        }
-        let now = writers(nodes);
-        found = if attempt == 0 { now } else { found.into_iter().filter(|one| now.contains(one)).collect() };
+    let mut found = writers(nodes);
+    for _ in 1..HELD_TRIES {
         if found.is_empty() {
             break;
         }
+        thread::sleep(HELD_PAUSE);
+        let before: BTreeSet<DevNo> = found.iter().map(|writer| writer.device).collect();
+        found = writers(nodes);
+        found.retain(|writer| before.contains(&writer.device));
     }
-    found.into_iter().map(Hold::in_use).collect()
+    found.into_iter().map(|writer| Hold::in_use(writer.says)).collect()
 }
 
-fn writers(nodes: &[Node]) -> Vec<String> {
+/// A process that has a device open for writing.
+#[derive(PartialEq)]
+struct Writer {
+    device: DevNo,
+    says: String,
+}
+
+fn writers(nodes: &[Node]) -> Vec<Writer> {
     let mut found = Vec::new();
     for process in processes() {
         let folder = Path::new("/proc").join(&process);
@@ -48,7 +55,8 @@ fn writers(nodes: &[Node]) -> Vec<String> {
             };
             let Some(node) = nodes.iter().find(|node| node.number == Some(number)) else { continue };
             let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
-            found.push(format!("{} is open for writing in {program} (process {process})", node.subject()));
+            let says = format!("{} is open for writing in {program} (process {process})", node.subject());
+            found.push(Writer { device: number, says });
         }
     }
     found.dedup();

@@ -346,8 +346,15 @@ fn a_device_that_another_program_has_open_for_writing_is_in_use() {
     ]);
     let node = node.to_str().unwrap();
     let written = &[(HoldKind::InUse, in_use.as_str())][..];
-    for (how, by, expected) in [("<", &text[..], &[][..]), ("<>", &text, written), ("<>", node, written)] {
-        let script = format!("exec 3{how}{by}; echo open; exec sleep 60");
+    // As a program that starts another in its place: between two looks it has another name.
+    let renamed = r#"exec perl -e '$0 = $i++ while select(undef, undef, undef, 0.01) == 0'"#;
+    for (how, by, next, expected) in [
+        ("<", &text[..], "exec sleep 60", &[][..]),
+        ("<>", &text, "exec sleep 60", written),
+        ("<>", node, "exec sleep 60", written),
+        ("<>", &text, renamed, written),
+    ] {
+        let script = format!("exec 3{how}{by}; echo open; {next}");
         let mut other = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
