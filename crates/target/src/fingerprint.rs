@@ -25,8 +25,8 @@ pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write"
 pub struct Fingerprint {
     /// Length or capacity, bytes.
     pub length_bytes: u64,
-    /// Modification time, ns since 1970; `None` for devices and LUNs, which have none, and for
-    /// files whose server sets it late.
+    /// Modification time, ns since 1970; `None` for devices and LUNs, which have none, and for files whose
+    /// server sets it late.
     pub modified_ns: Option<i128>,
     /// Digest of the data at both ends.
     pub ends: u64,

@@ -27,8 +27,19 @@ pub struct Pauses {
     pub mean: Duration,
     /// What one timer of a hundred exceeded.
     pub p99: Duration,
+    /// Time in pauses.
+    pub paused: Duration,
     /// Part of the time that lay in pauses, 0 to 1.
     pub share: f64,
+}
+
+/// Runs something. Returns its result, and how long it took without the time in pauses.
+pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+    let watch = Watch::begin();
+    let began = Instant::now();
+    let result = run();
+    let took = began.elapsed();
+    (result, took.saturating_sub(watch.end().paused))
 }
 
 impl Watch {
@@ -72,5 +83,5 @@ fn watch(is_over: &AtomicBool) -> Pauses {
     let mean = late.iter().sum::<Duration>() / count;
     late.sort_unstable();
     let p99 = late[late.len() * 99 / 100];
-    Pauses { mean, p99, share: paused.as_secs_f64() / began.elapsed().as_secs_f64() }
+    Pauses { mean, p99, paused, share: paused.as_secs_f64() / began.elapsed().as_secs_f64() }
 }

@@ -9,6 +9,7 @@ use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::pdu::Bhs;
 use assay_iscsi::scsi::AccessState;
 use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts, UnitWatch};
+use assay_testkit::pauses::timed;
 
 use crate::scripted::{Answer, BLOCKS, Scripted};
 use crate::work::{Buffer, command};
@@ -222,11 +223,10 @@ fn reads_of_a_failed_path_move_to_the_other_at_once() {
     let first = Scripted::start(1, 1, |_, _| Answer::Hang);
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&first, &second]);
-    let begin = Instant::now();
-    let done = run(&mut initiator, Kind::Read, 8);
+    let (done, took) = timed(|| run(&mut initiator, Kind::Read, 8));
     assert!(
-        done.iter().all(|completion| completion.result == Ok(512))
-            && begin.elapsed() < Duration::from_millis(2500)
+        done.iter().all(|completion| completion.result == Ok(512)) && took < Duration::from_secs(3),
+        "{took:?}"
     );
 }
 
@@ -316,14 +316,17 @@ fn one_conversation(seed: u64) {
         let kind = if tag % 2 == 0 { Kind::Read } else { Kind::Write };
         initiator.submit(command(kind, tag, tag % BLOCKS, vec![1; 512])).unwrap();
     }
-    // An I/O ends within 60 s whatever the target sends; what hangs does so for ever.
-    let deadline = Instant::now() + Duration::from_secs(90);
-    while done.len() < 16 {
-        assert!(Instant::now() < deadline, "seed {seed} hangs: {:?}", initiator.events());
-        if initiator.poll(Some(Duration::from_millis(200)), &mut done).is_err() {
-            break;
+    let ((), took) = timed(|| {
+        // An I/O ends within 60 s whatever the target sends; what hangs does so for ever.
+        let deadline = Instant::now() + Duration::from_secs(90);
+        while done.len() < 16 {
+            assert!(Instant::now() < deadline, "seed {seed} hangs: {:?}", initiator.events());
+            if initiator.poll(Some(Duration::from_millis(200)), &mut done).is_err() {
+                break;
+            }
         }
-    }
+    });
+    assert!(took < Duration::from_secs(20), "seed {seed} takes {took:?}: {:?}", initiator.events());
     let mut tags: Vec<u64> = done.iter().map(|completion| completion.tag).collect();
     tags.sort_unstable();
     tags.dedup();

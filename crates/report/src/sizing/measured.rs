@@ -222,7 +222,7 @@ mod tests {
     fn a_rate_within_the_limit_above_one_that_is_not_is_in_doubt() {
         let answer = falling(100_000.0, 4.9);
         let says = sentence(&answer);
-        assert!(says.contains("in doubt") && says.contains("p99 is 4.90 ms"), "{says}");
+        assert!(says.contains("It is in doubt that ./t.dat carries 100,000 IOPS: p99 is 4.90 ms"), "{says}");
         assert_eq!(document(&answer)["carried"], Value::Null);
     }
 }
