@@ -3,6 +3,7 @@
 //! DiskSpd and SQLIO have options of one dash and a letter with the value right behind it, and files after them. Lines
 //! of fio are read in [`crate::fio`], like its job files.
 
+mod batch;
 mod diskspd;
 mod profile;
 mod sqlio;
@@ -18,6 +19,7 @@ pub use profile::{import as import_profile, is_profile};
 use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::fio::typed::{is_before_command, is_fio};
 use crate::fio::{self, Surroundings};
+use crate::names;
 use crate::targets::TargetNames;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
@@ -64,13 +66,14 @@ pub fn is_script(text: &str) -> bool {
     command_lines(text).any(is_sure) || (is_shell && text.contains("fio ")) || is_looped()
 }
 
-/// The lines of a script that begin a command of these tools.
+/// The lines of a script that begin a command of these tools, also in a loop.
 fn command_lines(text: &str) -> impl Iterator<Item = &str> {
-    let is_remark = |line: &str| {
-        let head: String = line.chars().take(4).collect::<String>().to_lowercase();
-        line.starts_with(['#', ';', '[']) || head.starts_with("::") || head == "rem "
+    let is_command = |line: &str| {
+        let in_loop = line.split_once(") do ").map_or(line, |(_, body)| body.trim_start_matches('('));
+        is_command(in_loop.trim_start_matches('@'))
+            || line.split_once('=').is_some_and(|(_, c)| is_command(c))
     };
-    text.lines().map(str::trim).filter(move |line| !is_remark(line) && is_command(line))
+    text.lines().map(str::trim).filter(move |line| !batch::is_remark(line) && is_command(line))
 }
 
 /// The tool that the first word names, with or without its folder and `.exe`, and the text behind that word. A prompt,
@@ -143,32 +146,50 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
-    let Some((tool, rest)) = tool(text) else {
-        return Err(complain("command line", 0, "is of none of DiskSpd, SQLIO and fio"));
-    };
-    let name = tool.name();
-    if text.len() > LINE_BYTES_MAX {
-        return Err(complain(name, 0, format!("the command line is longer than {LINE_BYTES_MAX} bytes")));
+    match tool(text) {
+        None => Err(complain("command line", 0, "is of none of DiskSpd, SQLIO and fio")),
+        Some((Tool::Fio, rest)) => {
+            check_length(Tool::Fio, text)?;
+            fio::import_commands(fio::TYPED, &format!("fio {rest}"), surroundings, options)
+        }
+        Some((tool, rest)) => {
+            let source = text.trim().chars().take(500).collect();
+            let name = format!("{} line", tool.name());
+            let order = order(tool, rest, surroundings, options)?;
+            import_orders(tool, Head { name, source }, vec![order], Vec::new(), options)
+        }
     }
-    let words = words(rest).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
-    let words = without_output(words);
-    let mut order = match tool {
-        Tool::DiskSpd => diskspd::read(&words, options.strictness)?,
-        Tool::Sqlio => sqlio::read(&words, surroundings, options.strictness)?,
-        Tool::Fio => return fio::import_commands(fio::TYPED, &format!("fio {rest}"), surroundings, options),
-    };
-    check(name, &order)?;
-    let users: Vec<Vec<String>> = order.files.iter().map(|file| vec![file.clone()]).collect();
-    let targets = TargetNames::of(name, &users, options, &mut order.notes)?;
-    let draft = draft(tool, text, &order, &targets, options.targets_given);
-    Ok(draft.imported(
-        format!("command line of {}", if tool == Tool::DiskSpd { "DiskSpd" } else { "SQLIO" }),
-        order.notes,
-        targets,
-    ))
 }
 
-/// Reads a script of commands: any number of fio's, or one of DiskSpd or SQLIO. `origin` is its name in messages.
+fn check_length(tool: Tool, text: &str) -> Result<(), ImportError> {
+    match text.len() > LINE_BYTES_MAX {
+        true => {
+            Err(complain(tool.name(), 0, format!("the command line is longer than {LINE_BYTES_MAX} bytes")))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Reads what stands behind the name of DiskSpd or SQLIO.
+fn order(
+    tool: Tool,
+    rest: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<Order, ImportError> {
+    let name = tool.name();
+    check_length(tool, rest)?;
+    let words = words(rest).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
+    let words = without_output(words);
+    let order = match tool {
+        Tool::DiskSpd => diskspd::read(&words, options.strictness)?,
+        Tool::Sqlio | Tool::Fio => sqlio::read(&words, surroundings, options.strictness)?,
+    };
+    check(name, &order)?;
+    Ok(order)
+}
+
+/// Reads a script of commands, fio's or those of DiskSpd and SQLIO. `origin` is its name in messages.
 ///
 /// # Errors
 /// When a command is none of these, or as of [`import`].
@@ -181,27 +202,97 @@ pub fn import_script(
     if text.len() > SCRIPT_BYTES_MAX {
         return Err(complain(origin, 0, "is too large; a script may have 1 MiB"));
     }
-    let lines: Vec<&str> = command_lines(text).collect();
-    match lines.as_slice() {
+    let tools: Vec<Tool> =
+        command_lines(text).map(|line| tool(line).map_or(Tool::DiskSpd, |(tool, _)| tool)).collect();
+    match tools.as_slice() {
         // What is within a loop begins no line.
         [] if text.contains("fio ") => fio::import_commands(origin, text, surroundings, options),
         [] => Err(complain(origin, 0, "has no command of fio, DiskSpd or SQLIO")),
-        [line] if tool(line).is_some_and(|(tool, _)| tool != Tool::Fio) => {
-            import(line, surroundings, options)
-        }
-        all if all.iter().all(|line| tool(line).is_some_and(|(tool, _)| tool == Tool::Fio)) => {
+        all if all.iter().all(|tool| *tool == Tool::Fio) => {
             fio::import_commands(origin, text, surroundings, options)
         }
-        all => Err(complain(
-            origin,
-            0,
-            format!(
-                "has {} commands of DiskSpd or SQLIO; run them one by one, each in quotes: assay run '{}' TARGET",
-                all.len(),
-                all[0].chars().take(200).collect::<String>()
-            ),
-        )),
+        _ => import_batch(origin, text, surroundings, options),
     }
+}
+
+/// Reads a script of commands of DiskSpd and SQLIO: each is a test of the plan.
+fn import_batch(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let mut notes = Vec::new();
+    let (mut orders, mut last) = (Vec::new(), Tool::DiskSpd);
+    for line in batch::commands(origin, text, surroundings, &mut notes)? {
+        let Some((tool, rest)) = tool(&line.text) else { continue };
+        let at =
+            |error: ImportError| complain(origin, line.number, format!("{}: {}", error.place, error.message));
+        let mut order = order(tool, rest, surroundings, options).map_err(at)?;
+        for note in order.notes.drain(..) {
+            if !notes.iter().any(|known: &Note| known.says == note.says) {
+                notes.push(Note::new(line.number, note.says));
+            }
+        }
+        orders.push(order);
+        last = tool;
+    }
+    if orders.is_empty() {
+        return Err(complain(origin, 0, "carries out no command of DiskSpd or SQLIO"));
+    }
+    let head = Head { name: names::stem(origin).to_owned(), source: names::file_name(origin).to_owned() };
+    import_orders(last, head, orders, notes, options)
+}
+
+/// What a plan says of its origin.
+struct Head {
+    name: String,
+    source: String,
+}
+
+/// Makes a plan of commands that run one after the other.
+fn import_orders(
+    tool: Tool,
+    head: Head,
+    mut orders: Vec<Order>,
+    mut notes: Vec<Note>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    for order in &mut orders {
+        notes.append(&mut order.notes);
+    }
+    // Each file of each command is a user of targets: threads belong to a file.
+    let users: Vec<Vec<String>> =
+        orders.iter().flat_map(|order| &order.files).map(|file| vec![file.clone()]).collect();
+    let targets = TargetNames::of(tool.name(), &users, options, &mut notes)?;
+    let mut seeds: Vec<u64> = orders.iter().filter_map(|order| order.seed).collect();
+    seeds.dedup();
+    if seeds.len() > 1 {
+        notes.push(Note::new(0, format!("-z: all tests use the first seed, {}.", seeds[0])));
+    }
+    let size = orders.iter().filter_map(Order::extent).max();
+    let mut tests: Vec<DraftTest> = Vec::new();
+    let mut first_user = 0;
+    for order in &orders {
+        let of = |file: usize| targets.of_user(first_user + file, 1);
+        let mut test = test(order, &of, size, options.targets_given);
+        test.name = names::unique(&test.name, |name| tests.iter().any(|known| known.name == name));
+        first_user += order.files.len();
+        tests.push(test);
+    }
+    let script = if orders.len() > 1 { "script" } else { "command line" };
+    let draft = Draft {
+        name: head.name,
+        about: String::new(),
+        source: head.source,
+        notes: notes.iter().map(ToString::to_string).collect(),
+        semantics: Semantics::Assay,
+        seed: seeds.first().copied(),
+        size: size.map(Bytes),
+        tests,
+    };
+    let tool = if tool == Tool::DiskSpd { "DiskSpd" } else { "SQLIO" };
+    Ok(draft.imported(format!("{script} of {tool}"), notes, targets))
 }
 
 /// Limits of a plan, in the words of the command line.
@@ -223,20 +314,35 @@ fn check(name: &str, order: &Order) -> Result<(), ImportError> {
     Ok(())
 }
 
-fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Option<usize>) -> Draft {
-    // Threads belong to a file: each target gets its own.
-    let count = match given {
-        Some(given) if order.files.len() <= 1 => given,
-        _ => targets.names.len(),
-    };
-    let of = |index: usize| match count {
-        0 | 1 => Vec::new(),
-        _ => vec![u32::try_from(index).unwrap_or(0)],
+impl Order {
+    /// How much of the target it uses at most, where that is known, bytes.
+    fn extent(&self) -> Option<u64> {
+        self.span.or(self.length.map(|length| self.offset.saturating_add(length)))
+    }
+
+    /// The part of the target that it uses; `size` is that of the target in the whole plan.
+    fn window(&self, size: Option<u64>) -> Window {
+        let ends_before = self.extent().filter(|own| size.is_some_and(|size| *own < size));
+        let length = self.length.or(ends_before.map(|own| own.saturating_sub(self.offset)));
+        Window {
+            offset: Extent::Bytes(Bytes(self.offset)),
+            size: length.map(|bytes| Extent::Bytes(Bytes(bytes))),
+        }
+    }
+}
+
+/// The test of a command. `of` gives the targets of each of its files.
+fn test(order: &Order, of: &dyn Fn(usize) -> Vec<u32>, size: Option<u64>, given: Option<usize>) -> DraftTest {
+    let position = if order.random > 0.0 { "random" } else { "sequential" };
+    let kind = match order.read {
+        100.0 => "read",
+        0.0 => "write",
+        _ => "mix",
     };
     let small = |value: u64| u32::try_from(value).unwrap_or(1);
-    let job = |index: usize| DraftJob {
+    let job = |index: usize, targets: Vec<u32>| DraftJob {
         name: format!("target {}", index + 1),
-        targets: of(index),
+        targets,
         workers: small(order.threads),
         outstanding: small(order.outstanding),
         pace: order.rate.map(|rate| (PerSecond(rate * order.threads as f64), None)),
@@ -252,34 +358,24 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
             distribution: order.distribution.clone(),
             ..Access::default()
         }],
-        window: Window {
-            offset: Extent::Bytes(Bytes(order.offset)),
-            size: order.length.map(|bytes| Extent::Bytes(Bytes(bytes))),
-        },
+        window: order.window(size),
         ..DraftJob::default()
     };
-    let position = if order.random > 0.0 { "random" } else { "sequential" };
-    let kind = match order.read {
-        100.0 => "read",
-        0.0 => "write",
-        _ => "mix",
+    let own: Vec<Vec<u32>> = (0..order.files.len()).map(of).filter(|own| !own.is_empty()).collect();
+    let jobs = match given {
+        _ if own.len() > 1 => own.into_iter().enumerate().map(|(index, own)| job(index, own)).collect(),
+        // A command with one file, or none, goes to every target that is given: each gets its own threads.
+        Some(given) if given > 1 && own.is_empty() && order.files.len() <= 1 => {
+            (0..given).map(|index| job(index, vec![u32::try_from(index).unwrap_or(0)])).collect()
+        }
+        _ => vec![job(0, own.into_iter().next().unwrap_or_default())],
     };
-    let test = DraftTest {
+    DraftTest {
         name: format!("{} {position} {kind}", Bytes(order.size)),
         run: Some(order.run),
         warmup: order.warmup,
-        jobs: (0..count.max(1)).map(job).collect(),
+        jobs,
         ..DraftTest::default()
-    };
-    Draft {
-        name: format!("{} line", tool.name()),
-        about: String::new(),
-        source: text.trim().chars().take(500).collect(),
-        notes: order.notes.iter().map(ToString::to_string).collect(),
-        semantics: Semantics::Assay,
-        seed: order.seed,
-        size: order.span.or(order.length.map(|length| order.offset.saturating_add(length))).map(Bytes),
-        tests: vec![test],
     }
 }
 

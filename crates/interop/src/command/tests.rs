@@ -3,7 +3,7 @@
 use assay_spec::units::{Bytes, Nanos, SizeSpec};
 use assay_spec::{Data, Overrides, Pacing, Plan, PlanFile, Span};
 
-use super::{import, import_profile, is_command, is_profile};
+use super::{import, import_profile, import_script, is_command, is_profile, is_script};
 use crate::fio::Surroundings;
 use crate::{ImportError, ImportOptions, ImportedPlan, Strictness};
 
@@ -182,4 +182,124 @@ fn profiles_of_diskspd_are_plans() {
         let error = import_profile("p.xml", text, &ImportOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
+}
+
+fn script(text: &str, given: Option<usize>) -> Result<ImportedPlan, ImportError> {
+    let include = |_: &str| Err("there is no such file".to_owned());
+    let variable = |name: &str| (name == "DISK").then(|| "E:".to_owned());
+    let surroundings = Surroundings { include: &include, variable: &variable };
+    let options = ImportOptions { targets_given: given, ..ImportOptions::default() };
+    assert!(is_script(text), "{text}");
+    import_script("C/bench.cmd", text, &surroundings, &options)
+}
+
+/// Each test: block size, read share, workers and outstanding I/Os, window, targets.
+fn said(imported: &ImportedPlan) -> Vec<String> {
+    let plan = PlanFile::parse("t", &imported.plan).and_then(|file| file.resolve(&Overrides::default()));
+    let plan = plan.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
+    let job = |job: &assay_spec::Job| {
+        let (mix, window) = (&job.mix[0], job.window);
+        let size = window.size.or(job.span.map(assay_spec::Extent::Bytes));
+        let to = size.map_or("end".to_owned(), |size| size.to_string());
+        format!(
+            "{} {} {}x{} {}..+{to} {:?}",
+            mix.size, mix.read, job.workers, job.outstanding, window.offset, job.targets
+        )
+    };
+    let jobs = |test: &assay_spec::Test| test.steps[0].jobs.iter().map(job).collect::<Vec<_>>().join(" | ");
+    plan.tests.iter().map(|test| format!("{}: {}", test.name, jobs(test))).collect()
+}
+
+#[test]
+fn a_batch_file_is_a_plan_with_a_test_for_each_command() {
+    let text = "@echo off\r\nREM diskspd -b1M old.dat\r\nset SIZE=2G\r\nset \"FILE=%DISK%\\t.dat\"\r\n\
+                copy nul %FILE%\r\n@diskspd.exe -c%SIZE% -b8K -o4 ^\r\n   -w30 -r %FILE% > a.txt\r\n\
+                for %%b in (4K 64K) do diskspd -c1G -b%%b -t2 !FILE!\r\n\
+                for /L %%t in (1,2,3) do (\r\n  echo %%t\r\n  diskspd -b4K -t%%t -z7 %FILE%\r\n)\r\npause\r\n";
+    let imported = script(text, Some(1)).unwrap();
+    assert_eq!(
+        said(&imported),
+        [
+            "8KiB random mix: 8KiB 70 1x4 0B..+end []",
+            "4KiB sequential read: 4KiB 100 2x2 0B..+1GiB []",
+            "64KiB sequential read: 64KiB 100 2x2 0B..+1GiB []",
+            "4KiB sequential read (2): 4KiB 100 1x2 0B..+end []",
+            "4KiB sequential read (3): 4KiB 100 3x2 0B..+end []",
+        ]
+    );
+    assert_eq!(
+        (imported.tool.as_str(), &imported.targets[..]),
+        ("script of DiskSpd", &["E:\\t.dat".to_owned()][..])
+    );
+    assert!(imported.plan.contains("size = \"2GiB\""), "{}", imported.plan);
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    let of = |part: &str| notes.iter().filter(|note| note.contains(part)).count();
+    assert_eq!(
+        (of("line 5: `copy` is not DiskSpd or SQLIO; it is not run."), of("is not run")),
+        (1, 1),
+        "{notes:?}"
+    );
+    assert_eq!(of("uses the page cache"), 1, "{notes:?}");
+}
+
+#[test]
+fn a_script_of_powershell_is_a_plan() {
+    let text = "# depths\n$sizes = \"4K\", \"8K\"\n$file = \"E:\\t.dat\"\nforeach ($b in $sizes) {\n  \
+                foreach ($o in 1..2) {\n    Write-Host \"$b $o\"\n    \
+                $out = & .\\diskspd.exe \"-b$b\" -o$($o) -d5 -Su `\n      -w0 $file\n  }\n}\n";
+    assert_eq!(
+        said(&script(text, Some(1)).unwrap()),
+        [
+            "4KiB sequential read: 4KiB 100 1x1 0B..+end []",
+            "4KiB sequential read (2): 4KiB 100 1x2 0B..+end []",
+            "8KiB sequential read: 8KiB 100 1x1 0B..+end []",
+            "8KiB sequential read (2): 8KiB 100 1x2 0B..+end []",
+        ]
+    );
+}
+
+#[test]
+fn commands_of_a_script_keep_their_files() {
+    let text = "diskspd -b4K -o1 a.dat b.dat\nsqlio -kW -b64 -o8 b.dat\n";
+    assert_eq!(
+        said(&script(text, Some(2)).unwrap()),
+        [
+            "4KiB sequential read: 4KiB 100 1x1 0B..+end [0] | 4KiB 100 1x1 0B..+end [1]",
+            "64KiB sequential write: 64KiB 0 1x8 0B..+end [1]",
+        ]
+    );
+    assert_eq!(said(&script(text, Some(1)).unwrap())[0], "4KiB sequential read: 4KiB 100 1x1 0B..+end []");
+    assert_eq!(script(text, None).unwrap().targets, ["a.dat", "b.dat"]);
+    assert!(
+        script(text, Some(3))
+            .unwrap_err()
+            .to_string()
+            .contains("names 2 targets (a.dat, b.dat), but 3 are given")
+    );
+}
+
+#[test]
+fn what_a_script_leaves_to_a_shell_is_refused_with_its_line() {
+    for (text, expected) in [
+        ("set N=1\nif exist x diskspd -b4K x\ndiskspd -b8K x", "bench.cmd:2: `if`: of what a shell decides"),
+        (
+            "diskspd -b4K x\nwhile ($true) {\ndiskspd -b4K x\n}",
+            "bench.cmd:2: `while`: of what a shell decides",
+        ),
+        ("diskspd -b4K x\n\ndiskspd -b%SIZE% x", "bench.cmd:3: the variable SIZE is not set"),
+        ("diskspd -b4K x\n$b=$c\ndiskspd -b$b x", "bench.cmd:2: the variable c is not set"),
+        ("diskspd -b4K x\ndiskspd -bmany x", "bench.cmd:2: diskspd: -b: `many` is not a size"),
+        ("diskspd -b4K x\nfor %%b in (1 2) do (\ndiskspd -b%%bK x", "bench.cmd:2: the loop has no end"),
+        ("for /L %%b in (1,0,2) do diskspd -b%%bK x", "bench.cmd:1: `1,0,2` is not a list of numbers"),
+        ("for /F %%b in (x.txt) do diskspd -b%%bK x", "bench.cmd:1: only loops of the forms"),
+        ("for /L %%b in (1,1,9000) do diskspd -b%%bK x", "bench.cmd:1: there are more than 500 commands"),
+        ("set /a N=1\ndiskspd -b4K x", "bench.cmd:1: only `set NAME=VALUE` is supported"),
+        ("diskspd -b4K x\nfio --name=x --rw=read", "bench.cmd:2: a command of fio among those"),
+        ("for %%b in () do diskspd -b4K x", "carries out no command"),
+    ] {
+        let says = script(text, Some(1)).unwrap_err().to_string();
+        assert!(says.contains(expected), "{text}: {says}");
+    }
+    let doubled = format!("set A=xxxxxxxx\n{}diskspd -b4K %A%\n", "set A=%A%%A%\n".repeat(20));
+    assert!(script(&doubled, Some(1)).unwrap_err().to_string().contains("the line is too long"));
 }

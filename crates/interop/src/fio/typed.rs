@@ -12,9 +12,9 @@ use super::shell::{Command, assignment, commands, expanded, is_variable};
 use crate::{ImportError, Note, complain};
 
 /// The most commands of a script, those of loops each time.
-const COMMANDS_MAX: usize = 500;
+pub(crate) const COMMANDS_MAX: usize = 500;
 /// How deep loops may be nested.
-const LOOPS_MAX: usize = 8;
+pub(crate) const LOOPS_MAX: usize = 8;
 /// Words that begin what only a shell can carry out.
 const KEYWORDS: [&str; 10] =
     ["while", "until", "if", "case", "select", "function", "foreach", "do", "done", "{"];

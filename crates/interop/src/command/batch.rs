@@ -1,0 +1,345 @@
+//! Batch files and scripts of PowerShell with commands of DiskSpd or SQLIO: assignments and loops over lists are
+//! carried out, every command becomes a line of its own.
+//!
+//! No shell is run. Other commands change nothing that is measured, and become notes.
+
+use std::collections::HashMap;
+
+use super::{Tool, tool};
+use crate::fio::Surroundings;
+use crate::fio::typed::{COMMANDS_MAX, LOOPS_MAX};
+use crate::{ImportError, Note, complain};
+
+/// The longest line after variables are put in, bytes.
+const LINE_BYTES_MAX: usize = 64 << 10;
+/// Commands that change nothing for those of the tools.
+const SILENT: [&str; 12] = [
+    "echo",
+    "pause",
+    "timeout",
+    "sleep",
+    "start-sleep",
+    "write-host",
+    "cls",
+    "cd",
+    "title",
+    "exit",
+    "setlocal",
+    "endlocal",
+];
+
+/// A command, and the line on which it begins, from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: usize,
+    pub(super) text: String,
+}
+
+/// Returns the commands of DiskSpd and SQLIO in their order, with what a shell would put in.
+pub(super) fn commands(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Line>, ImportError> {
+    let lines = lines(text);
+    let (variables, commands) = (HashMap::new(), Vec::new());
+    let mut batch = Batch { origin, surroundings, variables, commands, carried_out: 0, notes };
+    batch.block(&lines, 0)?;
+    Ok(batch.commands)
+}
+
+/// The lines of a text without remarks, each together with those that continue it.
+fn lines(text: &str) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut is_continued = false;
+    for (index, raw) in text.lines().enumerate() {
+        let whole = raw.trim().trim_start_matches('@');
+        let begun = whole.strip_suffix(['^', '`', '\\']).filter(|begun| begun.ends_with(' '));
+        let part = begun.unwrap_or(whole);
+        match lines.last_mut() {
+            Some(last) if is_continued => {
+                last.text.push_str(part);
+            }
+            _ if is_remark(part) || part.is_empty() => continue,
+            _ => lines.push(Line { number: index + 1, text: part.to_owned() }),
+        }
+        is_continued = begun.is_some();
+    }
+    lines
+}
+
+/// Whether a line says nothing to a shell.
+pub(super) fn is_remark(line: &str) -> bool {
+    let head: String = line.trim_start_matches('@').chars().take(4).collect::<String>().to_lowercase();
+    line.starts_with(['#', ';', '[']) || head.starts_with("::") || head.trim_end() == "rem"
+}
+
+struct Batch<'s> {
+    origin: &'s str,
+    surroundings: &'s Surroundings<'s>,
+    /// By their names as they are put in: `%SIZE%` in capitals, `$size` and `%%b` as written.
+    variables: HashMap<String, String>,
+    commands: Vec<Line>,
+    /// Number of commands so far, those of loops each time.
+    carried_out: usize,
+    notes: &'s mut Vec<Note>,
+}
+
+impl Batch<'_> {
+    fn at(&self, line: &Line, says: impl Into<String>) -> ImportError {
+        complain(self.origin, line.number, says)
+    }
+
+    fn block(&mut self, lines: &[Line], depth: usize) -> Result<(), ImportError> {
+        let mut rest = lines;
+        while let Some((line, behind)) = rest.split_first() {
+            self.carried_out += 1;
+            if self.carried_out > COMMANDS_MAX {
+                return Err(self.at(line, format!("there are more than {COMMANDS_MAX} commands")));
+            }
+            let first = first_word(&line.text);
+            rest = if first == "for" || first.starts_with("foreach") {
+                self.repeated(line, behind, depth)?
+            } else {
+                self.single(line)?;
+                behind
+            };
+        }
+        Ok(())
+    }
+
+    /// Carries out a loop; returns the lines behind it.
+    fn repeated<'l>(
+        &mut self,
+        line: &Line,
+        behind: &'l [Line],
+        depth: usize,
+    ) -> Result<&'l [Line], ImportError> {
+        let Some(head) = Loop::read(&line.text).filter(|_| depth < LOOPS_MAX) else {
+            return Err(self.at(
+                line,
+                "only loops of the forms `for %%x in (A B) do …`, `for /L %%x in (1,1,8) do …` and \
+                 `foreach ($x in A, B) { … }` are supported",
+            ));
+        };
+        let (body, behind) = match head.body {
+            Some(body) => (vec![Line { number: line.number, text: body.to_owned() }], behind),
+            None => {
+                let end = end_of_block(behind).ok_or_else(|| self.at(line, "the loop has no end"))?;
+                (behind[..end].to_vec(), &behind[end + 1..])
+            }
+        };
+        let list = self.expanded(line, head.list)?;
+        let items = head.items(&list).map_err(|says| self.at(line, says))?;
+        for item in items {
+            self.variables.insert(head.variable.to_owned(), item);
+            self.block(&body, depth + 1)?;
+        }
+        Ok(behind)
+    }
+
+    /// Carries out a line that is no loop.
+    fn single(&mut self, line: &Line) -> Result<(), ImportError> {
+        if let Some((name, value)) = assignment(&line.text).map_err(|says| self.at(line, says))? {
+            let value = self.expanded(line, value)?;
+            self.variables.insert(name, value);
+            return Ok(());
+        }
+        match tool(after_assignment(&line.text)) {
+            Some((Tool::Fio, _)) => {
+                Err(self.at(line, "a command of fio among those of DiskSpd or SQLIO; give it by itself"))
+            }
+            Some(_) => {
+                let text = self.expanded(line, after_assignment(&line.text))?;
+                self.commands.push(Line { number: line.number, text });
+                Ok(())
+            }
+            None => {
+                let word = first_word(&line.text);
+                let begins_block = line.text.ends_with(['{', '(']) && word != "function";
+                if begins_block || has_command(&line.text) {
+                    let says = "of what a shell decides, only `for` and `foreach` over a list are supported";
+                    return Err(self.at(line, format!("`{word}`: {says}; give the commands themselves")));
+                }
+                let is_silent =
+                    SILENT.contains(&word.as_str()) || line.text.starts_with([':', '}', ')', '{']);
+                let note =
+                    Note::new(line.number, format!("`{word}` is not DiskSpd or SQLIO; it is not run."));
+                if !is_silent && !self.notes.iter().any(|known| known.says == note.says) {
+                    self.notes.push(note);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts in the values of variables: `%SIZE%`, `!SIZE!`, `%%b`, `$size`, `${size}`, `$($size)`.
+    fn expanded(&self, line: &Line, text: &str) -> Result<String, ImportError> {
+        let (mut done, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find(['%', '!', '$']) {
+            let (before, from) = rest.split_at(at);
+            done.push_str(before);
+            let (value, behind) = match reference(from) {
+                Some((key, behind)) => (self.value(line, &key)?, behind),
+                None => (from[..1].to_owned(), &from[1..]),
+            };
+            done.push_str(&value);
+            if done.len() > LINE_BYTES_MAX {
+                return Err(self.at(line, "the line is too long with its variables"));
+            }
+            rest = behind;
+        }
+        Ok(done + rest)
+    }
+
+    fn value(&self, line: &Line, key: &str) -> Result<String, ImportError> {
+        let name = key.trim_start_matches(['%', '$']);
+        let found = self.variables.get(key).cloned().or_else(|| (self.surroundings.variable)(name));
+        found.ok_or_else(|| self.at(line, format!("the variable {name} is not set")))
+    }
+}
+
+/// Whether a command of the tools stands somewhere in a line, as behind `if`.
+fn has_command(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).any(|pair| pair[1].starts_with('-') && tool(&pair.join(" ")).is_some())
+}
+
+/// The variable that a text begins with, as it is kept, and the text behind it.
+fn reference(text: &str) -> Option<(String, &str)> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if let Some(loop_variable) = text.strip_prefix("%%") {
+        let letter = loop_variable.chars().next().filter(char::is_ascii_alphabetic)?;
+        return Some((format!("%%{letter}"), &loop_variable[1..]));
+    }
+    if let Some(inner) = text.strip_prefix('$') {
+        let (open, close) =
+            [("($", ")"), ("{", "}"), ("", "")].into_iter().find(|(open, _)| inner.starts_with(open))?;
+        let inner = &inner[open.len()..];
+        let end = inner.find(|c| !is_name(c)).unwrap_or(inner.len());
+        let behind = inner[end..].strip_prefix(close)?;
+        return (end > 0).then(|| (format!("${}", &inner[..end]), behind));
+    }
+    let mark = &text[..1];
+    let (name, behind) = text[1..].split_once(mark)?;
+    (!name.is_empty() && name.chars().all(is_name)).then(|| (format!("%{}", name.to_uppercase()), behind))
+}
+
+/// Returns the name and the value of `set NAME=VALUE`, `$name = VALUE`; an error says what cannot be set.
+fn assignment(text: &str) -> Result<Option<(String, &str)>, String> {
+    let words = text.split_once(char::is_whitespace);
+    if let Some((_, rest)) = words.filter(|(word, _)| word.eq_ignore_ascii_case("set")) {
+        let rest = rest.trim().trim_matches('"');
+        if rest.starts_with('/') {
+            return Err("only `set NAME=VALUE` is supported".to_owned());
+        }
+        return Ok(rest
+            .split_once('=')
+            .map(|(name, value)| (format!("%{}", name.trim().to_uppercase()), value)));
+    }
+    let Some((key, behind)) = text.starts_with('$').then(|| reference(text)).flatten() else {
+        return Ok(None);
+    };
+    let value = behind.trim_start().strip_prefix('=').map(str::trim);
+    // The output of a command is of no interest, the command is.
+    Ok(value.filter(|value| tool(value).is_none()).map(|value| {
+        let is_plain = value.len() > 1 && value.starts_with('"') && !value[1..value.len() - 1].contains('"');
+        (key, if is_plain { value.trim_matches('"') } else { value })
+    }))
+}
+
+/// `$out = diskspd …` without what its output goes to.
+fn after_assignment(text: &str) -> &str {
+    let behind = text.starts_with('$').then(|| reference(text)).flatten().map(|(_, behind)| behind);
+    behind.and_then(|behind| behind.trim_start().strip_prefix('=')).map_or(text, str::trim_start)
+}
+
+/// The head of a loop.
+struct Loop<'t> {
+    /// As it is kept.
+    variable: &'t str,
+    list: &'t str,
+    /// Whether the list is first, step and last.
+    is_counted: bool,
+    /// What stands on the same line; `None`: a block follows.
+    body: Option<&'t str>,
+}
+
+impl<'t> Loop<'t> {
+    fn read(text: &'t str) -> Option<Self> {
+        let (head, rest) = text.split_once(['(']).map(|(head, rest)| (head.trim(), rest))?;
+        if head.eq_ignore_ascii_case("foreach") {
+            let (inner, _) = rest.strip_suffix('{')?.trim_end().rsplit_once(')')?;
+            let (variable, list) = inner.trim().split_once(" in ")?;
+            let variable = variable.trim();
+            return variable.starts_with('$').then_some(Self {
+                variable,
+                list,
+                is_counted: false,
+                body: None,
+            });
+        }
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let (variable, is_counted) = match words.as_slice() {
+            [_, variable, word] if word.eq_ignore_ascii_case("in") => (*variable, false),
+            [_, flag, variable, word]
+                if flag.eq_ignore_ascii_case("/l") && word.eq_ignore_ascii_case("in") =>
+            {
+                (*variable, true)
+            }
+            _ => return None,
+        };
+        let (list, body) = rest.split_once(')')?;
+        let body = body.trim();
+        let body = body.get(..2).filter(|word| word.eq_ignore_ascii_case("do")).map(|_| body[2..].trim())?;
+        let body = match body.strip_prefix('(') {
+            Some("") => None,
+            Some(block) => Some(block.strip_suffix(')')?.trim()),
+            None => Some(body),
+        };
+        let is_variable = variable.len() == 3 && variable.starts_with("%%");
+        is_variable.then_some(Self { variable, list, is_counted, body })
+    }
+
+    fn items(&self, list: &str) -> Result<Vec<String>, String> {
+        let list = list.trim().trim_start_matches("@(").trim_end_matches(')');
+        let items: Vec<String> = list
+            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
+            .map(|item| item.trim_matches(['"', '\'']).to_owned())
+            .filter(|item| !item.is_empty())
+            .collect();
+        let ends = items.first().filter(|_| items.len() == 1).and_then(|item| item.split_once(".."));
+        let numbers: Option<Vec<i64>> = match ends {
+            Some((first, last)) => [first, "1", last].iter().map(|number| number.parse().ok()).collect(),
+            None if self.is_counted => items.iter().map(|number| number.parse().ok()).collect(),
+            None => return Ok(items),
+        };
+        let wrong = || format!("`{}` is not a list of numbers", list.chars().take(40).collect::<String>());
+        match numbers.as_deref() {
+            Some(&[first, step, last]) if step != 0 => {
+                let is_over = |number: &i64| if step > 0 { *number > last } else { *number < last };
+                let all = std::iter::successors(Some(first), |number| number.checked_add(step));
+                let items = all.take_while(|number| !is_over(number)).take(COMMANDS_MAX + 1);
+                Ok(items.map(|number| number.to_string()).collect())
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// Where the block ends that begins before these lines.
+fn end_of_block(lines: &[Line]) -> Option<usize> {
+    let mut open = 1_usize;
+    lines.iter().position(|line| {
+        open -= usize::from(line.text.starts_with([')', '}']));
+        let is_end = open == 0;
+        open += usize::from(line.text.ends_with(['(', '{']));
+        is_end
+    })
+}
+
+fn first_word(text: &str) -> String {
+    let end = text.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(text.len());
+    text[..end].chars().take(40).collect::<String>().to_lowercase()
+}
