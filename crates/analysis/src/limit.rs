@@ -402,42 +402,63 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
 }
 
-/// Steps with the same kind of limit in one clause, the most frequent first.
-fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
-    let names: Vec<String> = summary.steps.iter().map(step_name).collect();
-    let mut groups: Vec<(&StepLimit, Vec<usize>)> = Vec::new();
-    for limit in steps {
-        let at = summary.steps.iter().position(|step| step.id == limit.step)?;
-        match groups.iter_mut().find(|(of, _)| of.kind == limit.kind) {
-            Some((plainest, indices)) => {
-                indices.push(at);
-                // The largest I/O comes nearest to a throughput, and the first step says the rest as well as any.
-                if limit.kind == LimitKind::Throughput {
-                    *plainest = limit;
-                }
-            }
-            None => groups.push((limit, vec![at])),
-        }
-    }
-    groups.sort_by_key(|(_, indices)| std::cmp::Reverse(indices.len()));
-    let clause = |(limit, indices): &(&StepLimit, Vec<usize>)| {
-        let is_sure = limit.certainty == Certainty::Shown && limit.second.is_empty();
-        let is = if is_sure { "limits" } else { "probably limits" };
-        let what = match (steps.len(), indices.len()) {
+/// Steps with the same kind of limit.
+struct Group<'l> {
+    /// The one whose numbers are said.
+    plainest: &'l StepLimit,
+    limits: Vec<&'l StepLimit>,
+    /// Where their steps stand in the summary.
+    indices: Vec<usize>,
+}
+
+impl Group<'_> {
+    /// What limits them, for `all` steps that have a limit.
+    fn says(&self, names: &[String], all: usize) -> String {
+        let is_sure = |limit: &&StepLimit| limit.certainty == Certainty::Shown && limit.second.is_empty();
+        let is = if self.limits.iter().all(is_sure) { "limits" } else { "probably limits" };
+        let what = match (all, self.indices.len()) {
             (1, _) => "this test".to_owned(),
             (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
-            _ => shortened(&names, indices),
+            _ => shortened(names, &self.indices),
         };
-        let second = match limit.second.as_str() {
-            "" => String::new(),
-            second => format!("; second suspect: {second}"),
-        };
-        format!("{} {is} {what} ({}{second})", limit.limit, limit.evidence)
-    };
-    let mut text = groups.iter().take(CLAUSES_MAX).map(clause).collect::<Vec<_>>().join("; ");
-    let more: usize = groups.iter().skip(CLAUSES_MAX).map(|(_, indices)| indices.len()).sum();
+        format!("{} {is} {what} ({}{})", self.plainest.limit, self.plainest.evidence, self.second(names))
+    }
+
+    /// The second suspect of the step whose numbers are said, else of the first that has one.
+    fn second(&self, names: &[String]) -> String {
+        let mut doubted = self.limits.iter().zip(&self.indices).filter(|(limit, _)| !limit.second.is_empty());
+        match (self.plainest.second.as_str(), doubted.next()) {
+            ("", None) => String::new(),
+            ("", Some((limit, at))) => format!("; second suspect of {}: {}", names[*at], limit.second),
+            (second, _) => format!("; second suspect: {second}"),
+        }
+    }
+}
+
+/// Steps with the same kind of limit in one clause, the most frequent first.
+fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
+    let names: Vec<String> = summary.steps.iter().map(step_name).collect();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for limit in steps {
+        let at = summary.steps.iter().position(|step| step.id == limit.step)?;
+        match groups.iter_mut().find(|group| group.plainest.kind == limit.kind) {
+            Some(group) => {
+                group.limits.push(limit);
+                group.indices.push(at);
+                // The largest I/O comes nearest to a throughput, and the first step says the rest as well as any.
+                if limit.kind == LimitKind::Throughput {
+                    group.plainest = limit;
+                }
+            }
+            None => groups.push(Group { plainest: limit, limits: vec![limit], indices: vec![at] }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.indices.len()));
+    let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len()));
+    let mut text = clauses.collect::<Vec<_>>().join("; ");
+    let more: usize = groups.iter().skip(CLAUSES_MAX).map(|group| group.indices.len()).sum();
     if more > 0 {
         text.push_str(&format!("; {more} more have other limits"));
     }

@@ -104,6 +104,21 @@ fn busy_cpus_are_no_more_than_the_second_suspect_of_a_full_link_and_of_long_late
     assert_eq!(long.steps[0].kind, LimitKind::Device, "{long:?}");
     assert!(long.says.contains("probably limits this test ("), "{}", long.says);
     assert!(long.says.ends_with("; second suspect: CPU time that other programs take)."), "{}", long.says);
+    // What one of several steps leaves open is said of all, whichever step has the numbers.
+    let more = "outstanding = 16\n[[test]]\nname = \"u\"\naccess = [{ size = \"8KiB\", random = 100 }]\nrun = \"4s\"\n\
+                outstanding = 16";
+    let second = changed(more, |_, s| {
+        let step = &mut s.steps[1];
+        let used = step.cpu.used.as_mut().unwrap();
+        (used.host_busy, used.host_busy_max, used.tester_ns) = (0.98, 1.0, 100_000_000);
+        step.total.service = assay_record::Latency::from_summary(step.total.ops, 300e6, None, None);
+    });
+    assert!(second.says.contains(" probably limits both tests ("), "{}", second.says);
+    assert!(
+        second.says.ends_with("; second suspect of u: CPU time that other programs take)."),
+        "{}",
+        second.says
+    );
     let full = changed("outstanding = 16", |h, s| {
         busy(s);
         let paths = vec![crate::network::path(1, 1500)];
