@@ -244,8 +244,8 @@ fn assignment(text: &str) -> Result<Option<(String, &str)>, String> {
     let value = behind.trim_start().strip_prefix('=').map(str::trim);
     // The output of a command is of no interest, the command is.
     Ok(value.filter(|value| tool(value).is_none()).map(|value| {
-        let is_plain = value.len() > 1 && value.starts_with('"') && !value[1..value.len() - 1].contains('"');
-        (key, if is_plain { value.trim_matches('"') } else { value })
+        let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        (key, inner.filter(|inner| !inner.contains('"')).unwrap_or(value))
     }))
 }
 

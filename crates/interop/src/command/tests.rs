@@ -296,6 +296,10 @@ fn what_a_script_leaves_to_a_shell_is_refused_with_its_line() {
         ("set /a N=1\ndiskspd -b4K x", "bench.cmd:1: only `set NAME=VALUE` is supported"),
         ("diskspd -b4K x\nfio --name=x --rw=read", "bench.cmd:2: a command of fio among those"),
         ("for %%b in () do diskspd -b4K x", "carries out no command"),
+        (
+            "$ä=1\n$a=\"é\n%é% %%é !é ${é} $(é)\ndiskspd -b$a x",
+            "bench.cmd:4: diskspd: a quotation mark is not closed",
+        ),
     ] {
         let says = script(text, Some(1)).unwrap_err().to_string();
         assert!(says.contains(expected), "{text}: {says}");
