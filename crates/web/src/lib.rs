@@ -14,6 +14,7 @@ mod error;
 mod guard;
 mod launch;
 mod live;
+mod named;
 mod options;
 mod page;
 mod pages;

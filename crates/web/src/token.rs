@@ -1,7 +1,7 @@
 //! The token by which a visitor proves that they may see and change what is served: made at first start, kept in a file
 //! that only its owner can read, compared in constant time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ServeError;
+use crate::named;
 
 /// Random bytes of a token: nobody guesses 256 bits.
 const TOKEN_BYTES: usize = 32;
@@ -72,7 +73,7 @@ pub(crate) fn read_or_make(path: &Path) -> Result<Token, ServeError> {
 
 fn read(path: &Path) -> Result<Token, ServeError> {
     let fail = |source| ServeError::TokenFile { path: path.to_owned(), source };
-    let file = File::open(path).map_err(fail)?;
+    let file = named::open(path).map_err(fail)?;
     let mode = file.metadata().map_err(fail)?.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(ServeError::TokenShared { path: path.to_owned(), mode });

@@ -157,10 +157,7 @@ fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
 }
 
 fn read_plan(path: &std::path::Path) -> Result<PlanFile, String> {
-    use std::io::Read as _;
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text))
+    let text = crate::named::read(path, PLAN_BYTES_MAX)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     PlanFile::parse(&path.display().to_string(), &text).map_err(|error| error.to_string())
 }
