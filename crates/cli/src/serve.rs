@@ -34,8 +34,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     drop(open_store(&args.store)?);
     let options = options(args, config, &store)?;
     let token_file = options.token_file.clone();
-    let signals = signals()?;
+    // Until here a signal ends the program at once, also where a file that is named does not answer.
     let server = Server::bind(options)?;
+    let signals = signals()?;
     say(&format!("{}\n", server.url()))?;
     note!("serving {}; Ctrl-C stops the server, not the runs", store.display());
     note!("changes need the token in {}", token_file.display());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_record::{BusFacts, DeviceFacts};
 
 use crate::bus::bus_of;
-use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number};
+use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute};
 use crate::mounts::{mount_of, mounts, nearest_existing};
 
 /// Unit of sizes in sysfs, whatever the device's block size, bytes.
@@ -272,8 +272,8 @@ fn push_stack(machine: &Machine, folder: &Path, stack: &mut Vec<String>, depth: 
             push_stack(machine, &below, stack, depth + 1);
         }
     }
-    let under_file = attribute(&folder.join("loop/backing_file"))
-        .and_then(|file| number_under(machine, Path::new(&file)).ok().flatten())
+    let under_file = path_attribute(&folder.join("loop/backing_file"))
+        .and_then(|file| number_under(machine, &file).ok().flatten())
         .and_then(|number| machine.block_folder(number).ok());
     if let Some(below) = under_file {
         push_stack(machine, &below, stack, depth + 1);

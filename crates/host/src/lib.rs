@@ -21,6 +21,7 @@ mod content;
 mod cpu;
 mod device;
 mod facts;
+mod file_id;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gap;

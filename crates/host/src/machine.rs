@@ -1,9 +1,10 @@
 //! The files in which the kernel shows its state: `/proc`, `/sys`, `/run`, `/etc`, below a root that tests replace by a
 //! captured tree.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -64,6 +65,15 @@ pub(crate) fn attribute(path: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Returns the path in an attribute file, byte for byte: a name may end in a blank, and need not be text.
+pub(crate) fn path_attribute(path: &Path) -> Option<PathBuf> {
+    let mut bytes = fs::read(path).ok()?;
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    (!bytes.is_empty()).then(|| OsString::from_vec(bytes).into())
 }
 
 /// Returns one attribute as a number.

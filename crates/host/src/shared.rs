@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::machine::{DevNo, Machine, attribute, name_of, names_in};
+use crate::file_id::file_ids;
+use crate::machine::{DevNo, Machine, name_of, names_in, path_attribute};
 use crate::probe::related;
 
 /// Number of device layers that are followed.
@@ -49,7 +50,7 @@ impl SharedStorage {
 pub fn shared_storage(path: &Path) -> io::Result<SharedStorage> {
     let metadata = fs::metadata(path)?;
     if metadata.file_type().is_file() {
-        let files = BTreeSet::from([(metadata.dev(), metadata.ino())]);
+        let files = file_ids(path)?;
         return Ok(SharedStorage { files, ..SharedStorage::default() });
     }
     if !metadata.file_type().is_block_device() {
@@ -63,14 +64,10 @@ pub fn shared_storage(path: &Path) -> io::Result<SharedStorage> {
 fn of_device(machine: &Machine, folder: &Path) -> SharedStorage {
     let mut folders: Vec<PathBuf> = Vec::new();
     push(machine, folder, &mut folders, 0);
-    let file_of = |folder: &PathBuf| {
-        let file = attribute(&folder.join("loop/backing_file"))?;
-        let metadata = fs::metadata(file).ok()?;
-        Some((metadata.dev(), metadata.ino()))
-    };
+    let file_of = |folder: &PathBuf| file_ids(&path_attribute(&folder.join("loop/backing_file"))?).ok();
     SharedStorage {
         device: Some(name_of(folder)),
-        files: folders.iter().filter_map(file_of).collect(),
+        files: folders.iter().filter_map(file_of).flatten().collect(),
         devices: folders.iter().map(|folder| name_of(folder)).collect(),
     }
 }

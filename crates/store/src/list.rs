@@ -271,8 +271,9 @@ impl Passing {
     /// Each word must be somewhere in the text. The `+` has SQLite walk the index of times, which a slice ends early,
     /// and not fetch each run that has the words.
     fn words(&mut self, text: &str) {
-        let (long, short): (Vec<&str>, Vec<&str>) =
-            text.split_whitespace().partition(|word| word.chars().count() >= TRIGRAM);
+        // A text ends at a NUL for SQLite, and no stored one has any.
+        let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
+        let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
         if !long.is_empty() {
             let quoted: Vec<String> =
                 long.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();

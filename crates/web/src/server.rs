@@ -1,7 +1,7 @@
 //! The server: a port, a limit for each thing that a visitor could use up, and the routes.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -123,7 +123,8 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let Some(served) = connections.make_room(limits.connections) else { continue };
+            connections.make_room(limits.connections);
+            let served = Arc::new(AtomicBool::new(false));
             let (router, acceptor) = (router.clone(), acceptor.clone());
             let mark = Arc::clone(&served);
             let task = tokio::spawn(async move {
@@ -137,7 +138,7 @@ impl Server {
                     }
                 }
             });
-            connections.add(served, task.abort_handle());
+            connections.add(peer.ip(), served, task.abort_handle());
         }
         drawing.abort();
         Ok(())
@@ -195,26 +196,37 @@ async fn tower_call(
 /// The connections that are open.
 #[derive(Default)]
 struct Connections {
-    /// The oldest first: whether a request came, and what ends it.
-    open: Mutex<VecDeque<(Arc<AtomicBool>, AbortHandle)>>,
+    /// The oldest first.
+    open: Mutex<VecDeque<Open>>,
+}
+
+struct Open {
+    from: IpAddr,
+    /// Whether a request came.
+    served: Arc<AtomicBool>,
+    task: AbortHandle,
 }
 
 impl Connections {
-    /// Returns the mark of one more connection; `None` if there are too many. One that never sent a request gives way:
-    /// whoever opens thousands and is silent keeps nobody out.
-    fn make_room(&self, most: usize) -> Option<Arc<AtomicBool>> {
+    /// Ends a connection where there are too many: the oldest that never sent a request, else the oldest of the address
+    /// that has the most. Whoever opens thousands keeps nobody out, silent or with streams that do not end; a browser
+    /// whose stream ends asks for it again.
+    fn make_room(&self, most: usize) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(_, task)| !task.is_finished());
-        if open.len() >= most {
-            let silent = open.iter().position(|(served, _)| !served.load(Ordering::Relaxed))?;
-            if let Some((_, task)) = open.remove(silent) {
-                task.abort();
-            }
+        open.retain(|one| !one.task.is_finished());
+        if open.len() < most {
+            return;
         }
-        Some(Arc::new(AtomicBool::new(false)))
+        let silent = open.iter().position(|one| !one.served.load(Ordering::Relaxed));
+        let of = |from: IpAddr| open.iter().filter(|one| one.from == from).count();
+        let crowd = || open.iter().map(|one| one.from).max_by_key(|from| of(*from));
+        let place = silent.or_else(|| crowd().and_then(|from| open.iter().position(|one| one.from == from)));
+        if let Some(gone) = place.and_then(|place| open.remove(place)) {
+            gone.task.abort();
+        }
     }
 
-    fn add(&self, served: Arc<AtomicBool>, task: AbortHandle) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).push_back((served, task));
+    fn add(&self, from: IpAddr, served: Arc<AtomicBool>, task: AbortHandle) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push_back(Open { from, served, task });
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
@@ -33,34 +33,109 @@ pub(super) fn holds(nodes: &[Node]) -> Vec<Hold> {
 }
 
 /// A process that has a device open for writing.
-#[derive(PartialEq)]
 struct Writer {
     device: DevNo,
+    process: String,
     says: String,
 }
 
+impl Writer {
+    fn is(&self, device: DevNo, process: &str) -> bool {
+        self.device == device && self.process == process
+    }
+}
+
 fn writers(nodes: &[Node]) -> Vec<Writer> {
-    let mut found = Vec::new();
+    let mut found: Vec<Writer> = Vec::new();
     for process in processes() {
         let folder = Path::new("/proc").join(&process);
-        let mut mounts = None;
-        for descriptor in names_in(&folder.join("fd")) {
-            let info = fs::read_to_string(folder.join("fdinfo").join(&descriptor)).unwrap_or_default();
+        let mut look = Look { mounts: None, devices: Vec::new() };
+        for table in tables(&folder) {
+            look.descriptors(&table);
+        }
+        look.mappings(&folder);
+        let devices = look.devices;
+        for (node, device) in nodes.iter().filter_map(|node| Some((node, node.number?))) {
+            if devices.contains(&device) && !found.iter().any(|known| known.is(device, &process)) {
+                let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
+                let says = format!("{} is open for writing in {program} (process {process})", node.subject());
+                found.push(Writer { device, process: process.clone(), says });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the directories with the threads of a process that have different descriptors. Threads share them, but one
+/// may have a table of its own, and a main thread that has ended has none.
+fn tables(process: &Path) -> Vec<PathBuf> {
+    let mut tables: Vec<(Vec<String>, PathBuf)> = Vec::new();
+    for thread in names_in(&process.join("task")) {
+        let folder = process.join("task").join(thread);
+        let descriptors = names_in(&folder.join("fd"));
+        if !descriptors.is_empty() && tables.iter().all(|(known, _)| *known != descriptors) {
+            tables.push((descriptors, folder));
+        }
+    }
+    tables.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// What a look at a process finds.
+struct Look {
+    /// Read where they are needed.
+    mounts: Option<KindsOfMounts>,
+    /// Those that it may write to.
+    devices: Vec<DevNo>,
+}
+
+impl Look {
+    fn descriptors(&mut self, thread: &Path) {
+        for descriptor in names_in(&thread.join("fd")) {
+            let info = fs::read_to_string(thread.join("fdinfo").join(&descriptor)).unwrap_or_default();
             if !may_write(&info) {
                 continue;
             }
-            let mounts = mounts.get_or_insert_with(|| KindsOfMounts::of(&folder));
-            let Some(number) = open_device(&folder.join("fd").join(&descriptor), &info, mounts) else {
-                continue;
-            };
-            let Some(node) = nodes.iter().find(|node| node.number == Some(number)) else { continue };
-            let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
-            let says = format!("{} is open for writing in {program} (process {process})", node.subject());
-            found.push(Writer { device: number, says });
+            let mounts = self.mounts.get_or_insert_with(|| KindsOfMounts::of(thread));
+            let descriptor = thread.join("fd").join(&descriptor);
+            if mounts.may_look(&descriptor, &info) {
+                self.devices.extend(block_device(&descriptor));
+            }
         }
     }
-    found.dedup();
-    found
+
+    /// A shared mapping writes without a descriptor.
+    fn mappings(&mut self, process: &Path) {
+        let text = fs::read(process.join("maps")).unwrap_or_default();
+        for mapping in String::from_utf8_lossy(&text).lines().filter_map(Mapping::read) {
+            let mounts = self.mounts.get_or_insert_with(|| KindsOfMounts::of(process));
+            if !mounts.may_look_at(mapping.file_system, mapping.path) {
+                continue;
+            }
+            let by_address = block_device(&process.join("map_files").join(mapping.addresses));
+            // Only root may follow the first.
+            self.devices.extend(by_address.or_else(|| block_device(Path::new(mapping.path))));
+        }
+    }
+}
+
+/// A mapping that writes to its file.
+struct Mapping<'t> {
+    addresses: &'t str,
+    /// Device number of the file system of its file.
+    file_system: &'t str,
+    path: &'t str,
+}
+
+impl<'t> Mapping<'t> {
+    /// Reads a line of `/proc/PID/maps`; `None` where it writes to no file.
+    fn read(line: &'t str) -> Option<Self> {
+        let mut words = line.splitn(6, ' ');
+        let (addresses, permissions) = (words.next()?, words.next()?);
+        let file_system = words.nth(1)?;
+        let path = words.nth(1)?.trim_start();
+        let writes = permissions.contains('w') && permissions.ends_with('s');
+        (writes && path.starts_with('/')).then_some(Self { addresses, file_system, path })
+    }
 }
 
 /// Returns the ids of all processes but this one.
@@ -88,37 +163,58 @@ pub fn unseen_processes() -> usize {
 const REMOTE_KINDS: [&str; 10] =
     ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"];
 
-/// Kinds of the file systems that a process sees, by the id of the mount.
-struct KindsOfMounts(HashMap<u64, String>);
+/// Kinds of the file systems that a process sees.
+struct KindsOfMounts {
+    /// By the id of the mount.
+    by_mount: HashMap<u64, String>,
+    /// By the device number, as the kernel writes it in mountinfo.
+    by_device: HashMap<String, String>,
+}
 
 impl KindsOfMounts {
     fn of(process: &Path) -> Self {
-        let text = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
-        let kind = |line: &str| {
-            let (place, what) = line.split_once(" - ")?;
-            Some((place.split(' ').next()?.parse().ok()?, what.split(' ').next()?.to_owned()))
-        };
-        Self(text.lines().filter_map(kind).collect())
+        let text = fs::read(process.join("mountinfo")).unwrap_or_default();
+        let mut kinds = Self { by_mount: HashMap::new(), by_device: HashMap::new() };
+        for line in String::from_utf8_lossy(&text).lines() {
+            let Some((place, what)) = line.split_once(" - ") else { continue };
+            let mut place = place.split(' ');
+            let (mount, device) = (place.next().and_then(|id| id.parse().ok()), place.nth(1));
+            let (Some(mount), Some(device), Some(kind)) = (mount, device, what.split(' ').next()) else {
+                continue;
+            };
+            kinds.by_mount.insert(mount, kind.to_owned());
+            kinds.by_device.insert(device.to_owned(), kind.to_owned());
+        }
+        kinds
+    }
+
+    /// Whether it is safe to look at a mapped file. `device` is hexadecimal, as in `/proc/PID/maps`.
+    fn may_look_at(&self, device: &str, path: &str) -> bool {
+        let number = |text: &str| u32::from_str_radix(text, 16).ok();
+        let decimal = device
+            .split_once(':')
+            .and_then(|(major, minor)| Some(format!("{}:{}", number(major)?, number(minor)?)));
+        match decimal.and_then(|device| self.by_device.get(&device)) {
+            Some(kind) => !REMOTE_KINDS.contains(&kind.as_str()),
+            None => path.starts_with("/dev"),
+        }
     }
 
     /// Whether it is safe to look at an open file. One of another mount namespace, and what is no file, is known by its
     /// link alone.
     fn may_look(&self, descriptor: &Path, info: &str) -> bool {
         let mount = field(info, "mnt_id:").and_then(|id| id.parse().ok());
-        match mount.and_then(|id: u64| self.0.get(&id)) {
+        match mount.and_then(|id: u64| self.by_mount.get(&id)) {
             Some(kind) => !REMOTE_KINDS.contains(&kind.as_str()),
             None => fs::read_link(descriptor).is_ok_and(|opened| opened.starts_with("/dev")),
         }
     }
 }
 
-/// The block device that a descriptor has open, wherever its node lies.
-fn open_device(descriptor: &Path, info: &str, mounts: &KindsOfMounts) -> Option<DevNo> {
-    if !mounts.may_look(descriptor, info) {
-        return None;
-    }
+/// The block device that a link of `/proc` leads to, wherever its node lies.
+fn block_device(link: &Path) -> Option<DevNo> {
     // What the kernel knows suffices: a file system of a program that hangs is not asked.
-    let looked = statx(CWD, descriptor, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
+    let looked = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
     let is_device = FileType::from_raw_mode(looked.stx_mode.into()) == FileType::BlockDevice;
     is_device.then(|| DevNo::from(makedev(looked.stx_rdev_major, looked.stx_rdev_minor)))
 }

@@ -1,7 +1,5 @@
 //! Present users of a device: mounts, swap, holders, loop devices; and the partitions on it.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use assay_spec::units::Bytes;
@@ -9,7 +7,8 @@ use assay_spec::units::Bytes;
 use super::related::{Node, Relation};
 use super::{Hold, ProbeError};
 use crate::device::{SECTOR_BYTES, block_number};
-use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, unescape};
+use crate::file_id::is_same_file;
+use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute, unescape};
 use crate::mounts::mounts;
 
 /// Returns every use of one of these devices.
@@ -113,17 +112,10 @@ struct Loop {
 fn loops(machine: &Machine) -> Vec<Loop> {
     let block = machine.path("/sys/class/block");
     let attached = |name: String| {
-        let file = PathBuf::from(attribute(&block.join(&name).join("loop/backing_file"))?);
+        let file = path_attribute(&block.join(&name).join("loop/backing_file"))?;
         Some(Loop { name, file })
     };
     names_in(&block).into_iter().filter(|name| name.starts_with("loop")).filter_map(attached).collect()
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => one == other,
-    }
 }
 
 /// Returns the paths in `/proc/swaps`, devices and files. Its first line is a heading.

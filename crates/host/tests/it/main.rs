@@ -4,6 +4,7 @@
 mod chosen;
 mod probing;
 mod routed;
+mod same_file;
 mod sampling;
 mod stacked;
 

@@ -366,3 +366,38 @@ fn a_device_that_another_program_has_open_for_writing_is_in_use() {
     }
     check(&device.path, &[]);
 }
+
+/// Ways to hold a device for writing that `/proc/PID/fd` does not show.
+#[test]
+fn a_device_that_is_mapped_or_held_by_one_thread_is_in_use() {
+    let Some(device) = LoopDevice::new() else { return };
+    if !need::programs(&["python3"]) {
+        return;
+    }
+    let text = device.text();
+    let in_use = format!("{text} is open for writing in ");
+    let open = "f = os.open(sys.argv[1], os.O_RDWR)";
+    let mapped = format!("{open}\nm = mmap.mmap(f, 4096)\nos.close(f)\nready()\ntime.sleep(60)");
+    let led = format!(
+        "{open}\nthreading.Thread(target=time.sleep, args=(60,)).start()\nready()\nlibc.pthread_exit(None)"
+    );
+    let own_table = format!(
+        "def run():\n  libc.unshare(0x400)\n  {open}\n  ready()\n  time.sleep(60)\n\
+         threading.Thread(target=run).start()"
+    );
+    for (how, script) in [("mapped", mapped), ("main thread gone", led), ("own table", own_table)] {
+        let head = "import ctypes, mmap, os, sys, threading, time\nlibc = ctypes.CDLL(None)\n\
+                    ready = lambda: print('open', flush=True)\n";
+        let mut python = Command::new("python3");
+        python.args(["-c", &format!("{head}{script}"), &text]).stdout(Stdio::piped());
+        let mut other = python.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "open\n", "{how}");
+        let holds = std::panic::catch_unwind(|| check(&device.path, &[(HoldKind::InUse, in_use.as_str())]));
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(holds.is_ok(), "{how}");
+    }
+    check(&device.path, &[]);
+}

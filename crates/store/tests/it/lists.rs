@@ -102,6 +102,7 @@ fn a_search_finds_parts_of_words_wherever_they_are_and_is_never_a_syntax_error()
         ("%", &["aaaa"]),
         ("_", &[]),
         ("* AND", &[]),
+        ("throug\0hput", &["aaaa"]),
         ("  ", &["cccc", "bbbb", "aaaa"]),
     ] {
         let filter = RunFilter { text: text.to_owned(), ..RunFilter::default() };

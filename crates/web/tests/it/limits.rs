@@ -44,6 +44,25 @@ fn a_thousand_silent_connections_keep_nobody_out() {
     assert_eq!(served.get("/runs", &[]).status, 200);
 }
 
+/// Streams of the page *Now* have no end: whoever asked for as many as there may be connections locked everybody out.
+#[test]
+fn streams_that_do_not_end_keep_nobody_out() {
+    let served = Served::start(Reach::Loopback);
+    let head = format!("GET /live HTTP/1.1\r\nHost: {}\r\n\r\n", served.host());
+    let streams: Vec<TcpStream> = (0..600)
+        .map(|_| {
+            let mut stream = TcpStream::connect(served.address()).unwrap();
+            // One that gave way to another cannot be written to.
+            let _ = stream.write_all(head.as_bytes());
+            stream
+        })
+        .collect();
+    for _ in 0..20 {
+        assert_eq!(served.get("/runs", &[]).status, 200);
+    }
+    drop(streams);
+}
+
 #[test]
 fn a_request_that_does_not_end_is_given_up() {
     let limits = Limits {
