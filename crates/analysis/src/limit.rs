@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::figures::{time, whole};
 use crate::network::step_ceiling;
-use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, step_name};
+use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, stalled, step_name};
 use crate::summary::{RunSummary, StepSummary};
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
@@ -303,6 +303,10 @@ fn pauses(case: StepCase<'_>) -> Option<Suspect> {
     let reopens = case.plan.jobs.iter().any(|job| job.reconnect_every.is_some());
     let delays = case.plan.jobs.iter().flat_map(|job| &job.mix).any(|access| access.delay.0 > 0);
     ((reopens || delays) && kept < asked * QUEUE_KEPT).then_some(())?;
+    // What waits for a target that does not answer is no pause of the load.
+    if stalled(case).is_some() {
+        return None;
+    }
     let why = if reopens { "it drains its queue and reopens the target" } else { "it pauses between bursts" };
     let evidence = format!("{why}, so {kept:.1} of {asked:.0} I/Os were in flight");
     Suspect::shown(LimitKind::Pauses, "the pauses of the load itself", evidence)

@@ -56,6 +56,9 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
                 bail!("{}", plan_not_array(name, "a suite"));
             }
             let names: Vec<&str> = shipped::FILES.iter().map(|(stem, _)| *stem).collect();
+            if let Some(array) = name.strip_prefix("sim:").filter(|array| names.contains(array)) {
+                bail!("{name} is a target that simulates an array; the array itself is {array}");
+            }
             bail!(
                 "{name}: there is no such array file, and no array of that name ships with Assay{}",
                 suggest(name, &names)

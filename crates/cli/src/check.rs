@@ -70,6 +70,7 @@ fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
         Address::Path(path) => path,
         Address::Null { .. } => bail!("null: has nothing to check"),
         Address::Sim { array } => {
+            crate::arrays::array(&array)?;
             bail!("sim: has nothing to check; assay arrays show {array} prints the array")
         }
         Address::Iscsi(lun) => return crate::check_lun::tell(&lun),

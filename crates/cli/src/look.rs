@@ -142,6 +142,7 @@ fn look(target: &str) -> anyhow::Result<Seen> {
     match target.parse::<Address>() {
         Ok(Address::Null { .. }) => say("null: completes every I/O at once; it measures Assay itself.\n")?,
         Ok(Address::Sim { array }) => {
+            crate::arrays::array(&array)?;
             say(&format!("{target} simulates {array} in real time; assay arrays show {array} prints it.\n"))?;
         }
         Ok(Address::Path(_)) if !path.exists() => {

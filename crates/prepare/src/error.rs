@@ -167,6 +167,19 @@ pub enum PrepareError {
         /// Requested size.
         asked: Bytes,
     },
+    /// A foreign file that may be overwritten has less than a block, and no size is asked for.
+    #[error(
+        "{path} holds only {holds}; a target needs at least {least}. Say how large it shall become, for example \
+         --size 1GiB, or choose another name"
+    )]
+    Tiny {
+        /// Path of the target.
+        path: String,
+        /// Size of the target.
+        holds: Bytes,
+        /// Smallest size of a target.
+        least: Bytes,
+    },
     /// A foreign file is empty.
     #[error(
         "{path} is empty, and Assay does not fill files that it did not create; choose another name, or allow it: \

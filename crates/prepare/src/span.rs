@@ -76,6 +76,10 @@ pub(crate) fn of_file(
         {
             Ok(asked.min(holds / SPAN_GRAIN * SPAN_GRAIN))
         }
+        // `--overwrite` allows what a file holds to be destroyed, and not that it takes GiB of the disk.
+        (FileState::Allowed, _) if too_small == TooSmall::UseAll && (1..SPAN_GRAIN).contains(&holds) => {
+            Err(PrepareError::Tiny { path: text(path), holds: Bytes(holds), least: Bytes(SPAN_GRAIN) })
+        }
         (_, Some(asked)) => Ok(asked),
         (FileState::New, None) => Ok(Span::NEW_FILE.0),
         (_, None) if holds < SPAN_GRAIN => Ok(Span::NEW_FILE.0),

@@ -191,11 +191,18 @@ pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
     }
     let saturated: Vec<&str> =
         curve.points.iter().filter(|p| p.is_saturated).map(|point| point.label.as_str()).collect();
-    words.push(match saturated.first() {
-        None => "No step is saturated: at least 99 % of the I/Os that were due completed.".to_owned(),
-        Some(first) => format!(
-            "Saturated from {first} on: fewer than 99 % of the I/Os that were due completed, so the backlog and the \
-             response time grow for as long as the load lasts."
+    let behind = "fewer than 99 % of the I/Os that were due completed";
+    let mut from_first = curve.points.iter().skip_while(|point| !point.is_saturated);
+    words.push(match saturated.as_slice() {
+        [] => "No step is saturated: at least 99 % of the I/Os that were due completed.".to_owned(),
+        [first, ..] if from_first.all(|point| point.is_saturated) => format!(
+            "Saturated from {first} on: {behind}, so the backlog and the response time grow for as long as the load \
+             lasts."
+        ),
+        some => format!(
+            "Saturated at {}, but not at a higher load: {behind} there. The target was not equally fast all the \
+             time; measure again, each step longer.",
+            some.join(", ")
         ),
     });
     words
@@ -415,5 +422,16 @@ mod tests {
         let words = load_words(&curve).join(" ");
         assert!(words.contains("Loads are shares of 162,941 IOPS."), "{words}");
         assert!(words.contains("Knee: 81,470 IOPS, the load of 50 %,"), "{words}");
+        let saturated = |which: &[usize]| {
+            let mut curve = curve.clone();
+            which.iter().for_each(|index| curve.points[*index].is_saturated = true);
+            load_words(&curve).join(" ")
+        };
+        assert!(saturated(&[1, 2]).contains("Saturated from load=50% on:"), "{}", saturated(&[1, 2]));
+        let one = saturated(&[1]);
+        assert!(
+            one.contains("Saturated at load=50%, but not at a higher load:") && !one.contains(" on:"),
+            "{one}"
+        );
     }
 }

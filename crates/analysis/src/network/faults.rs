@@ -113,7 +113,7 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
                  {packet}, and TCP negotiated that. I/O works, at the efficiency of the smaller frames."
             ),
             format!(
-                "Set the target's interface and every switch port on the way to {mtu} too, or {device} to {fitting}."
+                "Set the target's interface and every switch port on the way to {mtu} too, or {device} to {packet}."
             ),
         ),
         None => PathFault::new(

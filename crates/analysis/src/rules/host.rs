@@ -46,17 +46,24 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let (mean_ms, max_ms) = (host.timer_late_mean_ns / 1e6, host.timer_late_max_ns as f64 / 1e6);
+    // A CPU that others keep busy does not sleep.
+    let (why, next) = match busy_host(case) {
+        Some(_) => {
+            ("other programs had the CPUs", "Stop the other programs (top shows them), then run again.")
+        }
+        None => ("idle virtual CPUs wake up late", "Run again with --keep-awake."),
+    };
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The tester's timers fired {mean_ms:.2} ms late on average and {max_ms:.1} ms at worst: idle virtual CPUs \
-             wake up late, and see completions late too."
+            "The tester's timers fired {mean_ms:.2} ms late on average and {max_ms:.1} ms at worst: {why}, and \
+             completions are seen late too."
         ),
         evidence: vec![
             Evidence::new("mean lateness", mean_ms, "ms"),
             Evidence::new("worst lateness", max_ms, "ms"),
         ],
-        next: "Run again with --keep-awake.",
+        next,
         weight: mean_ms + max_ms,
     })
 }

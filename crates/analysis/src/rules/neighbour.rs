@@ -16,10 +16,13 @@ use crate::timeline::TimelineSample;
 const FOREIGN_SHARE: f64 = 0.10;
 const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
 
+/// In a shorter window the first and the last I/Os, which the kernel counts at other moments, decide.
+const WINDOW_MIN_S: f64 = 2.0;
+
 /// Another program used the disks.
 pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
     let ForeignIo { devices, moved, own, seconds, foreign } = foreign(case)?;
-    if seconds <= 0.0 || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
+    if seconds < WINDOW_MIN_S || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
         return None;
     }
     let rate = |bytes: f64| bytes / seconds / MIB as f64;

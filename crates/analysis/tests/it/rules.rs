@@ -183,6 +183,15 @@ fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));
     assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_max_ns = 20_000_001));
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_max_ns = 20_000_000));
+    let says = |busy: f64| {
+        let (header, mut summary) = clean();
+        let step = &mut summary.steps[0];
+        step.host.timer_late_mean_ns = 3e6;
+        step.cpu.used.as_mut().unwrap().host_busy = busy;
+        let found = found("late-timers", &header, &summary).unwrap();
+        (found.says.contains("idle virtual CPUs"), found.next.contains("--keep-awake"))
+    };
+    assert_eq!((says(0.2), says(1.0)), ((true, true), (false, false)), "no CPU that is busy sleeps");
 }
 
 #[test]
@@ -328,6 +337,10 @@ fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
     assert!(reported.says.contains("took 3.4 s"), "{}", reported.says);
     assert_eq!(reported.evidence[0].value, 3.0);
     assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
+    // A queue that is drained at the end of a window leaves out the I/Os that wait there.
+    let at_end = set(&[900.0, 880.0, 0.0, 0.0], 40_000_000).unwrap();
+    assert!(at_end.says.contains("from second 2 to second 4 of the measured window"), "{}", at_end.says);
+    assert!(at_end.says.ends_with("the latencies lack the I/Os that waited."), "{}", at_end.says);
     assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
     assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
 }

@@ -42,6 +42,18 @@ fn a_file_of_somebody_else_s_is_read_and_not_written() {
     assert_eq!(story.files(), ["t.dat"]);
 }
 
+/// The permission to destroy 4 bytes was taken for one to fill the disk with a suite's 4 GiB.
+#[test]
+fn a_tiny_file_that_may_be_overwritten_does_not_grow_to_a_suite_s_default() {
+    let story = Story::new();
+    story.write("t.dat", b"mine");
+    let run = ["run", "vmware", "t.dat", "--overwrite", "t.dat", "--quick"];
+    story.assay(&run).refused(&["t.dat holds only 4B", "a target needs at least 4KiB", "--size 1GiB"]);
+    assert_eq!(story.read("t.dat"), b"mine");
+    assay(&story, &["--overwrite", "t.dat"]).ends(DONE);
+    assert_eq!(story.read("t.dat").len(), 1 << 20, "the size that was asked for");
+}
+
 #[test]
 fn a_file_of_somebody_else_s_that_is_smaller_than_a_suite_s_default_is_read_whole() {
     let story = Story::new();

@@ -10,6 +10,7 @@ use assay_results::{
     LastTest, Stored, TargetRuns, complete_digests, facts_of_changes, held, runs_of_baseline,
 };
 use assay_spec::Address;
+use assay_spec::units::Bytes;
 use assay_store::{Baseline, BaselineOf, Checked, Store, target_key};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
@@ -212,14 +213,13 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
     number("MiB/s, peak", best(&|last| peak(last.test.mib_per_s_max, last.test.mib_per_s.value)));
     number("MiB/s, mean", best(&|last| Some(last.test.mib_per_s.value)));
     if let Some(found) = found {
-        let gib = |bytes: u64| format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30));
         match (found.filesystem_bytes, found.free_bytes, found.size_bytes) {
             (Some(size), Some(free), _) if size > 0 => {
                 let used = size.saturating_sub(free);
                 let share = used as f64 / size as f64 * 100.0;
-                items.push(("Used", format!("{share:.0} % <small>of {}</small>", gib(size))));
+                items.push(("Used", format!("{share:.0} % <small>of {}</small>", Bytes(size).rounded())));
             }
-            (_, _, Some(size)) => items.push(("Size", gib(size))),
+            (_, _, Some(size)) => items.push(("Size", Bytes(size).rounded())),
             _ => {}
         }
     }
