@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::{ValidateError, median};
-use crate::array::set;
+use crate::array;
 use crate::demand::ResourceKind;
 use crate::predict::{Engines, Prediction, predict};
 use crate::published::{LimitWord, Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
-use crate::unseen::{self, Half};
+use crate::unseen::{self, Half, Set};
 
 /// A row of a system that the model was not made from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,6 +37,8 @@ pub struct UnseenRow {
 /// How good the predictions of one half are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnseenHalf {
+    /// Of which set.
+    pub set: Set,
     /// Which half.
     pub half: Half,
     /// The rows.
@@ -89,18 +91,18 @@ impl UnseenHalf {
     }
 }
 
-/// Predicts every row of the open half.
+/// Predicts every row of the open half of a set.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn open_half(tables: &mut Tables) -> Result<UnseenHalf, ValidateError> {
+pub fn open_half(set: Set, tables: &mut Tables) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
-    for table in unseen::tables(Half::Open)? {
+    for table in unseen::tables(set, Half::Open)? {
         for row in &table.rows {
             rows.extend(predicted_row(&table.name, row, tables)?);
         }
     }
-    Ok(UnseenHalf { half: Half::Open, rows })
+    Ok(UnseenHalf { set, half: Half::Open, rows })
 }
 
 /// Returns the half that was held back as it was predicted, once. A model that has changed since does not predict it
@@ -111,13 +113,13 @@ pub fn open_half(tables: &mut Tables) -> Result<UnseenHalf, ValidateError> {
 pub fn held_back_half() -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
     let mut stored = HELD_BACK.lines().filter(|line| !line.starts_with('#'));
-    for table in unseen::tables(Half::HeldBack)? {
+    for table in unseen::tables(Set::First, Half::HeldBack)? {
         for row in &table.rows {
             let read = stored.next().and_then(|line| stored_row(line, &table.name, row));
             rows.push(read.ok_or(ValidateError::NoRow("held back"))?);
         }
     }
-    Ok(UnseenHalf { half: Half::HeldBack, rows })
+    Ok(UnseenHalf { set: Set::First, half: Half::HeldBack, rows })
 }
 
 /// Returns the stored prediction of that row; `None` if the line is another one's.
@@ -149,7 +151,8 @@ fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<
     let found = unseen::array(&model.array);
     let mut array = found
         .ok_or_else(|| ValidateError::NoArray { row: row.test.clone(), array: model.array.clone() })??;
-    set(&mut array, &model.set).map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
+    array::set(&mut array, &model.set)
+        .map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
     let prediction = predict(&array, &workload, Engines::Closed, tables);
     Ok(Some(UnseenRow {
         system: system.to_owned(),

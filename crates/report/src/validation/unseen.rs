@@ -1,6 +1,6 @@
 //! Rows of systems that the model was not made from.
 
-use assay_model::unseen::Half;
+use assay_model::unseen::{Half, Set};
 use assay_model::validate::{UnseenHalf, UnseenRow};
 
 use super::{figure, text, yes_or_no};
@@ -39,10 +39,7 @@ test the name of a limit, unless it is faster than the interval allows.
 pub(super) fn section(halves: &[UnseenHalf]) -> String {
     let mut out = HEAD.to_owned();
     for half in halves {
-        let title = match half.half {
-            Half::Open => "The open half",
-            Half::HeldBack => "The half that was held back",
-        };
+        let title = title(half.set, half.half);
         let mut table = Table::new(vec![
             Column::text("system"),
             Column::text("row"),
@@ -66,6 +63,15 @@ pub(super) fn section(halves: &[UnseenHalf]) -> String {
         ));
     }
     out + TAIL
+}
+
+fn title(set: Set, half: Half) -> &'static str {
+    match (set, half) {
+        (Set::First, Half::Open) => "The open half",
+        (Set::First, Half::HeldBack) => "The half that was held back",
+        (Set::Second, Half::Open) => "The open half of the second set",
+        (Set::Second, Half::HeldBack) => "The half of the second set that was held back",
+    }
 }
 
 /// How often the limit is named rightly, where the rows test that.
