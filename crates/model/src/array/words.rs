@@ -67,7 +67,7 @@ impl Words for Level {
 
 impl Words for FlashState {
     fn words() -> &'static [(&'static str, Self)] {
-        &[("fresh", Self::Fresh), ("steady", Self::Steady)]
+        &[("fresh", Self::Fresh), ("steady", Self::Steady), ("unknown", Self::Unknown)]
     }
 }
 
