@@ -1,5 +1,6 @@
 use assay_model::array::set;
 use assay_model::closed::closed_form;
+use assay_model::concurrent::predict_concurrent;
 use assay_model::demand::{ResourceKind, demand_table};
 use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, SOFTWARE_COST_UNKNOWN, predict};
@@ -169,6 +170,23 @@ fn the_latency_of_a_paced_load_is_less_certain_the_nearer_the_rate_is_to_the_hig
     let spread = |p: &assay_model::predict::Prediction| p.mean_ms.hi / p.mean_ms.lo;
     assert!(spread(&busy) > 1.1 * spread(&idle), "{:?} and {:?}", busy.mean_ms, idle.mean_ms);
     assert!(spread(&full) > 1.1 * spread(&busy), "{:?} and {:?}", full.mean_ms, busy.mean_ms);
+}
+
+/// Loads side by side were given the ranges of the array file only, and on this array, which has none, no error at all.
+#[test]
+fn loads_side_by_side_have_the_error_of_the_model() {
+    let reads = Workload::simple("reads", 4096, 100.0, 100.0, 16);
+    let loads = [reads, paced_reads(20.0)];
+    let jobs = predict_concurrent(&exact_disk(""), &loads, 60_000, &mut Tables::default()).jobs;
+    let [closed, paced] = [&jobs[0].simulated, &jobs[1].simulated];
+    // What the paced load takes of a slower disk is more of it.
+    let left = closed.iops.lo / closed.iops.value;
+    assert!((0.60..0.75).contains(&left), "{:?}", closed.iops);
+    assert!((1.15..1.30).contains(&(closed.iops.hi / closed.iops.value)), "{:?}", closed.iops);
+    close(closed.mean_ms.hi / closed.mean_ms.value, 1.0 / left, 0.05, "16 in flight, whatever the rate");
+    close(paced.iops.hi, 20.0, 0.05, "a paced load gets no more than its rate");
+    assert!(paced.mean_ms.hi > 1.2 * paced.mean_ms.value, "{:?}", paced.mean_ms);
+    assert!(paced.p99_ms.lo < paced.p99_ms.value, "{:?}", paced.p99_ms);
 }
 
 #[test]
