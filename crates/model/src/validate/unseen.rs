@@ -105,27 +105,29 @@ pub fn open_half(set: Set, tables: &mut Tables) -> Result<UnseenHalf, ValidateEr
     Ok(UnseenHalf { set, half: Half::Open, rows })
 }
 
-/// Returns the half that was held back as it was predicted, once. A model that has changed since does not predict it
-/// again: the rows were seen then, and a second prediction would prove nothing.
+/// Returns the half of a set that was held back as it was predicted, once. A model that has changed since does not
+/// predict it again: the rows were seen then, and a second prediction would prove nothing.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn held_back_half() -> Result<UnseenHalf, ValidateError> {
+pub fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
-    let mut stored = HELD_BACK.lines().filter(|line| !line.starts_with('#'));
-    for table in unseen::tables(Set::First, Half::HeldBack)? {
+    let mut stored = held_back(set).lines().filter(|line| !line.starts_with('#'));
+    for table in unseen::tables(set, Half::HeldBack)? {
         for row in &table.rows {
             let read = stored.next().and_then(|line| stored_row(line, &table.name, row));
             rows.push(read.ok_or(ValidateError::NoRow("held back"))?);
         }
     }
-    Ok(UnseenHalf { set: Set::First, half: Half::HeldBack, rows })
+    Ok(UnseenHalf { set, half: Half::HeldBack, rows })
 }
 
 /// Returns the stored prediction of that row; `None` if the line is another one's.
 fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [of_system, of_row, value, lo, hi, ratio, inside, limit] = fields[..] else { return None };
+    let [of_system, of_row, value, lo, hi, ratio, inside, limit, ref named @ ..] = fields[..] else {
+        return None;
+    };
     if of_system != system || of_row != row.test {
         return None;
     }
@@ -138,7 +140,11 @@ fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
         ratio: number(ratio)?,
         inside: inside == "yes",
         limit: limit.to_owned(),
-        limit_right: None,
+        limit_right: match named {
+            ["right"] => Some(true),
+            ["wrong"] => Some(false),
+            _ => None,
+        },
         kind: row.model.as_ref()?.limit,
     })
 }
@@ -193,5 +199,10 @@ fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     }
 }
 
-/// The only prediction of the half that was held back.
-const HELD_BACK: &str = include_str!("../../../../published/held-back.tsv");
+/// The only prediction of the half of a set that was held back.
+const fn held_back(set: Set) -> &'static str {
+    match set {
+        Set::First => include_str!("../../../../published/held-back.tsv"),
+        Set::Second => include_str!("../../../../published/held-back-2.tsv"),
+    }
+}
