@@ -9,9 +9,10 @@ use crate::array::{Array, SetError, set};
 use crate::closed::closed_form;
 use crate::demand::{ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
+use crate::model_error::{Factors, Speed, factors};
 use crate::predict::{Simulated, summary};
 use crate::quantity::{Bounds, Corner};
-use crate::resolved::{ResolvedArray, Software, Tables, issued};
+use crate::resolved::{Class, ResolvedArray, Software, Tables, issued};
 use crate::workload::{Region, Workload};
 
 /// Seeds at nominal values; the ends of the ranges are simulated once each.
@@ -35,7 +36,8 @@ pub struct Concurrent {
 pub struct ConcurrentJob {
     /// Its name.
     pub name: String,
-    /// The prediction beside the others: seeds at nominal values, and both ends of all ranges.
+    /// The prediction beside the others: seeds at nominal values, and both ends of all ranges on arrays that are slower
+    /// and faster by the error of the model.
     pub simulated: Simulated,
     /// I/Os per second that it would reach alone, by the closed form.
     pub alone_iops: f64,
@@ -77,28 +79,60 @@ pub fn predict_concurrent(
 ) -> Concurrent {
     let workloads: &[Workload] = &workloads.iter().map(|load| issued(array, load)).collect::<Vec<_>>();
     let region = union(workloads);
-    let mut run = |corner: Corner, seeds: u64| {
+    let mut run = |corner: Corner, seeds: u64, speed: Speed| {
         let resolved = ResolvedArray::new(array, corner, region, tables);
+        let loads: Vec<_> = workloads.iter().map(|load| speed.of_load(load)).collect();
         let options = |seed| SimOptions { seed, max_ios, cache_full: false };
-        let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&resolved, workloads, options(seed))).collect();
-        (resolved, runs)
+        let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&resolved, &loads, options(seed))).collect();
+        (resolved, each_load(&runs).into_iter().map(|load| seen(&load, speed)).collect::<Vec<_>>())
     };
-    let (resolved, nominal) = run(Corner::Nominal, SEEDS);
-    let ends = [run(Corner::Slow, 1).1, run(Corner::Fast, 1).1];
-    let of = |runs: &[Vec<ClientOutcome>], i: usize| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>());
-    let jobs: Vec<ConcurrentJob> = workloads
+    let (resolved, nominal) = run(Corner::Nominal, SEEDS, Speed(1.0));
+    let rates: Vec<f64> = nominal.iter().map(|load| load.iops.value).collect();
+    let shared = shared(&resolved, workloads, &rates);
+    let error = error_of(&resolved, workloads, &rates, &shared);
+    let slow = run(Corner::Slow, 1, Speed(error.low)).1;
+    let fast = run(Corner::Fast, 1, Speed(error.high)).1;
+    let ends = slow.iter().zip(&fast);
+    let jobs = workloads
         .iter()
-        .enumerate()
-        .map(|(i, load)| {
-            let [slow, fast] = ends.each_ref().map(|runs| of(runs, i));
-            ConcurrentJob {
-                name: load.name.clone(),
-                simulated: spanning(&of(&nominal, i), &slow, &fast),
-                alone_iops: closed_form(&resolved, &resolved.classes(load), load).iops,
-            }
+        .zip(nominal.iter().zip(ends))
+        .map(|(load, (nominal, (slow, fast)))| ConcurrentJob {
+            name: load.name.clone(),
+            simulated: spanning(nominal, slow, fast),
+            alone_iops: closed_form(&resolved, &resolved.classes(load), load).iops,
         })
         .collect();
-    Concurrent { shared: shared(&resolved, workloads, &jobs), software: resolved.software, jobs }
+    Concurrent { shared, software: resolved.software, jobs }
+}
+
+/// What the simulation says of each load, over its runs.
+fn each_load(runs: &[Vec<ClientOutcome>]) -> Vec<Simulated> {
+    let loads = runs.first().map_or(0, Vec::len);
+    (0..loads).map(|i| summary(&runs.iter().map(|run| &run[i]).collect::<Vec<_>>())).collect()
+}
+
+/// What the simulation of the modelled array says, on one of another speed.
+fn seen(simulated: &Simulated, speed: Speed) -> Simulated {
+    let time = |bounds: Bounds| bounds.scaled(1.0 / speed.0);
+    Simulated {
+        iops: simulated.iops.scaled(speed.0),
+        mean_ms: time(simulated.mean_ms),
+        p50_ms: time(simulated.p50_ms),
+        p99_ms: time(simulated.p99_ms),
+        max_ms: time(simulated.max_ms),
+        ..simulated.clone()
+    }
+}
+
+/// The error of the model is that of what the loads keep busiest, for the I/Os of all of them.
+fn error_of(resolved: &ResolvedArray, workloads: &[Workload], rates: &[f64], shared: &[Shared]) -> Factors {
+    let all: f64 = rates.iter().sum();
+    let weighted = |(load, rate): (&Workload, &f64)| {
+        let part = rate / all.max(f64::MIN_POSITIVE);
+        resolved.classes(load).into_iter().map(move |c| Class { share: c.share * part, ..c })
+    };
+    let classes: Vec<Class> = workloads.iter().zip(rates).flat_map(weighted).collect();
+    factors(resolved, &classes, shared.first().map_or(ResourceKind::Latency, |busiest| busiest.kind))
 }
 
 /// From the first byte of any load to the last of any: the heads move between them.
@@ -127,15 +161,15 @@ fn spanning(nominal: &Simulated, slow: &Simulated, fast: &Simulated) -> Simulate
 }
 
 /// Demand of all loads at their rates; the queue that a disk may choose from is that of all of them.
-fn shared(resolved: &ResolvedArray, workloads: &[Workload], jobs: &[ConcurrentJob]) -> Vec<Shared> {
+fn shared(resolved: &ResolvedArray, workloads: &[Workload], rates: &[f64]) -> Vec<Shared> {
     let outstanding = workloads.iter().map(Workload::total_outstanding).sum();
     let mut found: Vec<Shared> = Vec::new();
-    for (index, (load, job)) in workloads.iter().zip(jobs).enumerate() {
+    for (index, (load, rate)) in workloads.iter().zip(rates).enumerate() {
         let table = demand_table(resolved, &resolved.classes(load), outstanding);
         for resource in table.resources.into_iter().filter(|r| r.kind != ResourceKind::Latency) {
-            let busy = job.simulated.iops.value / resource.ceiling_iops;
+            let busy = rate / resource.ceiling_iops;
             let at = found.iter().position(|s| s.kind == resource.kind).unwrap_or_else(|| {
-                let parts = vec![0.0; jobs.len()];
+                let parts = vec![0.0; rates.len()];
                 found.push(Shared { kind: resource.kind, name: resource.name, utilisation: 0.0, parts });
                 found.len() - 1
             });

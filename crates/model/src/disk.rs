@@ -47,6 +47,8 @@ pub struct Disk {
     pub cached_writes: f64,
     /// Exponent on the gain of reordering.
     pub ncq_gain: f64,
+    /// The same, for the queue that the host gives it only: writes of its own cache it orders freely.
+    pub queue_gain: f64,
 }
 
 impl Disk {
@@ -148,22 +150,24 @@ impl ServiceTable {
             (0..=last).map(|n| (interpolate(points, n.max(1)) / one).min(1.0)).collect()
         };
         let (by_position, by_seek) = (gains(&by_position), gains(&by_seek));
-        let at = |share: f64, seen: usize, all: usize| {
+        let at = |share: f64, seen: usize, all: usize, queue_gain: f64| {
             let gain = by_position[seen].powf(share) * by_seek[all].powf(1.0 - share);
-            one * gain.powf(disk.ncq_gain)
+            one * gain.powf(disk.ncq_gain * queue_gain)
         };
         let window = index(whole(disk.ncq)).clamp(1, last);
         let cached = index(whole(disk.cached_writes)).min(last);
         // A drive may serve the writes of its own cache in any order: nobody waits for one of them.
         let free = disk.by_position > 0.0 && cached > 0;
         let write_share = if free { f64::midpoint(disk.by_position, 1.0) } else { disk.by_position };
+        let write_gain = if cached > 0 { 1.0 } else { disk.queue_gain };
+        let write = |n: usize| at(write_share, n.min(window).max(cached), n.max(cached), write_gain);
         let depths = || (0..=last).map(|n| n.max(1));
         let draws = draw_singles(disk, stroke, seed);
         Self {
             longest: longest_of(&draws).to_vec(),
-            reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n)).collect(),
-            writes_ns: depths().map(|n| at(write_share, n.min(window).max(cached), n.max(cached))).collect(),
-            destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n)).collect(),
+            reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n, disk.queue_gain)).collect(),
+            writes_ns: depths().map(write).collect(),
+            destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n, 1.0)).collect(),
             draws,
         }
     }

@@ -31,6 +31,9 @@ const TABLE_SEED: u64 = 0xA55A;
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
 const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
+/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500 writes
+/// in the five seconds that a mark stays, of 64 MiB each.
+const BITMAP_SPAN: f64 = 34_359_738_368.0;
 /// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
 const COPY_NS: (f64, f64) = (1000.0, 0.1);
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
@@ -39,7 +42,7 @@ const PIECE: f64 = 262_144.0;
 /// Service tables already simulated. Keep one for a series of predictions; each table takes milliseconds.
 #[derive(Debug, Default)]
 pub struct Tables {
-    known: BTreeMap<[u64; 13], Arc<ServiceTable>>,
+    known: BTreeMap<[u64; 14], Arc<ServiceTable>>,
 }
 
 impl Tables {
@@ -54,6 +57,7 @@ impl Tables {
             disk.outer_bytes_s,
             disk.inner_bytes_s,
             disk.ncq_gain,
+            disk.queue_gain,
             disk.ncq,
             disk.by_position,
             disk.cached_writes,
@@ -241,6 +245,7 @@ impl ResolvedArray {
         let usable = member * f64::from(shape.members) * shape.data_fraction();
         let fraction = share(region.reach_bytes, usable).max(1e-6);
         let from = share(region.start_bytes, usable).min(1.0 - fraction);
+        let member_span = region.span_bytes / (f64::from(shape.members) * shape.data_fraction());
         let (media, member_bytes_s, platter_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner, member_queue(array, corner));
@@ -251,7 +256,7 @@ impl ResolvedArray {
                 (Media::Disk(disk, table), [rate, rate], of_zones)
             }
             Device::Ssd(ssd) => {
-                let flash = resolve_flash(ssd, corner, member_queue(array, corner));
+                let flash = resolve_flash(array, ssd, corner, member_span);
                 (Media::Flash(flash), flash.bytes_s, f64::INFINITY)
             }
         };
@@ -263,19 +268,19 @@ impl ResolvedArray {
         // Memory may or may not hold what is read: only the fast end counts it.
         let may_hold = array.server.ram.as_ref().filter(|_| corner == Corner::Fast).map_or(0.0, |ram| ram.hi);
         let read_cache = optional(&array.controller.read_cache).max(may_hold);
-        let member_span = region.span_bytes / (f64::from(shape.members) * shape.data_fraction());
         let shingled = match &array.device {
             Device::Hdd(hdd) if hdd.shingled => Some(Shingled::new(hdd, corner, member_span)),
             _ => None,
         };
         let clients = array.initiator.clients.value;
+        let pool_left = software::pool_left(array, corner);
         Self {
             flush_ns: flush_time(array, &media, corner),
             media,
             platter_bytes_s,
             stream_bytes_s: [
-                member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner),
-                member_bytes_s[1] * shape.write_streams(),
+                member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner) * pool_left,
+                member_bytes_s[1] * shape.write_streams() * pool_left,
             ],
             shape,
             read_cache_bytes: read_cache,
@@ -339,12 +344,17 @@ impl ResolvedArray {
     pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
         let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
+        let copies_on_write = array.target.software == SoftwareName::Zfs;
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
             (true, Kind::Read) => self.shape.random_read(bytes),
+            (true, Kind::Write) if copies_on_write => [Phase::NONE; 2],
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
         let streams = phases[0].visits == 0;
+        let rewrites = random && kind == Kind::Write && copies_on_write;
+        let streamed =
+            if rewrites { software::rewritten(bytes, self.shape.chunk, self.corner) } else { bytes };
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
         let r2t = if kind == Kind::Write { wire::r2t_round_trips(&array.protocol, bytes) } else { 0.0 };
         let wire_ns = bytes / (wire_mb_s * 1e6) * 1e9;
@@ -358,7 +368,7 @@ impl ResolvedArray {
             delay_ns: round_trip * (1.0 + r2t),
             serial_ns: self.serial_ns(kind, random),
             controller_ns: self.controller_ns(kind, bytes).max(self.expander_ns(kind, &phases, bytes)),
-            stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
+            stream_ns: if streams { streamed / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
             part: Part::All,
@@ -369,6 +379,9 @@ impl ResolvedArray {
             front: Front::None,
             front_ns: 0.0,
         };
+        if kind == Kind::Write && random {
+            io_cost.delay_ns += self.bitmap_ns();
+        }
         if kind == Kind::Write && array.protocol.nfs_sync && !array.controller.battery {
             // The server syncs the file: the data, and with the time of the last change its journal; a commit of the
             // journal is shared by all writes that wait for it.
@@ -378,6 +391,17 @@ impl ResolvedArray {
             }
         }
         io_cost
+    }
+
+    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written to for
+    /// some seconds is on the disks before the data are. All writes that wait share an update. The fast end has none.
+    fn bitmap_ns(&self) -> f64 {
+        let redundant = self.shape.parity > 0 || self.shape.copies > 1;
+        let named = self.array.target.software == SoftwareName::Md;
+        if !named || !redundant || self.corner == Corner::Fast || matches!(self.media, Media::Flash(_)) {
+            return 0.0;
+        }
+        self.journal_ns() * (self.span_bytes / BITMAP_SPAN).min(1.0)
     }
 
     /// What a commit of a journal takes: a place elsewhere, and the record that ends it a revolution later.
@@ -414,8 +438,9 @@ impl ResolvedArray {
         COPY_NS.0 + COPY_NS.1 * bytes
     }
 
-    /// A drive on a local bus hands a large transfer on while it reads or writes the rest of it. Disks stream ahead
-    /// anyway, and a target's software takes whole commands.
+    /// A drive on a local bus hands a large transfer on while it reads or writes the rest of it, and so does the
+    /// controller: what the slowest of the three does not take longer. Disks stream ahead anyway, and a target's
+    /// software takes whole commands.
     fn overlap_ns(&self, kind: Kind, bytes: f64, wire_ns: f64) -> f64 {
         let array = &self.array;
         let passes_on =
@@ -424,8 +449,9 @@ impl ResolvedArray {
         if !passes_on || bytes <= PIECE {
             return 0.0;
         }
-        let members_ns = bytes / self.stream_bytes_s[by(kind)] * 1e9;
-        wire_ns.min(members_ns) * (1.0 - PIECE / bytes)
+        let stages = [wire_ns, self.bus_ns(kind, bytes), bytes / self.stream_bytes_s[by(kind)] * 1e9];
+        let slowest = stages.iter().copied().fold(0.0, f64::max);
+        (stages.iter().sum::<f64>() - slowest) * (1.0 - PIECE / bytes)
     }
 
     /// T = a + b*size, with a paid once per command when the initiator splits large I/Os.
@@ -453,14 +479,18 @@ impl ResolvedArray {
         serial.cost_at(self.corner) * 1e6 * factor
     }
 
+    /// Transfer through the controller or its bus, ns.
+    fn bus_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        let rate = match kind {
+            Kind::Read => &self.array.controller.read_mb_s,
+            Kind::Write => &self.array.controller.write_mb_s,
+        };
+        rate.as_ref().map_or(0.0, |r| bytes / (r.rate_at(self.corner) * 1e6) * 1e9)
+    }
+
     fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let c = &self.array.controller;
-        let rate = match kind {
-            Kind::Read => &c.read_mb_s,
-            Kind::Write => &c.write_mb_s,
-        };
-        let by_rate = rate.as_ref().map_or(0.0, |r| bytes / (r.rate_at(self.corner) * 1e6) * 1e9);
-        by_rate.max(c.iops_max.as_ref().map_or(0.0, |i| 1e9 / i.rate_at(self.corner)))
+        self.bus_ns(kind, bytes).max(c.iops_max.as_ref().map_or(0.0, |i| 1e9 / i.rate_at(self.corner)))
     }
 
     /// Mean time between departures of a member that has `n` requests of this kind to choose from, ns.

@@ -21,6 +21,7 @@ use crate::predict::{Engines, predict};
 use crate::published::{self, Published, PublishedError, Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::Tables;
+use crate::unseen::Set;
 
 pub use articles::{Article, articles};
 pub use degraded::{DegradedRow, degraded};
@@ -175,7 +176,10 @@ pub fn validate() -> Result<Validation, ValidateError> {
     sheet.extend(folds::groups_from_sheets(&published, &mut tables)?);
     let (cross, sweep) = folds::run(&published, &mut tables)?;
     let articles = articles(&mut tables)?;
-    let unseen = vec![open_half(&mut tables)?, held_back_half()?];
+    let mut unseen = Vec::new();
+    for set in Set::ALL {
+        unseen.extend([open_half(set, &mut tables)?, held_back_half(set)?]);
+    }
     let left_out = leave_one_out(&mut tables)?;
     let degraded = degraded(&mut tables)?;
     let rebuilds = rebuilds()?;

@@ -65,7 +65,7 @@ const QUESTIONS: &[(&str, &[&str])] = &[
     ("5000 mailboxes with 0.2 IOPS each, 60 % read, 16 KiB, 15k rpm, RAID10, p99 25 ms, 2 TB", &[]),
     ("1000 IOPS over 10 Gb iSCSI, 8 KiB, 100 % read, p99 40 ms, 4 TB, RAID6, 10k rpm", &[]),
     ("one million IOPS, NVMe, RAID10, 4 KiB, 100 % read, mean 0.5 ms, 10 TB", &[]),
-    ("300 users x 3 tps, 8 KiB, 75 % read, p99 80 ms, 1 TB, RAID5, 10k rpm, after a disk failure", &[]),
+    ("300 users x 3 tps, 8 KiB, 75 % read, p99 130 ms, 1 TB, RAID5, 10k rpm, after a disk failure", &[]),
     ("600 IOPS, 64 KiB, 100 % read, mean 25 ms, 10 TB, raidz2, 7200 rpm", &[]),
     (
         "150 reads per second and 30 writes per second, 8 KiB, p99 110 ms, 8 TB, 5400 rpm, RAID6 during a rebuild",

@@ -173,6 +173,7 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);
     v.link_rate("expander", &mut c.expander);
+    v.flag("tunnels_sata", &mut c.tunnels_sata);
 }
 
 fn walk_tier<V: Visitor>(tier: &mut Tier, v: &mut V) {
@@ -228,6 +229,7 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.number("mtu", whole(576.0, 9216.0), &mut link.mtu);
     v.maybe_flag("timestamps", &mut link.timestamps);
     v.flag("vlan", &mut link.vlan);
+    v.flag("slot_known", &mut link.slot_known);
     v.table("paths");
     v.number("count", fixed(whole(1.0, 64.0)), &mut paths.count);
     v.word("policy", &mut paths.policy);

@@ -202,6 +202,8 @@ pub enum FlashState {
     Fresh,
     /// Every block written more than once: garbage collection runs.
     Steady,
+    /// Not known: the interval reaches down to the steady state.
+    Unknown,
 }
 
 /// RAID level.
@@ -280,6 +282,8 @@ pub struct Controller {
     pub iops_max: Option<Quantity>,
     /// The port between the controller and the members, if they share one.
     pub expander: LinkRate,
+    /// Whether drives with SATA are behind a SAS adapter, which tunnels each of their commands.
+    pub tunnels_sata: bool,
 }
 
 /// A tier of faster devices. What it holds costs the members nothing.
@@ -512,11 +516,19 @@ pub struct Link {
     pub timestamps: Option<bool>,
     /// VLAN tag (4 bytes of every frame).
     pub vlan: bool,
+    /// Whether it is known that the slot of a PCI Express drive has all of its lanes and its generation.
+    pub slot_known: bool,
 }
 
 impl Default for Link {
     fn default() -> Self {
-        Self { rate: LinkRate::Unlimited, mtu: Quantity::assumed(1500.0), timestamps: None, vlan: false }
+        Self {
+            rate: LinkRate::Unlimited,
+            mtu: Quantity::assumed(1500.0),
+            timestamps: None,
+            vlan: false,
+            slot_known: true,
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Words for Level {
 
 impl Words for FlashState {
     fn words() -> &'static [(&'static str, Self)] {
-        &[("fresh", Self::Fresh), ("steady", Self::Steady)]
+        &[("fresh", Self::Fresh), ("steady", Self::Steady), ("unknown", Self::Unknown)]
     }
 }
 
@@ -191,10 +191,15 @@ impl LinkRate {
         ("SAS6x4", LinkRate::Sas { lane_gbit_s: 6.0, lanes: 4 }),
         ("SAS12x4", LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 }),
         ("PCIe1x8", LinkRate::Pcie { generation: 1, lanes: 8 }),
+        ("PCIe2x1", LinkRate::Pcie { generation: 2, lanes: 1 }),
+        ("PCIe2x2", LinkRate::Pcie { generation: 2, lanes: 2 }),
         ("PCIe2x4", LinkRate::Pcie { generation: 2, lanes: 4 }),
         ("PCIe2x8", LinkRate::Pcie { generation: 2, lanes: 8 }),
+        ("PCIe3x1", LinkRate::Pcie { generation: 3, lanes: 1 }),
+        ("PCIe3x2", LinkRate::Pcie { generation: 3, lanes: 2 }),
         ("PCIe3x4", LinkRate::Pcie { generation: 3, lanes: 4 }),
         ("PCIe3x8", LinkRate::Pcie { generation: 3, lanes: 8 }),
+        ("PCIe4x2", LinkRate::Pcie { generation: 4, lanes: 2 }),
         ("PCIe4x4", LinkRate::Pcie { generation: 4, lanes: 4 }),
         ("PCIe5x4", LinkRate::Pcie { generation: 5, lanes: 4 }),
     ];

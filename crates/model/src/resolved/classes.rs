@@ -236,7 +236,7 @@ impl ResolvedArray {
     /// The cases that I/Os of a class meet, as classes of their own: one, unless members have failed.
     #[must_use]
     pub fn cases(&self, share: f64, io_cost: &IoCost) -> Vec<Class> {
-        if self.shape.failed == 0 || !io_cost.random {
+        if self.shape.failed == 0 || io_cost.phases[0].visits == 0 {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }
         let cases = self.shape.cases(io_cost.kind, io_cost.bytes);

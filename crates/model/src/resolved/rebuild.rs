@@ -55,7 +55,7 @@ fn rate_at(array: &Array, part: f64, sources: f64, corner: Corner) -> f64 {
     let member = match &array.device {
         Device::Hdd(hdd) => resolve_disk(hdd, corner, f64::INFINITY).mean_rate(0.0, part),
         Device::Ssd(ssd) => {
-            let flash = resolve_flash(ssd, corner, f64::INFINITY);
+            let flash = resolve_flash(array, ssd, corner, f64::INFINITY);
             flash.bytes_s[0].min(flash.bytes_s[1]).min(flash.slc_full_bytes_s)
         }
     };

@@ -9,7 +9,7 @@ use crate::closed::closed_form;
 use crate::published::{self, Row, RowLimit};
 use crate::quantity::Corner;
 use crate::resolved::{ResolvedArray, Tables};
-use crate::unseen::{self, Half};
+use crate::unseen::{self, Half, Set};
 
 /// Systems with fewer rows that hardware limits are left out: two or three rows remain to calibrate on.
 const ROWS_MIN: usize = 4;
@@ -29,7 +29,7 @@ pub struct LeftOut {
     pub ratios: Vec<f64>,
 }
 
-/// Every system with enough rows: of the open half and of the shipped tables.
+/// Every system with enough rows: of the open halves and of the shipped tables.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
@@ -45,9 +45,11 @@ pub fn leave_one_out(tables: &mut Tables) -> Result<Vec<LeftOut>, ValidateError>
         let name = array.name.clone();
         point(row, array).into_iter().for_each(|point| add(&name, point));
     }
-    for table in unseen::tables(Half::Open)? {
-        for row in table.rows.iter().filter(|row| is_hardware(row)) {
-            point(row, unseen_array(row)?).into_iter().for_each(|point| add(&table.name, point));
+    for set in Set::ALL {
+        for table in unseen::tables(set, Half::Open)? {
+            for row in table.rows.iter().filter(|row| is_hardware(row)) {
+                point(row, unseen_array(row)?).into_iter().for_each(|point| add(&table.name, point));
+            }
         }
     }
     let enough = systems.into_iter().filter(|(_, rows)| rows.len() >= ROWS_MIN);

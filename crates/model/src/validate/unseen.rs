@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::{ValidateError, median};
-use crate::array::set;
+use crate::array;
 use crate::demand::ResourceKind;
 use crate::predict::{Engines, Prediction, predict};
 use crate::published::{LimitWord, Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
-use crate::unseen::{self, Half};
+use crate::unseen::{self, Half, Set};
 
 /// A row of a system that the model was not made from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,6 +37,8 @@ pub struct UnseenRow {
 /// How good the predictions of one half are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnseenHalf {
+    /// Of which set.
+    pub set: Set,
     /// Which half.
     pub half: Half,
     /// The rows.
@@ -89,41 +91,43 @@ impl UnseenHalf {
     }
 }
 
-/// Predicts every row of the open half.
+/// Predicts every row of the open half of a set.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn open_half(tables: &mut Tables) -> Result<UnseenHalf, ValidateError> {
+pub fn open_half(set: Set, tables: &mut Tables) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
-    for table in unseen::tables(Half::Open)? {
+    for table in unseen::tables(set, Half::Open)? {
         for row in &table.rows {
             rows.extend(predicted_row(&table.name, row, tables)?);
         }
     }
-    Ok(UnseenHalf { half: Half::Open, rows })
+    Ok(UnseenHalf { set, half: Half::Open, rows })
 }
 
-/// Returns the half that was held back as it was predicted, once. A model that has changed since does not predict it
-/// again: the rows were seen then, and a second prediction would prove nothing.
+/// Returns the half of a set that was held back as it was predicted, once. A model that has changed since does not
+/// predict it again: the rows were seen then, and a second prediction would prove nothing.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn held_back_half() -> Result<UnseenHalf, ValidateError> {
+pub fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
-    let mut stored = HELD_BACK.lines().filter(|line| !line.starts_with('#'));
-    for table in unseen::tables(Half::HeldBack)? {
+    let mut stored = held_back(set).lines().filter(|line| !line.starts_with('#'));
+    for table in unseen::tables(set, Half::HeldBack)? {
         for row in &table.rows {
             let read = stored.next().and_then(|line| stored_row(line, &table.name, row));
             rows.push(read.ok_or(ValidateError::NoRow("held back"))?);
         }
     }
-    Ok(UnseenHalf { half: Half::HeldBack, rows })
+    Ok(UnseenHalf { set, half: Half::HeldBack, rows })
 }
 
 /// Returns the stored prediction of that row; `None` if the line is another one's.
 fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [of_system, of_row, value, lo, hi, ratio, inside, limit] = fields[..] else { return None };
+    let [of_system, of_row, value, lo, hi, ratio, inside, limit, ref named @ ..] = fields[..] else {
+        return None;
+    };
     if of_system != system || of_row != row.test {
         return None;
     }
@@ -136,7 +140,11 @@ fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
         ratio: number(ratio)?,
         inside: inside == "yes",
         limit: limit.to_owned(),
-        limit_right: None,
+        limit_right: match named {
+            ["right"] => Some(true),
+            ["wrong"] => Some(false),
+            _ => None,
+        },
         kind: row.model.as_ref()?.limit,
     })
 }
@@ -149,7 +157,8 @@ fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<
     let found = unseen::array(&model.array);
     let mut array = found
         .ok_or_else(|| ValidateError::NoArray { row: row.test.clone(), array: model.array.clone() })??;
-    set(&mut array, &model.set).map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
+    array::set(&mut array, &model.set)
+        .map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
     let prediction = predict(&array, &workload, Engines::Closed, tables);
     Ok(Some(UnseenRow {
         system: system.to_owned(),
@@ -190,5 +199,10 @@ fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     }
 }
 
-/// The only prediction of the half that was held back.
-const HELD_BACK: &str = include_str!("../../../../published/held-back.tsv");
+/// The only prediction of the half of a set that was held back.
+const fn held_back(set: Set) -> &'static str {
+    match set {
+        Set::First => include_str!("../../../../published/held-back.tsv"),
+        Set::Second => include_str!("../../../../published/held-back-2.tsv"),
+    }
+}

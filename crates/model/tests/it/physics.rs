@@ -12,7 +12,12 @@ fn number(value: f64) -> Quantity {
 }
 
 fn link(gbit_s: f64, mtu: f64, timestamps: bool) -> Link {
-    Link { rate: LinkRate::Ethernet(gbit_s), mtu: number(mtu), timestamps: Some(timestamps), vlan: false }
+    Link {
+        rate: LinkRate::Ethernet(gbit_s),
+        mtu: number(mtu),
+        timestamps: Some(timestamps),
+        ..Link::default()
+    }
 }
 
 fn iscsi(segment: f64) -> Protocol {
@@ -137,6 +142,7 @@ fn disk(rpm: f64, (track, avg, full): (f64, f64, f64)) -> Disk {
         capacity_bytes: 4e12,
         ncq: 31.0,
         ncq_gain: 1.0,
+        queue_gain: 1.0,
     }
 }
 

@@ -180,7 +180,7 @@ fn a_shingled_disk_takes_random_writes_until_its_media_cache_is_full() {
     let sustained = rate(&shingled, &writes(1_000_000_000));
     assert!((1.0..30.0).contains(&sustained), "{sustained}");
     let same = |load: &Workload| near(rate(&shingled, load), rate(&conventional, load), 1e-9);
-    same(&plain(100.0, 100.0, 4));
+    same(&plain(100.0, 100.0, 16));
     same(&plain(0.0, 0.0, 4));
 }
 

@@ -17,13 +17,12 @@ here each row is predicted after a fit to the others.
 /// Which systems pull the median up, and why.
 const REMARK: &str = "
 Half of the error comes from rows that the other rows say nothing of. wd-sn580-1tb and wd-sn850x-1tb have one
-row in each class, so that no other row is left to fit and both columns are the same. In samsung-860pro the rows
-of two hosts share a class: at one outstanding the drive read 9,212 times per second behind one host adapter and
-16,225 times behind a slower link, and one factor cannot hold both. travelstar-7k100 was behind two controllers,
-one with a write cache: 44 and 406 random writes at one outstanding. Where the rows of a system come from one
-set-up (samsung-f1, samsung-870evo-1tb), the rest lies within 5 %. In md-raid5-8x2tb a factor cannot bend the
-curve over queue depth: its random writes are predicted 2.9 times too fast at one outstanding and 1.4 times at
-64.
+row in each class, so that no other row is left to fit. In samsung-860pro the rows of two hosts share a class: at
+one outstanding the drive read 9,212 times per second behind one host adapter and 16,225 times behind a slower
+link, and one factor cannot hold both. travelstar-7k100 was behind two controllers, one with a write cache: 44 and
+406 random writes at one outstanding. Where the rows of a system come from one set-up (samsung-f1,
+samsung-870evo-1tb), the rest lies within 5 %. In md-raid5-8x2tb a factor cannot bend the curve over queue depth:
+its random reads are predicted 1.6 times too fast at one outstanding and 0.9 times at 64.
 ";
 
 pub(super) fn section(systems: &[LeftOut]) -> String {
