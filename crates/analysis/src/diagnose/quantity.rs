@@ -97,6 +97,7 @@ impl Quantity {
             E::OnePath => Some(Range { lo: 0.92, hi: 1.05 }),
             E::HotSpan
             | E::TenthSpan
+            | E::WholeSpan
             | E::Sequential
             | E::Random
             | E::Misaligned
@@ -185,14 +186,19 @@ fn usual_rate(experiment: Experiment) -> (f64, f64) {
         Experiment::SmallerIo => (0.95, 8.0),
         Experiment::HotSpan => (0.85, 20.0),
         Experiment::TenthSpan | Experiment::MoreWorkers | Experiment::MoreConnections => (0.8, 2.0),
+        Experiment::WholeSpan => (0.2, 1.15),
         Experiment::ReadsOnly => (0.6, 12.0),
         Experiment::WritesOnly => (0.1, 1.6),
+        // Links and some limits carry as much the other way at the same time.
+        Experiment::Mixed => (0.2, 2.05),
         Experiment::Sequential => (0.8, 20.0),
         Experiment::Random => (0.02, 1.1),
         Experiment::Misaligned => (0.3, 1.1),
         Experiment::Aligned | Experiment::EvenPaths => (0.85, 2.5),
         Experiment::OnePath => (0.2, 1.1),
         Experiment::WithoutSync => (0.9, 20.0),
+        // A flush comes on top of each write; storage with a protected cache acknowledges it at once.
+        Experiment::WithSync => (0.02, 1.05),
         Experiment::RepeatingData => (0.9, 2.0),
         Experiment::UniqueData => (0.4, 1.1),
         Experiment::AfterIdle => (0.85, 1.6),

@@ -93,6 +93,7 @@ fn with_loss(quantity: Q) -> Option<Range> {
     match quantity {
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::MoreConnections)

@@ -336,3 +336,32 @@ fn one_io_at_a_time_over_a_network_of_this_host_is_no_cache() {
     Measured { setting, iops, ios, ratios, of_base, latency_one_us: 45.0, paced_latency: Some(1.54) }
         .is(Cause::FewOutstanding);
 }
+
+/// Four disks behind software that writes one I/O at a time, at 57 IOPS: about 70 I/Os in each window, which differ by
+/// a quarter from window to window.
+#[test]
+fn serial_writes_to_slow_disks_are_no_full_write_cache() {
+    let ratios = &[
+        (E::ReadsOnly, 8.3),
+        (E::LargerIo, 0.77),
+        (E::Sequential, 41.9),
+        (E::HotSpan, 0.99),
+        (E::Base, 1.15),
+        (E::WritesOnly, 0.31),
+        (E::TenthSpan, 0.90),
+        (E::OneOutstanding, 0.73),
+        (E::Base, 0.92),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.95),
+        (Q::LowToMean, 0.22),
+        (Q::TesterBusy, 0.03),
+        (Q::OthersBusy, 0.5),
+        (Q::Trend, 0.58),
+        (Q::Unwritten, 0.0),
+    ];
+    let setting = Setting { reads: 0.65, size_bytes: 8192.0, ..reads(Reach::Remote, 32.0) };
+    let (iops, ios, latency_one_us) = (57.1, 71.0, 24_579.0);
+    let of = Measured { setting, iops, ios, ratios, of_base, latency_one_us, paced_latency: None };
+    of.is(Cause::TargetSerial);
+}
