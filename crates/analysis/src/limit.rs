@@ -5,6 +5,8 @@
 //! full queue and everything before it idle, is the device, or the target behind the network. An array file makes the
 //! verdict sharper (`verdict`); experiments of its own would make it surer.
 
+mod level;
+
 use std::collections::BTreeSet;
 
 use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId};
@@ -66,6 +68,12 @@ pub enum LimitKind {
     Flush,
     /// Pauses of the load itself.
     Pauses,
+    /// Other programs on the same disks.
+    Neighbour,
+    /// A limit that holds once credit is used up.
+    Credit,
+    /// A write cache, or the fast area of flash, that is full.
+    WriteCache,
     /// Seeks and rotation.
     RandomAccess,
     /// Bytes per second, whatever the size of an I/O.
@@ -164,6 +172,7 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         latency(case),
         bus(case, &members),
         pauses(case),
+        level::level(case),
         random_access(case, &members),
         same_throughput(case, all),
         same_operations(case, all),

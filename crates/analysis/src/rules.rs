@@ -40,6 +40,7 @@ pub(crate) use catalogue::{Check, Effect, RULES, Rule};
 pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns};
 pub(crate) use load::stalled;
 pub(crate) use neighbour::foreign;
+pub(crate) use shape::{Behind, figure, level_of_rate};
 pub(crate) use steps::shortened;
 
 /// A run as rules see it.

@@ -194,6 +194,10 @@ pub struct TcpSummary {
     pub rtt_us_max: Option<u32>,
     /// Retransmits of this host; those of the other side cannot be seen from here.
     pub retransmits: u64,
+    /// Segments received out of order: one before them was lost, or overtaken. `None` where the kernel does not count
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u64>,
     /// Smallest segment size for sending, bytes.
     pub send_mss_bytes_min: Option<u32>,
     /// Smallest congestion window, segments.
@@ -232,6 +236,9 @@ impl TcpSummary {
     pub fn add(&mut self, t_s: f64, sample: &TcpSample) {
         self.connections_max = self.connections_max.max(sample.connections);
         self.retransmits += u64::from(sample.retransmits);
+        if let Some(count) = sample.out_of_order {
+            self.out_of_order = Some(self.out_of_order.unwrap_or(0) + u64::from(count));
+        }
         if sample.connections > 0 {
             let least = |known: Option<u32>, new| Some(known.map_or(new, |known| known.min(new)));
             self.send_mss_bytes_min = least(self.send_mss_bytes_min, sample.send_mss_bytes);

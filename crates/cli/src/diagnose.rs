@@ -173,9 +173,12 @@ fn without_rate(plan: &mut Plan) {
     }
 }
 
-/// First seeds of the two halves of the planted set-ups: one that ranges were compared with, and one held back.
-const SEEDS: [(u64, &str); 2] =
-    [(1, "Planted set-ups, tuning half"), (2_000_001, "Planted set-ups, held-back half")];
+/// First seeds of the planted set-ups: those that ranges were compared with, and two kinds that they were not.
+const SEEDS: [(u64, &str); 3] = [
+    (1, "Planted set-ups, tuning half"),
+    (2_000_001, "Planted set-ups, held-back half"),
+    (4_000_001, "Planted set-ups, drawn once"),
+];
 
 /// Returns the document that shows how often diagnoses are right.
 pub(crate) fn validation(set_ups: usize) -> String {

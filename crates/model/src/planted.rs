@@ -44,7 +44,10 @@ pub enum WriteCache {
     /// Nothing.
     None,
     /// A cache with room.
-    Absorbing,
+    Absorbing {
+        /// Whether what it holds survives a power loss.
+        is_protected: bool,
+    },
     /// A cache that is full; after a pause it has room for so many writes.
     Full {
         /// Writes that a pause makes room for.
@@ -320,7 +323,8 @@ impl<'w> Run<'w> {
                 let end = self.tester.serve(now, stretched);
                 self.queued(now, end, stretched)
             }
-            1 if w.page_cached => return None,
+            // A durable write goes on to the storage.
+            1 if w.page_cached && (flight.is_read || !self.load.is_sync) => return None,
             1 => now + w.delay_us * (0.8 + 0.4 * self.rng.unit()),
             2 => self.limit(now),
             3 if flight.is_read || w.paths == 0 => now,
@@ -378,7 +382,7 @@ impl<'w> Run<'w> {
             return now + 3.0;
         }
         let is_absorbed = match w.write_cache {
-            WriteCache::Absorbing => true,
+            WriteCache::Absorbing { is_protected } => is_protected || !load.is_sync,
             WriteCache::Full { .. } => self.room > 0.0,
             WriteCache::None => false,
         };

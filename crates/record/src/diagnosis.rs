@@ -34,10 +34,14 @@ pub enum Experiment {
     HotSpan,
     /// A tenth of the span.
     TenthSpan,
+    /// The whole target, for a load that uses a part of it.
+    WholeSpan,
     /// Reads only.
     ReadsOnly,
     /// Writes only.
     WritesOnly,
+    /// As many reads as writes, for a load that only reads or only writes.
+    Mixed,
     /// Sequential instead of random offsets.
     Sequential,
     /// Random instead of sequential offsets.
@@ -56,6 +60,8 @@ pub enum Experiment {
     EvenPaths,
     /// Writes that are not durable individually, for a load whose writes are.
     WithoutSync,
+    /// Writes that are durable individually, for a load whose writes are not.
+    WithSync,
     /// Repeating data, for a load with unique data.
     RepeatingData,
     /// Unique data, for a load with repeating data.
@@ -68,7 +74,7 @@ pub enum Experiment {
 
 impl Experiment {
     /// Every experiment.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::Base,
         Self::MoreOutstanding,
         Self::OneOutstanding,
@@ -76,8 +82,10 @@ impl Experiment {
         Self::SmallerIo,
         Self::HotSpan,
         Self::TenthSpan,
+        Self::WholeSpan,
         Self::ReadsOnly,
         Self::WritesOnly,
+        Self::Mixed,
         Self::Sequential,
         Self::Random,
         Self::Misaligned,
@@ -87,6 +95,7 @@ impl Experiment {
         Self::MoreConnections,
         Self::EvenPaths,
         Self::WithoutSync,
+        Self::WithSync,
         Self::RepeatingData,
         Self::UniqueData,
         Self::AfterIdle,
@@ -104,8 +113,10 @@ impl Experiment {
             Self::SmallerIo => "1/8 I/O size",
             Self::HotSpan => "span of 4 MiB",
             Self::TenthSpan => "a tenth of the span",
+            Self::WholeSpan => "the whole target",
             Self::ReadsOnly => "reads only",
             Self::WritesOnly => "writes only",
+            Self::Mixed => "half reads, half writes",
             Self::Sequential => "sequential",
             Self::Random => "random",
             Self::Misaligned => "misaligned",
@@ -115,6 +126,7 @@ impl Experiment {
             Self::MoreConnections => "4x connections",
             Self::EvenPaths => "every I/O on the next path",
             Self::WithoutSync => "without sync",
+            Self::WithSync => "with sync",
             Self::RepeatingData => "repeating data",
             Self::UniqueData => "unique data",
             Self::AfterIdle => "after a pause",

@@ -357,6 +357,10 @@ pub struct TcpSample {
     pub rtt_us: u32,
     /// Number of segments retransmitted in this second. Those of a connection that ended in it are unknown.
     pub retransmits: u32,
+    /// Number of segments received out of order in this second: of what the other side sends, one was lost or
+    /// overtaken. `None` where the kernel does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u32>,
     /// Smallest segment size for sending, bytes.
     pub send_mss_bytes: u32,
     /// Smallest congestion window, segments.

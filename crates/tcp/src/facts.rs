@@ -19,6 +19,9 @@ pub struct TcpFacts {
     pub rtt_deviation_us: u32,
     /// Number of segments retransmitted since the connection was opened.
     pub retransmits_total: u32,
+    /// Number of segments received out of order since the connection was opened: one before them was lost, or
+    /// overtaken. `None` before Linux 5.4.
+    pub out_of_order_total: Option<u32>,
     /// Number of segments sent and not acknowledged.
     pub unacknowledged_segments: u32,
     /// Largest segment sent, bytes.
@@ -161,6 +164,8 @@ impl TcpFacts {
             slow_start_threshold_segments: word(17)?,
             congestion_window_segments: word(18)?,
             retransmits_total: word(23)?,
+            // Behind eleven 64-bit words and others, at byte 224.
+            out_of_order_total: word(54),
             timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
         })
     }

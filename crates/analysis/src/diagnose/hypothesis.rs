@@ -10,8 +10,21 @@ pub(crate) type Expects = fn(Quantity, &Setting) -> Option<Range>;
 impl Hypothesis {
     /// Where a quantity lies if one form of the hypothesis is true.
     pub(crate) fn expected(&self, form: usize, quantity: Quantity, setting: &Setting) -> Option<Range> {
-        self.forms.get(form)?(quantity, setting).or_else(|| quantity.unchanged())
+        let form = self.forms.get(form)?;
+        let of_mix =
+            || (quantity == Quantity::Rate(Experiment::Mixed)).then(|| of_mix(*form, setting)).flatten();
+        form(quantity, setting).or_else(of_mix).or_else(|| quantity.unchanged())
     }
+}
+
+/// Where the rate of half reads and half writes lies, by what is expected of the half that the load does not have: one
+/// resource that serves both takes the mean of both times for an I/O. Resources that serve them beside each other say
+/// so themselves.
+fn of_mix(form: Expects, setting: &Setting) -> Option<Range> {
+    let other = if setting.writes() { Experiment::ReadsOnly } else { Experiment::WritesOnly };
+    let Range { lo, hi } = form(Quantity::Rate(other), setting)?;
+    let mixed = |ratio: f64| 2.0 / (1.0 + 1.0 / ratio);
+    Some(Range { lo: mixed(lo), hi: mixed(hi) })
 }
 
 /// A cause, its physics, and what it expects. One file of `hypotheses/` each.

@@ -169,7 +169,10 @@ fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)>
     facts.extend(ceiling.map(|ceiling| (Quantity::LinkShare, fuller / ceiling)));
     if !step.tcp.is_empty() {
         let resent: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
-        facts.push((Quantity::Resent, resent as f64 * 1000.0 / step.total.ops.max(1) as f64));
+        let per_1000 = |count: u64| count as f64 * 1000.0 / step.total.ops.max(1) as f64;
+        facts.push((Quantity::Resent, per_1000(resent)));
+        let out_of_order: Option<u64> = step.tcp.iter().map(|tcp| tcp.out_of_order).sum();
+        facts.extend(out_of_order.map(|count| (Quantity::OutOfOrder, per_1000(count))));
     }
     let paths = header.targets.first().map(|target| target.member.paths()).unwrap_or_default();
     if paths.iter().any(|path| path.net.is_some()) {

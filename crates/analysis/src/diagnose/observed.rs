@@ -58,7 +58,12 @@ impl Measurement {
             Quantity::LinkShare => 0.5 / ios.sqrt(),
             _ => 0.0,
         };
-        ERROR_READ.hypot(by_count).min(ERROR_MOST)
+        let read = match quantity {
+            // A throughput over a ceiling that is known is as exact as the rate itself.
+            Quantity::BusMatch => self.error,
+            _ => ERROR_READ,
+        };
+        read.hypot(by_count).min(ERROR_MOST)
     }
 
     /// Returns what this host adds to the error of a number beside the rate.

@@ -204,9 +204,16 @@ fn change(order: &Order<'_>, experiment: Experiment, job: &mut Job) {
         E::HotSpan | E::TenthSpan if job.window != Window::default() => {}
         E::HotSpan => job.span = hot(order, job),
         E::TenthSpan => job.span = tenth(order, job),
+        // What lies outside of the window may be read, and is not written.
+        E::WholeSpan if !job.writes() && is_part(order, job) => {
+            (job.span, job.window) = (None, Window::default())
+        }
         E::ReadsOnly if job.writes() => job.mix.iter_mut().for_each(|line| line.read = 100.0),
         E::WritesOnly if mixed || order.writes == WritesAllowed::Yes => {
             job.mix.iter_mut().for_each(|line| line.read = 0.0);
+        }
+        E::Mixed if !mixed && (job.writes() || order.writes == WritesAllowed::Yes) => {
+            job.mix.iter_mut().for_each(|line| line.read = 50.0);
         }
         E::Sequential => job.mix.iter_mut().for_each(|line| line.random = 0.0),
         E::Random => {
@@ -220,6 +227,8 @@ fn change(order: &Order<'_>, experiment: Experiment, job: &mut Job) {
         E::MoreWorkers if job.outstanding >= 2 && job.outstanding.is_multiple_of(2) => {
             (job.workers, job.outstanding) = (job.workers * 2, job.outstanding / 2)
         }
+        // A target that makes every write durable has another way without.
+        E::WithSync if job.writes() && !waits(job) && order.ways.without_sync.is_none() => job.sync = true,
         E::RepeatingData if job.writes() && job.data == Data::Unique => job.data = Data::IometerRepeating,
         E::UniqueData if job.writes() => job.data = Data::Unique,
         _ => {}
@@ -257,6 +266,15 @@ fn hot(order: &Order<'_>, job: &Job) -> Option<Bytes> {
     let span = HOT.max(least);
     let all = used(order, job).unwrap_or(u64::MAX);
     if span.saturating_mul(4) <= all { Some(Bytes(span)) } else { job.span }
+}
+
+/// Whether the load uses at most half of the target.
+fn is_part(order: &Order<'_>, job: &Job) -> bool {
+    order.span_bytes.is_some_and(|all| {
+        let window = job.window.of(all);
+        let own = job.span.map_or(window.end.min(all).saturating_sub(window.start), |span| span.0);
+        own.saturating_mul(2) <= all
+    })
 }
 
 /// Whether its writes wait until they are durable.

@@ -60,6 +60,8 @@ pub struct PlantedCase {
     pub load: PlantedLoad,
     /// Relative error that each measurement has beside its own.
     pub noise: f64,
+    /// Whether experiments may write where the load only reads.
+    may_write: bool,
     seed: u64,
     /// Whether the bucket of a limit with credit is full at the beginning.
     has_credit: bool,
@@ -88,7 +90,9 @@ pub(crate) fn experiments(case: &PlantedCase) -> Vec<Experiment> {
         Experiment::OneOutstanding => load.outstanding > 1,
         Experiment::SmallerIo => load.size >= 32_768.0,
         Experiment::ReadsOnly => s.writes(),
-        Experiment::WritesOnly => s.reads > 0.0 && s.writes(),
+        Experiment::WritesOnly => s.reads > 0.0 && (s.writes() || case.may_write),
+        Experiment::Mixed => s.reads == 0.0 || (s.reads == 1.0 && case.may_write),
+        Experiment::WholeSpan => s.reads == 1.0 && load.span < 1.0,
         Experiment::Sequential => load.random > 0.0,
         Experiment::Random => load.random < 0.5,
         Experiment::Misaligned => s.writes() && !s.is_misaligned && load.random > 0.0,
@@ -97,6 +101,7 @@ pub(crate) fn experiments(case: &PlantedCase) -> Vec<Experiment> {
         Experiment::OnePath | Experiment::EvenPaths => s.paths > 1,
         Experiment::MoreConnections => s.is_remote() && s.paths == 1,
         Experiment::WithoutSync => s.is_sync,
+        Experiment::WithSync => s.writes() && !s.is_sync,
         Experiment::RepeatingData => s.writes() && !s.is_reducible,
         Experiment::UniqueData => s.is_reducible,
         _ => true,
@@ -183,9 +188,11 @@ fn changed(base: &PlantedLoad, experiment: Experiment) -> PlantedLoad {
         E::LargerIo => load.size = (load.size * 8.0).min(8_388_608.0),
         E::SmallerIo => load.size /= 8.0,
         E::HotSpan => load.span = 0.001,
-        E::TenthSpan => load.span = 0.1,
+        E::TenthSpan => load.span *= 0.1,
+        E::WholeSpan => load.span = 1.0,
         E::ReadsOnly => load.reads = 1.0,
         E::WritesOnly => load.reads = 0.0,
+        E::Mixed => load.reads = 0.5,
         E::Sequential => load.random = 0.0,
         E::Random => load.random = 1.0,
         E::Misaligned => load.misaligned = true,
@@ -194,6 +201,7 @@ fn changed(base: &PlantedLoad, experiment: Experiment) -> PlantedLoad {
         E::OnePath => load.one_path = true,
         E::EvenPaths => load.even_paths = true,
         E::WithoutSync => load.is_sync = false,
+        E::WithSync => load.is_sync = true,
         E::RepeatingData => load.repeats = true,
         E::UniqueData => load.repeats = false,
         E::AfterIdle => load.after_idle = true,
@@ -232,7 +240,8 @@ fn of_base(case: &PlantedCase, got: &Seen, random: &mut Random) -> Vec<(Quantity
         let device = match s.reach {
             Reach::Cached => random.within(0.001, 0.1),
             _ if case.cause == Cause::Neighbour => 1.0 / (1.0 - (w.neighbour.0 + w.neighbour.1) / 2.0),
-            _ => random.within(0.99, 1.02),
+            // What was never written is not read from the device.
+            _ => random.within(0.99, 1.02) * (1.0 - s.reads * w.unmapped),
         };
         facts.push((Quantity::DeviceBytes, device));
         facts.push((Quantity::Unwritten, if w.unmapped > 0.0 { w.unmapped } else { 0.0 }));

@@ -35,6 +35,8 @@ pub enum Quantity {
     PingWait,
     /// Segments sent again for each 1,000 I/Os.
     Resent,
+    /// Segments received out of order for each 1,000 I/Os: what the target sends again.
+    OutOfOrder,
     /// Frames that do not arrive: 1 where there are some, else 0.01.
     LostFrames,
     /// Rate in the last third of the load's window over that of the first.
@@ -72,6 +74,8 @@ impl Quantity {
             Self::PathDelays => (1.0, 3.0),
             Self::PingWait => (LEAST, 1.2),
             Self::Resent => (LEAST, 0.5),
+            // Links of a bond and queues of an interface let a few overtake others.
+            Self::OutOfOrder => (LEAST, 3.0),
             Self::LostFrames => (0.008, 0.012),
             Self::Trend => (0.88, 1.12),
             Self::DeviceBytes => (0.95, 1.06),
@@ -97,6 +101,7 @@ impl Quantity {
             E::OnePath => Some(Range { lo: 0.92, hi: 1.05 }),
             E::HotSpan
             | E::TenthSpan
+            | E::WholeSpan
             | E::Sequential
             | E::Random
             | E::Misaligned
@@ -121,6 +126,7 @@ impl Quantity {
             | Self::DeviceBytes
             | Self::LinkShare
             | Self::LostFrames
+            | Self::OutOfOrder
             | Self::PathDelays
             | Self::Unwritten
             | Self::Rate(Experiment::Base) => 0.003,
@@ -130,14 +136,19 @@ impl Quantity {
 
     /// Whether the number is counted, not estimated.
     pub(crate) fn is_counted(self) -> bool {
-        matches!(self, Self::LostFrames | Self::Unwritten | Self::PartialBlocks | Self::Resent)
+        matches!(
+            self,
+            Self::LostFrames | Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::OutOfOrder
+        )
     }
 
     /// Returns the number as it is stated: what stands for none is 0.
     pub(crate) fn stated(self, value: f64) -> f64 {
         let is_none = match self {
             Self::LostFrames => value <= NO_LOST_FRAMES * 2.0,
-            Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::PingWait => value <= LEAST,
+            Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::OutOfOrder | Self::PingWait => {
+                value <= LEAST
+            }
             _ => false,
         };
         if is_none { 0.0 } else { value }
@@ -165,6 +176,7 @@ impl Quantity {
             Self::PathDelays => "slowest / fastest path",
             Self::PingWait => "ping's wait / latency",
             Self::Resent => "resent per 1,000 I/Os",
+            Self::OutOfOrder => "out of order per 1,000",
             Self::LostFrames => "frames lost",
             Self::Trend => "last / first third",
             Self::DeviceBytes => "device / tester bytes",
@@ -185,14 +197,19 @@ fn usual_rate(experiment: Experiment) -> (f64, f64) {
         Experiment::SmallerIo => (0.95, 8.0),
         Experiment::HotSpan => (0.85, 20.0),
         Experiment::TenthSpan | Experiment::MoreWorkers | Experiment::MoreConnections => (0.8, 2.0),
+        Experiment::WholeSpan => (0.2, 1.15),
         Experiment::ReadsOnly => (0.6, 12.0),
         Experiment::WritesOnly => (0.1, 1.6),
+        // Links and some limits carry as much the other way at the same time.
+        Experiment::Mixed => (0.2, 2.05),
         Experiment::Sequential => (0.8, 20.0),
         Experiment::Random => (0.02, 1.1),
         Experiment::Misaligned => (0.3, 1.1),
         Experiment::Aligned | Experiment::EvenPaths => (0.85, 2.5),
         Experiment::OnePath => (0.2, 1.1),
         Experiment::WithoutSync => (0.9, 20.0),
+        // A flush comes on top of each write; storage with a protected cache acknowledges it at once.
+        Experiment::WithSync => (0.02, 1.05),
         Experiment::RepeatingData => (0.9, 2.0),
         Experiment::UniqueData => (0.4, 1.1),
         Experiment::AfterIdle => (0.85, 1.6),

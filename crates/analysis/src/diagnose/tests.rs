@@ -147,16 +147,18 @@ fn a_set_up_is_the_same_for_the_same_seed() {
 
 /// Steps of the experiments with a load, written as the lines of a test of a plan, on 100 GiB.
 fn experiments(lines: &str) -> Vec<(Experiment, assay_spec::Step)> {
+    experiments_if(lines, WritesAllowed::AsTheLoad, OtherWays::default())
+}
+
+fn experiments_if(
+    lines: &str,
+    writes: WritesAllowed,
+    ways: OtherWays,
+) -> Vec<(Experiment, assay_spec::Step)> {
     let text = format!("name = \"load\"\n[[test]]\nname = \"load\"\n{lines}\n");
     let file = assay_spec::PlanFile::parse("load", &text).unwrap();
     let plan = file.resolve(&assay_spec::Overrides::default()).unwrap();
-    let order = Order {
-        plan: &plan,
-        budget_s: 30.0,
-        span_bytes: Some(100 << 30),
-        ways: OtherWays::default(),
-        writes: WritesAllowed::AsTheLoad,
-    };
+    let order = Order { plan: &plan, budget_s: 30.0, span_bytes: Some(100 << 30), ways, writes };
     let tests = super::plan(&order).into_iter();
     tests.filter_map(|mut test| Some((test.experiment, test.test.steps.pop()?))).collect()
 }
@@ -204,4 +206,90 @@ fn an_odd_number_of_outstanding_ios_is_not_split_between_workers() {
     let even = experiments("outstanding = 4\naccess = [{ size = \"4KiB\" }]");
     let even = job(&even, Experiment::MoreWorkers).unwrap();
     assert_eq!((even.workers, even.outstanding), (2, 2));
+}
+
+#[test]
+fn a_load_of_reads_or_of_writes_alone_is_mixed_with_the_other_where_it_may_write() {
+    let of = |read: u32, writes| {
+        let lines = format!("access = [{{ size = \"4KiB\", read = {read} }}]");
+        job(&experiments_if(&lines, writes, OtherWays::default()), Experiment::Mixed)
+    };
+    let read = |job: Option<assay_spec::Job>| job.map(|job| job.mix[0].read);
+    assert_eq!(read(of(0, WritesAllowed::AsTheLoad)), Some(50.0));
+    assert_eq!(read(of(100, WritesAllowed::AsTheLoad)), None, "nobody allowed it to write");
+    assert_eq!(read(of(100, WritesAllowed::Yes)), Some(50.0));
+    assert_eq!(read(of(65, WritesAllowed::Yes)), None, "it is a mix already");
+}
+
+#[test]
+fn writes_that_wait_for_nothing_are_made_durable() {
+    let writes = r#"access = [{ size = "4KiB", read = 0 }]"#;
+    assert!(job(&experiments(writes), Experiment::WithSync).unwrap().sync);
+    assert!(job(&experiments(&format!("sync = true\n{writes}")), Experiment::WithSync).is_none());
+    assert!(job(&experiments(r#"access = [{ size = "4KiB", read = 100 }]"#), Experiment::WithSync).is_none());
+    let durable = OtherWays { without_sync: Some(1), ..OtherWays::default() };
+    let of_target = experiments_if(writes, WritesAllowed::AsTheLoad, durable);
+    assert!(job(&of_target, Experiment::WithSync).is_none(), "the target makes every write durable already");
+}
+
+#[test]
+fn the_whole_target_is_read_beyond_the_window_of_a_load_and_never_written() {
+    let whole = |lines: &str| job(&experiments(lines), Experiment::WholeSpan);
+    let windowed = whole("window = \"1GiB\"\naccess = [{ size = \"4KiB\" }]").unwrap();
+    assert_eq!((windowed.span, windowed.window.is_whole()), (None, true));
+    let shifted = "window = { offset = \"90GiB\", size = \"5GiB\" }\naccess = [{ size = \"4KiB\" }]";
+    assert!(whole(shifted).unwrap().window.is_whole());
+    assert!(whole("window = \"60GiB\"\naccess = [{ size = \"4KiB\" }]").is_none(), "most of 100 GiB");
+    assert!(whole(r#"access = [{ size = "4KiB" }]"#).is_none(), "it is the whole already");
+    assert!(whole("window = \"1GiB\"\naccess = [{ size = \"4KiB\", read = 50 }]").is_none());
+}
+
+/// Rate of an experiment over that of the load, in each of the first set-ups with a cause that have the experiment.
+fn simulated(cause: Cause, experiment: Experiment) -> Vec<(PlantedCase, f64)> {
+    let cases = (1..).map(planted_case).filter(|case| case.cause == cause);
+    let with = cases.filter(|case| planted::experiments(case).contains(&experiment)).take(6);
+    let ratio = |case: &PlantedCase| {
+        let seen = Observed::default();
+        let rate = |of: Experiment| planted::make(case, of, 1, &seen).iops;
+        rate(experiment) / rate(Experiment::Base)
+    };
+    with.map(|case| (case.clone(), ratio(&case))).collect()
+}
+
+#[test]
+fn a_full_link_carries_more_in_both_directions_and_a_limit_on_bytes_does_not() {
+    for (case, ratio) in simulated(Cause::Link, Experiment::Mixed) {
+        assert!(ratio > 1.2, "{ratio} {case:?}");
+    }
+    for (case, ratio) in simulated(Cause::BytesCap, Experiment::Mixed) {
+        assert!((0.85..1.15).contains(&ratio), "{ratio} {case:?}");
+    }
+}
+
+#[test]
+fn a_cache_that_a_power_loss_empties_does_not_absorb_durable_writes() {
+    use assay_model::planted::WriteCache;
+    let of = simulated(Cause::WriteCacheAbsorbing, Experiment::WithSync);
+    let is_protected =
+        |case: &PlantedCase| case.world.write_cache == WriteCache::Absorbing { is_protected: true };
+    let slower = |(case, ratio): &(PlantedCase, f64)| (is_protected(case), *ratio < 0.6);
+    let seen: Vec<(bool, bool)> = of.iter().map(slower).collect();
+    assert!(seen.contains(&(false, true)) && !seen.contains(&(false, false)), "{of:?}");
+}
+
+#[test]
+fn what_fits_in_the_memory_of_the_target_does_not_once_the_whole_of_it_is_read() {
+    for (case, ratio) in simulated(Cause::ReadCache, Experiment::WholeSpan) {
+        assert!(ratio < 0.9, "{ratio} {case:?}");
+    }
+}
+
+#[test]
+fn an_io_of_a_mix_takes_the_mean_of_both_times() {
+    let writes = Setting { reads: 0.0, ..setting() };
+    let full = ALL.iter().find(|hypothesis| hypothesis.cause == Cause::WriteCacheFull).unwrap();
+    let of = |experiment| full.expected(0, Quantity::Rate(experiment), &writes).unwrap();
+    let (reads, mixed) = (of(Experiment::ReadsOnly), of(Experiment::Mixed));
+    // Reads that are six times as fast leave half of the time for half of the I/Os.
+    assert!((mixed.hi - 2.0 / (1.0 + 1.0 / reads.hi)).abs() < 1e-9 && mixed.hi < 2.0, "{mixed:?}");
 }

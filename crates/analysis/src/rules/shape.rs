@@ -145,8 +145,7 @@ pub(super) fn drift(case: StepCase<'_>) -> Option<Fired> {
 /// The rate went from one level to another.
 pub(super) fn level_change(case: StepCase<'_>) -> Option<Fired> {
     let (track, Shape::Steps(changes)) = tracked(case)? else { return None };
-    let size = |change: &Change| relative(change.before, change.after);
-    let largest = changes.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let largest = largest(&changes)?;
     let said: Vec<String> = changes
         .iter()
         .take(CHANGES_MAX)
@@ -162,7 +161,7 @@ pub(super) fn level_change(case: StepCase<'_>) -> Option<Fired> {
     let more = changes.len().saturating_sub(CHANGES_MAX);
     let more = if more > 0 { format!(", and {more} more times") } else { String::new() };
     let after = level_after(&changes, largest, &track.values);
-    let (why, next) = causes(case, &track, largest, after);
+    let (why, next) = causes(behind(case, &track, largest, after));
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
@@ -176,7 +175,7 @@ pub(super) fn level_change(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("after", largest.after, track.unit),
         ],
         next,
-        weight: size(largest),
+        weight: relative(largest.before, largest.after),
     })
 }
 
@@ -208,63 +207,101 @@ fn level_after<'v>(changes: &[Change], change: &Change, values: &'v [f64]) -> &'
     values.get(change.at..end).unwrap_or_default()
 }
 
-/// What may lie behind a change, as far as its direction, the kind of I/O and the new level tell.
-fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> (String, &'static str) {
+/// What lies behind a change of level, as far as its direction, the kind of I/O and the new level tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Behind {
+    /// Other programs began or ended at the same second; their I/O, MiB/s.
+    Others(Change),
+    /// It became faster by itself.
+    Faster,
+    /// The new level varies by no more than this share.
+    Limit(f64),
+    /// Other programs have this share of the disk traffic.
+    Foreign(f64),
+    /// It became slower after so many GiB, mostly written.
+    Written(f64),
+    /// It became slower.
+    Slower,
+}
+
+/// Returns the largest change of the rate between levels, and what lies behind it; `None` where the rate has one
+/// level, or where the load and not the target decides on it.
+pub(crate) fn level_of_rate(case: StepCase<'_>) -> Option<(Change, Behind)> {
+    let (track, Shape::Steps(changes)) = tracked(case).filter(|(track, _)| !track.is_latency)? else {
+        return None;
+    };
+    let change = largest(&changes)?;
+    Some((*change, behind(case, &track, change, level_after(&changes, change, &track.values))))
+}
+
+fn largest(changes: &[Change]) -> Option<&Change> {
+    let size = |change: &Change| relative(change.before, change.after);
+    changes.iter().max_by(|a, b| size(a).total_cmp(&size(b)))
+}
+
+fn behind(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> Behind {
     let is_slower = (change.after < change.before) != track.is_latency;
-    if let Some(others) =
-        others_at(case, change.at).filter(|others| is_slower == (others.after > others.before))
-    {
-        return (
-            others_words(&others),
-            "Find and stop the other program (iotop, pidstat -d), then run again.",
-        );
+    let of_others = others_at(case, change.at).filter(|others| is_slower == (others.after > others.before));
+    if let Some(others) = of_others {
+        return Behind::Others(others);
     }
-    let writes = case.step.write.bytes as f64;
     if !is_slower {
-        return (
-            " Typical causes are a cache that has warmed up and a competing load that ended.".into(),
-            "Warm up longer, and see the report for other I/O on the same disks at that time.",
-        );
+        return Behind::Faster;
     }
     // The second of the change itself is of both levels.
     let after = after.get(1..).unwrap_or_default();
     let spread = crate::estimate::deviation(after) / crate::estimate::mean(after).max(f64::MIN_POSITIVE);
     if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
-        return (
+        return Behind::Limit(spread);
+    }
+    if let Some(share) = foreign(case).map(|of| of.share()).filter(|share| *share > NEIGHBOUR_SHARE) {
+        return Behind::Foreign(share);
+    }
+    if case.step.write.bytes as f64 * 2.0 > case.step.total.bytes as f64 {
+        let until: f64 = case.step.series.iter().take(change.at).map(|point| point.mib_per_s).sum();
+        return Behind::Written(until * MIB as f64 / GIB as f64);
+    }
+    Behind::Slower
+}
+
+/// In words, and what to do next.
+fn causes(behind: Behind) -> (String, &'static str) {
+    let stop = "Find and stop the other program (iotop, pidstat -d), then run again.";
+    match behind {
+        Behind::Others(others) => (others_words(&others), stop),
+        Behind::Faster => (
+            " Typical causes are a cache that has warmed up and a competing load that ended.".into(),
+            "Warm up longer, and see the report for other I/O on the same disks at that time.",
+        ),
+        Behind::Limit(spread) => (
             format!(
                 " The new level varies by only {:.1} %: a limit probably holds it, such as a cap after burst credit \
                  is used up, a quota or a link that fell back to a lower speed.",
                 spread * 100.0
             ),
             "Compare the new level with the limits of the volume, the hypervisor and the link.",
-        );
-    }
-    if let Some(share) = foreign(case).map(|of| of.share()).filter(|share| *share > NEIGHBOUR_SHARE) {
-        return (
+        ),
+        Behind::Foreign(share) => (
             format!(
                 " Other programs caused {:.0} % of the disk traffic in this window: a competing load is the likely \
                 cause.",
                 share * 100.0
             ),
-            "Find and stop the other program (iotop, pidstat -d), then run again.",
-        );
-    }
-    if writes * 2.0 > case.step.total.bytes as f64 {
-        let until: f64 = case.step.series.iter().take(change.at).map(|point| point.mib_per_s).sum();
-        return (
+            stop,
+        ),
+        Behind::Written(gib) => (
             format!(
-                " Before it, {:.1} GiB had been transferred: typical causes are a full write cache or SLC cache, \
-                 garbage collection, thermal throttling and a competing load.",
-                until * MIB as f64 / GIB as f64
+                " Before it, {gib:.1} GiB had been transferred: typical causes are a full write cache or SLC cache, \
+                 garbage collection, thermal throttling and a competing load."
             ),
             "To measure the level after it, write more than that before the window begins. Let the target rest and \
              repeat, to see whether the change comes after the same amount.",
-        );
+        ),
+        Behind::Slower => (
+            " Typical causes are a competing load, throttling and a lost path.".into(),
+            "See the report for other I/O on the same disks and for path events at that time; repeat the run.",
+        ),
     }
-    (
-        " Typical causes are a competing load, throttling and a lost path.".into(),
-        "See the report for other I/O on the same disks and for path events at that time; repeat the run.",
-    )
 }
 
 /// That other programs began or ended at the same moment.
@@ -288,7 +325,7 @@ fn with_unit(track: &Track, value: f64) -> String {
 }
 
 /// Three significant digits, thousands separated.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     let unit = 10_f64.powf((value.max(1.0).log10().floor() - 2.0).max(0.0));
     whole((value / unit).round() * unit)
 }

@@ -4,6 +4,7 @@ use assay_analysis::{Certainty, LimitKind, RunLimits, RunSummary, limits};
 use assay_record::{MemberFacts, MemberKind, RunHeader};
 use assay_spec::Engine;
 
+use crate::rules::{around, disturbed, writes_over_time};
 use crate::run;
 
 /// A clean run: random reads, 16 in flight, direct I/O, a quiet host.
@@ -180,4 +181,51 @@ fn targets_that_store_nothing_and_windows_without_a_result_have_no_verdict() {
     assert_eq!(of(|h, _| member(h).kind = MemberKind::Null), None);
     assert_eq!(of(|h, _| member(h).kind = MemberKind::Simulated), None);
     assert_eq!(of(|_, s| s.steps[0].unmeasured = Some("interrupted before measuring".into())), None);
+}
+
+/// The windows of the finding `level-change`: the verdict draws on the same changes.
+#[test]
+fn a_fall_of_the_rate_is_evidence_of_what_physics_ties_to_it() {
+    let of = |run: (RunHeader, RunSummary)| {
+        let limits = limits(&run.0, &run.1).unwrap();
+        (limits.steps[0].kind, limits.steps[0].certainty, limits.says)
+    };
+    let (kind, certainty, says) = of(writes_over_time(around(12_000.0, 31).chain(around(4100.0, 29))));
+    assert_eq!((kind, certainty), (LimitKind::WriteCache, Certainty::ByElimination));
+    assert_eq!(
+        says,
+        "A full write cache or fast write area probably limits this test (the rate fell from 12,000 to 4,110 IOPS \
+         at second 31, after 15.5 GiB)."
+    );
+    let (kind, _, says) = of(writes_over_time(around(12_000.0, 31).chain([3000.0; 29])));
+    assert_eq!(kind, LimitKind::Credit);
+    assert!(says.contains("from 12,000 to 3,000 IOPS at second 31 and varies by 0.0 % since"), "{says}");
+    let (kind, certainty, says) = of(disturbed(60.0, 0.25));
+    assert_eq!((kind, certainty), (LimitKind::Neighbour, Certainty::Shown), "{says}");
+    assert!(says.starts_with("Other load on the same disks limits this test (the rate fell from "), "{says}");
+    assert!(says.contains("at second 30, when other programs went from 0 to 60 MiB/s"), "{says}");
+}
+
+#[test]
+fn a_rate_with_one_level_or_one_that_rises_shows_none_of_them() {
+    let kind = |run: (RunHeader, RunSummary)| limits(&run.0, &run.1).unwrap().steps[0].kind;
+    assert_eq!(kind(writes_over_time(around(12_000.0, 60))), LimitKind::Device);
+    assert_eq!(kind(writes_over_time(around(4100.0, 31).chain(around(12_000.0, 29)))), LimitKind::Device);
+    assert_eq!(kind(disturbed(60.0, 0.0)), LimitKind::Device, "others began, and the rate stayed");
+    let (header, mut reads) = writes_over_time(around(12_000.0, 31).chain(around(4100.0, 29)));
+    let step = &mut reads.steps[0];
+    std::mem::swap(&mut step.read, &mut step.write);
+    assert_eq!(kind((header, reads)), LimitKind::Device, "no cache fills with reads");
+}
+
+/// A full link excludes the rest; what the level shows beside it is the second suspect only if a number shows it.
+#[test]
+fn a_change_of_level_does_not_precede_a_full_interface() {
+    let (mut header, mut summary) = disturbed(60.0, 0.25);
+    let facts = assay_record::BusFacts { says: "a bus".to_owned(), mb_per_s: 280, full_duplex: false };
+    member(&mut header).device.as_mut().unwrap().bus = Some(facts);
+    (summary.steps[0].read.mb_per_s, summary.steps[0].write.mb_per_s) = (270.0, 0.0);
+    let of = limits(&header, &summary).unwrap();
+    assert_eq!(of.steps[0].kind, LimitKind::Interface);
+    assert_eq!(of.steps[0].second, "other load on the same disks");
 }

@@ -345,19 +345,24 @@ fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
     assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
 }
 
-/// Returns the finding of `rule` on a window of one rate a second, of writes only.
-fn over_time(rule: &str, rates: impl IntoIterator<Item = f64>) -> Option<Finding> {
+/// A window of one rate a second, of writes only.
+pub(crate) fn writes_over_time(rates: impl IntoIterator<Item = f64>) -> (RunHeader, RunSummary) {
     let (header, mut summary) = clean();
     let step = &mut summary.steps[0];
     let plain = Point { mib_per_s: 512.0, ..step.series[0].clone() };
     let rates = rates.into_iter().zip(1_u32..);
     step.series = rates.map(|(iops, s)| Point { t_s: f64::from(s), iops, ..plain.clone() }).collect();
     (step.read, step.write) = (OpSummary::default(), step.total.clone());
+    (header, summary)
+}
+
+fn over_time(rule: &str, rates: impl IntoIterator<Item = f64>) -> Option<Finding> {
+    let (header, summary) = writes_over_time(rates);
     found(rule, &header, &summary)
 }
 
 /// Rates that scatter by 3 % around `level`.
-fn around(level: f64, seconds: usize) -> impl Iterator<Item = f64> {
+pub(crate) fn around(level: f64, seconds: usize) -> impl Iterator<Item = f64> {
     (0..seconds).map(move |i| level * (1.0 + 0.03 * f64::from([-1, 1, 0, 1, 0, -1, 1][i % 7])))
 }
 
@@ -389,7 +394,7 @@ fn a_rate_that_leaves_its_level_is_a_finding_with_the_second_and_both_levels() {
 }
 
 /// A window whose second half another program disturbs: the disk carries `others` more, and the rate falls by 15 %.
-fn disturbed(others: f64, fall: f64) -> (RunHeader, RunSummary) {
+pub(crate) fn disturbed(others: f64, fall: f64) -> (RunHeader, RunSummary) {
     let (mut header, mut summary) = clean();
     header.targets[0].member.direct = true;
     let step = &mut summary.steps[0];

@@ -21,9 +21,12 @@ pub(crate) struct TcpWatch {
     remotes: Vec<SocketAddr>,
 
     kernel: Netlink,
-    /// Number of segments retransmitted so far, by the inode of the connection's socket.
-    retransmits: HashMap<u32, u32>,
+    /// Numbers of segments retransmitted and received out of order so far, by the inode of the connection's socket.
+    counted: HashMap<u32, Counted>,
 }
+
+/// Segments retransmitted and segments received out of order.
+type Counted = (u32, Option<u32>);
 
 /// Facts about a connection.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +34,7 @@ pub(super) struct Connection {
     inode: u32,
     remote: SocketAddr,
     rtt_us: u32,
-    retransmits: u32,
+    counted: Counted,
     send_mss_bytes: u32,
     congestion_window_segments: u32,
 }
@@ -45,7 +48,7 @@ impl TcpWatch {
             return None;
         }
         let kernel = Netlink::open(Some(rustix::net::netlink::SOCK_DIAG)).ok()?;
-        Some(Self { remotes, kernel, retransmits: HashMap::new() })
+        Some(Self { remotes, kernel, counted: HashMap::new() })
     }
 
     /// Returns one sample for each address, in the order of the addresses, since the call before.
@@ -59,25 +62,29 @@ impl TcpWatch {
             }
         }
         connections.retain(|one| own.contains(&one.inode));
-        let before = std::mem::take(&mut self.retransmits);
-        self.retransmits = connections.iter().map(|one| (one.inode, one.retransmits)).collect();
+        let before = std::mem::take(&mut self.counted);
+        self.counted = connections.iter().map(|one| (one.inode, one.counted)).collect();
         self.remotes.iter().map(|remote| sum(*remote, &connections, &before)).collect()
     }
 }
 
-fn sum(remote: SocketAddr, connections: &[Connection], before: &HashMap<u32, u32>) -> TcpSample {
+fn sum(remote: SocketAddr, connections: &[Connection], before: &HashMap<u32, Counted>) -> TcpSample {
     let here: Vec<&Connection> = connections.iter().filter(|one| one.remote == remote).collect();
     let count = u32::try_from(here.len()).unwrap_or(u32::MAX);
     let since = |one: &&Connection| {
-        one.retransmits.saturating_sub(before.get(&one.inode).copied().unwrap_or_default())
+        let (retransmits, out_of_order) = before.get(&one.inode).copied().unwrap_or_default();
+        let out_of_order = one.counted.1.map(|now| now.saturating_sub(out_of_order.unwrap_or(0)));
+        (one.counted.0.saturating_sub(retransmits), out_of_order)
     };
+    let counted: Vec<Counted> = here.iter().map(since).collect();
     let rtt_sum: u64 = here.iter().map(|one| u64::from(one.rtt_us)).sum();
     let mean = rtt_sum.checked_div(u64::from(count)).unwrap_or(0);
     TcpSample {
         remote: remote.to_string(),
         connections: count,
         rtt_us: u32::try_from(mean).unwrap_or(u32::MAX),
-        retransmits: here.iter().map(since).sum(),
+        retransmits: counted.iter().map(|(retransmits, _)| retransmits).sum(),
+        out_of_order: counted.iter().map(|(_, out_of_order)| *out_of_order).sum(),
         send_mss_bytes: here.iter().map(|one| one.send_mss_bytes).min().unwrap_or(0),
         congestion_window_segments: here.iter().map(|one| one.congestion_window_segments).min().unwrap_or(0),
     }
@@ -163,7 +170,7 @@ pub(super) fn connection(response: &InetResponse) -> Option<Connection> {
         send_mss_bytes: tcp.send_mss_bytes,
         rtt_us: tcp.rtt_us,
         congestion_window_segments: tcp.congestion_window_segments,
-        retransmits: tcp.retransmits_total,
+        counted: (tcp.retransmits_total, tcp.out_of_order_total),
     })
 }
 
@@ -202,16 +209,17 @@ mod tests {
     #[test]
     fn retransmits_count_from_the_sample_before_and_a_new_connection_from_its_start() {
         let remote: SocketAddr = "10.0.0.1:3260".parse().unwrap();
-        let one = |inode, retransmits| Connection {
+        let one = |inode, retransmits, out_of_order| Connection {
             inode,
             remote,
             rtt_us: 100 * inode,
-            retransmits,
+            counted: (retransmits, Some(out_of_order)),
             send_mss_bytes: 1448 * inode,
             congestion_window_segments: 10,
         };
-        let before = HashMap::from([(1, 5), (2, 7)]);
-        let sum = sum(remote, &[one(1, 8), one(3, 2)], &before);
+        let before = HashMap::from([(1, (5, Some(10))), (2, (7, None))]);
+        let sum = sum(remote, &[one(1, 8, 50), one(3, 2, 1)], &before);
+        assert_eq!(sum.out_of_order, Some(41));
         assert_eq!((sum.retransmits, sum.connections, sum.rtt_us, sum.send_mss_bytes), (5, 2, 200, 1448));
     }
 }

@@ -5,17 +5,24 @@ use assay_analysis::diagnose::Validation;
 use super::text;
 use crate::table::{Column, Format, Table};
 
+/// How far the share that is right lies from the stated probability by chance alone, with 95 %.
+fn by_chance(probability: f64, count: usize) -> f64 {
+    1.96 * (probability * (1.0 - probability) / count.max(1) as f64).sqrt()
+}
+
 /// Returns a validation as a section of `docs/diagnosis-validation.md`.
 #[must_use]
 pub fn section(title: &str, of: &Validation) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let mut stated =
-        Table::new(["stated probability", "mean of it", "right", "set-ups"].map(Column::text).into());
+    let mut stated = Table::new(
+        ["stated probability", "mean of it", "right", "by chance", "set-ups"].map(Column::text).into(),
+    );
     for (lo, mean, right, count) in of.calibration.iter().filter(|class| class.3 > 0) {
         stated.push([
             text(format!("from {:.0} %", lo * 100.0)),
             text(percent(*mean)),
             text(percent(*right)),
+            text(format!("± {:.0} %", by_chance(*mean, *count) * 100.0)),
             text(count.to_string()),
         ]);
     }

@@ -23,7 +23,7 @@ fn diagnoses_are_tables_of_the_common_form() {
         )
     );
     for head in [
-        "| stated probability | mean of it | right | set-ups |\n|---|---|---|---|\n",
+        "| stated probability | mean of it | right | by chance | set-ups |\n|---|---|---|---|---|\n",
         "| planted | set-ups | first | first or second | said instead |\n|---|---|---|---|---|\n",
     ] {
         assert!(text.contains(head), "{text}");

@@ -63,6 +63,7 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::MoreOutstanding)
         | Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::MoreConnections)

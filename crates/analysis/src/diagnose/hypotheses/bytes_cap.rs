@@ -64,6 +64,8 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // A limit of its own for each direction lets the other half pass.
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
         Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
         Q::PacedLatency => range(0.008, 0.65),

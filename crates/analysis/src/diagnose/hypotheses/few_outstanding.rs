@@ -36,6 +36,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        Q::Rate(E::WholeSpan) => range(0.4, 1.05),
         Q::Rate(E::MoreOutstanding) => range(2.4, 4.1),
         Q::Rate(E::OneOutstanding) => range(0.85 / s.outstanding, 2.1 / s.outstanding),
         Q::Rate(E::LargerIo) => range(0.3, 0.98),
@@ -73,6 +74,7 @@ fn expects_of_awake_cpus(quantity: Q, s: &Setting) -> Option<Range> {
         Q::LatencyOne => range(8.0, 150.0),
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Sequential)
         | Q::Rate(E::Random)
         | Q::Rate(E::AfterIdle)

@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "/proc/stat: time in use by others in the second before the first experiment, and time stolen by the \
         hypervisor in the measured window.",
     applies: |_| true,
-    forms: &[expects, expects_taking_turns],
+    forms: &[expects, expects_without_copies, expects_taking_turns],
     helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",
     gain: None,
     look: "Nothing on the target: this host has no CPU time left.",
@@ -33,6 +33,18 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::Base) => range(0.8, 1.25),
         Q::MedianToMean => range(0.4, 1.07),
         _ => None,
+    }
+}
+
+/// Direct I/O: the device itself moves the data, so that the CPU time of an I/O depends on neither its size nor its
+/// direction.
+fn expects_without_copies(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.85, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.1),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        Q::MedianToMean => range(0.85, 1.07),
+        _ => expects(quantity, s),
     }
 }
 

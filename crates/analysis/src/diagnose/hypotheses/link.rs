@@ -22,6 +22,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // Links carry as much one way as the other at the same time.
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
         Q::LinkShare => range(0.92, 1.03),
         Q::Rate(E::LargerIo) => range(0.12, 0.131),
         Q::Rate(E::SmallerIo) => range(4.0, 8.3),

@@ -44,6 +44,7 @@ fn counted_steady(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::OneOutstanding) => range(0.8 / s.outstanding, 0.9),
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::RepeatingData)
@@ -75,6 +76,7 @@ fn shaken(quantity: Q) -> Option<Range> {
     match quantity {
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::MoreConnections)

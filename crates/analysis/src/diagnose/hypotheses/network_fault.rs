@@ -65,9 +65,11 @@ fn expects_of_small_segments(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// What the target sends again is not counted here; only the two kinds of latencies show it.
+/// What the target sends again is not counted here. The two kinds of latencies show it, and segments that arrive out of
+/// order: those behind the lost one, until it is there.
 fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        Q::OutOfOrder => range(5.0, 200_000.0),
         Q::MedianToMean => range(0.01, 0.35),
         _ => with_loss(quantity),
     }
@@ -77,6 +79,7 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
 /// segment / (round trip x sqrt(loss))), in bytes per second, and only further connections carry more.
 fn expects_of_large(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        Q::OutOfOrder => range(5.0, 200_000.0),
         Q::MedianToMean => range(0.02, 0.75),
         Q::Rate(E::LargerIo) => range(0.1, 0.4),
         Q::Rate(E::SmallerIo) => range(1.5, 8.5),
@@ -93,6 +96,7 @@ fn with_loss(quantity: Q) -> Option<Range> {
     match quantity {
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::MoreConnections)

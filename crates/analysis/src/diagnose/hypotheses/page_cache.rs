@@ -22,6 +22,9 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // More than memory holds, or not read yet.
+        Q::Rate(E::WholeSpan) => range(0.002, 1.05),
+        Q::Rate(E::WithSync) => range(0.0005, 0.4),
         Q::DeviceBytes => range(0.0009, 0.3),
         Q::LatencyOne => range(1.0, 40.0),
         Q::TesterBusy => range(0.3, 1.06),

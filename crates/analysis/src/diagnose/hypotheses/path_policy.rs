@@ -21,6 +21,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // Links carry as much one way as the other at the same time.
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
         Q::Rate(E::EvenPaths) => range(1.25, s.paths as f64 * 1.05),
         Q::Rate(E::OnePath) => range(0.85, 1.05),
         Q::LinkShare => range(0.85 / s.paths as f64, 0.88),

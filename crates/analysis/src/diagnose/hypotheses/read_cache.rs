@@ -22,6 +22,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // More than the memory holds.
+        Q::Rate(E::WholeSpan) => range(0.003, 0.9),
         Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(1.5, 300.0),
         Q::MedianToMean => range(0.001, 0.75),
         // Hits are answered without the medium.
@@ -44,6 +46,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        Q::Rate(E::WholeSpan) => range(0.003, 1.05),
         Q::LatencyOne => range(2.0, 50.0),
         Q::Rate(E::MoreOutstanding) => range(0.9, 1.2),
         Q::Rate(E::OneOutstanding) => range(0.1, 0.9),
@@ -64,6 +67,7 @@ fn expects_copies(quantity: Q, s: &Setting) -> Option<Range> {
         return expects_otherwise(quantity, s);
     }
     match quantity {
+        Q::Rate(E::WholeSpan) => range(0.3, 1.1),
         Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.9, 2.2),
         Q::Rate(E::Base) | Q::Rate(E::AfterIdle) | Q::Rate(E::MoreWorkers) => range(0.65, 1.5),
         Q::Rate(E::MoreOutstanding) => range(0.85, 1.6),

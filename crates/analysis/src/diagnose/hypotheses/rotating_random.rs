@@ -22,6 +22,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // Seeks are longer.
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
         Q::LatencyOne => range(2500.0, 20000.0),
         Q::Rate(E::LargerIo) => range(0.42, 1.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),
@@ -43,6 +45,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
         Q::LatencyOne => range(2500.0, 20000.0),
         Q::Rate(E::LargerIo) => range(0.42, 1.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),

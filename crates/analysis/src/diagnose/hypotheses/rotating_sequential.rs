@@ -35,6 +35,8 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Several streams are spread over the span; the inner tracks have half of the rate of the outer ones.
+        Q::Rate(E::WholeSpan) => range(0.5, 1.05),
         Q::Rate(E::Random) => range(0.003, 0.36),
         Q::LatencyOne => range(150.0, 3000.0),
         Q::PacedLatency => range(0.03, 1.0),

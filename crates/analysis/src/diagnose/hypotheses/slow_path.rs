@@ -26,6 +26,8 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     let paths = s.paths.max(1) as f64;
     match quantity {
         Q::PathDelays => range(3.0, 3000.0),
+        // Links carry as much one way as the other at the same time.
+        Q::Rate(E::Mixed) => range(0.9, 2.1),
         Q::MedianToMean => range(0.004, 0.75),
         Q::LinkShare => range(0.02, 0.8),
         Q::Rate(E::OnePath) => range(0.9 / paths, 25.0),

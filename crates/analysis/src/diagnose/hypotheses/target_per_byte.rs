@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         below what link and media carry; neither span nor order matters.",
     source: "T = a + b x size with b above the time on the wire (rule `software-cost`).",
     applies: |s| s.is_remote(),
-    forms: &[expects],
+    forms: &[expects, expects_alike],
     helps: "Switch off digests and checksums that are not needed, use jumbo frames, or a faster CPU in the target.",
     gain: None,
     look: "CPU use of the target, core by core, while the load runs.",
@@ -31,5 +31,13 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::MoreConnections) => range(0.93, 1.3),
         Q::PingWait => range(0.05, 1.1),
         _ => None,
+    }
+}
+
+/// Copies take as long in either direction.
+fn expects_alike(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        _ => expects(quantity, s),
     }
 }

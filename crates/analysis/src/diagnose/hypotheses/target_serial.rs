@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         alone are much faster.",
     source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
-    forms: &[expects, expects_otherwise, expects_of_writes, expects_of_flash],
+    forms: &[expects, expects_otherwise, expects_of_writes, expects_of_writes_to_disks, expects_of_flash],
     helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
     gain: None,
     look: "Number of threads of the target's software, and locks of its file system.",
@@ -36,6 +36,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
         Q::Rate(E::OneOutstanding) => range(0.84, 1.06),
         Q::PacedLatency => range(0.6 / s.outstanding, 0.35),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
@@ -73,6 +74,17 @@ fn expects_of_writes(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.03, 1.1),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// The same where a write waits for seeks: it takes as long as on the disk alone, and the queue before the lock holds
+/// nearly all that is outstanding.
+fn expects_of_writes_to_disks(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne if s.writes() => range(2500.0, 40_000.0),
+        Q::MedianToMean if s.writes() => range(0.6, 1.25),
+        Q::PacedLatency if s.writes() => range(0.08, 0.6),
+        _ => expects_of_writes(quantity, s),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // More or less of the rest may have been written.
+        Q::Rate(E::WholeSpan) => range(0.05, 2.0),
         Q::Unwritten => range(0.2, 1.05),
         Q::LatencyOne => range(5.0, 150.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.3),

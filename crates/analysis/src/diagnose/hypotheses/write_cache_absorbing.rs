@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         the media do not count; reads of the same places are far slower.",
     source: "t_full = cache / (rate in - rate out) (docs/design/040-model.md).",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_volatile],
     helps: "Write for longer than the cache takes to fill to measure the media behind it.",
     gain: None,
     look: "Size of the cache, and whether a battery or capacitor protects it.",
@@ -21,6 +21,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // A cache that survives a power loss makes a write durable at once.
+        Q::Rate(E::WithSync) => range(0.5, 1.05),
         Q::Rate(E::ReadsOnly) => range(0.003, 0.35),
         Q::LatencyOne => range(15.0, 600.0),
         Q::Rate(E::MoreOutstanding) => range(0.96, 1.1),
@@ -35,6 +37,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        Q::Rate(E::WithSync) => range(0.5, 1.05),
         Q::Rate(E::ReadsOnly) => range(0.003, 0.35),
         Q::LatencyOne => range(15.0, 600.0),
         Q::Rate(E::MoreOutstanding) => range(0.96, 1.1),
@@ -47,5 +50,13 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::Base) => range(0.5, 1.08),
         Q::Rate(E::AfterIdle) => range(0.93, 1.6),
         _ => None,
+    }
+}
+
+/// A cache that a power loss empties: a durable write waits for the media.
+fn expects_volatile(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WithSync) => range(0.002, 0.6),
+        _ => expects(quantity, s),
     }
 }

@@ -171,10 +171,33 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         Cause::IopsCap | Cause::BytesCap | Cause::BurstCredit => of_limits(cause, &mut w, &l, (seed, random)),
         _ => of_media(cause, &mut w, &mut l, random),
     }
-    let setting = setting(cause, &w, &l);
     let noise = random.within(0.008, 0.03);
     let has_credit = random.chance(0.5);
-    PlantedCase { cause, setting, world: w, load: l, noise, seed, has_credit }
+    let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
+    let setting = setting(cause, &w, &l);
+    PlantedCase { cause, setting, world: w, load: l, noise, may_write, seed, has_credit }
+}
+
+/// Draws what shows only in experiments with durable writes, other spans and writes beside reads; returns whether
+/// experiments may write.
+fn of_durability_and_span(w: &mut World, l: &mut PlantedLoad, random: &mut Random) -> bool {
+    if let WriteCache::Absorbing { is_protected } = &mut w.write_cache {
+        *is_protected = random.chance(0.5);
+    }
+    // Media without a protected cache: most of a revolution, or the program time of flash.
+    if !l.is_sync && random.chance(0.5) {
+        w.flush_us = match w.medium {
+            Medium::Disks { .. } => random.within(3000.0, 9000.0),
+            Medium::Flash { .. } => random.within(200.0, 1500.0),
+            Medium::Memory => w.flush_us,
+        };
+    }
+    // A window of the load's own, of which the target's memory holds as much as before.
+    if l.reads == 1.0 && random.chance(0.3) {
+        l.span = 0.2;
+        w.cached *= l.span;
+    }
+    random.chance(0.5)
 }
 
 fn of_host(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
@@ -312,7 +335,7 @@ fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Rando
             w.cached = 1.0 - random.within(0.02, 0.5);
         }
         Cause::WriteCacheAbsorbing => {
-            (w.medium, w.write_cache) = (disks(random), WriteCache::Absorbing);
+            (w.medium, w.write_cache) = (disks(random), WriteCache::Absorbing { is_protected: true });
             (l.reads, l.random) = (0.0, random.one_of(&[1.0, 1.0, 0.6]));
             w.target_us = random.within(8.0, 60.0);
             w.target_threads = 1 + random.below(2);
@@ -386,7 +409,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         paths: w.paths,
         links: w.paths,
         is_paced: false,
-        span_bytes: 1e11,
+        span_bytes: 1e11 * l.span,
         has_cpu_quota: false,
     }
 }
