@@ -72,6 +72,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
         return Err(error);
     }
     if stop.is_set() {
+        note!("the search for the maximum was stopped; what it measured: assay show {}", done.header.run);
         return Ok(Exit::Interrupted);
     }
     let maxima = maxima(&base, &done)?;

@@ -23,6 +23,7 @@ use assay_record::{
 use assay_report::held::Held;
 use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
+use assay_spec::suites::suite;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, Tolerance, without_secret};
 use assay_store::Store;
@@ -147,6 +148,7 @@ pub(crate) fn execute(
     store: &Store,
     stop: &StopSignal,
 ) -> anyhow::Result<Done> {
+    refuse_suites(order.targets)?;
     let addresses = addresses(order.targets)?;
     let simulated = simulated_arrays(&addresses)?;
     let mut progress = Progress::new(&order.plan);
@@ -213,6 +215,17 @@ fn close(targets: PreparedTargets, stop: &StopSignal) -> anyhow::Result<Closed> 
                 };
             }
         }
+    }
+}
+
+/// The name of a suite in the place of a target would become a file of that name.
+fn refuse_suites(targets: &[String]) -> anyhow::Result<()> {
+    let is_meant = |target: &&String| suite(target).is_some() && !Path::new(target.as_str()).exists();
+    match targets.iter().find(is_meant) {
+        Some(target) => {
+            bail!("{target} is a suite, and a target is needed here; a file of that name is ./{target}")
+        }
+        None => Ok(()),
     }
 }
 

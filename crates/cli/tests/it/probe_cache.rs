@@ -29,3 +29,13 @@ fn a_file_of_somebody_else_is_only_read() {
     done.says(&["write caches are not looked for", "Random reads over working sets"]);
     assert!(story.read("data.bin") == content, "the file was changed");
 }
+
+/// It filled a file of 4 GiB of that name.
+#[test]
+fn a_suite_in_the_place_of_a_target_is_refused() {
+    let story = Story::new();
+    for args in [&["probe-cache", "vmware"][..], &["run", "atto", "t.dat", "vmware"]] {
+        story.assay(args).refused(&["vmware"]);
+        assert!(!story.path("vmware").exists(), "{args:?}");
+    }
+}
