@@ -20,6 +20,7 @@ use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::fio::typed::{is_before_command, is_fio};
 use crate::fio::{self, Surroundings};
 use crate::names;
+use crate::secrets::{covering, of_commands};
 use crate::targets::TargetNames;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
@@ -146,6 +147,15 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
+    covering(surroundings, |surroundings| import_covered(&of_commands(text), surroundings, options))
+}
+
+/// Reads a command line without secrets.
+fn import_covered(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
     match tool(text) {
         None => Err(complain("command line", 0, "is of none of DiskSpd, SQLIO and fio")),
         Some((Tool::Fio, rest)) => {
@@ -202,6 +212,18 @@ pub fn import_script(
     if text.len() > SCRIPT_BYTES_MAX {
         return Err(complain(origin, 0, "is too large; a script may have 1 MiB"));
     }
+    covering(surroundings, |surroundings| {
+        import_covered_script(origin, &of_commands(text), surroundings, options)
+    })
+}
+
+/// Reads a script without secrets.
+fn import_covered_script(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
     let tools: Vec<Tool> =
         command_lines(text).map(|line| tool(line).map_or(Tool::DiskSpd, |(tool, _)| tool)).collect();
     match tools.as_slice() {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::{Tool, tool};
 use crate::fio::Surroundings;
 use crate::fio::typed::{COMMANDS_MAX, LOOPS_MAX};
+use crate::secrets::of_commands;
 use crate::{ImportError, Note, complain};
 
 /// The longest line after variables are put in, bytes.
@@ -190,7 +191,8 @@ impl Batch<'_> {
             }
             rest = behind;
         }
-        Ok(done + rest)
+        // Only now an address that was put together of variables is one.
+        Ok(of_commands(&(done + rest)).into_owned())
     }
 
     fn value(&self, line: &Line, key: &str) -> Result<String, ImportError> {
