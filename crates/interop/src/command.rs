@@ -17,7 +17,7 @@ use assay_spec::{Access, Distribution, Extent, Semantics, Window};
 pub use profile::{import as import_profile, is_profile};
 
 use crate::draft::{Draft, DraftJob, DraftTest};
-use crate::fio::typed::{is_before_command, is_fio};
+use crate::fio::words::{is_before_command, is_fio};
 use crate::fio::{self, Surroundings};
 use crate::names;
 use crate::secrets::{covering, of_commands};
