@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use assay_interop::fio::{self, Surroundings};
-use assay_interop::{ImportOptions, ImportedPlan, Strictness, TEXT_BYTES_MAX, command, icf, vdbench};
+use assay_interop::{
+    ImportOptions, ImportedPlan, Strictness, TEXT_BYTES_MAX, command, icf, vdbench, without_secrets,
+};
 use assay_report::text::wrap;
 use assay_spec::PlanFile;
 use assay_spec::suites::suite;
@@ -118,7 +120,10 @@ pub(crate) fn order(args: &RunArgs, understood: Understood) -> anyhow::Result<Fo
     }
     let Some(imported) = read(&args.plan, &options)? else {
         if let Some(map) = args.map.first() {
-            bail!("--map {map}: {} names no targets; only plans of other tools do", args.plan);
+            bail!(
+                "--map {map}: {} names no targets; only plans of other tools do",
+                without_secrets(&args.plan)
+            );
         }
         return Ok(ForeignOrder { imported: None, targets: args.targets.clone() });
     };
@@ -141,11 +146,12 @@ pub(crate) fn no_target(plan: &str) -> String {
     }
 }
 
-/// A word as it is typed in a shell.
+/// A word as it is typed in a shell, without secrets.
 pub(crate) fn as_typed(word: &str) -> String {
+    let word = without_secrets(word);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     match word.chars().all(is_plain) {
-        true => word.to_owned(),
+        true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
@@ -212,7 +218,7 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 fn explain(word: &str, imported: &ImportedPlan, understood: &[String]) {
     let width = error_options().width;
     // Of a long command line the start is enough to recognise it.
-    let name: String = word.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name: String = without_secrets(word).split_whitespace().collect::<Vec<_>>().join(" ");
     let name = match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,

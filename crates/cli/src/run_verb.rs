@@ -3,7 +3,7 @@
 use assay_analysis::compare::ResultSet;
 use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
 use assay_engine::StopSignal;
-use assay_interop::ImportedPlan;
+use assay_interop::{ImportedPlan, without_secrets};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::held::Held;
 use assay_spec::{Overrides, PlanFile, without_secret};
@@ -162,8 +162,12 @@ fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -
     // A step of a sweep is named by both.
     let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
     let target = without_secret(target).to_string();
-    let command =
-        format!("assay diagnose {} {} --test \"{}\"", quoted(&target), quoted(&args.plan), name.trim_end());
+    let command = format!(
+        "assay diagnose {} {} --test \"{}\"",
+        quoted(&target),
+        quoted(&without_secrets(&args.plan)),
+        name.trim_end()
+    );
     Some(format!("{command}{}", same_load(args)))
 }
 

@@ -5,6 +5,7 @@
 
 mod batch;
 mod diskspd;
+mod parts;
 mod profile;
 mod sqlio;
 #[cfg(test)]
@@ -17,9 +18,10 @@ use assay_spec::{Access, Distribution, Extent, Semantics, Window};
 pub use profile::{import as import_profile, is_profile};
 
 use crate::draft::{Draft, DraftJob, DraftTest};
-use crate::fio::typed::{is_before_command, is_fio};
+use crate::fio::words::{is_before_command, is_fio};
 use crate::fio::{self, Surroundings};
 use crate::names;
+use crate::secrets::{covering, of_commands};
 use crate::targets::TargetNames;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
@@ -66,14 +68,15 @@ pub fn is_script(text: &str) -> bool {
     command_lines(text).any(is_sure) || (is_shell && text.contains("fio ")) || is_looped()
 }
 
-/// The lines of a script that begin a command of these tools, also in a loop.
+/// The commands of these tools in the lines of a script, also behind others and in a loop.
 fn command_lines(text: &str) -> impl Iterator<Item = &str> {
     let is_command = |line: &str| {
         let in_loop = line.split_once(") do ").map_or(line, |(_, body)| body.trim_start_matches('('));
         is_command(in_loop.trim_start_matches('@'))
             || line.split_once('=').is_some_and(|(_, c)| is_command(c))
     };
-    text.lines().map(str::trim).filter(move |line| !batch::is_remark(line) && is_command(line))
+    let lines = text.lines().map(str::trim).filter(|line| !batch::is_remark(line));
+    lines.flat_map(parts::parts).map(|part| part.text).filter(move |text| is_command(text))
 }
 
 /// The tool that the first word names, with or without its folder and `.exe`, and the text behind that word. A prompt,
@@ -146,11 +149,31 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
+    covering(surroundings, |surroundings| import_covered(&of_commands(text), surroundings, options))
+}
+
+/// Reads a command line without secrets.
+fn import_covered(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
     match tool(text) {
         None => Err(complain("command line", 0, "is of none of DiskSpd, SQLIO and fio")),
         Some((Tool::Fio, rest)) => {
             check_length(Tool::Fio, text)?;
             fio::import_commands(fio::TYPED, &format!("fio {rest}"), surroundings, options)
+        }
+        Some(_) if parts::parts(text).len() > 1 => {
+            check_length(Tool::DiskSpd, text)?;
+            let source = text.trim().chars().take(500).collect();
+            import_batch(
+                Head { name: "command lines".to_owned(), source },
+                "line",
+                text,
+                surroundings,
+                options,
+            )
         }
         Some((tool, rest)) => {
             let source = text.trim().chars().take(500).collect();
@@ -202,6 +225,18 @@ pub fn import_script(
     if text.len() > SCRIPT_BYTES_MAX {
         return Err(complain(origin, 0, "is too large; a script may have 1 MiB"));
     }
+    covering(surroundings, |surroundings| {
+        import_covered_script(origin, &of_commands(text), surroundings, options)
+    })
+}
+
+/// Reads a script without secrets.
+fn import_covered_script(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
     let tools: Vec<Tool> =
         command_lines(text).map(|line| tool(line).map_or(Tool::DiskSpd, |(tool, _)| tool)).collect();
     match tools.as_slice() {
@@ -211,12 +246,16 @@ pub fn import_script(
         all if all.iter().all(|tool| *tool == Tool::Fio) => {
             fio::import_commands(origin, text, surroundings, options)
         }
-        _ => import_batch(origin, text, surroundings, options),
+        _ => {
+            let (name, source) = (names::stem(origin).to_owned(), names::file_name(origin).to_owned());
+            import_batch(Head { name, source }, origin, text, surroundings, options)
+        }
     }
 }
 
 /// Reads a script of commands of DiskSpd and SQLIO: each is a test of the plan.
 fn import_batch(
+    head: Head,
     origin: &str,
     text: &str,
     surroundings: &Surroundings<'_>,
@@ -240,7 +279,6 @@ fn import_batch(
     if orders.is_empty() {
         return Err(complain(origin, 0, "carries out no command of DiskSpd or SQLIO"));
     }
-    let head = Head { name: names::stem(origin).to_owned(), source: names::file_name(origin).to_owned() };
     import_orders(last, head, orders, notes, options)
 }
 

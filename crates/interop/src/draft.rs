@@ -301,10 +301,10 @@ fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
     text + " }"
 }
 
-/// Returns a text as TOML writes it, on one line.
+/// Returns a text as TOML writes it, on one line, without secrets that another tool's file has in it.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
-    for c in text.chars() {
+    for c in crate::without_secrets(text).chars() {
         match c {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),

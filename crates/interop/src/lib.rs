@@ -16,6 +16,7 @@ pub mod fio;
 pub mod icf;
 mod names;
 pub mod results;
+mod secrets;
 mod targets;
 mod text;
 mod unsupported;
@@ -25,6 +26,7 @@ mod xml;
 use assay_spec::PlanError;
 
 pub use draft::outline::outline;
+pub use secrets::without_secrets;
 pub use text::{TEXT_BYTES_MAX, decode};
 
 /// Why a file could not be imported: its place (`old.icf:12`), and what to do.
@@ -59,7 +61,7 @@ pub struct Note {
 
 impl Note {
     fn new(line: usize, says: impl Into<String>) -> Self {
-        Self { line, says: says.into() }
+        Self { line, says: without_secrets(&says.into()) }
     }
 }
 
@@ -93,7 +95,7 @@ pub enum Strictness {
 
 fn complain(origin: &str, line: usize, message: impl Into<String>) -> ImportError {
     let place = if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") };
-    ImportError { place, message: message.into() }
+    ImportError { place, message: without_secrets(&message.into()) }
 }
 
 /// `1 worker`, `3 workers`.

@@ -32,6 +32,8 @@ use assay_record::{
 use assay_spec::units::Nanos;
 use assay_spec::{Access, Job, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 
+use crate::secrets::{of_text, without_secrets};
+
 pub use measured::{Measured, MeasuredJob, measured};
 
 /// How the results of a tool are recognised and read.
@@ -60,7 +62,9 @@ pub fn is_results(text: &str) -> bool {
 /// When the text is of a tool, and cannot be read.
 pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate::ImportError> {
     let reader = READERS.iter().find(|(is_of, _)| is_of(text));
-    reader.map(|(_, import)| import(origin, text)).transpose()
+    let text = of_text(text);
+    let result = reader.map(|(_, import)| import(origin, &text)).transpose()?;
+    Ok(result.map(ImportedResult::covered))
 }
 
 /// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.
@@ -112,6 +116,19 @@ pub(crate) struct RowJob {
 }
 
 impl ImportedResult {
+    /// Without secrets in what is shown and stored: a name may be an address, or repeat a command line.
+    fn covered(mut self) -> Self {
+        let cover = |text: &mut String| *text = without_secrets(text);
+        cover(&mut self.name);
+        cover(&mut self.from.tool);
+        self.targets.iter_mut().chain(&mut self.notes).for_each(cover);
+        for row in &mut self.rows {
+            cover(&mut row.test);
+            row.jobs.iter_mut().for_each(|job| cover(&mut job.name));
+        }
+        self
+    }
+
     /// Returns the run: its header and all its events. `version` is Assay's own.
     #[must_use]
     pub fn into_events(self, run: String, version: &str, now_unix_ms: u64) -> (RunHeader, Vec<Event>) {

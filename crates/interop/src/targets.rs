@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ImportError, ImportOptions, Note, complain};
+use crate::{ImportError, ImportOptions, Note, complain, without_secrets};
 
 /// The targets that a file names.
 #[derive(Debug)]
@@ -34,9 +34,12 @@ impl TargetNames {
         notes: &mut Vec<Note>,
     ) -> Result<Self, ImportError> {
         let mut names: Vec<String> = Vec::new();
+        // What a target is called is shown and kept.
+        let users: Vec<Vec<String>> =
+            users.iter().map(|user| user.iter().map(|name| without_secrets(name)).collect()).collect();
         let mut known: HashMap<&str, u32> = HashMap::new();
         let mut positions = Vec::new();
-        for user in users {
+        for user in &users {
             let (mut own, mut has) = (Vec::new(), HashSet::new());
             for name in user {
                 let next = u32::try_from(names.len()).unwrap_or(u32::MAX);

@@ -11,6 +11,7 @@ use assay_spec::{Access, Arrivals, Data, Extent, IO_BYTES_MAX, Semantics, Window
 use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::fio::Surroundings;
 use crate::names::{file_name, shortened, stem, unique};
+use crate::secrets::{covering, of_lines};
 use crate::targets::TargetNames;
 use crate::unsupported::settle;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
@@ -116,7 +117,10 @@ pub fn import(
 ) -> Result<ImportedPlan, ImportError> {
     let mut definitions = Vec::new();
     let mut findings = Findings::default();
-    read(origin, text, surroundings, &mut vec![origin.to_owned()], &mut definitions, &mut findings)?;
+    covering(surroundings, |surroundings| {
+        let mut open = vec![origin.to_owned()];
+        read(origin, &of_lines(text), surroundings, &mut open, &mut definitions, &mut findings)
+    })?;
     let of =
         |kind: &str| definitions.iter().filter(move |d: &&Definition| d.kind == kind).collect::<Vec<_>>();
     let (storages, workloads, runs) = (of("sd"), of("wd"), of("rd"));

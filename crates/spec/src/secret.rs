@@ -198,17 +198,35 @@ fn after_scheme(text: &str) -> (&str, &str) {
 
 /// Covers a password before the host.
 fn in_user(prefix: &str, rest: &str) -> Option<String> {
-    let divider = rest.find([':', '@', '/', '?'])?;
-    let (name, tail) = (&rest[..divider], &rest[divider + 1..]);
-    match rest[divider..].chars().next()? {
-        // The name itself may have an `@`; and what follows it may be an address with a password of its own.
-        '@' => in_user(prefix, tail).map(|covered| format!("{name}@{covered}")),
-        ':' => {
-            let (_, host) = tail.rsplit_once('@')?;
-            (!is_host_with_port(prefix, name, tail)).then(|| format!("{name}:{COVER}@{host}"))
-        }
-        _ => None,
+    if let Some(covered) = behind_percent(prefix, rest) {
+        return Some(covered);
     }
+    let mut from = 0;
+    loop {
+        let divider = from + rest[from..].find([':', '@', '/', '?'])?;
+        let (name, tail) = (&rest[from..divider], &rest[divider + 1..]);
+        match rest[divider..].chars().next()? {
+            // The name itself may have an `@`; and what follows it may be an address with a password of its own.
+            '@' => from = divider + 1,
+            ':' => {
+                let (_, host) = tail.rsplit_once('@')?;
+                let is_host = is_host_with_port(prefix, name, tail);
+                return (!is_host).then(|| format!("{}:{COVER}@{host}", &rest[..divider]));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Covers a password as libiscsi has it: `user%secret@host`.
+fn behind_percent(prefix: &str, rest: &str) -> Option<String> {
+    if !prefix.to_ascii_lowercase().starts_with("iscsi") || rest.starts_with('[') {
+        return None;
+    }
+    let user = &rest[..rest.find([':', '@', '/', '?'])?];
+    let (name, _) = user.split_once('%')?;
+    let (_, host) = rest.rsplit_once('@')?;
+    Some(format!("{name}%{COVER}@{host}"))
 }
 
 /// Whether a colon divides a host from its port or its path, although an `@` follows somewhere behind.
@@ -307,6 +325,9 @@ mod tests {
             "nfs://nas/vol?key=hush",
             "https://nas/vol?X-Amz-Signature=hush",
             "iscsi://bob%253Ahush@nas/iqn.x/1",
+            "iscsi://bob%hush@nas/iqn.x/1",
+            "iscsi://bob%hush:hush@nas/iqn.x/1",
+            "iscsi://bob%hush/hush@nas/iqn.x:a/1",
             "iscsi://bob%25253ahush%2540nas/iqn.x/1",
         ] {
             let covered = without_secret(text);

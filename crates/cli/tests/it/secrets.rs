@@ -99,6 +99,27 @@ fn values_of_misspelt_keys_are_not_repeated() {
     }
 }
 
+/// Command lines of other tools were printed and stored as they are.
+#[test]
+fn a_secret_in_a_command_line_of_another_tool_is_neither_printed_nor_stored() {
+    let story = Story::new();
+    for line in [
+        "diskspd -b4K -d1 -W0 iscsi://user:S3CR3T@h/iqn.a:b/1",
+        "fio --name=x --rw=read --bs=4k --size=1m --http_s3_key=S3CR3T --http_pass S3CR3T \
+         --filename=iscsi://user%S3CR3T@h/o",
+    ] {
+        let run = story.assay(&["run", line, "null:", "--lenient", "--quick"]).ends(DONE);
+        let shown = story.assay(&["show", "last", "--json"]).ends(DONE);
+        let refused = story.assay(&["run", line]).ends(BAD_INPUT);
+        let says = [run.out, run.err, shown.out, refused.out, refused.err].concat();
+        assert!(says.contains("***") && !says.contains(SECRET), "{line}: {says}");
+    }
+    for end in ["", "-wal"] {
+        let Ok(stored) = std::fs::read(story.path(&format!("store.sqlite{end}"))) else { continue };
+        assert!(!stored.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "the store has it");
+    }
+}
+
 /// Of the store in the environment: those of other programs are often named so.
 #[test]
 fn a_secret_in_the_environment_is_not_repeated() {

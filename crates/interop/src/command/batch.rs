@@ -5,15 +5,17 @@
 
 use std::collections::HashMap;
 
+use super::parts::{Link, parts, without_texts};
 use super::{Tool, tool};
 use crate::fio::Surroundings;
 use crate::fio::typed::{COMMANDS_MAX, LOOPS_MAX};
+use crate::secrets::of_commands;
 use crate::{ImportError, Note, complain};
 
 /// The longest line after variables are put in, bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Commands that change nothing for those of the tools.
-const SILENT: [&str; 12] = [
+const SILENT: [&str; 11] = [
     "echo",
     "pause",
     "timeout",
@@ -23,7 +25,6 @@ const SILENT: [&str; 12] = [
     "cls",
     "cd",
     "title",
-    "exit",
     "setlocal",
     "endlocal",
 ];
@@ -44,7 +45,17 @@ pub(super) fn commands(
 ) -> Result<Vec<Line>, ImportError> {
     let lines = lines(text);
     let (variables, commands) = (HashMap::new(), Vec::new());
-    let mut batch = Batch { origin, surroundings, variables, commands, carried_out: 0, notes };
+    let last_line = lines.iter().filter(|line| may_have_command(&line.text)).map(|line| line.number).max();
+    let mut batch = Batch {
+        origin,
+        surroundings,
+        last_line: last_line.unwrap_or(0),
+        variables,
+        commands,
+        carried_out: 0,
+        is_ended: false,
+        notes,
+    };
     batch.block(&lines, 0)?;
     Ok(batch.commands)
 }
@@ -53,7 +64,7 @@ pub(super) fn commands(
 fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut is_continued = false;
-    for (index, raw) in text.lines().enumerate() {
+    for (index, raw) in without_texts(text).into_iter().enumerate() {
         let whole = raw.trim().trim_start_matches('@');
         let begun = whole.strip_suffix(['^', '`', '\\']).filter(|begun| begun.ends_with(' '));
         let part = begun.unwrap_or(whole);
@@ -78,11 +89,16 @@ pub(super) fn is_remark(line: &str) -> bool {
 struct Batch<'s> {
     origin: &'s str,
     surroundings: &'s Surroundings<'s>,
+    /// The last one that has a command of the tools.
+    last_line: usize,
+
     /// By their names as they are put in: `%SIZE%` in capitals, `$size` and `%%b` as written.
     variables: HashMap<String, String>,
     commands: Vec<Line>,
     /// Number of commands so far, those of loops each time.
     carried_out: usize,
+    /// Whether `exit` was carried out.
+    is_ended: bool,
     notes: &'s mut Vec<Note>,
 }
 
@@ -93,16 +109,15 @@ impl Batch<'_> {
 
     fn block(&mut self, lines: &[Line], depth: usize) -> Result<(), ImportError> {
         let mut rest = lines;
-        while let Some((line, behind)) = rest.split_first() {
+        while let Some((line, behind)) = rest.split_first().filter(|_| !self.is_ended) {
             self.carried_out += 1;
             if self.carried_out > COMMANDS_MAX {
                 return Err(self.at(line, format!("there are more than {COMMANDS_MAX} commands")));
             }
-            let first = first_word(&line.text);
-            rest = if first == "for" || first.starts_with("foreach") {
+            rest = if is_loop(&line.text) {
                 self.repeated(line, behind, depth)?
             } else {
-                self.single(line)?;
+                self.commands_of(line, depth)?;
                 behind
             };
         }
@@ -127,6 +142,12 @@ impl Batch<'_> {
             Some(body) => (vec![Line { number: line.number, text: body.to_owned() }], behind),
             None => {
                 let end = end_of_block(behind).ok_or_else(|| self.at(line, "the loop has no end"))?;
+                if may_have_command(&behind[end].text) {
+                    return Err(self.at(
+                        &behind[end],
+                        "a command behind the end of a loop; write it on a line of its own",
+                    ));
+                }
                 (behind[..end].to_vec(), &behind[end + 1..])
             }
         };
@@ -139,7 +160,79 @@ impl Batch<'_> {
         Ok(behind)
     }
 
-    /// Carries out a line that is no loop.
+    /// Carries out the commands of a line that does not begin with a loop.
+    fn commands_of(&mut self, line: &Line, depth: usize) -> Result<(), ImportError> {
+        for part in parts(&line.text) {
+            let own = Line { number: line.number, text: part.text.to_owned() };
+            let decided = match part.link {
+                Link::Next => None,
+                Link::Failure => Some("`||`: whether it runs depends on the command before"),
+                Link::Pipe => Some("`|`: a command of the tools behind a pipe is not supported"),
+            };
+            match decided {
+                Some(why) if may_have_command(part.text) => {
+                    return Err(self.at(line, format!("{why}; give the commands themselves")));
+                }
+                Some(_) => {}
+                None if is_loop(part.text) => {
+                    let first = part.text.as_ptr() as usize - line.text.as_ptr() as usize;
+                    let rest = Line { number: line.number, text: line.text[first..].to_owned() };
+                    return self.block(&[rest], depth + 1);
+                }
+                None if self.flow(&own, depth)? => {}
+                None => self.single(&own)?,
+            }
+            if self.is_ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out what says which commands run; returns whether the command was one of these.
+    fn flow(&mut self, line: &Line, depth: usize) -> Result<bool, ImportError> {
+        let mut words = line.text.split_whitespace().map(str::to_lowercase);
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let is_end = ["exit", "return"].contains(&first.trim_end_matches(';'))
+            || (first == "goto" && second == ":eof")
+            || first == "goto:eof";
+        if is_end {
+            self.is_ended = true;
+            if line.number < self.last_line {
+                let says = format!("`{}` ends the script; nothing behind it is run.", line.text);
+                self.notes.push(Note::new(line.number, says));
+            }
+            return Ok(true);
+        }
+        let decides = ["goto", "call", "break", "continue"].iter().find(|word| {
+            first.strip_prefix(**word).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ';']))
+        });
+        let concerns_more = depth > 0 || line.number <= self.last_line;
+        match decides {
+            Some(word) if concerns_more => {
+                let says = "which commands run behind it only a shell decides; give the commands themselves";
+                Err(self.at(line, format!("`{word}`: {says}")))
+            }
+            _ if first == "start" && may_have_command(&line.text) => {
+                let says = "commands that run side by side are not supported; give them by themselves, or one with \
+                            all files";
+                Err(self.at(line, format!("`start`: {says}")))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a condition decides on the end of the script, other than after a failure.
+    fn ends_if(&self, line: &Line) -> bool {
+        let text = line.text.to_lowercase();
+        let is_failure = ["errorlevel", "lastexitcode", "$?"].iter().any(|word| text.contains(word));
+        let mut words = text.split(|c: char| c.is_whitespace() || "{}();".contains(c));
+        line.number <= self.last_line
+            && !is_failure
+            && words.any(|word| ["goto", "exit", "return", "break", "continue", "call"].contains(&word))
+    }
+
+    /// Carries out a command that is no loop.
     fn single(&mut self, line: &Line) -> Result<(), ImportError> {
         if let Some((name, value)) = assignment(&line.text).map_err(|says| self.at(line, says))? {
             let value = self.expanded(line, value)?;
@@ -158,7 +251,8 @@ impl Batch<'_> {
             None => {
                 let word = first_word(&line.text);
                 let begins_block = line.text.ends_with(['{', '(']) && word != "function";
-                if begins_block || has_command(&line.text) {
+                let is_decided = word == "if" && self.ends_if(line);
+                if begins_block || is_decided || may_have_command(&line.text) {
                     let says = "of what a shell decides, only `for` and `foreach` over a list are supported";
                     return Err(self.at(line, format!("`{word}`: {says}; give the commands themselves")));
                 }
@@ -190,7 +284,8 @@ impl Batch<'_> {
             }
             rest = behind;
         }
-        Ok(done + rest)
+        // Only now an address that was put together of variables is one.
+        Ok(of_commands(&(done + rest)).into_owned())
     }
 
     fn value(&self, line: &Line, key: &str) -> Result<String, ImportError> {
@@ -200,10 +295,16 @@ impl Batch<'_> {
     }
 }
 
-/// Whether a command of the tools stands somewhere in a line, as behind `if`.
-fn has_command(text: &str) -> bool {
-    let words: Vec<&str> = text.split_whitespace().collect();
+/// Whether a command of the tools with an option stands somewhere in a line, as behind `if`.
+fn may_have_command(text: &str) -> bool {
+    let plain = text.replace(['(', '{', ')', '}', '@', '"', '&', ';', '|'], " ");
+    let words: Vec<&str> = plain.split_whitespace().collect();
     words.windows(2).any(|pair| pair[1].starts_with('-') && tool(&pair.join(" ")).is_some())
+}
+
+fn is_loop(text: &str) -> bool {
+    let first = first_word(text);
+    first == "for" || first.starts_with("foreach")
 }
 
 /// The variable that a text begins with, as it is kept, and the text behind it.
@@ -236,7 +337,7 @@ fn assignment(text: &str) -> Result<Option<(String, &str)>, String> {
         }
         return Ok(rest
             .split_once('=')
-            .map(|(name, value)| (format!("%{}", name.trim().to_uppercase()), value)));
+            .map(|(name, value)| (format!("%{}", name.trim().to_uppercase()), value.trim_end())));
     }
     let Some((key, behind)) = text.starts_with('$').then(|| reference(text)).flatten() else {
         return Ok(None);

@@ -8,6 +8,7 @@ use assay_spec::{
 use super::short;
 use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem};
+use crate::secrets::of_text;
 use crate::targets::TargetNames;
 use crate::xml::{self, Element};
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
@@ -24,7 +25,7 @@ pub fn is_profile(text: &str) -> bool {
 /// # Errors
 /// When it is no XML, has no time span, or a value is out of range.
 pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<ImportedPlan, ImportError> {
-    let root = xml::parse(origin, text)?;
+    let root = xml::parse(origin, &of_text(text))?;
     let spans: Vec<&Element> =
         root.child("TimeSpans").map(|spans| spans.all("TimeSpan").collect()).unwrap_or_default();
     if root.name != "Profile" || spans.is_empty() {

@@ -307,3 +307,78 @@ fn what_a_script_leaves_to_a_shell_is_refused_with_its_line() {
     let doubled = format!("set A=xxxxxxxx\n{}diskspd -b4K %A%\n", "set A=%A%%A%\n".repeat(20));
     assert!(script(&doubled, Some(1)).unwrap_err().to_string().contains("the line is too long"));
 }
+
+/// The second command was dropped without a word.
+#[test]
+fn all_commands_of_a_line_are_carried_out() {
+    let (a, b) = ("diskspd -b4K t.dat", "diskspd -b8K -w100 t.dat");
+    let said_a = "4KiB sequential read: 4KiB 100 1x2 0B..+end []";
+    let said_b = "8KiB sequential write: 8KiB 0 1x2 0B..+end []";
+    for text in [
+        format!("{a} & {b}"),
+        format!("{a} && {b}"),
+        format!("{a} > o.txt 2>&1; {b}"),
+        format!("{a} | tee o.txt & {b}"),
+        format!("{a} | findstr x && {b} || exit /b 1"),
+        format!("for %%x in (1) do {a} & {b}"),
+        format!("for %%x in (1) do ({a} & {b})"),
+        format!("cd x & for %%x in (1) do {a} & {b}"),
+        format!("$o = & .\\{a}; {b}"),
+        format!("set B=8K & {a} & diskspd -b%B% -w100 t.dat"),
+    ] {
+        assert_eq!(said(&script(&text, Some(1)).unwrap()), [said_a, said_b], "{text}");
+    }
+    let typed = imported(&format!("{a} & {b}"), 1, Strictness::Strict).unwrap();
+    assert_eq!(said(&typed), [said_a, said_b]);
+    for (text, expected) in [
+        (format!("{a} || {b}"), "bench.cmd:1: `||`: whether it runs depends on the command before"),
+        (format!("x\necho y | {a}\n{b}"), "bench.cmd:2: `|`: a command of the tools behind a pipe"),
+        (format!("for %%x in (1) do (\n{a}\n) & {b}"), "bench.cmd:3: a command behind the end of a loop"),
+        (format!("{a}\n({b})"), "bench.cmd:2: `"),
+        (format!("start {a}\n{b}"), "bench.cmd:1: `start`: commands that run side by side"),
+    ] {
+        let text = text.replace(" t.dat", " -o2 t.dat").replace("start diskspd", "start \"\" diskspd");
+        let says = script(&text, Some(1)).unwrap_err().to_string();
+        assert!(says.contains(expected), "{text}: {says}");
+    }
+}
+
+/// They were run.
+#[test]
+fn commands_that_a_shell_would_not_run_are_not_run() {
+    let (a, b) = ("diskspd -b4K t.dat", "diskspd -b8K -w100 t.dat");
+    for text in [
+        format!("{a}\nexit /b 0\n{b}"),
+        format!("{a}\nexit\n{b}"),
+        format!("{a} & exit & {b}"),
+        format!("{a}\ngoto :eof\n{b}"),
+        format!("{a}\nreturn\n{b}"),
+        format!("{a}\n<#\n{b}\n#>\n"),
+        format!("<# {b} #>\n{a}\n"),
+        format!("$x = @\"\n{b}\n\"@\n{a}\n"),
+        format!("for %%x in (1 2) do (\n{a}\nexit /b\n)\n{b}"),
+        format!("{a}\nif errorlevel 1 exit /b 1\ngoto :eof\n:x\n{b}"),
+    ] {
+        assert_eq!(
+            said(&script(&text, Some(1)).unwrap()),
+            ["4KiB sequential read: 4KiB 100 1x2 0B..+end []"],
+            "{text}"
+        );
+    }
+    let notes = script(&format!("{a}\nexit /b 0\n{b}"), Some(1)).unwrap().notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.to_string() == "line 2: `exit /b 0` ends the script; nothing behind it is run.")
+    );
+    for (text, expected) in [
+        (format!("goto end\n{a}\n:end"), "bench.cmd:1: `goto`: which commands run"),
+        (format!("call :run\nexit /b\n:run\n{a}"), "bench.cmd:1: `call`: which commands run"),
+        (format!("if exist x goto end\n{a}\n:end"), "bench.cmd:1: `if`: of what a shell decides"),
+        (format!("foreach ($x in 1, 2) {{\n{a}\nbreak\n}}"), "bench.cmd:3: `break`: which commands run"),
+    ] {
+        let says = script(&text, Some(1)).unwrap_err().to_string();
+        assert!(says.contains(expected), "{text}: {says}");
+    }
+    assert!(script(&format!("{a}\ngoto end\n:end\npause"), Some(1)).is_ok());
+}

@@ -1,6 +1,6 @@
 //! A job file as jobs: each a list of options, those of `[global]` first.
 
-use crate::{ImportError, TEXT_BYTES_MAX, complain};
+use crate::{ImportError, TEXT_BYTES_MAX, complain, without_secrets};
 
 /// How deep files may include others.
 const INCLUDE_DEPTH_MAX: usize = 8;
@@ -177,7 +177,8 @@ impl<'s> Reader<'s> {
                 format!("`{short}` is not an option of fio; one looks like bs=4k"),
             ));
         }
-        let value = self.expanded(origin, line, value.trim())?;
+        // Only now an address that was put together of variables is one.
+        let value = without_secrets(&self.expanded(origin, line, value.trim())?);
         let option = OptionLine { file: origin.to_owned(), line, key, value };
         let list = match (self.section, self.jobs.last_mut()) {
             (Section::Global, _) => &mut self.global,

@@ -18,6 +18,7 @@ pub(crate) mod typed;
 #[cfg(test)]
 mod typed_tests;
 mod value;
+pub(crate) mod words;
 
 pub use lines::Surroundings;
 pub use plan::import;

@@ -9,6 +9,7 @@ use super::taken::Findings;
 use super::typed;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem, unique};
+use crate::secrets::{covering, of_lines};
 use crate::targets::TargetNames;
 use crate::unsupported::settle;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note};
@@ -23,7 +24,7 @@ pub fn import(
     surroundings: &Surroundings<'_>,
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
-    let read = jobs(origin, text, surroundings)?;
+    let read = covering(surroundings, |surroundings| jobs(origin, &of_lines(text), surroundings))?;
     let labels = Labels {
         origin,
         name: stem(origin).to_owned(),

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use super::words::{is_before_command, is_fio};
+
 /// The longest word after variables are put in, bytes.
 const WORD_BYTES_MAX: usize = 64 << 10;
 /// A command with its words; never empty.
@@ -12,6 +14,20 @@ pub(crate) struct Command {
     /// Line on which it begins, from 1.
     pub(crate) line: usize,
     pub(crate) words: Vec<String>,
+    pub(crate) link: Link,
+    /// Whether the shell goes on while it runs: `&` follows.
+    pub(crate) is_background: bool,
+}
+
+/// What decides whether a command is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// Nothing.
+    Always,
+    /// The command before succeeds: `&&`.
+    Success,
+    /// The command before fails: `||`.
+    Failure,
 }
 
 /// Returns the commands of a text; an error has its line.
@@ -28,14 +44,6 @@ pub(crate) fn is_variable(word: &str) -> bool {
     word.strip_prefix('$').is_some_and(|rest| {
         is_name(rest.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(rest))
     })
-}
-
-/// Returns the name and the value of an assignment, `DEV=/dev/sdb`.
-pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    is_name.then_some((name, value))
 }
 
 /// Puts the values of `$NAME` and `${NAME}` in: those of the script, then those of the environment.
@@ -80,6 +88,11 @@ struct Splitter<'t> {
     word: Option<String>,
     words: Vec<String>,
     fate: Fate,
+    link: Link,
+    /// Line of a command of fio behind a pipe.
+    piped: Option<usize>,
+    /// What ends each here-document that begins behind this line.
+    documents: Vec<String>,
     commands: Vec<Command>,
 }
 
@@ -91,7 +104,9 @@ enum Fate {
     Kept,
     /// The next one names a file of a redirection.
     NextSkipped,
-    /// Those of another command behind a pipe.
+    /// The next one names a command behind a pipe.
+    Piped,
+    /// Those of that command.
     Skipped,
 }
 
@@ -104,6 +119,9 @@ impl<'t> Splitter<'t> {
             word: None,
             words: Vec::new(),
             fate: Fate::Kept,
+            link: Link::Always,
+            piped: None,
+            documents: Vec::new(),
             commands: Vec::new(),
         }
     }
@@ -119,20 +137,21 @@ impl<'t> Splitter<'t> {
                     self.word.get_or_insert_default().extend(next);
                 }
                 '\n' => {
-                    self.end_command();
+                    self.end_command(Link::Always);
                     self.line += 1;
+                    self.skip_documents();
                 }
-                ';' => self.end_command(),
+                ';' => self.end_command(Link::Always),
                 '&' if self.rest.peek() == Some(&'>') => self.end_word(),
-                '&' => {
-                    self.rest.next_if_eq(&'&');
-                    self.end_command();
-                }
-                '|' if self.rest.next_if_eq(&'|').is_some() => self.end_command(),
+                '&' if self.rest.next_if_eq(&'&').is_some() => self.end_command(Link::Success),
+                '&' => self.background(),
+                '|' if self.rest.next_if_eq(&'|').is_some() => self.end_command(Link::Failure),
                 '|' => {
                     self.end_word();
-                    self.fate = Fate::Skipped;
+                    self.rest.next_if_eq(&'&');
+                    self.fate = Fate::Piped;
                 }
+                '<' if self.rest.peek() == Some(&'<') => self.document(),
                 '>' | '<' => self.redirect(),
                 '#' if self.word.is_none() => while self.rest.next_if(|c| *c != '\n').is_some() {},
                 '$' if self.rest.peek() == Some(&'(') => self.substitution(),
@@ -140,8 +159,57 @@ impl<'t> Splitter<'t> {
                 c => self.push(c),
             }
         }
-        self.end_command();
-        Ok(())
+        self.end_command(Link::Always);
+        match self.piped {
+            Some(line) => {
+                Err((line, "fio behind a pipe is not supported; give the command by itself".to_owned()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `fio … &`: marks the command that ends here. A prompt of PowerShell has a `&` before the command.
+    fn background(&mut self) {
+        self.end_word();
+        if self.words.is_empty() {
+            return;
+        }
+        self.end_command(Link::Always);
+        if let Some(last) = self.commands.last_mut() {
+            last.is_background = true;
+        }
+    }
+
+    /// `<<EOF`, `<<-'EOF'`; `<<<` has its text on the same line.
+    fn document(&mut self) {
+        self.end_word();
+        self.rest.next();
+        if self.rest.next_if_eq(&'<').is_some() {
+            return self.redirect();
+        }
+        self.rest.next_if_eq(&'-');
+        while self.rest.next_if(|c| [' ', '\t'].contains(c)).is_some() {}
+        let mut end = String::new();
+        while let Some(c) = self.rest.next_if(|c| !c.is_whitespace() && !";&|<>".contains(*c)) {
+            end.extend((!['\'', '"', '\\'].contains(&c)).then_some(c));
+        }
+        self.documents.push(end);
+    }
+
+    /// Skips the here-documents of the line that has ended: they are no commands.
+    fn skip_documents(&mut self) {
+        for end in std::mem::take(&mut self.documents) {
+            while self.rest.peek().is_some() {
+                let mut line = String::new();
+                while let Some(c) = self.rest.next_if(|c| *c != '\n') {
+                    line.push(c);
+                }
+                self.line += usize::from(self.rest.next().is_some());
+                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
+                    break;
+                }
+            }
+        }
     }
 
     fn push(&mut self, c: char) {
@@ -230,19 +298,29 @@ impl<'t> Splitter<'t> {
                 self.words.push(word);
             }
             Fate::NextSkipped => self.fate = Fate::Kept,
-            Fate::Skipped => {}
+            Fate::Piped if is_fio(&word) => {
+                self.piped = self.piped.or(Some(self.line));
+                self.fate = Fate::Skipped;
+            }
+            Fate::Piped if is_before_command(&word) => {}
+            Fate::Piped | Fate::Skipped => self.fate = Fate::Skipped,
         }
     }
 
-    /// A line of options only goes on with the command before it.
-    fn end_command(&mut self) {
+    /// A line of options only goes on with the command before it. `next` links the command behind.
+    fn end_command(&mut self, next: Link) {
         self.end_word();
         self.fate = Fate::Kept;
         let words = std::mem::take(&mut self.words);
-        let Some(first) = words.first() else { return };
+        let Some(first) = words.first() else {
+            // A line may end behind `&&`.
+            self.link = if next == Link::Always { self.link } else { next };
+            return;
+        };
+        let link = std::mem::replace(&mut self.link, next);
         match self.commands.last_mut() {
             Some(last) if first.starts_with('-') => last.words.extend(words),
-            _ => self.commands.push(Command { line: self.began, words }),
+            _ => self.commands.push(Command { line: self.began, words, link, is_background: false }),
         }
     }
 }

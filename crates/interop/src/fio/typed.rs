@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 
 use super::lines::{JobLines, OptionLine, Reader, Surroundings};
-use super::shell::{Command, assignment, commands, expanded, is_variable};
+use super::shell::{Command, Link, commands, expanded, is_variable};
+use super::words::{assignment, is_before_command, is_fio};
 use crate::{ImportError, Note, complain};
 
 /// The most commands of a script, those of loops each time.
@@ -19,7 +20,7 @@ pub(crate) const LOOPS_MAX: usize = 8;
 const KEYWORDS: [&str; 10] =
     ["while", "until", "if", "case", "select", "function", "foreach", "do", "done", "{"];
 /// Commands that change nothing for those of fio.
-const SILENT: [&str; 6] = ["set", "echo", "printf", "sleep", "date", "exit"];
+const SILENT: [&str; 7] = ["set", "echo", "printf", "sleep", "date", "exit", "wait"];
 
 /// Options of jobs that need no value.
 const FLAGS: [&str; 16] = [
@@ -84,28 +85,12 @@ const NO_RUN: [&str; 22] = [
     "aux-path",
     "merge-blktrace-only",
 ];
-/// Words that people have before a command, besides prompts.
-const LAUNCHERS: [&str; 7] = ["sudo", "time", "nohup", "nice", "exec", "&", "PS"];
-
-/// Whether a word may stand before a command: a prompt, `sudo`, an assignment.
-pub(crate) fn is_before_command(word: &str) -> bool {
-    LAUNCHERS.contains(&word)
-        || word.ends_with(['$', '#', '>', '%'])
-        || assignment(word).is_some_and(|(_, value)| !value.contains(['(', ')']))
-}
-
 /// Splits words into those before a command, and the command.
 fn at_command(mut words: Vec<String>) -> (Vec<String>, Vec<String>) {
     let begins =
         words.iter().position(|word| is_fio(word) || !is_before_command(word)).unwrap_or(words.len());
     let command = words.split_off(begins);
     (words, command)
-}
-
-/// Whether a word is the name of fio, with or without its folder.
-pub(crate) fn is_fio(word: &str) -> bool {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_lowercase();
-    matches!(name.as_str(), "fio" | "fio.exe")
 }
 
 /// Whether messages name the line of a command.
@@ -125,7 +110,22 @@ struct Typed<'s> {
     jobs: Vec<JobLines>,
     /// Number of commands so far, those of loops each time.
     carried_out: usize,
+    beside: Beside,
+    /// Whether `exit` was carried out.
+    is_ended: bool,
+    /// Line of the last command of fio.
+    last_line: usize,
     notes: &'s mut Vec<Note>,
+}
+
+/// What may still run in the background when a command begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    /// Commands that began together with it.
+    Started,
+    /// The same, and a command that ran beside them has ended: nobody knows how long they go on.
+    Unknown,
 }
 
 /// Returns the jobs of all commands in their order. Other commands of a script become notes.
@@ -139,7 +139,20 @@ pub(super) fn jobs<'s>(
     // A line number helps nobody where there is one line.
     let lines = if commands.len() == 1 { Lines::Unnamed } else { Lines::Named };
     let variables = HashMap::new();
-    let mut typed = Typed { origin, surroundings, lines, variables, jobs: Vec::new(), carried_out: 0, notes };
+    let is_of_fio = |command: &&Command| command.words.iter().any(|word| is_fio(word));
+    let last_line = commands.iter().filter(is_of_fio).map(|command| command.line).max().unwrap_or(0);
+    let mut typed = Typed {
+        origin,
+        surroundings,
+        lines,
+        variables,
+        jobs: Vec::new(),
+        carried_out: 0,
+        beside: Beside::Nothing,
+        is_ended: false,
+        last_line,
+        notes,
+    };
     typed.block(&commands, 0)?;
     match typed.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: no option of a job and no job file is given")),
@@ -160,11 +173,11 @@ impl Typed<'_> {
     /// Carries out the commands of a script, or of a loop.
     fn block(&mut self, commands: &[Command], depth: usize) -> Result<(), ImportError> {
         let mut rest = commands;
-        while let Some((command, behind)) = rest.split_first() {
+        while let Some((command, behind)) = rest.split_first().filter(|_| !self.is_ended) {
             rest = if command.words[0] == "for" {
                 self.repeated(command, behind, depth)?
             } else {
-                self.single(command)?;
+                self.single(command, depth)?;
                 behind
             };
         }
@@ -196,6 +209,11 @@ impl Typed<'_> {
             open == 0
         });
         let Some(end) = end else { return Err(at("the loop has no `done`")) };
+        if behind[end].is_background || head.link != Link::Always {
+            return Err(at(
+                "a loop in the background, or one that another command decides on, is not supported",
+            ));
+        }
         let mut body = behind[..end].to_vec();
         match body.first_mut().filter(|first| first.words[0] == "do") {
             Some(first) => first.words.remove(0),
@@ -229,20 +247,41 @@ impl Typed<'_> {
     }
 
     /// Carries out one command that is no loop.
-    fn single(&mut self, command: &Command) -> Result<(), ImportError> {
+    fn single(&mut self, command: &Command, depth: usize) -> Result<(), ImportError> {
         let (origin, line) = (self.origin, self.line(command));
         let at = |says: String| complain(origin, line, says);
         self.count(line)?;
         let (before, words) = at_command(command.words.clone());
+        if command.link == Link::Failure {
+            // What goes wrong with a command is for the user to see.
+            return match words.iter().any(|word| is_fio(word)) {
+                true => Err(at(
+                    "`||`: whether fio runs depends on the command before; give the commands themselves"
+                        .to_owned(),
+                )),
+                false => Ok(()),
+            };
+        }
+        let is_last =
+            before.iter().any(|word| word == "exec") && words.first().is_some_and(|word| is_fio(word));
         self.assign(before.into_iter()).map_err(at)?;
         let mut words = words.into_iter();
         let Some(first) = words.next() else { return Ok(()) };
-        if KEYWORDS.contains(&first.as_str()) || first.ends_with("()") || first.ends_with("(){") {
+        if KEYWORDS.contains(&first.as_str())
+            || first.starts_with('(')
+            || first.ends_with("()")
+            || first.ends_with("(){")
+        {
             let says = "loops other than `for`, conditions and functions of a shell are not supported";
             return Err(at(format!("`{first}`: {says}")));
         }
         if is_fio(&first) {
-            return self.command(line, words.collect());
+            self.command(line, words.collect(), command.is_background)?;
+            self.is_ended |= is_last && !command.is_background;
+            return Ok(());
+        }
+        if self.flow(command, depth, &first).map_err(at)? {
+            return Ok(());
         }
         if first == "export" || first == "declare" {
             return self.assign(words).map_err(at);
@@ -253,6 +292,39 @@ impl Typed<'_> {
             self.notes.push(note);
         }
         Ok(())
+    }
+
+    /// Carries out what says which commands run, and when; returns whether the command was one of these.
+    fn flow(&mut self, command: &Command, depth: usize, first: &str) -> Result<bool, String> {
+        let concerns_more = depth > 0 || command.line <= self.last_line;
+        match first {
+            "exit" | "return" if command.link == Link::Success && concerns_more => Err(format!(
+                "`&& {first}`: whether fio runs behind it depends on the command before; leave it out"
+            )),
+            "exit" | "return" => {
+                self.is_ended = true;
+                if command.line < self.last_line {
+                    let says = format!("`{first}` ends the script; nothing behind it is run.");
+                    self.notes.push(Note::new(command.line, says));
+                }
+                Ok(true)
+            }
+            "break" | "continue" if depth > 0 => {
+                Err(format!("`{first}`: loops are carried out to their end; write out what runs"))
+            }
+            "wait" if command.words.len() > 1 && self.beside != Beside::Nothing => {
+                Err("`wait` for one of several commands is not supported; write `wait` alone".to_owned())
+            }
+            "wait" => {
+                self.beside = Beside::Nothing;
+                Ok(true)
+            }
+            "sleep" if self.beside != Beside::Nothing => {
+                Err("`sleep` beside a command in the background is not supported; use --startdelay"
+                    .to_owned())
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Words with the values of their variables; a variable alone may be several words.
@@ -279,7 +351,7 @@ impl Typed<'_> {
     }
 
     /// Reads one command of fio; `words` are those behind the name of the program.
-    fn command(&mut self, line: usize, words: Vec<String>) -> Result<(), ImportError> {
+    fn command(&mut self, line: usize, words: Vec<String>, is_background: bool) -> Result<(), ImportError> {
         let origin = self.origin;
         let words = self.expanded(words).map_err(|says| complain(origin, line, says))?;
         let mut reader = Reader::of_command(self.surroundings);
@@ -310,7 +382,9 @@ impl Typed<'_> {
         for path in std::mem::take(&mut program.files) {
             reader.job_file(origin, line, &path)?;
         }
-        self.take(line, reader.into_jobs(), program)
+        let before = self.jobs.len();
+        self.take(line, reader.into_jobs(), program)?;
+        self.place(line, before, is_background)
     }
 
     /// Reads one option; returns whether it is one of a job.
@@ -357,11 +431,37 @@ impl Typed<'_> {
         for job in &mut jobs {
             job.options.extend(guard.clone());
         }
-        if let Some(first) = jobs.first_mut().filter(|_| !self.jobs.is_empty()) {
+        self.jobs.append(&mut jobs);
+        Ok(())
+    }
+
+    /// Says what the jobs of a command, from this one on, wait for: those of the command before, unless both are to run
+    /// side by side.
+    fn place(&mut self, line: usize, from: usize, is_background: bool) -> Result<(), ImportError> {
+        let is_beside = self.beside != Beside::Nothing;
+        if self.beside == Beside::Unknown {
+            let says =
+                "a command before it may still run in the background; write `wait` on a line before it";
+            return Err(complain(self.origin, line, says));
+        }
+        if is_beside || is_background {
+            let waits =
+                |option: &OptionLine| ["stonewall", "wait_for_previous"].contains(&option.key.as_str());
+            if self.jobs[from..].iter().flat_map(|job| &job.options).any(waits) {
+                let says =
+                    "a command that runs beside others has jobs that wait (stonewall); give it by itself";
+                return Err(complain(self.origin, line, says));
+            }
+        }
+        if let Some(first) = self.jobs.get_mut(from).filter(|_| from > 0 && !is_beside) {
             let (file, key) = (self.origin.to_owned(), "stonewall".to_owned());
             first.options.push(OptionLine { file, line, key, value: String::new() });
         }
-        self.jobs.append(&mut jobs);
+        self.beside = match (is_background, self.beside) {
+            (true, _) => Beside::Started,
+            (false, Beside::Started) => Beside::Unknown,
+            (false, other) => other,
+        };
         Ok(())
     }
 }

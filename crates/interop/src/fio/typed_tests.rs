@@ -211,3 +211,67 @@ fn words_are_split_as_a_shell_does() {
     assert_eq!(put("$A-${A}b$ $(A)"), Ok("1-1b$ $(A)".to_owned()));
     assert!(put("${A").is_err() && put("$B").is_err());
 }
+
+/// What a shell would not run was run: behind `exit`, in here-documents, behind `||`.
+#[test]
+fn what_a_shell_would_not_run_is_not_run() {
+    let a = "fio --name=a --size=1g --rw=read";
+    let b = "fio --name=b --size=1g --rw=write";
+    for text in [
+        format!("{a}\nexit 0\n{b}\n"),
+        format!("{a}\ncat <<EOF\n{b}\nEOF\n"),
+        format!("cat > x <<-'E F'\nE\n{b}\nE F\n{a}\n").replace("E F", "EF"),
+        format!("cat <<A <<B\n{b}\nA\n{b}\nB\n{a}\n"),
+        format!("{a} || exit 1\n"),
+        format!("for i in 1 2; do\n{a}\nexit\ndone\n{b}\n"),
+        format!("exec {a}\n{b}\n"),
+    ] {
+        assert_eq!(said(&plan(script(&text))), "a: 4KiB 100/0 1x1", "{text}");
+    }
+    let notes = script(&format!("{a}\nexit 0\n{b}\n")).unwrap().notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.to_string() == "line 2: `exit` ends the script; nothing behind it is run.")
+    );
+    for (text, expected) in [
+        (format!("{a}\nfalse || {b}\n"), "bench.sh:2: `||`: whether fio runs depends on the command before"),
+        (format!("{a} ||\n{b}\n"), "bench.sh:2: `||`: whether fio runs depends"),
+        (format!("test -f x && exit 1\n{a}\n"), "bench.sh:1: `&& exit`: whether fio runs behind it"),
+        (format!("for i in 1 2; do\nbreak\n{a}\ndone\n"), "bench.sh:2: `break`: loops are carried out"),
+        (format!("{a}\nyes | {b}\n"), "bench.sh:2: fio behind a pipe is not supported"),
+        (format!("({a}; {b}) &\n"), "bench.sh:1: `(fio`: "),
+    ] {
+        let says = script(&text).unwrap_err().to_string();
+        assert!(says.starts_with(expected), "{text}: {says}");
+    }
+}
+
+/// They ran one after the other.
+#[test]
+fn commands_in_the_background_run_side_by_side_until_wait() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| format!("fio --name={name} --size=1g --rw=read"));
+    let (a1, b1, c1) = ("a: 4KiB 100/0 1x1", "b: 4KiB 100/0 1x1", "c: 4KiB 100/0 1x1");
+    for (text, expected) in [
+        (format!("{a} & {b} & wait"), format!("{a1}, {b1}")),
+        (format!("{a} &\n{b}\nwait\n{c}"), format!("{a1}, {b1}; {c1}")),
+        (format!("{c}\n{a} > o 2>&1 &\n{b} | tee x &\nwait"), format!("{c1}; {a1}, {b1}")),
+        (format!("{a} & wait; {b}"), format!("{a1}; {b1}")),
+        (
+            "for d in a b; do fio --name=$d --size=1g --rw=read &\ndone\nwait\n".to_owned() + &c,
+            format!("{a1}, {b1}; {c1}"),
+        ),
+    ] {
+        assert_eq!(said(&plan(script(&text))), expected, "{text}");
+    }
+    for (text, expected) in [
+        (format!("{a} &\n{b}\n{c}\n"), "bench.sh:3: a command before it may still run in the background"),
+        (format!("{a} &\nsleep 5\n{b}\n"), "bench.sh:2: `sleep` beside a command in the background"),
+        (format!("{a} &\n{b} &\nwait $!\n{c}"), "bench.sh:3: `wait` for one of several commands"),
+        (format!("{a} &\n{b} --name=d --stonewall &\n"), "bench.sh:2: a command that runs beside others"),
+        (format!("for i in 1 2; do {a}; done &\n{b}"), "bench.sh:1: `for`: a loop in the background"),
+    ] {
+        let says = script(&text).unwrap_err().to_string();
+        assert!(says.starts_with(expected), "{text}: {says}");
+    }
+}

@@ -8,6 +8,7 @@ use super::cycle::{CycleStep, steps};
 use super::read::{Icf, Manager, Spec, TestType, Worker, read, shortened};
 use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::names::{base_name, file_name, stem, unique};
+use crate::secrets::of_text;
 use crate::targets::TargetNames;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, STEPS_MAX, complain, counted};
 
@@ -16,7 +17,7 @@ use crate::{ImportError, ImportOptions, ImportedPlan, Note, STEPS_MAX, complain,
 /// # Errors
 /// When the text is no such file, has no access specification, or asks for what no plan can do.
 pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<ImportedPlan, ImportError> {
-    let mut icf = read(origin, text)?;
+    let mut icf = read(origin, &of_text(text))?;
     if icf.specs.is_empty() {
         return Err(complain(origin, 0, "has no access specification, so there is nothing to run"));
     }

@@ -138,14 +138,15 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         let next = lines.peek().map(|(_, next)| next.trim()).unwrap_or_default();
         match line.trim_start().strip_prefix('\'') {
             Some(key) if key.starts_with("Test Type,") => {
-                next.split_once(',').map_or("", |(_, text)| text).clone_into(&mut reader.description);
+                from_cell(next.split_once(',').map_or("", |(_, text)| text))
+                    .clone_into(&mut reader.description);
             }
             Some(key) if key.starts_with("Version") => next.clone_into(&mut reader.version),
             Some(key) if key.starts_with("Time Stamp") => {
                 reader.started_unix_ms = reader.started_unix_ms.or(parse_stamp(next));
             }
             Some(key) if key.starts_with("Access specification name") => {
-                let name = next.rsplit_once(',').map_or(next, |(name, _)| name).to_owned();
+                let name = from_cell(next.rsplit_once(',').map_or(next, |(name, _)| name)).to_owned();
                 // Each block repeats the specifications that it used.
                 reader.specs.insert(name.clone(), Vec::new());
                 reader.spec = Some(name);
@@ -253,7 +254,7 @@ impl Reader {
             write: side("Write", writes, get(&["Bytes Written"])),
         };
         let name = self.columns.get("access specification name").and_then(|at| cells.get(*at)).copied();
-        let test = name.filter(|name| !name.is_empty()).unwrap_or("Unnamed").to_owned();
+        let test = from_cell(name.filter(|name| !name.is_empty()).unwrap_or("Unnamed")).to_owned();
         let depth = get(&["Queue Depth"]).map_or(0, whole);
         let workers = get(&["# Workers"]).map_or(1, whole).clamp(1, 100_000);
         let ops = whole(reads + writes);
@@ -346,17 +347,18 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
 }
 
 fn block(text: &mut String, header: &RunHeader, step: &Measured<'_>, (start_ms, end_ms): (u64, u64)) {
-    let name = |name: &str| name.replace([',', '\r', '\n'], "-");
     let _ = write!(
         text,
         "'Test Type,Test Description\n0,{}\n'Version\n1.1.0\n'Time Stamp\n{}\n'Access specifications\n",
-        name(&header.plan.name),
+        to_cell(&header.plan.name),
         stamp(start_ms)
     );
-    let test = name(&step.name());
+    let test = step.name();
     for job in &step.jobs {
-        let spec =
-            if step.jobs.len() == 1 { test.clone() } else { format!("{test}: {}", name(&job.job.name)) };
+        let spec = match step.jobs.len() {
+            1 => to_cell(&test),
+            _ => to_cell(&format!("{test}: {}", job.job.name)),
+        };
         let _ = write!(
             text,
             "'Access specification name,default assignment\n{spec},0\n'size,% of size,% reads,% \
@@ -374,8 +376,24 @@ fn block(text: &mut String, header: &RunHeader, step: &Measured<'_>, (start_ms, 
     }
     let titles: Vec<&str> = COLUMNS.iter().copied().chain(BINS.iter().map(|(title, _)| *title)).collect();
     let _ = write!(text, "'End access specifications\n'Results\n'{}\n", titles.join(","));
-    let _ = writeln!(text, "{}", row(&test, step).join(","));
+    let _ = writeln!(text, "{}", row(&to_cell(&test), step).join(","));
     let _ = write!(text, "'Time Stamp\n{}\n", stamp(end_ms));
+}
+
+/// What a spreadsheet takes for the begin of a formula.
+const FORMULA: [char; 5] = ['=', '+', '-', '@', '\t'];
+
+/// A name as a cell. A spreadsheet may run a program for a formula, so an apostrophe goes before what begins like one,
+/// as in other tables of Assay; all other names are as they were.
+fn to_cell(name: &str) -> String {
+    let cell = name.replace([',', '\r', '\n'], "-");
+    let is_number = cell.parse::<f64>().is_ok() || cell == "-";
+    if cell.starts_with(FORMULA) && !is_number { format!("'{cell}") } else { cell }
+}
+
+/// The name in a cell that [`to_cell`] wrote, or Iometer.
+fn from_cell(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|name| name.starts_with(FORMULA)).unwrap_or(cell)
 }
 
 fn row(test: &str, step: &Measured<'_>) -> Vec<String> {

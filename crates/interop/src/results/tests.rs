@@ -341,3 +341,37 @@ fn instantaneous_results_are_a_series_of_updates() {
         assert!(result.from.has_series && result.rows.len() == 1 && job.stats.read.ops() == 6000);
     }
 }
+
+/// Names of foreign results got into spreadsheets as formulas.
+#[test]
+fn no_name_in_a_csv_of_iometer_is_a_formula_and_all_come_back() {
+    for (name, cell) in [
+        ("=cmd|'/c calc'!A1", "'=cmd|'/c calc'!A1"),
+        ("+1+cmd", "'+1+cmd"),
+        ("-x", "'-x"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("4KiB = x - 'y'", "4KiB = x - 'y'"),
+        ("-5", "-5"),
+        ("'quoted'", "'quoted'"),
+    ] {
+        let json = format!(
+            "{{\"fio version\": \"fio-3.33\", \"jobs\": [{{\"jobname\": \"{name}\", \"job options\": \
+             {{\"rw\": \"read\"}}, \"read\": {{\"io_bytes\": 4096, \"total_ios\": 1, \"runtime\": 1000}}}}]}}"
+        );
+        let mut result = fio_json::import("f.json", &json).unwrap();
+        result.name = name.to_owned();
+        let (header, events) = events(result);
+        let csv = iometer_csv::export(&header, &events);
+        let count = |text: &str| csv.lines().filter(|line| line.contains(text)).count();
+        assert_eq!(count(&format!("0,{cell}")), 1, "{csv}");
+        assert_eq!(count(&format!("ALL,All,{cell},")), 1, "{csv}");
+        assert_eq!(csv.lines().filter(|line| line.starts_with(&format!("{cell},0"))).count(), 1, "{csv}");
+        let back = iometer_csv::import("x.csv", &csv).unwrap();
+        assert_eq!((back.name.as_str(), back.rows[0].test.as_str()), (name, name));
+        assert_eq!(back.rows[0].jobs[0].mix[0].size.0, 4096, "the specification is found by its name");
+    }
+    let json = "{\"fio version\": \"3\", \"jobs\": [{\"jobname\": \"\\t=x\", \"read\": {\"total_ios\": 1, \
+                \"runtime\": 1}}]}";
+    let (header, events) = events(fio_json::import("f.json", json).unwrap());
+    assert!(iometer_csv::export(&header, &events).contains("ALL,All,'\t=x,"));
+}
