@@ -5,7 +5,8 @@
 //! pipes, folders, the store, the targets and links to any of them are never written to.
 
 use std::fs::{File, Metadata};
-use std::io::{Read as _, Write as _};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,9 @@ const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 const SCHEMAS: &str = "assay.";
 /// What SQLite and Assay keep beside a store.
 const STORE_ENDS: [&str; 5] = ["", "-wal", "-shm", "-journal", "-live"];
+
+/// Names that are tried for a temporary file: a random one is taken by chance only.
+const PART_TRIES: u32 = 16;
 
 /// What is written to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,15 +177,9 @@ impl Output {
     pub(crate) fn write_bytes(&self, bytes: &[u8], run: Option<&str>) -> anyhow::Result<()> {
         // What is there now need not be what was there when a run began.
         let (path, old) = self.may_write(run)?;
-        let part = beside(&path, &format!(".{}.part", std::process::id()));
-        let written = File::create_new(&part).and_then(|mut file| {
-            file.write_all(bytes)?;
-            if let Some(old) = &old {
-                file.set_permissions(old.permissions())?;
-            }
-            file.sync_all()
-        });
-        let moved = written.and_then(|()| match &old {
+        let (part, file) = new_beside(&path, &|part| File::create_new(part))
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        let moved = fill(file, bytes, old.as_ref()).and_then(|()| match &old {
             Some(old) => replace(&part, &path, old),
             None => place(&part, &path),
         });
@@ -292,6 +290,33 @@ impl std::fmt::Display for Output {
     }
 }
 
+/// Creates something beside a path by `create`, under a name that nothing has yet, and returns its path.
+pub(crate) fn new_beside<T>(
+    path: &Path,
+    create: &dyn Fn(&Path) -> std::io::Result<T>,
+) -> std::io::Result<(PathBuf, T)> {
+    let mut tries = 0;
+    loop {
+        // Each hasher has other keys.
+        let random = RandomState::new().hash_one(path);
+        let part = beside(path, &format!(".{}.{random:016x}.part", std::process::id()));
+        tries += 1;
+        match create(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < PART_TRIES => {}
+            created => return created.map(|created| (part, created)),
+        }
+    }
+}
+
+/// Writes a new file, with the permissions of the one that it replaces.
+fn fill(mut file: File, bytes: &[u8], old: Option<&Metadata>) -> std::io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        file.set_permissions(old.permissions())?;
+    }
+    file.sync_all()
+}
+
 /// Gives a file its name, unless that has been taken in the meantime.
 fn place(part: &Path, path: &Path) -> std::io::Result<()> {
     match std::fs::hard_link(part, path) {
@@ -400,6 +425,26 @@ mod tests {
             assert_eq!(text(&path), "of somebody else");
             std::fs::remove_file(&path).expect("removed");
         }
+    }
+
+    #[test]
+    fn a_temporary_name_that_is_taken_is_left_and_another_one_is_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("r.html");
+        let taken = std::cell::RefCell::new(None);
+        let (part, ()) = new_beside(&path, &|part| {
+            if taken.borrow().is_none() {
+                std::fs::write(part, "of somebody else")?;
+                *taken.borrow_mut() = Some(part.to_owned());
+            }
+            File::create_new(part).map(|_| ())
+        })
+        .expect("another name is free");
+        let taken = taken.take().expect("one was taken");
+        assert_ne!(part, taken);
+        assert_eq!(text(&taken), "of somebody else");
+        let taken = |_: &Path| Err::<(), _>(ErrorKind::AlreadyExists.into());
+        assert!(new_beside(&path, &taken).is_err(), "it ends");
     }
 
     #[test]

@@ -125,6 +125,33 @@ fn man_pages_are_written_over_man_pages_only() {
     );
 }
 
+/// A file with the temporary name could not be created, and was removed all the same.
+#[test]
+fn what_has_the_name_of_a_temporary_file_is_left() {
+    let story = with_a_run();
+    let with = |before: &str, args: &[&str]| {
+        let assay = story.command(args);
+        let mut shell = std::process::Command::new("sh");
+        // The program gets the shell's process id.
+        shell.args(["-c", &format!("{before}; exec \"$@\"")]).arg("sh").arg(assay.get_program());
+        shell.args(assay.get_args()).current_dir(story.path(""));
+        shell.env("ASSAY_STORE", story.path("store.sqlite")).status().unwrap().code()
+    };
+    let content = || {
+        let is_part = |name: &String| name.ends_with(".part");
+        let in_man = std::fs::read_dir(story.path("man")).into_iter().flatten();
+        let in_man = in_man.map(|e| format!("man/{}", e.unwrap().file_name().to_str().unwrap()));
+        story.files().into_iter().chain(in_man).filter(is_part).collect::<Vec<_>>()
+    };
+    assert_eq!(with("echo mine >r.html.$$.part", &["report", "-o", "r.html"]), Some(DONE));
+    assert_eq!(content().len(), 1, "{:?}", content());
+    assert_eq!(story.read(&content()[0]), b"mine\n");
+    let folder = "mkdir -p man/.assay-man.$$.part; echo mine >man/.assay-man.$$.part/notes";
+    assert_eq!(with(folder, &["man", "-o", "man"]), Some(DONE));
+    assert_eq!(content().len(), 2, "{:?}", content());
+    assert_eq!(story.read(&format!("{}/notes", content()[1])), b"mine\n");
+}
+
 #[test]
 fn a_link_to_a_report_stays_a_link_and_rights_stay_as_they_were() {
     use std::os::unix::fs::PermissionsExt as _;
