@@ -2,10 +2,13 @@
 //!
 //! The array of `assay-sim` is a file (FUSE) whose answers take the model's time; tgt or nfs-ganesha serves it from a
 //! network namespace of its own, over virtual links shaped to their rate. `up` builds all that, and one process stays
-//! behind ([`serve`]). `down` goes by names alone, so it cleans up after any crash.
+//! behind ([`serve`]). `down` goes by names, so it cleans up after any crash; only folders that are the lab's own
+//! ([`owned`], [`data`]) are removed.
 
+mod data;
 mod fault;
 mod network;
+mod owned;
 mod report;
 mod serve;
 mod server;
@@ -74,9 +77,12 @@ fn up(args: &LabUpArgs, name: &str) -> anyhow::Result<Exit> {
     let (array, text) = array_text(&args.array)?;
     let lab = planned(args, name, &names, &array)?;
     check(&lab, &names)?;
-    build(&lab, &names, &text).map_err(|error| {
+    // Of several that build a lab of this name one creates its folder; the others change nothing.
+    owned::create(&names.folder).with_context(|| format!("cannot create {}", names.folder.display()))?;
+    let mut namespace = Namespace::Foreign;
+    build(&lab, &names, &text, &mut namespace).map_err(|error| {
         // Half a lab would stand in the way of the next try.
-        let _ = remove(&names);
+        let _ = remove(&names, namespace, Some(&lab));
         Failed::new(Exit::Errors, error)
     })?;
     say(&report::introduction(&lab))?;
@@ -95,7 +101,7 @@ fn planned(args: &LabUpArgs, name: &str, names: &Names, array: &Array) -> anyhow
         None => (own_links(array), own_mbit(array)),
     };
     let data = match &args.data {
-        Some(folder) => std::path::absolute(folder)?.join(format!("assay-{name}-array")),
+        Some(folder) => data::planned(folder, names)?,
         None => names.folder.join("data"),
     };
     Ok(Lab {
@@ -108,6 +114,7 @@ fn planned(args: &LabUpArgs, name: &str, names: &Names, array: &Array) -> anyhow
         mtu: args.mtu.unwrap_or_else(|| whole(array.link.mtu.value)),
         capacity_bytes: args.size.0,
         data,
+        id: data::new_id()?,
         broken: Vec::new(),
     })
 }
@@ -147,7 +154,7 @@ fn whole(value: f64) -> u32 {
 
 /// Refuses what cannot work, before anything is built.
 fn check(lab: &Lab, names: &Names) -> anyhow::Result<()> {
-    if names.folder.exists() || Path::new("/run/netns").join(&names.namespace).exists() {
+    if owned::exists(&names.folder)? || network::exists(names) {
         bail!("the lab `{}` is up already, or was left by a crash; assay lab down removes it", lab.name);
     }
     let server = match lab.protocol {
@@ -160,6 +167,9 @@ fn check(lab: &Lab, names: &Names) -> anyhow::Result<()> {
     }
     if !Path::new("/dev/fuse").exists() {
         bail!("/dev/fuse is missing, so the array cannot be a file; load the module fuse (modprobe fuse)");
+    }
+    if let Some(interface) = network::taken(lab) {
+        bail!("this host has an interface {interface}, a name that the lab needs; choose another --name");
     }
     for link in 1..=lab.links {
         let network = format!("{}.0/24", names.network(link));
@@ -186,16 +196,27 @@ fn existing(path: &Path) -> PathBuf {
     path.ancestors().find(|folder| folder.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
 }
 
-fn build(lab: &Lab, names: &Names, array_text: &str) -> anyhow::Result<()> {
-    std::fs::create_dir(&names.folder).with_context(|| names.folder.display().to_string())?;
+/// Whose the namespace of the server's name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Namespace {
+    /// This lab's.
+    Own,
+    /// Somebody else's, or there is none.
+    Foreign,
+}
+
+fn build(lab: &Lab, names: &Names, array_text: &str, namespace: &mut Namespace) -> anyhow::Result<()> {
     std::fs::create_dir(names.mount_point())?;
-    std::fs::create_dir_all(&lab.data).with_context(|| lab.data.display().to_string())?;
     std::fs::write(names.array_file(), array_text)?;
     lab.array_now()?;
-    if lab.protocol == LabProtocol::Iscsi {
-        std::fs::File::create(lab.data.join(server::LUN_FILE))?.set_len(lab.capacity_bytes)?;
-    }
+    // Before the data, so that `down` finds them after a crash.
     lab.write()?;
+    data::create(lab)?;
+    if lab.protocol == LabProtocol::Iscsi {
+        std::fs::File::create_new(lab.data.join(server::LUN_FILE))?.set_len(lab.capacity_bytes)?;
+    }
+    network::create(names)?;
+    *namespace = Namespace::Own;
     network::build(lab)?;
     start(lab, names)?;
     wait_until_server(lab)
@@ -246,24 +267,45 @@ fn pids(names: &Names) -> Vec<String> {
 
 fn down(name: &str) -> anyhow::Result<Exit> {
     let names = Names::of(name);
-    let is_there = names.folder.exists() || Path::new("/run/netns").join(&names.namespace).exists();
-    if !is_there {
+    if !owned::exists(&names.folder)? && !network::exists(&names) {
         note!("the lab `{name}` is not up");
         return Ok(Exit::Done);
     }
-    remove(&names).map_err(|error| Failed::new(Exit::Errors, error))?;
+    // After a crash it may be missing or cut.
+    let lab = Lab::read(name).ok();
+    let left =
+        remove(&names, Namespace::Own, lab.as_ref()).map_err(|error| Failed::new(Exit::Errors, error))?;
+    if let (Some(why), Some(lab)) = (left, &lab) {
+        note!("the data in {} are left: {why}", lab.data.display());
+    }
     say("The lab is removed.\n")?;
     Ok(Exit::Done)
 }
 
-/// Removes everything that a lab of this name can have left: processes, links, data. Mounts go with the processes.
-fn remove(names: &Names) -> anyhow::Result<()> {
-    let data = Lab::read(&names.lab).map(|lab| lab.data);
+/// Removes what a lab of this name can have left: processes, links, data. Mounts go with the processes. Returns the
+/// reason if data are left.
+fn remove(names: &Names, namespace: Namespace, lab: Option<&Lab>) -> anyhow::Result<Option<String>> {
+    if namespace == Namespace::Own {
+        kill_all(names)?;
+        network::remove(names);
+        server::remove_socket(names);
+    }
+    let left = lab.and_then(data::remove);
+    match std::fs::remove_dir_all(&names.folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| names.folder.display().to_string())
+        }
+        _ => Ok(left),
+    }
+}
+
+/// Ends all processes in the namespace of the server.
+fn kill_all(names: &Names) -> anyhow::Result<()> {
     let deadline = Instant::now() + DOWN_LIMIT;
     loop {
         let pids = pids(names);
         if pids.is_empty() {
-            break;
+            return Ok(());
         }
         if Instant::now() > deadline {
             bail!("processes of the lab do not end: {}", pids.join(", "));
@@ -272,23 +314,6 @@ fn remove(names: &Names) -> anyhow::Result<()> {
             shell::run_if_possible(&format!("kill -9 {pid}"));
         }
         std::thread::sleep(Duration::from_millis(50));
-    }
-    network::remove(names);
-    for suffix in ["", ".lock"] {
-        let _ = std::fs::remove_file(format!("/var/run/tgtd/socket.{}{suffix}", names.control_port));
-    }
-    // Only a directory that a lab has made has its name.
-    let made = format!("assay-{}-array", names.lab);
-    if let Ok(folder) = data
-        && (folder.starts_with(&names.folder) || folder.file_name().is_some_and(|name| name == made.as_str()))
-    {
-        let _ = std::fs::remove_dir_all(folder);
-    }
-    match std::fs::remove_dir_all(&names.folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| names.folder.display().to_string())
-        }
-        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,15 @@
 //! Where `-o` may write. One function decides it for every verb.
 //!
-//! A file is only ever replaced if Assay wrote it, it is of the same kind, and it does not hold another run. It is
-//! replaced by renaming a whole new file, so that nobody reads half of it and a failure leaves the old one. Devices,
-//! pipes, folders, the store, the targets and links to any of them are never written to.
+//! A file is only ever replaced if it begins exactly as Assay writes what replaces it, and does not hold another run.
+//! It is replaced by renaming a whole new file, so that nobody reads half of it and a failure leaves the old one.
+//! Devices, pipes, folders, the store, the targets and links to any of them are never written to.
+
+mod kind;
+mod tables;
 
 use std::fs::{File, Metadata};
-use std::io::{Read as _, Write as _};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,80 +19,18 @@ use assay_spec::Address;
 
 use crate::args::StoreArgs;
 use crate::open_store::store_path;
+use kind::HEAD_BYTES;
+pub(crate) use kind::OutputKind;
 
-/// Stands in the first bytes of every HTML report, so that a report is only ever written over a report.
-const REPORT_MARK: &str = "content=\"assay\"";
-/// A table of Assay's own begins within this many lines.
-const TABLE_LINES: usize = 4;
-/// Where marks are looked for.
-const HEAD_BYTES: u64 = 1024;
 /// Longest document that is read to learn which run it holds.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
-/// How the schema of everything that Assay writes as JSON begins.
+/// How the schemas of Assay begin.
 const SCHEMAS: &str = "assay.";
 /// What SQLite and Assay keep beside a store.
 const STORE_ENDS: [&str; 5] = ["", "-wal", "-shm", "-journal", "-live"];
 
-/// What is written to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutputKind {
-    Html,
-    Csv,
-    Markdown,
-    BbCode,
-    Json,
-    Text,
-    /// A file of `assay export`, under any name.
-    Export,
-    /// An array file of `assay calibrate`, under any name.
-    Array,
-    /// The document of `assay validate`, under any name.
-    Validation,
-    /// A page of `assay man`.
-    ManPage,
-}
-
-impl OutputKind {
-    /// By the ending of a path; `-` is HTML on standard output.
-    pub(crate) fn of(path: &Path) -> anyhow::Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self::Html);
-        }
-        let ending =
-            path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-        Ok(match ending.as_str() {
-            "html" | "htm" => Self::Html,
-            "csv" => Self::Csv,
-            "md" | "markdown" => Self::Markdown,
-            "bbcode" => Self::BbCode,
-            "json" => Self::Json,
-            "txt" => Self::Text,
-            _ => bail!(
-                "cannot tell from the name {} what to write; end it in .html, .csv, .md, .bbcode, .json or .txt",
-                path.display()
-            ),
-        })
-    }
-
-    /// Returns words of which one stands in the first bytes of every file of this kind that Assay writes; none if
-    /// there are no such words.
-    fn marks(self) -> &'static [&'static str] {
-        match self {
-            Self::Html => &[REPORT_MARK],
-            Self::Csv => &["Test,MiB/s,", "Test,Side,", "Test,Limited by,", "Run,Started,"],
-            Self::Markdown => {
-                &["| Test | MiB/s |", "| Side | IOPS |", "| IOPS | MiB/s |", "| Run | Started |"]
-            }
-            Self::BbCode => &["[th]MiB/s[/th]", "[th]Started[/th]"],
-            Self::Json => &["\"schema\": \"assay."],
-            Self::Text => &[],
-            Self::Export => &["{\"schema\":\"assay.export/"],
-            Self::Array => &["# Calibrated array. Goodness of fit:"],
-            Self::Validation => &["# What the model predicts, and what was measured"],
-            Self::ManPage => &[".TH assay"],
-        }
-    }
-}
+/// Names that are tried for a temporary file: a random one is taken by chance only.
+const PART_TRIES: u32 = 16;
 
 /// Files that must not be lost, whatever is in them: the store and what lies beside it, the targets.
 #[derive(Debug, Default)]
@@ -173,15 +115,12 @@ impl Output {
     pub(crate) fn write_bytes(&self, bytes: &[u8], run: Option<&str>) -> anyhow::Result<()> {
         // What is there now need not be what was there when a run began.
         let (path, old) = self.may_write(run)?;
-        let part = beside(&path, &format!(".{}.part", std::process::id()));
-        let written = File::create_new(&part).and_then(|mut file| {
-            file.write_all(bytes)?;
-            if let Some(old) = &old {
-                file.set_permissions(old.permissions())?;
-            }
-            file.sync_all()
-        });
-        let moved = written.and_then(|()| match &old {
+        if let Some(old) = &old {
+            self.check_same_content(bytes, old)?;
+        }
+        let (part, file) = new_beside(&path, &|part| File::create_new(part))
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        let moved = fill(file, bytes, old.as_ref()).and_then(|()| match &old {
             Some(old) => replace(&part, &path, old),
             None => place(&part, &path),
         });
@@ -194,7 +133,10 @@ impl Output {
     fn may_write(&self, run: Option<&str>) -> anyhow::Result<(PathBuf, Option<Metadata>)> {
         let Some(metadata) = self.place()? else { return Ok((self.path.clone(), None)) };
         let name = self.path.display();
-        if metadata.len() > 0 && !self.is_of_assay()? {
+        if metadata.len() == 0 && metadata.uid() != nix::unistd::geteuid().as_raw() {
+            bail!("{name} is an empty file of another user; choose another name, or remove it first");
+        }
+        if metadata.len() > 0 && self.written()?.is_none() {
             bail!("{name} exists, and Assay did not write it; choose another name, or remove it first");
         }
         self.check_same_run(&metadata, run)?;
@@ -240,19 +182,29 @@ impl Output {
         Ok(Some(metadata))
     }
 
-    fn is_of_assay(&self) -> anyhow::Result<bool> {
+    /// Returns the name of what is in the file, if Assay wrote it.
+    fn written(&self) -> anyhow::Result<Option<&'static str>> {
         let mut head = Vec::new();
-        let read = File::open(&self.path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+        let read =
+            File::open(&self.path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
         read.with_context(|| format!("cannot read {}", self.path.display()))?;
-        let head = String::from_utf8_lossy(&head);
-        // A table that somebody pasted into notes of their own stands further down.
-        let begin: String = match self.kind {
-            OutputKind::Csv | OutputKind::Markdown | OutputKind::BbCode => {
-                head.lines().take(TABLE_LINES).collect::<Vec<_>>().join("\n")
+        Ok(self.kind.written(&String::from_utf8_lossy(&head)))
+    }
+
+    /// Refuses to replace a file by something else than it holds: a comparison by a run.
+    fn check_same_content(&self, bytes: &[u8], old: &Metadata) -> anyhow::Result<()> {
+        if old.len() == 0 {
+            return Ok(());
+        }
+        let new = self.kind.written(&String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]));
+        let name = self.path.display();
+        match self.written()? {
+            held if held.is_some() && held == new => Ok(()),
+            Some(held) => bail!("{name} holds {held}; choose another name, or remove it first"),
+            None => {
+                bail!("{name} exists, and Assay did not write it; choose another name, or remove it first")
             }
-            _ => head.into_owned(),
-        };
-        Ok(self.kind.marks().iter().any(|mark| begin.contains(mark)))
+        }
     }
 
     /// Refuses to replace the stored form of a run (a JSON document, an export) by anything but the same run: it may be
@@ -290,6 +242,33 @@ impl std::fmt::Display for Output {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.path.display().fmt(f)
     }
+}
+
+/// Creates something beside a path by `create`, under a name that nothing has yet, and returns its path.
+pub(crate) fn new_beside<T>(
+    path: &Path,
+    create: &dyn Fn(&Path) -> std::io::Result<T>,
+) -> std::io::Result<(PathBuf, T)> {
+    let mut tries = 0;
+    loop {
+        // Each hasher has other keys.
+        let random = RandomState::new().hash_one(path);
+        let part = beside(path, &format!(".{}.{random:016x}.part", std::process::id()));
+        tries += 1;
+        match create(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < PART_TRIES => {}
+            created => return created.map(|created| (part, created)),
+        }
+    }
+}
+
+/// Writes a new file, with the permissions of the one that it replaces.
+fn fill(mut file: File, bytes: &[u8], old: Option<&Metadata>) -> std::io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        file.set_permissions(old.permissions())?;
+    }
+    file.sync_all()
 }
 
 /// Gives a file its name, unless that has been taken in the meantime.
@@ -400,6 +379,26 @@ mod tests {
             assert_eq!(text(&path), "of somebody else");
             std::fs::remove_file(&path).expect("removed");
         }
+    }
+
+    #[test]
+    fn a_temporary_name_that_is_taken_is_left_and_another_one_is_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("r.html");
+        let taken = std::cell::RefCell::new(None);
+        let (part, ()) = new_beside(&path, &|part| {
+            if taken.borrow().is_none() {
+                std::fs::write(part, "of somebody else")?;
+                *taken.borrow_mut() = Some(part.to_owned());
+            }
+            File::create_new(part).map(|_| ())
+        })
+        .expect("another name is free");
+        let taken = taken.take().expect("one was taken");
+        assert_ne!(part, taken);
+        assert_eq!(text(&taken), "of somebody else");
+        let taken = |_: &Path| Err::<(), _>(ErrorKind::AlreadyExists.into());
+        assert!(new_beside(&path, &taken).is_err(), "it ends");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use clap::CommandFactory as _;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::{Exit, Failed};
-use crate::output::{Kept, Output, OutputKind};
+use crate::output::{Kept, Output, OutputKind, new_beside};
 use crate::terminal::{note, say};
 
 pub(crate) fn version() -> anyhow::Result<Exit> {
@@ -30,9 +30,12 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     let name = folder.display();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {name}"))?;
     // They are made beside their places, where nothing can be overwritten.
-    let part = folder.join(format!(".assay-man.{}.part", std::process::id()));
-    let pages = std::fs::create_dir(&part).and_then(|()| generated(&part));
-    let _ = std::fs::remove_dir_all(&part);
+    let part = new_beside(&folder.join(".assay-man"), &|part| std::fs::create_dir(part));
+    let pages = part.and_then(|(part, ())| {
+        let pages = generated(&part);
+        let _ = std::fs::remove_dir_all(part);
+        pages
+    });
     let pages = pages.with_context(|| format!("cannot write the man pages to {name}"))?;
     let place = |page: &(OsString, String)| {
         Output::check(&folder.join(&page.0), OutputKind::ManPage, Kept::of_environment(), None)

@@ -1,12 +1,18 @@
 //! The links of a lab: virtual Ethernet between this host and the namespace of the server, shaped at both ends.
 
+use std::path::Path;
+
 use super::shell::{run, run_if_possible};
 use super::state::{Lab, Names};
 
-/// Builds the namespace and all links.
+/// Creates the namespace; fails if there is one of its name.
+pub(super) fn create(names: &Names) -> anyhow::Result<()> {
+    run(&format!("ip netns add {}", names.namespace)).map(|_| ())
+}
+
+/// Builds all links in the new namespace.
 pub(super) fn build(lab: &Lab) -> anyhow::Result<()> {
     let names = lab.names();
-    run(&format!("ip netns add {}", names.namespace))?;
     run(&format!("ip -n {} link set lo up", names.namespace))?;
     (1..=lab.links).try_for_each(|link| plug(lab, &names, link))
 }
@@ -74,14 +80,30 @@ pub(super) fn lose_nothing(names: &Names, link: u32) {
     run_if_possible(&format!("ip netns exec {} nft delete table netdev {table}", names.namespace));
 }
 
-/// Removes the namespace and the links; what is not there is no error.
+/// Returns true if the namespace exists.
+pub(super) fn exists(names: &Names) -> bool {
+    Path::new("/run/netns").join(&names.namespace).exists()
+}
+
+/// Returns the first interface of this host that has the name of a link of the lab.
+pub(super) fn taken(lab: &Lab) -> Option<String> {
+    let names = lab.names();
+    let is_taken = |name: &String| Path::new("/sys/class/net").join(name).exists();
+    (1..=lab.links).map(|link| names.interface(link)).find(is_taken)
+}
+
+/// Removes the namespace and the links that end in it; what is not there is no error. An interface of this host that
+/// only has the name of a link is left.
 pub(super) fn remove(names: &Names) {
+    let space = &names.namespace;
     for link in 1..=super::state::LINKS_MAX {
-        // A lab that lost nothing has no table, and nftables may be missing.
-        if std::path::Path::new("/sys/class/net").join(names.interface(link)).exists() {
+        let far = far_end(link);
+        if run(&format!("ip -n {space} link show dev {far}")).is_ok() {
+            // A lab that lost nothing has no table, and nftables may be missing.
             run_if_possible(&format!("nft delete table netdev {}", loss_table(names, link)));
-            run_if_possible(&format!("ip link del {}", names.interface(link)));
+            // Both ends go at once.
+            run_if_possible(&format!("ip -n {space} link del {far}"));
         }
     }
-    run_if_possible(&format!("ip netns del {}", names.namespace));
+    run_if_possible(&format!("ip netns del {space}"));
 }

@@ -1,5 +1,7 @@
 //! The real server in front of the simulated array: tgt or nfs-ganesha, a child of the serving process.
 
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,9 +53,7 @@ fn wait(child: &mut Child, names: &Names, is_up: impl Fn() -> bool) -> anyhow::R
 fn start_tgt(lab: &Lab, array: &Array) -> anyhow::Result<Child> {
     let names = lab.names();
     // A tgtd that crashed leaves its socket, and the next one would not start.
-    for suffix in ["", ".lock"] {
-        let _ = std::fs::remove_file(format!("/var/run/tgtd/socket.{}{suffix}", names.control_port));
-    }
+    remove_socket(&names);
     let portals: Vec<String> =
         (1..=lab.links).map(|link| format!("portal={}:3260", names.server_address(link))).collect();
     let mut child =
@@ -75,6 +75,16 @@ fn start_tgt(lab: &Lab, array: &Array) -> anyhow::Result<Child> {
     }
     run(&format!("{admin} --op bind --mode target --tid 1 -I ALL"))?;
     Ok(child)
+}
+
+/// Removes the control socket of a tgtd that has ended; one that somebody listens on is left.
+pub(super) fn remove_socket(names: &Names) {
+    let socket = format!("/var/run/tgtd/socket.{}", names.control_port);
+    if UnixStream::connect(&socket).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+        for suffix in ["", ".lock"] {
+            let _ = std::fs::remove_file(format!("{socket}{suffix}"));
+        }
+    }
 }
 
 /// A product name of SCSI has 16 characters.

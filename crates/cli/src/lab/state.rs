@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use assay_model::array::{Array, parse, set};
 use serde::{Deserialize, Serialize};
 
+use super::owned;
 use crate::args::{LabFault, LabProtocol};
 
 /// Links at most.
@@ -28,8 +29,11 @@ pub(super) struct Lab {
     pub(super) mbit: u32,
     pub(super) mtu: u32,
     pub(super) capacity_bytes: u64,
-    /// The directory with the data.
+    /// The directory that is served.
     pub(super) data: PathBuf,
+    /// A random id, which is also in the mark of a folder of `--data`. Empty in states of earlier versions.
+    #[serde(default)]
+    pub(super) id: String,
     /// What is broken, oldest first.
     pub(super) broken: Vec<Broken>,
 }
@@ -181,14 +185,12 @@ impl Lab {
 
     /// Reads the lab of a name.
     pub(super) fn read(name: &str) -> anyhow::Result<Self> {
-        let path = Names::of(name).state_file();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                bail!("the lab `{name}` is not up; assay lab up ARRAY builds it")
-            }
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        };
+        let names = Names::of(name);
+        let path = names.state_file();
+        if !owned::exists(&names.folder)? || path.symlink_metadata().is_err() {
+            bail!("the lab `{name}` is not up; assay lab up ARRAY builds it");
+        }
+        let text = owned::read(&path).with_context(|| path.display().to_string())?;
         serde_json::from_str(&text)
             .with_context(|| format!("{}: not the state of a lab; assay lab down removes it", path.display()))
     }

@@ -125,6 +125,33 @@ fn man_pages_are_written_over_man_pages_only() {
     );
 }
 
+/// A file with the temporary name could not be created, and was removed all the same.
+#[test]
+fn what_has_the_name_of_a_temporary_file_is_left() {
+    let story = with_a_run();
+    let with = |before: &str, args: &[&str]| {
+        let assay = story.command(args);
+        let mut shell = std::process::Command::new("sh");
+        // The program gets the shell's process id.
+        shell.args(["-c", &format!("{before}; exec \"$@\"")]).arg("sh").arg(assay.get_program());
+        shell.args(assay.get_args()).current_dir(story.path(""));
+        shell.env("ASSAY_STORE", story.path("store.sqlite")).status().unwrap().code()
+    };
+    let content = || {
+        let is_part = |name: &String| name.ends_with(".part");
+        let in_man = std::fs::read_dir(story.path("man")).into_iter().flatten();
+        let in_man = in_man.map(|e| format!("man/{}", e.unwrap().file_name().to_str().unwrap()));
+        story.files().into_iter().chain(in_man).filter(is_part).collect::<Vec<_>>()
+    };
+    assert_eq!(with("echo mine >r.html.$$.part", &["report", "-o", "r.html"]), Some(DONE));
+    assert_eq!(content().len(), 1, "{:?}", content());
+    assert_eq!(story.read(&content()[0]), b"mine\n");
+    let folder = "mkdir -p man/.assay-man.$$.part; echo mine >man/.assay-man.$$.part/notes";
+    assert_eq!(with(folder, &["man", "-o", "man"]), Some(DONE));
+    assert_eq!(content().len(), 2, "{:?}", content());
+    assert_eq!(story.read(&format!("{}/notes", content()[1])), b"mine\n");
+}
+
 #[test]
 fn a_link_to_a_report_stays_a_link_and_rights_stay_as_they_were() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -167,4 +194,65 @@ fn a_collection_of_runs_is_not_replaced_by_one_of_them() {
         assert!(refused.err.contains(name), "{name}: {}", refused.err);
         assert!(story.read(name) == content.as_bytes(), "{name}");
     }
+}
+
+/// A few words near the beginning of a file were enough, and any document without a run was replaced by any other.
+#[test]
+fn a_file_that_only_looks_like_one_of_assay_is_not_replaced() {
+    let story = with_a_run();
+    let html = "<!DOCTYPE html>\n<title>Mine</title><p>In reports of Assay stands content=\"assay\".\n";
+    for (args, name, content) in [
+        (&["runs"][..], "jogging.csv", "Run,Started,Distance\nMonday,07:00,5 km\n"),
+        (&["report"], "mine.csv", "Test,MiB/s,my notes\na,1,b\n"),
+        (&["runs"], "jogging.md", "| Run | Started | Distance |\n|---|---|---|\n| Monday | 07:00 | 5 km |\n"),
+        (&["predict", "ssd-sata"], "table.md", "# Mine\n| IOPS | MiB/s |\n|---|---|\n"),
+        (&["runs"], "mine.bbcode", "[b]Mine[/b] [th]Started[/th]\n"),
+        (&["report"], "mine.html", html),
+        (&["compare", "one", "one"], "mine.json", "{\n  \"schema\": \"assay.mine/1\",\n  \"a\": 1\n}\n"),
+        (&["compare", "one", "one"], "short.json", "{ \"schema\": \"assay.compare/1\" }\n"),
+        (&["validate"], "mine.md", "My copy of\n# What the model predicts, and what was measured\n"),
+    ] {
+        story.write(name, content);
+        story.assay(&[args, &["-o", name]].concat()).refused(&[name, "Assay did not write it"]);
+        assert!(story.read(name) == content.as_bytes(), "{name}");
+    }
+}
+
+#[test]
+fn what_another_verb_wrote_is_not_replaced() {
+    let story = with_a_run();
+    let verbs = [
+        (&["compare", "one", "one"][..], "a comparison"),
+        (&["predict", "ssd-sata"], "a prediction"),
+        (&["report", "one"], "the table of a run"),
+        (&["size", "5000 IOPS, 70 % read, 8KiB"], "a sizing answer"),
+    ];
+    for end in ["csv", "md", "bbcode", "json"] {
+        for (index, (verb, what)) in verbs.iter().enumerate() {
+            let name = format!("{index}.{end}");
+            let with_name = |verb: &[&str]| story.assay(&[verb, &["-o", &name]].concat());
+            with_name(verb).ends(DONE);
+            with_name(verb).ends(DONE);
+            let before = story.read(&name);
+            let (other, _) = verbs[(index + 1) % verbs.len()];
+            let refused = with_name(other);
+            assert_ne!(refused.code, Some(DONE), "{name}: {other:?}");
+            assert!(end == "json" || refused.err.contains(&format!("holds {what}")), "{}", refused.err);
+            assert!(story.read(&name) == before, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_file_of_another_user_is_not_replaced() {
+    let story = with_a_run();
+    if !assay_testkit::need::root() {
+        return;
+    }
+    story.write("mine.html", "");
+    story.assay(&["report", "-o", "mine.html"]).ends(DONE);
+    let theirs = story.write("theirs.html", "");
+    std::os::unix::fs::chown(&theirs, Some(65_534), None).unwrap();
+    story.assay(&["report", "-o", "theirs.html"]).refused(&["theirs.html is an empty file of another user"]);
+    assert!(story.read("theirs.html").is_empty());
 }

@@ -12,14 +12,14 @@ use assay_testkit::story::{BAD_INPUT, DONE, ERRORS, Story};
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A lab of this test alone; removed whatever happens.
-struct SimulatedLab {
-    story: Story,
-    name: String,
+pub(super) struct SimulatedLab {
+    pub(super) story: Story,
+    pub(super) name: String,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl SimulatedLab {
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let is_possible = need::root()
             && need::programs(&["ip", "tc", "tgtd", "tgtadm", "nft", "setpriv"])
             && need::or_skip("no FUSE", Path::new("/dev/fuse").metadata()).is_some();
@@ -28,13 +28,13 @@ impl SimulatedLab {
         is_possible.then(|| Self { story: Story::new(), name, _turn: turn })
     }
 
-    fn does(&self, words: &str) -> assay_testkit::story::ProgramOutput {
+    pub(super) fn does(&self, words: &str) -> assay_testkit::story::ProgramOutput {
         let line: Vec<&str> =
             ["lab"].into_iter().chain(words.split(' ')).chain(["--name", &self.name]).collect();
         self.story.assay(&line)
     }
 
-    fn status(&self) -> serde_json::Value {
+    pub(super) fn status(&self) -> serde_json::Value {
         let output = self.does("status --json");
         serde_json::from_str(&output.out).unwrap_or_else(|_| panic!("{}{}", output.out, output.err))
     }

@@ -5,6 +5,7 @@
 
 mod array;
 mod check;
+mod foreign;
 mod network;
 mod runs;
 
