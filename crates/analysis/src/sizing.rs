@@ -74,6 +74,14 @@ pub struct Class {
     pub word: &'static str,
 }
 
+impl Class {
+    /// Whether the devices are disks that rotate.
+    #[must_use]
+    pub fn rotates(&self) -> bool {
+        self.array.starts_with("hdd")
+    }
+}
+
 /// The classes that a question may name.
 pub const CLASSES: [Class; 6] = [
     Class { array: "hdd-5400", name: "5400 rpm disks", word: "5400rpm" },

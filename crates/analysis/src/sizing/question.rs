@@ -1,14 +1,16 @@
 //! Reads a sizing question as people write it: "2000 IOPS, 70 % read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm".
 
+mod devices;
+
 use std::fmt;
 
 use assay_model::array::{Level, LinkRate, ProtocolKind};
 use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
-use super::words::{
-    ATTRIBUTES, FAILURES, IO_WORDS, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, is_filler, number, number_word,
-};
+use devices::Kind;
+
+use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
@@ -81,13 +83,20 @@ struct Reading {
     data: Option<f64>,
     active: Option<f64>,
     disk_size: Option<f64>,
+    /// A capacity in front of a class of devices.
+    in_front: Option<f64>,
+    /// Whether `disk_size` stood in front of devices.
+    is_in_front: bool,
     disks: Option<f64>,
     classes: Vec<Class>,
+    kind: Kind,
     levels: Vec<Level>,
     links: Vec<LinkRate>,
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
     brings: bool,
+    /// A word for a network, which does not say what link it is.
+    network: Option<String>,
     /// A throughput that was asked for: its number, its unit, and bytes per second.
     throughput: Option<(f64, String, f64)>,
 }
@@ -182,49 +191,6 @@ impl Reading {
         ))
     }
 
-    /// Whether the devices just counted have failed: `failed disks`, `of the disks fails`, `disk is rebuilding`.
-    fn failure_follows(&self) -> bool {
-        self.device_words_until(FAILURES)
-    }
-
-    fn device_words_until(&self, words: &[&str]) -> bool {
-        let between = ["is", "are", "has", "have", "of", "the", "them", "device", "devices", "being", "more"];
-        let rest = self.words.get(self.next..).unwrap_or_default();
-        let skipped = |word: &&String| !between.contains(&word.as_str()) && !DEVICES.contains(&word.as_str());
-        rest.iter().find(skipped).is_some_and(|word| words.contains(&word.as_str()))
-    }
-
-    /// Whether the size just read is that of the devices before it: `12 disks of 4 TB`, `8 SSDs at 1.92TB`.
-    fn is_of_devices(&self) -> bool {
-        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
-        // A size is one word or two.
-        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
-        let is =
-            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
-        is(last, &["of", "at"]) && is(last + 1, DEVICES)
-    }
-
-    /// Takes the word that makes the size just read one of I/Os; `10 TB block storage` is an amount of data.
-    fn io_word_follows(&mut self) -> bool {
-        let next = self.words.get(self.next + 1).map_or("", String::as_str);
-        let is_storage =
-            ["storage", "device", "devices", "volume", "volumes", "array", "target"].contains(&next);
-        let follows = !is_storage && self.accept(&IO_WORDS);
-        if follows {
-            self.accept(&["size"]);
-        }
-        follows
-    }
-
-    /// Whether the size just read is that of the I/Os before it: `blocks of 64 KiB`.
-    fn is_of_blocks(&self) -> bool {
-        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
-        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
-        let is =
-            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
-        is(last, &["of"]) && is(last + 1, &["block", "blocks"])
-    }
-
     /// Whether the next words are a link: `10 GbE`, `10gbit iscsi`, `16G FC`.
     fn link_follows(&self) -> bool {
         let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
@@ -233,18 +199,6 @@ impl Reading {
             Some((_, unit)) => LINK_UNITS.contains(&unit) || of_network(unit, word(1)),
             None => false,
         }
-    }
-
-    /// Whether the next words are those of a device: `15k disks`, `4tb 7200 rpm drives`, `sata ssds`.
-    fn device_follows(&self) -> bool {
-        let rest = self.words.get(self.next..).unwrap_or_default();
-        let attribute = |word: &String| {
-            ATTRIBUTES.contains(&word.as_str())
-                || number(word).is_some_and(|(_, unit)| {
-                    ["", "k", "rpm"].contains(&unit) || bytes_of(unit).is_some_and(|bytes| bytes >= 1e9)
-                })
-        };
-        rest.iter().find(|word| !attribute(word)).is_some_and(|word| DEVICES.contains(&word.as_str()))
     }
 
     /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
@@ -303,9 +257,13 @@ impl Reading {
             "us" | "µs" => self.time(value / 1e3)?,
             "s" | "seconds" => self.time(value * 1e3)?,
             "rpm" => self.spindle(value)?,
-            "k" if self.accept(&["rpm", "sas", "disks", "drives"]) => self.spindle(value * 1e3)?,
-            "disks" | "drives" | "disk" | "drive" | "spindles" | "hdds" | "members" => {
-                once(&mut self.disks, value, "disks")?
+            "k" if self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]) => {
+                self.spindle(value * 1e3)?
+            }
+            "disks" | "drives" | "disk" | "drive" | "members" => once(&mut self.disks, value, "disks")?,
+            "hdd" | "hdds" | "spindles" => {
+                once(&mut self.disks, value, "disks")?;
+                self.rotating();
             }
             "ssd" | "ssds" | "flash" => {
                 once(&mut self.disks, value, "disks")?;
@@ -378,7 +336,7 @@ impl Reading {
     }
 
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
-        if unit.is_empty() || is_filler(unit) {
+        if unit.is_empty() || means_nothing(unit) {
             return refuse(format!(
                 "{value}: a number needs a unit here, like 2000 IOPS, 70 % read, 8 KiB, 20 ms, 10 TB, 12 disks"
             ));
@@ -480,28 +438,6 @@ impl Reading {
         }
     }
 
-    fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
-        let classes = [
-            (5400.0, "5400rpm"),
-            (5900.0, "5400rpm"),
-            (7200.0, "7200rpm"),
-            (10_000.0, "10k"),
-            (15_000.0, "15k"),
-        ];
-        match classes.iter().find(|(known, _)| *known == rpm) {
-            Some((_, word)) => {
-                self.class(word);
-                Ok(())
-            }
-            None => refuse(format!("{rpm} rpm: disks turn at 5400, 7200, 10000 or 15000 rpm")),
-        }
-    }
-
-    fn class(&mut self, word: &str) {
-        let found = CLASSES.iter().find(|class| class.word == word);
-        self.classes.extend(found.filter(|class| !self.classes.contains(class)));
-    }
-
     fn link(&mut self, name: &str) -> Result<(), QuestionError> {
         match LinkRate::named(name) {
             Some(rate) => {
@@ -522,33 +458,10 @@ impl Reading {
         }
     }
 
-    fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
-        if self.io_word_follows() || self.is_of_blocks() {
-            if bytes > IO_MAX {
-                return refuse(format!(
-                    "{} as the size of an I/O: sizes of I/Os end at {}; write an amount of data without \"blocks\" or \
-                     \"I/Os\"",
-                    whole(bytes),
-                    whole(IO_MAX)
-                ));
-            }
-            return once(&mut self.size, bytes, "bytes of an I/O");
-        }
-        let of_a_disk = self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"])
-            || bytes > IO_MAX && (self.device_follows() || self.accept(&["each"]) || self.is_of_devices());
-        if of_a_disk {
-            once(&mut self.disk_size, bytes, "bytes of a disk")
-        } else if self.accept(&["active", "hot", "working"]) {
-            self.accept(&["set"]);
-            once(&mut self.active, bytes, "bytes of active data")
-        } else if bytes <= IO_MAX {
-            once(&mut self.size, bytes, "bytes of an I/O")
-        } else {
-            once(&mut self.data, bytes, "bytes of data")
-        }
-    }
-
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
+        if self.device_word(word) {
+            return Ok(());
+        }
         match word {
             "p99" => self.about = Some(About::P99),
             "mean" | "average" | "avg" => self.about = Some(About::Mean),
@@ -562,10 +475,6 @@ impl Reading {
             "sequential" => self.random_pct = Some(0.0),
             "read" | "reads" => self.read_pct = self.read_pct.or(Some(100.0)),
             "write" | "writes" => self.read_pct = self.read_pct.or(Some(0.0)),
-            "ssd" | "ssds" if self.classes.iter().all(|class| class.word != "nvme") => self.class("ssd"),
-            "flash" | "all-flash" | "allflash" => self.class("ssd"),
-            "nl-sas" | "nearline" => self.class("7200rpm"),
-            "nvme" => self.class("nvme"),
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
@@ -574,15 +483,24 @@ impl Reading {
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
             word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,
-            "raid" => {
-                let level = self.take().unwrap_or_default();
-                self.level(&format!("raid{level}"))?;
-            }
-            "disks" | "drives" | "spindles" | "hdds" | "hdd" | "ssd" | "ssds" => {}
-            word if is_filler(word) => {}
+            "raid" => self.raid()?,
+            "fibre" if self.accept(&["channel"]) => self.protocol = Some(ProtocolKind::FibreChannel),
+            word if NETWORKS.contains(&word) || word == "fibre" => self.network = Some(word.to_owned()),
+            word if means_nothing(word) => {}
             word => return self.level(word),
         }
         Ok(())
+    }
+
+    /// `RAID 6`, `RAID level 6`; `which RAID level` leaves it open.
+    fn raid(&mut self) -> Result<(), QuestionError> {
+        let is_level = self.accept(&["level", "levels"]);
+        let named = format!("raid{}", self.peek());
+        if is_level && Level::named(&named).is_none() {
+            return Ok(());
+        }
+        self.next += 1;
+        self.level(&named)
     }
 
     fn level(&mut self, word: &str) -> Result<(), QuestionError> {
@@ -651,6 +569,20 @@ impl Reading {
 
     /// The link of the array, and the one whose effect is asked for: `iSCSI over 1 GbE, what does 10 GbE bring`.
     fn link_and_change(&self) -> Result<(Option<LinkRate>, Option<LinkRate>), QuestionError> {
+        if let Some(word) = self.network.as_ref().filter(|_| self.links.is_empty() && self.protocol.is_none())
+        {
+            return refuse(format!(
+                "`{word}`: say which, as in 10 GbE, 16 GFC, iSCSI, NFS or SMB; leave it out for local disks or the \
+                 link of an array"
+            ));
+        }
+        if self.brings && self.links.is_empty() {
+            return refuse(
+                "what a change brings: name the link, as in \"what does 10 GbE bring\"; give any other change with \
+                 --what-if, as in --what-if raid=10"
+                    .to_owned(),
+            );
+        }
         match (&self.links[..], self.brings) {
             ([], _) => Ok((None, None)),
             ([link], false) => Ok((Some(*link), None)),
@@ -688,6 +620,8 @@ impl Reading {
         self.check_throughput()?;
         let mut assumed = Vec::new();
         let iops = self.needed_rate(&mut assumed)?;
+        self.settle_classes()?;
+        assumed.extend(self.settle_capacity()?);
         self.check_amounts()?;
         if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
             self.read_pct = Some(self.reads_per_s.unwrap_or(0.0) / iops * 100.0);
