@@ -1,6 +1,7 @@
 //! Reads a sizing question as people write it: "2000 IOPS, 70 % read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm".
 
 mod devices;
+mod limits;
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
 use devices::Kind;
+use limits::Limit;
 
 use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
@@ -88,6 +90,10 @@ struct Reading {
     /// Whether `disk_size` stood in front of devices.
     is_in_front: bool,
     disks: Option<f64>,
+    disks_most: Option<f64>,
+    disks_least: Option<f64>,
+    /// What the last word says of the number that follows.
+    pending: Option<Limit>,
     classes: Vec<Class>,
     kind: Kind,
     levels: Vec<Level>,
@@ -203,6 +209,9 @@ impl Reading {
 
     /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
+        // The rate that must be carried is the same, whether more or less of it is asked for.
+        self.pending = None;
+        self.limit_behind();
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
@@ -260,17 +269,17 @@ impl Reading {
             "k" if self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]) => {
                 self.spindle(value * 1e3)?
             }
-            "disks" | "drives" | "disk" | "drive" | "members" => once(&mut self.disks, value, "disks")?,
+            "disks" | "drives" | "disk" | "drive" | "members" => self.devices(value)?,
             "hdd" | "hdds" | "spindles" => {
-                once(&mut self.disks, value, "disks")?;
+                self.devices(value)?;
                 self.rotating();
             }
             "ssd" | "ssds" | "flash" => {
-                once(&mut self.disks, value, "disks")?;
+                self.devices(value)?;
                 self.class("ssd");
             }
             "nvme" => {
-                once(&mut self.disks, value, "disks")?;
+                self.devices(value)?;
                 self.class("nvme");
             }
             "x" | "×" | "*" => self.times(value)?,
@@ -279,7 +288,7 @@ impl Reading {
                 None => return self.unknown_unit(value, unit),
             },
         }
-        Ok(())
+        self.no_limit_on(value, unit)
     }
 
     /// `70/30`, as people write 70 % reads and 30 % writes.
@@ -392,7 +401,7 @@ impl Reading {
         match device.clone().any(|w| ["tps", "i/os", "ios", "i/o", "transactions"].contains(&w.as_str())) {
             true if self.sessions.is_none() => self.sessions = Some(value),
             true => self.per_second = Some(value),
-            false => once(&mut self.disks, value, "disks")?,
+            false => self.devices(value)?,
         }
         Ok(())
     }
@@ -418,6 +427,9 @@ impl Reading {
         if ms <= 0.0 {
             return refuse(format!("{ms} ms: a limit on latency is above 0"));
         }
+        let behind = self.limit_behind();
+        self.pending = self.pending.or(behind);
+        self.upper_limit(ms)?;
         let after = self.peek().to_owned();
         let about = match after.as_str() {
             "p99" | "mean" | "average" | "avg" => {
@@ -459,7 +471,7 @@ impl Reading {
     }
 
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
-        if self.device_word(word) {
+        if self.limit_word(word)? || self.device_word(word) {
             return Ok(());
         }
         match word {
@@ -609,14 +621,12 @@ impl Reading {
                 whole(data)
             ));
         }
-        if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
-            return refuse("a number of disks is whole and 1 or more".to_owned());
-        }
-        Ok(())
+        self.check_limits()
     }
 
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
+        self.no_limit_pends()?;
         self.check_throughput()?;
         let mut assumed = Vec::new();
         let iops = self.needed_rate(&mut assumed)?;
@@ -651,17 +661,13 @@ impl Reading {
         };
         let (link, change) = self.link_and_change()?;
         let changes = change.map(|rate| format!("link.rate={}", rate.name()));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above, and saturates"
-        )]
-        let disks = self.disks.map(|disks| disks as u32);
         Ok(Question {
             need,
             classes: self.classes,
             levels: self.levels,
-            disks,
+            disks: self.disks.map(whole_count),
+            disks_most: self.disks_most.map(whole_count),
+            disks_least: self.disks_least.map(whole_count),
             how_many,
             disk_size: self.disk_size.map(whole),
             link,
@@ -677,6 +683,12 @@ impl Reading {
 /// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
 fn of_network(unit: &str, next: &str) -> bool {
     ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
+}
+
+fn whole_count(count: f64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let count = count as u32;
+    count
 }
 
 fn whole(bytes: f64) -> Bytes {

@@ -1,6 +1,6 @@
 //! Words of sizing questions: each one changes the question, is known to mean nothing, or is refused.
 
-use assay_analysis::sizing::{Question, parse};
+use assay_analysis::sizing::{LatencyLimit, Precision, Prices, Question, answer, parse};
 
 fn ask(text: &str) -> Question {
     parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -167,4 +167,60 @@ fn a_capacity_in_front_of_a_class_is_said_to_be_data_or_that_of_a_device() {
     }
     assert_eq!(classes("2000 IOPS 8k 10TB ssd"), ["ssd"]);
     assert_eq!(classes("2000 IOPS 8k ssd"), ["ssd"]);
+}
+
+/// `at most 24 disks` was 24 disks.
+#[test]
+fn a_limit_on_the_number_of_disks_is_no_exact_number() {
+    for (text, least, most) in [
+        ("500 IOPS, at most 24 disks", None, Some(24)),
+        ("500 IOPS, max 24 disks", None, Some(24)),
+        ("500 IOPS, up to 24 disks", None, Some(24)),
+        ("500 IOPS, no more than 24 disks", None, Some(24)),
+        ("500 IOPS, fewer than 24 disks", None, Some(23)),
+        ("500 IOPS, under 24 HDDs", None, Some(23)),
+        ("500 IOPS, <= 24 disks", None, Some(24)),
+        ("500 IOPS, 24 disks or fewer", None, Some(24)),
+        ("500 IOPS, 24 disks max", None, Some(24)),
+        ("500 IOPS, at most twelve SSDs", None, Some(12)),
+        ("500 IOPS, at least 8 disks", Some(8), None),
+        ("500 IOPS, more than 8 disks", Some(9), None),
+        ("500 IOPS, at least 8 disks, at most 24 disks", Some(8), Some(24)),
+        ("500 IOPS with one disk less", None, None),
+    ] {
+        let asked = ask(text);
+        assert_eq!((asked.disks, asked.disks_least, asked.disks_most), (None, least, most), "{text}");
+    }
+    for text in ["500 IOPS, p99 at most 20 ms", "500 IOPS, p99 20 ms max", "up to 500 IOPS, p99 < 20 ms"] {
+        assert_eq!(ask(text).need.limit, LatencyLimit::P99Ms(20.0), "{text}");
+    }
+    for (text, expected) in [
+        ("500 IOPS, at most 70 % read", "at most 70 %: limits are on the number of disks"),
+        ("500 IOPS, p99 at least 20 ms", "at least 20 ms: a limit on latency is an upper one"),
+        ("500 IOPS, at most", "`at most` without a number"),
+        ("500 IOPS, 12 disks, at most 24 disks", "12 disks, and a limit of 24"),
+        (
+            "500 IOPS, at least 24 disks, at most 12 disks",
+            "at least 24 and at most 12 disks: no number is both",
+        ),
+    ] {
+        let message = refused(text);
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+}
+
+#[test]
+fn at_most_24_disks_are_as_few_as_carry_the_load() {
+    let sized = |text: &str| answer(ask(text), &[], &Prices::new(), Precision::Closed);
+    let disks = |text: &str| {
+        let answer = sized(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        (answer.candidates[0].disks, answer.best().is_some())
+    };
+    let load = "500 IOPS, 70% read, 8 KiB, RAID10, 7200 rpm";
+    assert_eq!(disks(&format!("{load}, at most 24 disks")), (disks(load).0, true));
+    assert_eq!(disks(&format!("{load}, at least 20 disks")), (20, true));
+    assert_eq!(disks(&format!("{load}, at most 4 disks")), (4, false));
+    assert_eq!(disks("70% read, 8 KiB, RAID10, 7200 rpm, at most 24 disks").0, 24);
+    let none = sized("500 IOPS, RAID6, 7200 rpm, at most 3 disks").expect_err("RAID6 has 4").to_string();
+    assert!(none.starts_with("at most 3 disks: RAID6 has no such number"), "{none}");
 }

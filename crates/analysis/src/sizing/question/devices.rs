@@ -130,7 +130,7 @@ impl Reading {
             return Ok(of_each.map(|bytes| format!("{} is the capacity of each device.", whole(bytes))));
         };
         let size = whole(bytes);
-        if self.disks.is_some() {
+        if self.disks.or(self.disks_most).or(self.disks_least).is_some() {
             once(&mut self.disk_size, bytes, "bytes of a disk")?;
             return Ok(Some(format!(
                 "{size} is the capacity of each device, because their number is given; write \"{size} of data\" for an \
@@ -199,6 +199,8 @@ impl Reading {
                 false => once(&mut self.in_front, bytes, "bytes in front of a class"),
             };
         }
+        self.pending = None;
+        self.limit_behind();
         match self.accept_active() {
             true => once(&mut self.active, bytes, "bytes of active data"),
             false => once(&mut self.data, bytes, "bytes of data"),
