@@ -2,6 +2,7 @@
 
 mod devices;
 mod limits;
+mod shares;
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ use assay_spec::units::{Bytes, KIB, MIB};
 
 use devices::Kind;
 use limits::Limit;
+use shares::Shares;
 
 use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
@@ -77,8 +79,7 @@ struct Reading {
     reads_per_s: Option<f64>,
     writes_per_s: Option<f64>,
     size: Option<f64>,
-    read_pct: Option<f64>,
-    random_pct: Option<f64>,
+    shares: Shares,
     /// The last word that a time belongs to.
     about: Option<About>,
     limit: Option<LatencyLimit>,
@@ -254,12 +255,12 @@ impl Reading {
             "i/o" | "i/os" | "io" | "ios" => self.ios(value)?,
             unit if unit == "concurrent" || SESSIONS.contains(&unit) => {
                 self.accept(SESSIONS);
-                self.sessions = Some(value);
+                once(&mut self.sessions, value, "sessions")?;
             }
             "tps" | "transactions" | "transaction" => {
                 self.accept(&["per", "a", "each"]);
                 self.accept(&["second", "s"]);
-                self.per_second = Some(value);
+                once(&mut self.per_second, value, "transactions per second")?;
             }
             "%" | "percent" => self.share(value)?,
             "ms" => self.time(value)?,
@@ -299,19 +300,19 @@ impl Reading {
                 "{reads}{unit}: shares of reads and writes add up to 100; write it like 70/30, or 70 % read"
             ));
         }
+        let said = format!("{reads}{unit}");
         match self.take().as_deref() {
+            Some("write/read" | "w/r" | "write" | "writes") => self.shares.reads(100.0 - reads, said),
+            Some("random/sequential" | "random") => self.shares.random(reads, said),
             Some("read/write" | "r/w" | "rw" | "mix" | "read" | "reads" | "mixed") => {
-                self.read_pct = Some(reads)
+                self.shares.reads(reads, said)
             }
-            Some("write/read" | "w/r" | "write" | "writes") => self.read_pct = Some(writes),
-            Some("random/sequential" | "random") => self.random_pct = Some(reads),
             _ => {
                 // Nothing said: reads come first.
                 self.next -= 1;
-                self.read_pct = Some(reads);
+                self.shares.reads(reads, said)
             }
         }
-        Ok(())
     }
 
     /// Whether a size may be meant for the speed of a link: `10 gb iscsi`, `10 GB Ethernet`. `500 GB NFS` is data.
@@ -411,16 +412,17 @@ impl Reading {
             return refuse(format!("{value} %: a share lies between 0 and 100 %"));
         }
         match self.take().as_deref() {
-            Some("read" | "reads" | "reading") => self.read_pct = Some(value),
-            Some("write" | "writes" | "writing") => self.read_pct = Some(100.0 - value),
-            Some("random" | "rand") => self.random_pct = Some(value),
-            Some("sequential" | "seq") => self.random_pct = Some(100.0 - value),
+            Some("read" | "reads" | "reading") => self.shares.reads(value, format!("{value} % read")),
+            Some("write" | "writes" | "writing") => {
+                self.shares.reads(100.0 - value, format!("{value} % write"))
+            }
+            Some("random" | "rand") => self.shares.random(value, format!("{value} % random")),
+            Some("sequential" | "seq") => self.shares.random(100.0 - value, format!("{value} % sequential")),
             other => {
                 let found = other.map_or(String::new(), |word| format!(", not `{word}`"));
-                return refuse(format!("{value} %: say of what: read, write, random or sequential{found}"));
+                refuse(format!("{value} %: say of what: read, write, random or sequential{found}"))
             }
         }
-        Ok(())
     }
 
     fn time(&mut self, ms: f64) -> Result<(), QuestionError> {
@@ -483,10 +485,9 @@ impl Reading {
                 return refuse(format!("{word} {}: limits are on the mean or on p99", self.peek()));
             }
             "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
-            "random" => self.random_pct = Some(100.0),
-            "sequential" => self.random_pct = Some(0.0),
-            "read" | "reads" => self.read_pct = self.read_pct.or(Some(100.0)),
-            "write" | "writes" => self.read_pct = self.read_pct.or(Some(0.0)),
+            "random" | "sequential" => self.shares.order(word)?,
+            "read" | "reads" => self.shares.bare_reads = true,
+            "write" | "writes" => self.shares.bare_writes = true,
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
@@ -564,7 +565,7 @@ impl Reading {
             (None, None) => None,
             (reads, writes) => Some(reads.unwrap_or(0.0) + writes.unwrap_or(0.0)),
         };
-        if of_kinds.is_some() && (self.iops.is_some() || product.is_some() || self.read_pct.is_some()) {
+        if of_kinds.is_some() && (self.iops.is_some() || product.is_some() || self.shares.has_reads()) {
             return refuse(
                 "reads or writes per second, and a rate or a share of reads: give one of the two".to_owned(),
             );
@@ -634,12 +635,14 @@ impl Reading {
         assumed.extend(self.settle_capacity()?);
         self.check_amounts()?;
         if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
-            self.read_pct = Some(self.reads_per_s.unwrap_or(0.0) / iops * 100.0);
+            let pct = self.reads_per_s.unwrap_or(0.0) / iops * 100.0;
+            self.shares.reads(pct, format!("{pct} % read"))?;
         }
+        let (read_pct, random_pct) = self.shares.settled()?;
         let left_open = LeftOpen {
             size: self.size.is_none(),
-            reads: self.read_pct.is_none(),
-            positions: self.random_pct.is_none(),
+            reads: read_pct.is_none(),
+            positions: random_pct.is_none(),
         };
         let mut or_else = |value: Option<f64>, default: f64, says: &str| {
             if value.is_none() {
@@ -647,9 +650,9 @@ impl Reading {
             }
             value.unwrap_or(default)
         };
-        let read_pct = or_else(self.read_pct, 70.0, "70 % reads, because no share was given.");
+        let read_pct = or_else(read_pct, 70.0, "70 % reads, because no share was given.");
         let size = or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given.");
-        let random_pct = or_else(self.random_pct, 100.0, "Random positions, because no order was given.");
+        let random_pct = or_else(random_pct, 100.0, "Random positions, because no order was given.");
         let need = Need {
             iops,
             size: whole(size),

@@ -224,3 +224,27 @@ fn at_most_24_disks_are_as_few_as_carry_the_load() {
     let none = sized("500 IOPS, RAID6, 7200 rpm, at most 3 disks").expect_err("RAID6 has 4").to_string();
     assert!(none.starts_with("at most 3 disks: RAID6 has no such number"), "{none}");
 }
+
+/// The last share won.
+#[test]
+fn shares_that_contradict_each_other_are_refused() {
+    for (text, expected) in [
+        (
+            "1000 IOPS, 70% read, 40% write",
+            "70 % read and 40 % write: shares of reads and writes add up to 100",
+        ),
+        ("1000 IOPS, 30% random, 90% sequential", "30 % random and 90 % sequential: shares of random"),
+        ("1000 IOPS, 70/30, 60% read", "70/30 and 60 % read: shares of reads"),
+        ("1000 IOPS, sequential, 70% random", "sequential and 70 % random: shares of random"),
+        ("1000 IOPS, random and sequential", "random and sequential: shares of random"),
+        ("1000 IOPS, reads and writes of 8k", "reads and writes: say the share of one"),
+        ("500 users, 300 users x 2 tps", "500 sessions and 300 sessions"),
+    ] {
+        let message = refused(text);
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+    let same = ask("1000 IOPS, 70% read, 30% write, 30/70 write/read, 40% random, 60% sequential").need;
+    assert_eq!((same.read_pct, same.random_pct), (70.0, 40.0));
+    assert_eq!(ask("1000 IOPS, 8k reads, 70% read").need.read_pct, 70.0);
+    assert_eq!(ask("1000 IOPS, writes").need.read_pct, 0.0);
+}
