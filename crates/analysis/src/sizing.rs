@@ -74,6 +74,14 @@ pub struct Class {
     pub word: &'static str,
 }
 
+impl Class {
+    /// Whether the devices are disks that rotate.
+    #[must_use]
+    pub fn rotates(&self) -> bool {
+        self.array.starts_with("hdd")
+    }
+}
+
 /// The classes that a question may name.
 pub const CLASSES: [Class; 6] = [
     Class { array: "hdd-5400", name: "5400 rpm disks", word: "5400rpm" },
@@ -95,6 +103,10 @@ pub struct Question {
     pub levels: Vec<Level>,
     /// Number of devices, where it is given.
     pub disks: Option<u32>,
+    /// Largest number of devices.
+    pub disks_most: Option<u32>,
+    /// Smallest number of devices.
+    pub disks_least: Option<u32>,
     /// Whether the number of devices of described arrays is asked for.
     pub how_many: bool,
     /// Capacity of a device; `None`: that of its class.
@@ -111,6 +123,14 @@ pub struct Question {
     pub assumed: Vec<String>,
     /// Whether the load itself, size, reads or positions, is part of that.
     pub left_open: LeftOpen,
+}
+
+impl Question {
+    /// Whether the number of devices is limited, and not given.
+    #[must_use]
+    pub fn limits_devices(&self) -> bool {
+        self.disks_most.is_some() || self.disks_least.is_some()
+    }
 }
 
 /// Parts of the load that a question does not say.

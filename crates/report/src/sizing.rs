@@ -4,7 +4,7 @@
 pub mod measured;
 
 use assay_analysis::sizing::{
-    Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Short, State, group_max,
+    Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
 };
 use assay_model::array::Level;
 use assay_model::quantity::Bounds;
@@ -30,7 +30,7 @@ const TEXT_COLUMNS: usize = 80;
 pub fn page(answer: &Answer, options: TextOptions) -> String {
     let need = &answer.question.need;
     let prose = options.width.min(TEXT_COLUMNS);
-    let mut parts = vec![wrap(&format!("Needed: {}.", needed(need)), prose, "  ")];
+    let mut parts = vec![wrap(&format!("Needed: {}.", needed(&answer.question)), prose, "  ")];
     parts.push(wrap(&sentence(answer), prose, ""));
     parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
@@ -55,7 +55,8 @@ pub fn rendered(answer: &Answer, format: Format) -> String {
 }
 
 /// `2,000 IOPS, 70 % read, 8KiB, 100 % random, p99 at most 20 ms, 10TB of data`.
-fn needed(need: &Need) -> String {
+fn needed(question: &Question) -> String {
+    let need = &question.need;
     let mut parts =
         vec![need.iops.map_or("the highest rate".to_owned(), |iops| format!("{} IOPS", count(iops)))];
     parts.push(format!("{} % read", short_pct(need.read_pct)));
@@ -68,6 +69,8 @@ fn needed(need: &Need) -> String {
     }
     parts.extend(need.data.map(|data| format!("{data} of data")));
     parts.extend(need.active.map(|active| format!("{active} of it active")));
+    parts.extend(question.disks_least.map(|least| format!("at least {least} disks")));
+    parts.extend(question.disks_most.map(|most| format!("at most {most} disks")));
     parts.join(", ")
 }
 
@@ -376,6 +379,8 @@ pub fn document(answer: &Answer) -> Value {
             "mean_ms": match need.limit { LatencyLimit::MeanMs(ms) => Some(ms), _ => None },
             "data_bytes": need.data.map(|b| b.0),
             "active_bytes": need.active.map(|b| b.0),
+            "devices_at_least": answer.question.disks_least,
+            "devices_at_most": answer.question.disks_most,
         },
         "says": sentence(answer),
         "carried": answer.best().is_some(),

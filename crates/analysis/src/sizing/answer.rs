@@ -188,7 +188,10 @@ fn check_prices(question: &Question, prices: &Prices, arrays: &[Array]) -> Resul
                 suggest(name, &known)
             ));
         }
-        if name != "disk" && !arrays.is_empty() && (question.how_many || question.disks.is_some()) {
+        if name != "disk"
+            && !arrays.is_empty()
+            && (question.how_many || question.disks.is_some() || question.limits_devices())
+        {
             return refuse(format!(
                 "--price {name}: the price of an array is for the devices that it has, and the question varies \
                  their number; give disk=AMOUNT, the price of one device"
@@ -217,7 +220,13 @@ fn described(question: &Question, arrays: &[Array]) -> Result<Vec<Series>, Sizin
             apply(&mut array, &common(question, false))?;
             let counts = match question.disks {
                 Some(disks) => vec![disks],
-                None if question.how_many => counts(array.raid.level, leg_of_array(&array)),
+                None if question.how_many || question.limits_devices() => {
+                    let counts = limited(question, counts(array.raid.level, leg_of_array(&array)));
+                    if counts.is_empty() {
+                        return no_such_number(question, &array.name);
+                    }
+                    counts
+                }
                 None => vec![count_of(&array)],
             };
             Ok(Series { price_word: array.name.clone(), array, devices: "", counts })
@@ -233,7 +242,7 @@ fn count_of(array: &Array) -> u32 {
 
 /// Every class at every level of the question.
 fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
-    if question.need.iops.is_none() && question.disks.is_none() {
+    if question.need.iops.is_none() && question.disks.is_none() && question.disks_most.is_none() {
         return Err(SizingError::Question(
             "say how many I/Os per second are needed (\"2000 IOPS\", or \"500 sessions x 20 tps x 4 I/Os\"), how many \
              disks there are (\"12 disks\"), or name an array with --array"
@@ -277,18 +286,46 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
             if !sizes.contains(&size) {
                 sizes.push(size);
             }
-            let counts = question.disks.map_or_else(|| counts(*level, leg_of(*level)), |disks| vec![disks]);
+            let all = || limited(question, counts(*level, leg_of(*level)));
+            let counts = question.disks.map_or_else(all, |disks| vec![disks]);
+            if counts.is_empty() {
+                continue;
+            }
             let first = counts.first().copied().unwrap_or(1);
             apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
             apply(&mut array, &common(question, true))?;
             series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
         }
     }
+    if series.is_empty() {
+        let names: Vec<String> = levels.iter().map(|level| level.name().to_owned()).collect();
+        return no_such_number(question, &names.join(", "));
+    }
     if question.disk_size.is_none() {
         let says = format!("{}, because no size of a device was given.", sizes.join(", "));
         question.assumed.push(says);
     }
     Ok(series)
+}
+
+/// Numbers of devices within the limits of the question; the largest of them where the highest rate is asked for.
+fn limited(question: &Question, mut counts: Vec<u32>) -> Vec<u32> {
+    let (least, most) = (question.disks_least.unwrap_or(1), question.disks_most.unwrap_or(u32::MAX));
+    counts.retain(|count| (least..=most).contains(count));
+    if question.need.iops.is_none() && question.disks_most.is_some() {
+        counts.drain(..counts.len().saturating_sub(1));
+    }
+    counts
+}
+
+fn no_such_number<T>(question: &Question, of: &str) -> Result<T, SizingError> {
+    let most = question.disks_most.map(|most| format!("at most {most}"));
+    let limits: Vec<String> =
+        question.disks_least.map(|least| format!("at least {least}")).into_iter().chain(most).collect();
+    Err(SizingError::Question(format!(
+        "{} disks: {of} has no such number that is proposed; change the limit, or give the number of disks",
+        limits.join(" and ")
+    )))
 }
 
 /// Capacity of a device.

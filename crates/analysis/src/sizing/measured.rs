@@ -168,6 +168,7 @@ pub fn measured(
 /// What of a question only a model of an array can answer.
 fn only_modelled(question: &Question) -> Option<&'static str> {
     let is_of_devices = question.disks.is_some()
+        || question.limits_devices()
         || question.how_many
         || question.disk_size.is_some()
         || !question.classes.is_empty();

@@ -1,14 +1,20 @@
 //! Reads a sizing question as people write it: "2000 IOPS, 70 % read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm".
 
+mod devices;
+mod limits;
+mod shares;
+
 use std::fmt;
 
 use assay_model::array::{Level, LinkRate, ProtocolKind};
 use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
-use super::words::{
-    ATTRIBUTES, FAILURES, IO_WORDS, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, is_filler, number, number_word,
-};
+use devices::Kind;
+use limits::Limit;
+use shares::Shares;
+
+use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
@@ -73,21 +79,31 @@ struct Reading {
     reads_per_s: Option<f64>,
     writes_per_s: Option<f64>,
     size: Option<f64>,
-    read_pct: Option<f64>,
-    random_pct: Option<f64>,
+    shares: Shares,
     /// The last word that a time belongs to.
     about: Option<About>,
     limit: Option<LatencyLimit>,
     data: Option<f64>,
     active: Option<f64>,
     disk_size: Option<f64>,
+    /// A capacity in front of a class of devices.
+    in_front: Option<f64>,
+    /// Whether `disk_size` stood in front of devices.
+    is_in_front: bool,
     disks: Option<f64>,
+    disks_most: Option<f64>,
+    disks_least: Option<f64>,
+    /// What the last word says of the number that follows.
+    pending: Option<Limit>,
     classes: Vec<Class>,
+    kind: Kind,
     levels: Vec<Level>,
     links: Vec<LinkRate>,
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
     brings: bool,
+    /// A word for a network, which does not say what link it is.
+    network: Option<String>,
     /// A throughput that was asked for: its number, its unit, and bytes per second.
     throughput: Option<(f64, String, f64)>,
 }
@@ -182,49 +198,6 @@ impl Reading {
         ))
     }
 
-    /// Whether the devices just counted have failed: `failed disks`, `of the disks fails`, `disk is rebuilding`.
-    fn failure_follows(&self) -> bool {
-        self.device_words_until(FAILURES)
-    }
-
-    fn device_words_until(&self, words: &[&str]) -> bool {
-        let between = ["is", "are", "has", "have", "of", "the", "them", "device", "devices", "being", "more"];
-        let rest = self.words.get(self.next..).unwrap_or_default();
-        let skipped = |word: &&String| !between.contains(&word.as_str()) && !DEVICES.contains(&word.as_str());
-        rest.iter().find(skipped).is_some_and(|word| words.contains(&word.as_str()))
-    }
-
-    /// Whether the size just read is that of the devices before it: `12 disks of 4 TB`, `8 SSDs at 1.92TB`.
-    fn is_of_devices(&self) -> bool {
-        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
-        // A size is one word or two.
-        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
-        let is =
-            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
-        is(last, &["of", "at"]) && is(last + 1, DEVICES)
-    }
-
-    /// Takes the word that makes the size just read one of I/Os; `10 TB block storage` is an amount of data.
-    fn io_word_follows(&mut self) -> bool {
-        let next = self.words.get(self.next + 1).map_or("", String::as_str);
-        let is_storage =
-            ["storage", "device", "devices", "volume", "volumes", "array", "target"].contains(&next);
-        let follows = !is_storage && self.accept(&IO_WORDS);
-        if follows {
-            self.accept(&["size"]);
-        }
-        follows
-    }
-
-    /// Whether the size just read is that of the I/Os before it: `blocks of 64 KiB`.
-    fn is_of_blocks(&self) -> bool {
-        let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
-        let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
-        let is =
-            |back: usize, words: &[&str]| before(back).is_some_and(|word| words.contains(&word.as_str()));
-        is(last, &["of"]) && is(last + 1, &["block", "blocks"])
-    }
-
     /// Whether the next words are a link: `10 GbE`, `10gbit iscsi`, `16G FC`.
     fn link_follows(&self) -> bool {
         let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
@@ -235,20 +208,11 @@ impl Reading {
         }
     }
 
-    /// Whether the next words are those of a device: `15k disks`, `4tb 7200 rpm drives`, `sata ssds`.
-    fn device_follows(&self) -> bool {
-        let rest = self.words.get(self.next..).unwrap_or_default();
-        let attribute = |word: &String| {
-            ATTRIBUTES.contains(&word.as_str())
-                || number(word).is_some_and(|(_, unit)| {
-                    ["", "k", "rpm"].contains(&unit) || bytes_of(unit).is_some_and(|bytes| bytes >= 1e9)
-                })
-        };
-        rest.iter().find(|word| !attribute(word)).is_some_and(|word| DEVICES.contains(&word.as_str()))
-    }
-
     /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
+        // The rate that must be carried is the same, whether more or less of it is asked for.
+        self.pending = None;
+        self.limit_behind();
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
@@ -291,28 +255,32 @@ impl Reading {
             "i/o" | "i/os" | "io" | "ios" => self.ios(value)?,
             unit if unit == "concurrent" || SESSIONS.contains(&unit) => {
                 self.accept(SESSIONS);
-                self.sessions = Some(value);
+                once(&mut self.sessions, value, "sessions")?;
             }
             "tps" | "transactions" | "transaction" => {
                 self.accept(&["per", "a", "each"]);
                 self.accept(&["second", "s"]);
-                self.per_second = Some(value);
+                once(&mut self.per_second, value, "transactions per second")?;
             }
             "%" | "percent" => self.share(value)?,
             "ms" => self.time(value)?,
             "us" | "µs" => self.time(value / 1e3)?,
             "s" | "seconds" => self.time(value * 1e3)?,
             "rpm" => self.spindle(value)?,
-            "k" if self.accept(&["rpm", "sas", "disks", "drives"]) => self.spindle(value * 1e3)?,
-            "disks" | "drives" | "disk" | "drive" | "spindles" | "hdds" | "members" => {
-                once(&mut self.disks, value, "disks")?
+            "k" if self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]) => {
+                self.spindle(value * 1e3)?
+            }
+            "disks" | "drives" | "disk" | "drive" | "members" => self.devices(value)?,
+            "hdd" | "hdds" | "spindles" => {
+                self.devices(value)?;
+                self.rotating();
             }
             "ssd" | "ssds" | "flash" => {
-                once(&mut self.disks, value, "disks")?;
+                self.devices(value)?;
                 self.class("ssd");
             }
             "nvme" => {
-                once(&mut self.disks, value, "disks")?;
+                self.devices(value)?;
                 self.class("nvme");
             }
             "x" | "×" | "*" => self.times(value)?,
@@ -321,7 +289,7 @@ impl Reading {
                 None => return self.unknown_unit(value, unit),
             },
         }
-        Ok(())
+        self.no_limit_on(value, unit)
     }
 
     /// `70/30`, as people write 70 % reads and 30 % writes.
@@ -332,19 +300,19 @@ impl Reading {
                 "{reads}{unit}: shares of reads and writes add up to 100; write it like 70/30, or 70 % read"
             ));
         }
+        let said = format!("{reads}{unit}");
         match self.take().as_deref() {
+            Some("write/read" | "w/r" | "write" | "writes") => self.shares.reads(100.0 - reads, said),
+            Some("random/sequential" | "random") => self.shares.random(reads, said),
             Some("read/write" | "r/w" | "rw" | "mix" | "read" | "reads" | "mixed") => {
-                self.read_pct = Some(reads)
+                self.shares.reads(reads, said)
             }
-            Some("write/read" | "w/r" | "write" | "writes") => self.read_pct = Some(writes),
-            Some("random/sequential" | "random") => self.random_pct = Some(reads),
             _ => {
                 // Nothing said: reads come first.
                 self.next -= 1;
-                self.read_pct = Some(reads);
+                self.shares.reads(reads, said)
             }
         }
-        Ok(())
     }
 
     /// Whether a size may be meant for the speed of a link: `10 gb iscsi`, `10 GB Ethernet`. `500 GB NFS` is data.
@@ -378,7 +346,7 @@ impl Reading {
     }
 
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
-        if unit.is_empty() || is_filler(unit) {
+        if unit.is_empty() || means_nothing(unit) {
             return refuse(format!(
                 "{value}: a number needs a unit here, like 2000 IOPS, 70 % read, 8 KiB, 20 ms, 10 TB, 12 disks"
             ));
@@ -434,7 +402,7 @@ impl Reading {
         match device.clone().any(|w| ["tps", "i/os", "ios", "i/o", "transactions"].contains(&w.as_str())) {
             true if self.sessions.is_none() => self.sessions = Some(value),
             true => self.per_second = Some(value),
-            false => once(&mut self.disks, value, "disks")?,
+            false => self.devices(value)?,
         }
         Ok(())
     }
@@ -444,22 +412,26 @@ impl Reading {
             return refuse(format!("{value} %: a share lies between 0 and 100 %"));
         }
         match self.take().as_deref() {
-            Some("read" | "reads" | "reading") => self.read_pct = Some(value),
-            Some("write" | "writes" | "writing") => self.read_pct = Some(100.0 - value),
-            Some("random" | "rand") => self.random_pct = Some(value),
-            Some("sequential" | "seq") => self.random_pct = Some(100.0 - value),
+            Some("read" | "reads" | "reading") => self.shares.reads(value, format!("{value} % read")),
+            Some("write" | "writes" | "writing") => {
+                self.shares.reads(100.0 - value, format!("{value} % write"))
+            }
+            Some("random" | "rand") => self.shares.random(value, format!("{value} % random")),
+            Some("sequential" | "seq") => self.shares.random(100.0 - value, format!("{value} % sequential")),
             other => {
                 let found = other.map_or(String::new(), |word| format!(", not `{word}`"));
-                return refuse(format!("{value} %: say of what: read, write, random or sequential{found}"));
+                refuse(format!("{value} %: say of what: read, write, random or sequential{found}"))
             }
         }
-        Ok(())
     }
 
     fn time(&mut self, ms: f64) -> Result<(), QuestionError> {
         if ms <= 0.0 {
             return refuse(format!("{ms} ms: a limit on latency is above 0"));
         }
+        let behind = self.limit_behind();
+        self.pending = self.pending.or(behind);
+        self.upper_limit(ms)?;
         let after = self.peek().to_owned();
         let about = match after.as_str() {
             "p99" | "mean" | "average" | "avg" => {
@@ -478,28 +450,6 @@ impl Reading {
             }
             _ => Ok(()),
         }
-    }
-
-    fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
-        let classes = [
-            (5400.0, "5400rpm"),
-            (5900.0, "5400rpm"),
-            (7200.0, "7200rpm"),
-            (10_000.0, "10k"),
-            (15_000.0, "15k"),
-        ];
-        match classes.iter().find(|(known, _)| *known == rpm) {
-            Some((_, word)) => {
-                self.class(word);
-                Ok(())
-            }
-            None => refuse(format!("{rpm} rpm: disks turn at 5400, 7200, 10000 or 15000 rpm")),
-        }
-    }
-
-    fn class(&mut self, word: &str) {
-        let found = CLASSES.iter().find(|class| class.word == word);
-        self.classes.extend(found.filter(|class| !self.classes.contains(class)));
     }
 
     fn link(&mut self, name: &str) -> Result<(), QuestionError> {
@@ -522,33 +472,10 @@ impl Reading {
         }
     }
 
-    fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
-        if self.io_word_follows() || self.is_of_blocks() {
-            if bytes > IO_MAX {
-                return refuse(format!(
-                    "{} as the size of an I/O: sizes of I/Os end at {}; write an amount of data without \"blocks\" or \
-                     \"I/Os\"",
-                    whole(bytes),
-                    whole(IO_MAX)
-                ));
-            }
-            return once(&mut self.size, bytes, "bytes of an I/O");
-        }
-        let of_a_disk = self.accept(&["disks", "drives", "disk", "drive", "ssds", "ssd", "hdds", "members"])
-            || bytes > IO_MAX && (self.device_follows() || self.accept(&["each"]) || self.is_of_devices());
-        if of_a_disk {
-            once(&mut self.disk_size, bytes, "bytes of a disk")
-        } else if self.accept(&["active", "hot", "working"]) {
-            self.accept(&["set"]);
-            once(&mut self.active, bytes, "bytes of active data")
-        } else if bytes <= IO_MAX {
-            once(&mut self.size, bytes, "bytes of an I/O")
-        } else {
-            once(&mut self.data, bytes, "bytes of data")
-        }
-    }
-
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
+        if self.limit_word(word)? || self.device_word(word) {
+            return Ok(());
+        }
         match word {
             "p99" => self.about = Some(About::P99),
             "mean" | "average" | "avg" => self.about = Some(About::Mean),
@@ -558,14 +485,9 @@ impl Reading {
                 return refuse(format!("{word} {}: limits are on the mean or on p99", self.peek()));
             }
             "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
-            "random" => self.random_pct = Some(100.0),
-            "sequential" => self.random_pct = Some(0.0),
-            "read" | "reads" => self.read_pct = self.read_pct.or(Some(100.0)),
-            "write" | "writes" => self.read_pct = self.read_pct.or(Some(0.0)),
-            "ssd" | "ssds" if self.classes.iter().all(|class| class.word != "nvme") => self.class("ssd"),
-            "flash" | "all-flash" | "allflash" => self.class("ssd"),
-            "nl-sas" | "nearline" => self.class("7200rpm"),
-            "nvme" => self.class("nvme"),
+            "random" | "sequential" => self.shares.order(word)?,
+            "read" | "reads" => self.shares.bare_reads = true,
+            "write" | "writes" => self.shares.bare_writes = true,
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
@@ -574,15 +496,24 @@ impl Reading {
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
             word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,
-            "raid" => {
-                let level = self.take().unwrap_or_default();
-                self.level(&format!("raid{level}"))?;
-            }
-            "disks" | "drives" | "spindles" | "hdds" | "hdd" | "ssd" | "ssds" => {}
-            word if is_filler(word) => {}
+            "raid" => self.raid()?,
+            "fibre" if self.accept(&["channel"]) => self.protocol = Some(ProtocolKind::FibreChannel),
+            word if NETWORKS.contains(&word) || word == "fibre" => self.network = Some(word.to_owned()),
+            word if means_nothing(word) => {}
             word => return self.level(word),
         }
         Ok(())
+    }
+
+    /// `RAID 6`, `RAID level 6`; `which RAID level` leaves it open.
+    fn raid(&mut self) -> Result<(), QuestionError> {
+        let is_level = self.accept(&["level", "levels"]);
+        let named = format!("raid{}", self.peek());
+        if is_level && Level::named(&named).is_none() {
+            return Ok(());
+        }
+        self.next += 1;
+        self.level(&named)
     }
 
     fn level(&mut self, word: &str) -> Result<(), QuestionError> {
@@ -634,7 +565,7 @@ impl Reading {
             (None, None) => None,
             (reads, writes) => Some(reads.unwrap_or(0.0) + writes.unwrap_or(0.0)),
         };
-        if of_kinds.is_some() && (self.iops.is_some() || product.is_some() || self.read_pct.is_some()) {
+        if of_kinds.is_some() && (self.iops.is_some() || product.is_some() || self.shares.has_reads()) {
             return refuse(
                 "reads or writes per second, and a rate or a share of reads: give one of the two".to_owned(),
             );
@@ -651,6 +582,20 @@ impl Reading {
 
     /// The link of the array, and the one whose effect is asked for: `iSCSI over 1 GbE, what does 10 GbE bring`.
     fn link_and_change(&self) -> Result<(Option<LinkRate>, Option<LinkRate>), QuestionError> {
+        if let Some(word) = self.network.as_ref().filter(|_| self.links.is_empty() && self.protocol.is_none())
+        {
+            return refuse(format!(
+                "`{word}`: say which, as in 10 GbE, 16 GFC, iSCSI, NFS or SMB; leave it out for local disks or the \
+                 link of an array"
+            ));
+        }
+        if self.brings && self.links.is_empty() {
+            return refuse(
+                "what a change brings: name the link, as in \"what does 10 GbE bring\"; give any other change with \
+                 --what-if, as in --what-if raid=10"
+                    .to_owned(),
+            );
+        }
         match (&self.links[..], self.brings) {
             ([], _) => Ok((None, None)),
             ([link], false) => Ok((Some(*link), None)),
@@ -677,25 +622,27 @@ impl Reading {
                 whole(data)
             ));
         }
-        if self.disks.is_some_and(|disks| disks < 1.0 || disks.fract() != 0.0) {
-            return refuse("a number of disks is whole and 1 or more".to_owned());
-        }
-        Ok(())
+        self.check_limits()
     }
 
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
+        self.no_limit_pends()?;
         self.check_throughput()?;
         let mut assumed = Vec::new();
         let iops = self.needed_rate(&mut assumed)?;
+        self.settle_classes()?;
+        assumed.extend(self.settle_capacity()?);
         self.check_amounts()?;
         if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
-            self.read_pct = Some(self.reads_per_s.unwrap_or(0.0) / iops * 100.0);
+            let pct = self.reads_per_s.unwrap_or(0.0) / iops * 100.0;
+            self.shares.reads(pct, format!("{pct} % read"))?;
         }
+        let (read_pct, random_pct) = self.shares.settled()?;
         let left_open = LeftOpen {
             size: self.size.is_none(),
-            reads: self.read_pct.is_none(),
-            positions: self.random_pct.is_none(),
+            reads: read_pct.is_none(),
+            positions: random_pct.is_none(),
         };
         let mut or_else = |value: Option<f64>, default: f64, says: &str| {
             if value.is_none() {
@@ -703,9 +650,9 @@ impl Reading {
             }
             value.unwrap_or(default)
         };
-        let read_pct = or_else(self.read_pct, 70.0, "70 % reads, because no share was given.");
+        let read_pct = or_else(read_pct, 70.0, "70 % reads, because no share was given.");
         let size = or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given.");
-        let random_pct = or_else(self.random_pct, 100.0, "Random positions, because no order was given.");
+        let random_pct = or_else(random_pct, 100.0, "Random positions, because no order was given.");
         let need = Need {
             iops,
             size: whole(size),
@@ -717,17 +664,13 @@ impl Reading {
         };
         let (link, change) = self.link_and_change()?;
         let changes = change.map(|rate| format!("link.rate={}", rate.name()));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above, and saturates"
-        )]
-        let disks = self.disks.map(|disks| disks as u32);
         Ok(Question {
             need,
             classes: self.classes,
             levels: self.levels,
-            disks,
+            disks: self.disks.map(whole_count),
+            disks_most: self.disks_most.map(whole_count),
+            disks_least: self.disks_least.map(whole_count),
             how_many,
             disk_size: self.disk_size.map(whole),
             link,
@@ -743,6 +686,12 @@ impl Reading {
 /// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
 fn of_network(unit: &str, next: &str) -> bool {
     ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
+}
+
+fn whole_count(count: f64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let count = count as u32;
+    count
 }
 
 fn whole(bytes: f64) -> Bytes {

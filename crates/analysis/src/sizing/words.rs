@@ -1,7 +1,8 @@
 //! The words of a sizing question: cut apart, and without those that only make a sentence of it.
 
-/// Words that carry no meaning of their own here.
-const FILLER: &[&str] = &[
+/// Words that change nothing in any question: they make a sentence of it. What could change an answer does not stand
+/// here: it has a meaning of its own in [`super::question`], or it is refused.
+const NOTHING: &[&str] = &[
     "after",
     "block",
     "blocks",
@@ -13,23 +14,14 @@ const FILLER: &[&str] = &[
     "during",
     "enough",
     "enterprise",
-    "ethernet",
-    "fibre",
-    "hard",
     "host",
     "hosts",
-    "lan",
-    "level",
-    "levels",
-    "link",
     "local",
     "mix",
-    "network",
     "our",
     "percentile",
     "server",
     "servers",
-    "spinning",
     "sufficient",
     "survive",
     "survives",
@@ -55,13 +47,10 @@ const FILLER: &[&str] = &[
     "carry",
     "concurrent",
     "data",
-    "disk",
     "do",
     "does",
-    "drive",
     "each",
     "every",
-    "fewer",
     "for",
     "from",
     "give",
@@ -75,11 +64,8 @@ const FILLER: &[&str] = &[
     "is",
     "it",
     "left",
-    "less",
     "load",
     "many",
-    "max",
-    "most",
     "much",
     "my",
     "need",
@@ -93,8 +79,6 @@ const FILLER: &[&str] = &[
     "pulling",
     "rate",
     "required",
-    "sas",
-    "sata",
     "should",
     "space",
     "still",
@@ -102,7 +86,6 @@ const FILLER: &[&str] = &[
     "support",
     "sustain",
     "system",
-    "than",
     "that",
     "the",
     "them",
@@ -124,10 +107,6 @@ const FILLER: &[&str] = &[
     "would",
     "below",
     ",",
-    "up",
-    "<",
-    "<=",
-    "≤",
     "=",
     "x",
     "×",
@@ -156,6 +135,9 @@ pub(super) const ATTRIBUTES: &[&str] = &[
     "nearline",
     "hard",
     "spinning",
+    "rotating",
+    "rotational",
+    "mechanical",
     "enterprise",
     "flash",
     "gb",
@@ -164,7 +146,18 @@ pub(super) const ATTRIBUTES: &[&str] = &[
     "k",
 ];
 /// Those of them that are no unit of a number.
-pub(super) const KINDS: &[&str] = &["sas", "sata", "nl-sas", "nearline", "hard", "spinning", "enterprise"];
+pub(super) const KINDS: &[&str] = &[
+    "sas",
+    "sata",
+    "nl-sas",
+    "nearline",
+    "hard",
+    "spinning",
+    "rotating",
+    "rotational",
+    "mechanical",
+    "enterprise",
+];
 /// What happens to a device that an array has to endure.
 pub(super) const FAILURES: &[&str] = &[
     "failed",
@@ -198,6 +191,7 @@ pub(super) const KNOWN: &[&str] = &[
     "rpm",
     "ssd",
     "nvme",
+    "hdd",
     "disks",
     "sessions",
     "tps",
@@ -222,7 +216,7 @@ pub(super) fn cut(text: &str) -> Vec<String> {
             '?' | '!' | '(' | ')' | '"' => clean.push(' '),
             // A comma ends what belongs together: `4 TB, SSD` is not the size of a drive.
             ',' | ';' => clean.push_str(" , "),
-            '%' | '<' | '≤' | '×' | '*' | '=' => clean.extend([' ', *c, ' ']),
+            '%' | '<' | '≤' | '>' | '≥' | '×' | '*' | '=' => clean.extend([' ', *c, ' ']),
             c => clean.push(*c),
         }
     }
@@ -249,8 +243,8 @@ fn in_lower_case(word: &str) -> String {
 }
 
 /// Whether a word is there for the sentence only.
-pub(super) fn is_filler(word: &str) -> bool {
-    word.is_empty() || FILLER.contains(&word)
+pub(super) fn means_nothing(word: &str) -> bool {
+    word.is_empty() || NOTHING.contains(&word)
 }
 
 /// Numbers that people write as words.

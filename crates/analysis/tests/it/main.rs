@@ -15,6 +15,7 @@ mod network;
 mod precision;
 mod rules;
 mod sizing;
+mod sizing_words;
 mod summary;
 mod virtual_time;
 mod wording;

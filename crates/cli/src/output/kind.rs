@@ -14,12 +14,11 @@ pub(crate) const HEAD_BYTES: usize = 16 << 10;
 const HTML: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
                     <meta name=\"generator\" content=\"assay\">\n";
 /// The schemas of what `-o` writes as JSON.
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 7] = [
     "assay.run/1",
     "assay.repeats/1",
     "assay.compare/1",
     "assay.journal/1",
-    "assay.scale/1",
     "assay.predict/1",
     "assay.size/1",
     "assay.size-measured/1",

@@ -14,7 +14,7 @@ enum Above {
 /// is a unit of time or none, `*` a currency.
 type Head = (&'static str, Above, &'static str);
 
-const HEADS: [Head; 11] = [
+const HEADS: [Head; 10] = [
     (
         "the table of a run",
         Above::Line(", run "),
@@ -33,11 +33,6 @@ const HEADS: [Head; 11] = [
         "?Side|Test|Runs|MiB/s|IOPS|±%|CV %|Avg ms|p50 ms|p99 ms|p99 ±%",
     ),
     ("a journal", Above::Line(": "), "?Test|Step|IOPS|±%|MiB/s|p99 ms|against the step before (95 %)"),
-    (
-        "a scale check",
-        Above::Line(""),
-        "?Test|Load|IOPS|of first x|MiB/s|Avg µs|ceiling %|workers %|host %|steal %",
-    ),
     (
         "a prediction",
         Above::Nothing,
