@@ -11,6 +11,7 @@ pub mod dd;
 pub mod diskspd;
 mod fio_bins;
 pub mod fio_json;
+mod fio_tree;
 pub mod hdr;
 pub mod iometer_csv;
 mod iometer_series;

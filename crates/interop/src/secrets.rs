@@ -147,9 +147,9 @@ fn value_length(word: &str, behind: &str, values: Values, mark: Option<char>) ->
     }
     match value {
         Some(COVER) => None,
-        Some(value) if !value.is_empty() && mark.is_some_and(|mark| behind.contains(mark)) => {
-            let line = behind.find('\n').unwrap_or(behind.len());
-            Some(behind[..line].find(mark?).unwrap_or(0))
+        Some(value) if !value.is_empty() && mark.is_some() => {
+            let end = behind.find([mark?, '\n']).filter(|end| !behind[*end..].starts_with('\n'));
+            Some(end.unwrap_or(0))
         }
         Some(_) if behind.starts_with(['"', '\'']) => quoted_length(behind),
         Some("") => None,
@@ -181,8 +181,8 @@ fn value_end(text: &str) -> usize {
 fn quoted_length(text: &str) -> Option<usize> {
     let mark = text.chars().next().filter(|c| ['"', '\''].contains(c))?;
     let inner = &text[1..];
-    let line = inner.find('\n').unwrap_or(inner.len());
-    Some(inner[..line].find(mark).map_or(line + 1, |end| end + 2))
+    let end = inner.find([mark, '\n']).unwrap_or(inner.len());
+    Some(end + 1 + usize::from(inner[end..].starts_with(mark)))
 }
 
 /// Returns a word with the secrets of the addresses in it covered; `None` if it has none.

@@ -1,11 +1,15 @@
 //! Results of fio, `--output-format=json` and `json+`, both ways.
 
+use std::collections::BTreeMap;
+
 use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader, StepCpu};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Change, Flush, Job, Pacing, Semantics};
+use serde::de::DeserializeSeed as _;
 use serde_json::{Map, Value, json};
 
 use super::fio_bins::{bin, bins, percentile};
+use super::fio_tree::{BINS_MAX, Place};
 use super::measured::Second;
 use super::{ImportedResult, MeasuredJob, ROWS_MAX, ResultRow, RowJob, access, measured, whole};
 use crate::{ImportError, complain};
@@ -13,8 +17,6 @@ use crate::{ImportError, complain};
 /// The percentiles that fio prints by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-/// The most buckets of one histogram; fio's has 1,856.
-const BINS_MAX: usize = 10_000;
 
 /// Whether a text may be results of fio.
 #[must_use]
@@ -30,13 +32,11 @@ pub fn is_results(text: &str) -> bool {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     // Older versions print warnings into their JSON, in front of it.
     let from = text.find('{').unwrap_or(0);
-    let document: Value = serde_json::Deserializer::from_str(&text[from..])
-        .into_iter()
-        .next()
-        .unwrap_or(Ok(Value::Null))
-        .map_err(|error| {
-            complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
-        })?;
+    let text = if text[from..].trim().is_empty() { "null" } else { &text[from..] };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let document = Place::Document.deserialize(&mut reader).map_err(|error| {
+        complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
+    })?;
     let Some(jobs) = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()) else {
         return Err(complain(origin, 0, "contains no fio results: the list `jobs` is missing or empty"));
     };
@@ -59,6 +59,15 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 groups.push(group);
             }
         }
+    }
+    let has_measured = |job: &RowJob| {
+        let (read, write) = (&job.stats.read, &job.stats.write);
+        read.ops() + write.ops() + read.errors > 0 || job.flush.is_some()
+    };
+    if !rows.iter().flat_map(|row| &row.jobs).any(has_measured) {
+        let says =
+            "contains no measurement: no job has a `total_ios` above 0 in `read`, `write`, `trim` or `sync`";
+        return Err(complain(origin, 0, says));
     }
     number(&mut rows);
     let version = document["fio version"].as_str().unwrap_or("fio");
@@ -236,13 +245,19 @@ fn latency(part: &Value, ops: u64, missing: &mut Missing) -> Result<Latency, Str
     let mean = at("mean").unwrap_or(0.0);
     let (min, max) = (at("min").map(whole), at("max").map(whole));
     let pairs = |key: &str| -> Result<Vec<(f64, f64)>, String> {
-        let Some(object) = times[key].as_object() else { return Ok(Vec::new()) };
-        if object.len() > BINS_MAX {
+        let Some(lines) = times[key].as_str() else { return Ok(Vec::new()) };
+        // Of equal keys the last one counts.
+        let object: BTreeMap<&str, &str> = lines.lines().filter_map(|line| line.split_once(' ')).collect();
+        if object.len() > BINS_MAX || lines.lines().count() > BINS_MAX {
             return Err(format!("{key} has more than {BINS_MAX} entries"));
         }
         let mut pairs = Vec::new();
         for (name, value) in object {
-            let pair = name.parse::<f64>().ok().zip(value.as_f64()).filter(|(a, b)| *a >= 0.0 && *b >= 0.0);
+            let pair = name
+                .parse::<f64>()
+                .ok()
+                .zip(value.parse::<f64>().ok())
+                .filter(|(a, b)| *a >= 0.0 && *b >= 0.0);
             pairs.push(pair.ok_or_else(|| format!("{key} has an entry that is not a number"))?);
         }
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));

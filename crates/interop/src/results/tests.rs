@@ -375,3 +375,24 @@ fn no_name_in_a_csv_of_iometer_is_a_formula_and_all_come_back() {
     let (header, events) = events(fio_json::import("f.json", json).unwrap());
     assert!(iometer_csv::export(&header, &events).contains("ALL,All,'\t=x,"));
 }
+
+/// It became a run without data, and its tree took 1.7 GB.
+#[test]
+fn a_document_of_fio_without_a_measurement_is_refused() {
+    let more = "{},".repeat(100_000);
+    for text in [
+        format!("{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"a\",\"x\":[{more}{{}}]}}]}}"),
+        "{\"fio version\":\"3\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":0,\"runtime\":9}}]}"
+            .to_owned(),
+    ] {
+        let says = fio_json::import("f.json", &text).unwrap_err().to_string();
+        assert!(
+            says.starts_with("f.json: contains no measurement: no job has a `total_ios` above 0"),
+            "{says}"
+        );
+    }
+    let many = format!("{{\"fio version\":\"3\",\"jobs\":[{more}{{}}]}}");
+    assert!(fio_json::import("f.json", &many).unwrap_err().message.contains("jobs"), "the list has a limit");
+    let odd = "{\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":[1]}}]}";
+    assert!(fio_json::import("f.json", odd).unwrap_err().message.contains("is not a count"));
+}
