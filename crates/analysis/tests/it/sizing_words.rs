@@ -248,3 +248,18 @@ fn shares_that_contradict_each_other_are_refused() {
     assert_eq!(ask("1000 IOPS, 8k reads, 70% read").need.read_pct, 70.0);
     assert_eq!(ask("1000 IOPS, writes").need.read_pct, 0.0);
 }
+
+/// A stream that disks keep up with had a p99 of a nanosecond.
+#[test]
+fn what_was_read_ahead_still_crosses_the_interface_and_the_host() {
+    for (text, least_ms) in [
+        ("1000 IOPS, 64KiB, sequential, 100 % read, raid10, 7200 rpm, p99 1 ms", 0.1),
+        ("200 IOPS, 64KiB, sequential, 100 % read, raid6, 7200 rpm", 0.1),
+        ("20 IOPS, 1MiB, sequential, 100% read, 7200 rpm, 4 disks, raid5, mean 5 ms", 0.1),
+    ] {
+        let answer = answer(ask(text), &[], &Prices::new(), Precision::Simulated).unwrap();
+        let best = answer.best().unwrap_or_else(|| panic!("{text}: nothing carries it"));
+        let latency = best.assessment.latency_ms.expect("there is a rate");
+        assert!(latency.lo >= least_ms && latency.value >= least_ms, "{text}: {latency:?}");
+    }
+}
