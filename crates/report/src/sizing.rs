@@ -107,11 +107,7 @@ pub fn sentence(answer: &Answer) -> String {
     };
     text.push_str(&format!(" It is full at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
     if let Some(room) = a.head_room(need) {
-        let room = if room < 2.0 {
-            format!("{:.0} %", room * 100.0)
-        } else {
-            format!("a factor of {:.0}", room + 1.0)
-        };
+        let room = head_room(room);
         text.push_str(&format!(" Head room: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
     text.push_str(&margin(need, best));
@@ -122,6 +118,11 @@ pub fn sentence(answer: &Answer) -> String {
         );
     }
     text
+}
+
+/// A share of the rate, or a factor where that is large.
+fn head_room(room: f64) -> String {
+    if room < 2.0 { format!("{:.0} %", room * 100.0) } else { format!("a factor of {:.0}", room + 1.0) }
 }
 
 /// What may carry the load where a group has as many disks as a proposal gives it.
@@ -484,5 +485,12 @@ mod tests {
         assert_eq!(shown(0.0022, 0.19, 22_601.0), "0.19 (0.0022..22,601)");
         assert_eq!(shown(0.000_91, 0.001, 0.0012), "0.0010 (0.00091..0.0012)");
         assert_eq!(shown(1e-6, 1e-6, 1e-6), "below 0.00001");
+    }
+
+    /// A measured curve left `10807 %`.
+    #[test]
+    fn large_head_room_is_a_factor() {
+        assert_eq!(head_room(0.5), "50 %");
+        assert_eq!(head_room(108.07), "a factor of 109");
     }
 }
