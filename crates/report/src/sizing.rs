@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::layout::wrap;
 use crate::number::{long as count, rounded, short};
 use crate::options::TextOptions;
-use crate::prediction::{interval, rebuild_takes};
+use crate::prediction::rebuild_takes;
 use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 
 /// Name and version of the JSON document's form.
@@ -107,11 +107,7 @@ pub fn sentence(answer: &Answer) -> String {
     };
     text.push_str(&format!(" It is full at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
     if let Some(room) = a.head_room(need) {
-        let room = if room < 2.0 {
-            format!("{:.0} %", room * 100.0)
-        } else {
-            format!("a factor of {:.0}", room + 1.0)
-        };
+        let room = head_room(room);
         text.push_str(&format!(" Head room: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
     text.push_str(&margin(need, best));
@@ -122,6 +118,11 @@ pub fn sentence(answer: &Answer) -> String {
         );
     }
     text
+}
+
+/// A share of the rate, or a factor where that is large.
+fn head_room(room: f64) -> String {
+    if room < 2.0 { format!("{:.0} %", room * 100.0) } else { format!("a factor of {:.0}", room + 1.0) }
 }
 
 /// What may carry the load where a group has as many disks as a proposal gives it.
@@ -440,6 +441,22 @@ fn assessment_json(need: &Need, a: &Assessment) -> Value {
     })
 }
 
+/// A time with its interval; never in exponent form.
+fn interval(b: Bounds) -> String {
+    let (lo, value, hi) = (plain(b.lo), plain(b.value), plain(b.hi));
+    if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
+}
+
+/// A time, ms: two digits where it is below 0.01.
+fn plain(ms: f64) -> String {
+    match ms {
+        ms if ms > 0.0 && ms < 1e-5 => "below 0.00001".to_owned(),
+        ms if ms > 0.0 && ms < 1e-3 => format!("{ms:.5}"),
+        ms if ms > 0.0 && ms < 1e-2 => format!("{ms:.4}"),
+        ms => count(ms),
+    }
+}
+
 fn wide(b: Bounds) -> String {
     if short(b.lo) == short(b.hi) {
         return count(b.value);
@@ -455,4 +472,25 @@ fn decimal(bytes: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of arrays fit")]
     let tenths = Bytes((bytes / 1e9).round() as u64 * 1_000_000_000);
     tenths.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A p99 was printed as `1.0e-6 (9.1e-7..1.2e-6) ms`.
+    #[test]
+    fn times_have_no_exponents() {
+        let shown = |lo: f64, value: f64, hi: f64| interval(Bounds { value, lo, hi });
+        assert_eq!(shown(0.0022, 0.19, 22_601.0), "0.19 (0.0022..22,601)");
+        assert_eq!(shown(0.000_91, 0.001, 0.0012), "0.0010 (0.00091..0.0012)");
+        assert_eq!(shown(1e-6, 1e-6, 1e-6), "below 0.00001");
+    }
+
+    /// A measured curve left `10807 %`.
+    #[test]
+    fn large_head_room_is_a_factor() {
+        assert_eq!(head_room(0.5), "50 %");
+        assert_eq!(head_room(108.07), "a factor of 109");
+    }
 }

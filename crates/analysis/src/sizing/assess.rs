@@ -1,6 +1,6 @@
 //! One array under one need: whether it carries it, by how much, and what breaks first.
 
-use assay_model::array::Array;
+use assay_model::array::{Array, Device};
 use assay_model::facts::usable_bytes;
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::quantity::Bounds;
@@ -22,6 +22,11 @@ const SIMULATED_IOS: f64 = 60_000.0;
 const SIMULATED_VISITS: f64 = 360_000.0;
 /// I/Os of each simulation at least: 100 of them are beyond the 99th percentile.
 const SIMULATED_IOS_MIN: f64 = 10_000.0;
+
+/// Rate of the interface of a disk, bytes/s: SATA and SAS of 6 Gbit/s, 8 bits of 10 on the line.
+const INTERFACE_BYTES_S: f64 = 600e6;
+/// What a host takes for an I/O at least, from its submission to its completion, ms.
+const HOST_MS: f64 = 0.01;
 
 /// Which engines sizing asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +168,9 @@ pub(super) fn quick(array: &Array, need: &Need, precision: Precision, tables: &m
         LatencyLimit::MeanMs(ms) => (at_rate.mean_ms, ms),
         LatencyLimit::P99Ms(ms) => (at_rate.p99_ms.unwrap_or(at_rate.mean_ms), ms),
     };
+    let least = least_ms(array, need);
+    let latency =
+        Bounds { value: latency.value.max(least), lo: latency.lo.max(least), hi: latency.hi.max(least) };
     found.latency_ms = Some(latency);
     if latency.value > limit {
         found.short = found.short.or(Some(Short::Latency));
@@ -186,7 +194,7 @@ fn most_iops(
     let mut within = |iops: f64| {
         let load = need.load(iops, found.usable_bytes);
         let at_rate = predict(array, &load, precision.engines(1, array, need), tables);
-        latency_of(need, &at_rate) <= limit
+        latency_of(need, &at_rate).max(least_ms(array, need)) <= limit
     };
     // A rate that is within the limit, and one that is not.
     let (mut low, mut high) = match (need.iops, found.latency_ms) {
@@ -219,6 +227,20 @@ fn simulated_ios(array: &Array, need: &Need) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let ios = ios as u64;
     ios
+}
+
+/// What an I/O of a stream takes at least on disks, ms: what read-ahead has fetched still crosses the interface of each
+/// disk that has a part of it, side by side, and the host. The simulation has it complete as it is issued.
+fn least_ms(array: &Array, need: &Need) -> f64 {
+    if need.random_pct > 0.0 || !matches!(array.device, Device::Hdd(_)) {
+        return 0.0;
+    }
+    let shape = Shape::of(&array.raid);
+    let chunks = (need.size.0 as f64 / shape.chunk).ceil().max(1.0);
+    let of_one = (chunks / f64::from(shape.alive()).max(1.0)).ceil() * shape.chunk;
+    let interface_ms = of_one.min(need.size.0 as f64) / INTERFACE_BYTES_S * 1e3;
+    let host_ms = (array.initiator.op_us.value / 1e3).max(HOST_MS);
+    interface_ms + host_ms
 }
 
 fn latency_of(need: &Need, at_rate: &Prediction) -> f64 {

@@ -10,7 +10,7 @@ use assay_model::array::{Level, LinkRate, ProtocolKind};
 use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
 
-use devices::Kind;
+use devices::{Kind, is_speed};
 use limits::Limit;
 use shares::Shares;
 
@@ -74,6 +74,8 @@ struct Reading {
     /// I/Os per second of each session.
     iops_each: Option<f64>,
     sessions: Option<f64>,
+    /// What they were called.
+    session_word: Option<String>,
     per_second: Option<f64>,
     ios_each: Option<f64>,
     reads_per_s: Option<f64>,
@@ -171,6 +173,10 @@ impl Reading {
             // The answer has it for one step.
             return Ok(());
         }
+        if is_speed(value) && self.level_or_end_follows() {
+            // `12 disks 7200 RAID6`.
+            return self.spindle(value);
+        }
         let is_attribute = number(self.peek()).is_some() || KINDS.contains(&self.peek());
         let unit = match is_attribute && self.device_follows() {
             true => "disks".to_owned(),
@@ -253,10 +259,7 @@ impl Reading {
             "gb" | "g" | "gbyte" if self.may_be_link(unit) => return self.data_or_link(value, unit),
             "reads" | "writes" | "reads/s" | "writes/s" => self.of_one_kind(value, unit)?,
             "i/o" | "i/os" | "io" | "ios" => self.ios(value)?,
-            unit if unit == "concurrent" || SESSIONS.contains(&unit) => {
-                self.accept(SESSIONS);
-                once(&mut self.sessions, value, "sessions")?;
-            }
+            unit if unit == "concurrent" || SESSIONS.contains(&unit) => self.count_sessions(value, unit)?,
             "tps" | "transactions" | "transaction" => {
                 self.accept(&["per", "a", "each"]);
                 self.accept(&["second", "s"]);
@@ -267,6 +270,9 @@ impl Reading {
             "us" | "µs" => self.time(value / 1e3)?,
             "s" | "seconds" => self.time(value * 1e3)?,
             "rpm" => self.spindle(value)?,
+            "k" if is_speed((value * 1e3).round()) && self.is_speed_in_k() => {
+                self.spindle((value * 1e3).round())?
+            }
             "k" if self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]) => {
                 self.spindle(value * 1e3)?
             }
@@ -290,6 +296,14 @@ impl Reading {
             },
         }
         self.no_limit_on(value, unit)
+    }
+
+    /// `500 users`, `500 concurrent sessions`.
+    fn count_sessions(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
+        let next = self.peek().to_owned();
+        let counted = if self.accept(SESSIONS) { next } else { unit.to_owned() };
+        self.session_word.get_or_insert(counted);
+        once(&mut self.sessions, value, "sessions")
     }
 
     /// `70/30`, as people write 70 % reads and 30 % writes.
@@ -346,7 +360,7 @@ impl Reading {
     }
 
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
-        if unit.is_empty() || means_nothing(unit) {
+        if unit.is_empty() || means_nothing(unit) || KNOWN.contains(&unit) || Level::named(unit).is_some() {
             return refuse(format!(
                 "{value}: a number needs a unit here, like 2000 IOPS, 70 % read, 8 KiB, 20 ms, 10 TB, 12 disks"
             ));
@@ -486,6 +500,20 @@ impl Reading {
             }
             "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
             "random" | "sequential" => self.shares.order(word)?,
+            "read-only" | "readonly" => self.shares.only("read")?,
+            "write-only" | "writeonly" => self.shares.only("write")?,
+            "read" | "reads" | "write" | "writes" if self.accept(&["only"]) => {
+                self.shares.only(word.trim_end_matches('s'))?;
+            }
+            "mostly" | "mainly" => {
+                return refuse(format!("{word} {}: write the share, as in 90 % read", self.peek()));
+            }
+            "spare" | "spares" | "hot" => {
+                return refuse(
+                    "hot spares carry no load: leave them out, and count the disks that hold data or parity"
+                        .to_owned(),
+                );
+            }
             "read" | "reads" => self.shares.bare_reads = true,
             "write" | "writes" => self.shares.bare_writes = true,
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
@@ -536,9 +564,14 @@ impl Reading {
 
     /// The rate that is needed; what was assumed for it is added to the list.
     fn needed_rate(&self, assumed: &mut Vec<String>) -> Result<Option<f64>, QuestionError> {
+        let of = match self.session_word.as_deref() {
+            None | Some("concurrent") => "sessions",
+            Some("vms") => "VMs",
+            Some(word) => word,
+        };
         if let (Some(sessions), None, Some(iops)) = (self.sessions, self.per_second, self.iops) {
             return refuse(format!(
-                "{sessions} sessions and {iops} IOPS: say \"{iops} IOPS each\", or leave out the sessions"
+                "{sessions} {of} and {iops} IOPS: say \"{iops} IOPS each\", or leave out the {of}"
             ));
         }
         if self.iops_each.is_some() && self.sessions.is_none() {
@@ -549,8 +582,8 @@ impl Reading {
             (Some(sessions), _) if self.iops_each.is_some() => self.iops_each.map(|each| sessions * each),
             (Some(sessions), None) => {
                 return refuse(format!(
-                    "{sessions} sessions: say what each does, as in \"{sessions} sessions x 20 tps\" or \
-                     \"{sessions} VMs with 50 IOPS each\""
+                    "{sessions} {of}: say what each does, as in \"{sessions} {of} x 20 tps\" or \"{sessions} {of} \
+                     with 50 IOPS each\""
                 ));
             }
             (sessions, per_second) => {

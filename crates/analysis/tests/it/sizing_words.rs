@@ -248,3 +248,44 @@ fn shares_that_contradict_each_other_are_refused() {
     assert_eq!(ask("1000 IOPS, 8k reads, 70% read").need.read_pct, 70.0);
     assert_eq!(ask("1000 IOPS, writes").need.read_pct, 0.0);
 }
+
+/// A stream that disks keep up with had a p99 of a nanosecond.
+#[test]
+fn what_was_read_ahead_still_crosses_the_interface_and_the_host() {
+    for (text, least_ms) in [
+        ("1000 IOPS, 64KiB, sequential, 100 % read, raid10, 7200 rpm, p99 1 ms", 0.1),
+        ("200 IOPS, 64KiB, sequential, 100 % read, raid6, 7200 rpm", 0.1),
+        ("20 IOPS, 1MiB, sequential, 100% read, 7200 rpm, 4 disks, raid5, mean 5 ms", 0.1),
+    ] {
+        let answer = answer(ask(text), &[], &Prices::new(), Precision::Simulated).unwrap();
+        let best = answer.best().unwrap_or_else(|| panic!("{text}: nothing carries it"));
+        let latency = best.assessment.latency_ms.expect("there is a rate");
+        assert!(latency.lo >= least_ms && latency.value >= least_ms, "{text}: {latency:?}");
+    }
+}
+
+#[test]
+fn speeds_without_a_unit_and_words_of_newcomers_are_understood_or_explained() {
+    let disks = ask("500 IOPS, 12 disks 7200 RAID6, 8k");
+    assert_eq!((disks.disks, disks.classes[0].word, disks.need.size.0), (Some(12), "7200rpm", 8192));
+    for text in ["24 disks 10k RAID10, 8k", "24 disks 10k, 8k", "24 10k disks, 8k", "24 disks, 10k rpm, 8k"] {
+        let disks = ask(text);
+        let found = (disks.disks, disks.classes[0].word, disks.need.size.0);
+        assert_eq!(found, (Some(24), "10k", 8192), "{text}");
+    }
+    for text in ["500 IOPS, read only", "500 IOPS, read-only", "500 IOPS, reads only"] {
+        assert_eq!(ask(text).need.read_pct, 100.0, "{text}");
+    }
+    assert_eq!(ask("500 IOPS, write only").need.read_pct, 0.0);
+    for (text, expected) in [
+        ("12 RAID6, 500 IOPS", "12: a number needs a unit here"),
+        ("100 VMs, 8k", "100 VMs: say what each does, as in \"100 VMs x 20 tps\""),
+        ("100 virtual machines, 500 IOPS", "100 VMs and 500 IOPS"),
+        ("500 IOPS, mostly reads", "mostly reads: write the share, as in 90 % read"),
+        ("500 IOPS, 12 disks and a hot spare", "hot spares carry no load"),
+        ("500 IOPS, read only, 70 % read", "read only and 70 % read: shares of reads and writes"),
+    ] {
+        let message = refused(text);
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+}

@@ -59,10 +59,10 @@ pub fn sentence(answer: &Measured) -> String {
     let compared = compared(answer);
     match (answer.iops, answer.carries(), answer.latency_ms) {
         (Some(iops), Some(true), Some(ms)) => {
-            let room = answer.head_room().unwrap_or_default() * 100.0;
+            let room = super::head_room(answer.head_room().unwrap_or_default());
             format!(
                 "{name} carries {} IOPS: {latency} {ms:.2} ms{compared}, {:.0} % of its highest rate. Head room: \
-                 {room:.0} %, up to {most}. {full}",
+                 {room}, up to {most}. {full}",
                 count(iops),
                 iops / answer.full_iops * 100.0
             )

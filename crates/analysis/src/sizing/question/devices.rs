@@ -150,6 +150,23 @@ impl Reading {
         )))
     }
 
+    /// Whether a bare number that is a speed stands for it: `7200 RAID6`, `7200 disks`.
+    pub(super) fn level_or_end_follows(&self) -> bool {
+        let next = self.peek();
+        let is_end = next.is_empty() || next == "," || DEVICES.contains(&next);
+        is_end && self.disks_or_devices(next) || is_level(next)
+    }
+
+    /// A speed at the end belongs to devices that stand before it; `2000` alone is a number without a unit.
+    fn disks_or_devices(&self, next: &str) -> bool {
+        self.disks.is_some() || DEVICES.contains(&next)
+    }
+
+    /// Whether `10k` is a speed: in front of a level (`10k RAID10`), or behind the devices (`24 disks 10k`).
+    pub(super) fn is_speed_in_k(&self) -> bool {
+        is_level(self.peek()) || DEVICES.contains(&self.before_size(0))
+    }
+
     pub(super) fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
         match SPEEDS.iter().find(|(known, _)| *known == rpm) {
             Some((_, word)) => {
@@ -223,6 +240,11 @@ impl Reading {
         let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
         before(last + back).map_or("", String::as_str)
     }
+}
+
+/// Whether a word begins a RAID level.
+fn is_level(word: &str) -> bool {
+    word.starts_with("raid") || ["mirrored", "mirrors", "mirroring"].contains(&word)
 }
 
 /// Whether a number is the speed of a disk, rpm.

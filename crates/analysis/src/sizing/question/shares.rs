@@ -32,6 +32,11 @@ impl Shares {
         self.random(if word == "random" { 100.0 } else { 0.0 }, word.to_owned())
     }
 
+    /// `read only`, `write-only`.
+    pub(super) fn only(&mut self, kind: &str) -> Result<(), QuestionError> {
+        self.reads(if kind == "read" { 100.0 } else { 0.0 }, format!("{kind} only"))
+    }
+
     pub(super) fn has_reads(&self) -> bool {
         self.reads.is_some()
     }
