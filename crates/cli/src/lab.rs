@@ -155,7 +155,8 @@ fn whole(value: f64) -> u32 {
 /// Refuses what cannot work, before anything is built.
 fn check(lab: &Lab, names: &Names) -> anyhow::Result<()> {
     if owned::exists(&names.folder)? || network::exists(names) {
-        bail!("the lab `{}` is up already, or was left by a crash; assay lab down removes it", lab.name);
+        let down = state::command("down", &lab.name);
+        bail!("the lab `{}` is up already, or was left by a crash; {down} removes it", lab.name);
     }
     let server = match lab.protocol {
         LabProtocol::Iscsi => NEEDS_ISCSI,

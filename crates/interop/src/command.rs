@@ -71,7 +71,8 @@ pub fn is_script(text: &str) -> bool {
 /// The commands of these tools in the lines of a script, also behind others and in a loop.
 fn command_lines(text: &str) -> impl Iterator<Item = &str> {
     let is_command = |line: &str| {
-        let in_loop = line.split_once(") do ").map_or(line, |(_, body)| body.trim_start_matches('('));
+        let place = line.to_ascii_lowercase().find(") do ").map(|place| place + ") do ".len());
+        let in_loop = place.map_or(line, |place| line[place..].trim_start_matches('('));
         is_command(in_loop.trim_start_matches('@'))
             || line.split_once('=').is_some_and(|(_, c)| is_command(c))
     };
@@ -314,6 +315,10 @@ fn import_orders(
     for order in &orders {
         let of = |file: usize| targets.of_user(first_user + file, 1);
         let mut test = test(order, &of, size, options.targets_given);
+        // Commands of a loop over threads or depths differ in nothing else.
+        if orders.iter().filter(|other| other.title() == test.name).count() > 1 {
+            test.name = format!("{} {}x{}", test.name, order.threads, order.outstanding);
+        }
         test.name = names::unique(&test.name, |name| tests.iter().any(|known| known.name == name));
         first_user += order.files.len();
         tests.push(test);
@@ -353,6 +358,17 @@ fn check(name: &str, order: &Order) -> Result<(), ImportError> {
 }
 
 impl Order {
+    /// `8KiB random read`.
+    fn title(&self) -> String {
+        let position = if self.random > 0.0 { "random" } else { "sequential" };
+        let kind = match self.read {
+            100.0 => "read",
+            0.0 => "write",
+            _ => "mix",
+        };
+        format!("{} {position} {kind}", Bytes(self.size))
+    }
+
     /// How much of the target it uses at most, where that is known, bytes.
     fn extent(&self) -> Option<u64> {
         self.span.or(self.length.map(|length| self.offset.saturating_add(length)))
@@ -371,12 +387,6 @@ impl Order {
 
 /// The test of a command. `of` gives the targets of each of its files.
 fn test(order: &Order, of: &dyn Fn(usize) -> Vec<u32>, size: Option<u64>, given: Option<usize>) -> DraftTest {
-    let position = if order.random > 0.0 { "random" } else { "sequential" };
-    let kind = match order.read {
-        100.0 => "read",
-        0.0 => "write",
-        _ => "mix",
-    };
     let small = |value: u64| u32::try_from(value).unwrap_or(1);
     let job = |index: usize, targets: Vec<u32>| DraftJob {
         name: format!("target {}", index + 1),
@@ -409,7 +419,7 @@ fn test(order: &Order, of: &dyn Fn(usize) -> Vec<u32>, size: Option<u64>, given:
         _ => vec![job(0, own.into_iter().next().unwrap_or_default())],
     };
     DraftTest {
-        name: format!("{} {position} {kind}", Bytes(order.size)),
+        name: order.title(),
         run: Some(order.run),
         warmup: order.warmup,
         jobs,

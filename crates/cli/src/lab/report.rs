@@ -4,15 +4,18 @@ use std::fmt::Write as _;
 
 use assay_analysis::time;
 use assay_report::{separated, size};
+use assay_spec::units::{Bytes, MIB};
 use serde_json::{Value, json};
 
 use super::network::far_end;
 use super::shell::run;
-use super::state::{Lab, Names};
+use super::state::{Lab, Names, command};
 use crate::args::LabProtocol;
 use crate::exit::Exit;
 use crate::terminal::{entry, paragraph, say};
 
+/// Largest size of the first runs that are suggested.
+const FIRST_SIZE_MAX: u64 = 256 * MIB;
 /// Columns of the names of facts, with their indent.
 const FACT_COLUMNS: usize = 10;
 /// Answers later than this at the 99th percentile blur service times of disks.
@@ -34,11 +37,14 @@ pub(super) fn introduction(lab: &Lab) -> String {
             let _ = writeln!(text, "  assay diagnose '{address}'");
         }
         LabProtocol::Nfs => {
-            let _ = writeln!(text, "  assay run vmware '{address}/t.dat' --quick --size 256MiB");
-            let _ = writeln!(text, "  assay diagnose '{address}/t.dat' --size 256MiB");
+            // The file system needs some of the space.
+            let size = Bytes((lab.capacity_bytes / 2).min(FIRST_SIZE_MAX) / MIB * MIB);
+            let _ = writeln!(text, "  assay run vmware '{address}/t.dat' --quick --size {size}");
+            let _ = writeln!(text, "  assay diagnose '{address}/t.dat' --size {size}");
         }
     }
-    text.push_str(&paragraph("assay lab status shows what it has served; assay lab down removes it.", "  "));
+    let (status, down) = (command("status", &lab.name), command("down", &lab.name));
+    text.push_str(&paragraph(&format!("{status} shows what it has served; {down} removes it."), "  "));
     text
 }
 
@@ -120,10 +126,13 @@ fn text(lab: &Lab, names: &Names, served: Option<&Value>) -> String {
                 text.push_str(&fact("server", &says));
             }
         }
-        None => text.push_str(&paragraph(
-            "  The serving process has ended: assay lab down removes what is left, and assay lab up builds it again.",
-            "  ",
-        )),
+        None => {
+            let (down, up) = (command("down", &lab.name), command("up", &lab.name));
+            let says = format!(
+                "  The serving process has ended: {down} removes what is left, and {up} builds it again."
+            );
+            text.push_str(&paragraph(&says, "  "));
+        }
     }
     for broken in &lab.broken {
         text.push_str(&fact("broken", &broken.says()));

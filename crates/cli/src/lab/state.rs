@@ -101,6 +101,9 @@ impl Broken {
     }
 }
 
+/// Name of a lab that is given none.
+pub(super) const DEFAULT_NAME: &str = "lab";
+
 /// Names that follow from the name of a lab.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
@@ -114,13 +117,19 @@ pub(super) struct Names {
     block: u32,
 }
 
+/// Returns the command of a verb for a lab: `assay lab down --name NAME`.
+pub(super) fn command(verb: &str, name: &str) -> String {
+    let of = if name == DEFAULT_NAME { String::new() } else { format!(" --name {name}") };
+    format!("assay lab {verb}{of}")
+}
+
 impl Names {
     pub(super) fn of(lab: &str) -> Self {
         // FNV-1a: the same in every build.
         let hash = lab
             .bytes()
             .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let block = if lab == "lab" { 0 } else { 1 + hash % (BLOCKS - 1) };
+        let block = if lab == DEFAULT_NAME { 0 } else { 1 + hash % (BLOCKS - 1) };
         Self {
             lab: lab.to_owned(),
             namespace: format!("assay-{lab}-array"),
@@ -188,11 +197,12 @@ impl Lab {
         let names = Names::of(name);
         let path = names.state_file();
         if !owned::exists(&names.folder)? || path.symlink_metadata().is_err() {
-            bail!("the lab `{name}` is not up; assay lab up ARRAY builds it");
+            bail!("the lab `{name}` is not up; {} builds it", command("up ARRAY", name));
         }
         let text = owned::read(&path).with_context(|| path.display().to_string())?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{}: not the state of a lab; assay lab down removes it", path.display()))
+        serde_json::from_str(&text).with_context(|| {
+            format!("{}: not the state of a lab; {} removes it", path.display(), command("down", name))
+        })
     }
 
     pub(super) fn write(&self) -> anyhow::Result<()> {

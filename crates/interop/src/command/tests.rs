@@ -214,17 +214,17 @@ fn said(imported: &ImportedPlan) -> Vec<String> {
 fn a_batch_file_is_a_plan_with_a_test_for_each_command() {
     let text = "@echo off\r\nREM diskspd -b1M old.dat\r\nset SIZE=2G\r\nset \"FILE=%DISK%\\t.dat\"\r\n\
                 copy nul %FILE%\r\n@diskspd.exe -c%SIZE% -b8K -o4 ^\r\n   -w30 -r %FILE% > a.txt\r\n\
-                for %%b in (4K 64K) do diskspd -c1G -b%%b -t2 !FILE!\r\n\
+                FOR %%b IN (4K 64K) DO diskspd -c1G -b%%b -t2 !FILE!\r\n\
                 for /L %%t in (1,2,3) do (\r\n  echo %%t\r\n  diskspd -b4K -t%%t -z7 %FILE%\r\n)\r\npause\r\n";
     let imported = script(text, Some(1)).unwrap();
     assert_eq!(
         said(&imported),
         [
             "8KiB random mix: 8KiB 70 1x4 0B..+end []",
-            "4KiB sequential read: 4KiB 100 2x2 0B..+1GiB []",
+            "4KiB sequential read 2x2: 4KiB 100 2x2 0B..+1GiB []",
             "64KiB sequential read: 64KiB 100 2x2 0B..+1GiB []",
-            "4KiB sequential read (2): 4KiB 100 1x2 0B..+end []",
-            "4KiB sequential read (3): 4KiB 100 3x2 0B..+end []",
+            "4KiB sequential read 1x2: 4KiB 100 1x2 0B..+end []",
+            "4KiB sequential read 3x2: 4KiB 100 3x2 0B..+end []",
         ]
     );
     assert_eq!(
@@ -250,10 +250,10 @@ fn a_script_of_powershell_is_a_plan() {
     assert_eq!(
         said(&script(text, Some(1)).unwrap()),
         [
-            "4KiB sequential read: 4KiB 100 1x1 0B..+end []",
-            "4KiB sequential read (2): 4KiB 100 1x2 0B..+end []",
-            "8KiB sequential read: 8KiB 100 1x1 0B..+end []",
-            "8KiB sequential read (2): 8KiB 100 1x2 0B..+end []",
+            "4KiB sequential read 1x1: 4KiB 100 1x1 0B..+end []",
+            "4KiB sequential read 1x2: 4KiB 100 1x2 0B..+end []",
+            "8KiB sequential read 1x1: 8KiB 100 1x1 0B..+end []",
+            "8KiB sequential read 1x2: 8KiB 100 1x2 0B..+end []",
         ]
     );
 }
