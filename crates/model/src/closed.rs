@@ -1,14 +1,17 @@
 //! Engine (b): the closed form for queueing.
 //!
-//! A closed loop with N outstanding over m disks whose service time falls with their queue has
+//! A closed loop with N outstanding over m disks whose service time S falls with their queue and varies by c^2 has
 //! ```text
-//!   X = N / (N + m - 1) * m / S((N + m - 1) / m)
+//!   X = N / R,  R = S(K) (1 + A - U' (1 - 1/m) (1 - c^2) / 2),  A = (N - 1) / m,  K = 1 + A - U'
+//!   U' = U (1 - 1/N) / (1 - U/N),  U = X S(K) / m
 //! ```
-//! the balanced closed network (mean-value analysis, Reiser and Lavenberg 1980) with queue-dependent
-//! service. An arrival sees the network with N - 1 others (arrival theorem), so 1 + (N - 1)/m requests are at
-//! its disk, each departure takes `S` of that, and the response time is their product. The same step for every
-//! other resource gives a fixed point (Schweitzer 1979) that reduces to the formula above when only disks
-//! matter:
+//! the closed network with queue-dependent service (mean-value analysis, Reiser and Lavenberg 1980). An arrival sees
+//! the network with N - 1 others (arrival theorem): A at its disk, which is busy with probability U'. It takes its own
+//! time and waits for all of them, but only for the rest of the one in service (Reiser 1979), unless it comes from the
+//! same disk (1/m), which has just begun the next. A departure sees the same: a disk that finishes chooses among the
+//! A it leaves behind, or serves the next to come alone where it leaves none, K = E\[max(L, 1)\]. U' from U is that of
+//! the balanced network. The same step for every other resource gives a fixed point (Schweitzer 1979) that reduces to
+//! the formula above when only disks matter:
 //! ```text
 //!   R_k = D_k (1 + Q_k (N-1)/N)                      one server, random service
 //!   R_k = D_k (1 + (Q_k - U_k/2) (N-1)/N)            one server, constant service (residual = half)
@@ -401,7 +404,7 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
         }
         let at_members = network.members.iter().zip(&at_member);
         let member_times: Vec<_> =
-            at_members.map(|(members, at)| at_members_ns(resolved, members, *at, others, x)).collect();
+            at_members.map(|(members, at)| at_members_ns(resolved, members, *at, n, x)).collect();
         total += member_times.iter().map(|(response, _)| response).sum::<f64>();
         let next = n / total.max(1.0);
         // Half steps: queue-dependent service makes full ones oscillate.
@@ -421,7 +424,7 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
     // I/Os that take the same time everywhere leave the slowest station one after the other, and never meet again.
     let constant = delay.max(0.0) + stations.iter().map(|s| s.demand_ns).sum::<f64>();
     let alone: f64 =
-        network.members.iter().map(|members| at_members_ns(resolved, members, 0.0, others, x).0).sum();
+        network.members.iter().map(|members| at_members_ns(resolved, members, 0.0, n, x).0).sum();
     let busy = |members: &Members, at: f64| -> f64 {
         let visit = |(share, phase, _): &(f64, Phase, f64)| {
             share * f64::from(phase.visits) * resolved.visit_ns(phase, 1.0 + at)
@@ -440,34 +443,62 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
 }
 
 /// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
+///
+/// A disk chooses when it begins a service: among those that the last one left behind, or one alone where it left none.
+/// By the arrival theorem an arrival and a departure see the same A others and the same probability U' that the disk
+/// is busy, so that the mean is `A + 1 - U'`. An arrival waits for A - U' whole visits and the rest of the one in
+/// service: half of `E[s^2] / E[s]`, or all of it where the last departure was its own.
 fn at_members_ns(
     resolved: &ResolvedArray,
     members: &Members,
     at_member: f64,
-    others: f64,
+    n: f64,
     rate: f64,
 ) -> (f64, f64) {
+    let others = ((n - 1.0) / n).max(0.0);
     let background_ns = members.background_ns * (rate * members.destaging_ns).min(1.0);
-    let seen = 1.0 + at_member * others;
-    // A visit takes its own time; what it waits for takes the mean of all, weighted by how often each kind is met. The
-    // one
-    // in service is met for as long as it lasts, so that long ones are met more often.
-    let (mut visits, mut time, mut squares) = (0.0, 0.0, 0.0);
-    for (share, phase, _) in &members.phases {
-        let (weight, each) = (share * f64::from(phase.visits), resolved.visit_ns(phase, seen));
-        visits += weight;
-        time += weight * each;
-        squares += weight * each * each;
-    }
-    let (mean, biased) = if visits > 0.0 { (time / visits, squares / time) } else { (0.0, 0.0) };
-    let others_ahead = seen - 1.0;
-    let waits = others_ahead * mean + (biased - mean) * others_ahead.min(1.0);
+    let ahead = at_member * others;
+    let visits = |chosen_from: f64| {
+        // Number, time, sum of the squares of the means, and sum of the mean squares.
+        let mut sums = (0.0, 0.0, 0.0, 0.0);
+        for (share, phase, _) in &members.phases {
+            let (weight, each) = (share * f64::from(phase.visits), resolved.visit_ns(phase, chosen_from));
+            let square = each * each;
+            sums.0 += weight;
+            sums.1 += weight * each;
+            sums.2 += weight * square;
+            sums.3 += weight * square * (1.0 + resolved.visit_variance(phase, each));
+        }
+        sums
+    };
+    let seen = 1.0 + ahead;
+    let (chosen_from, waits) = match resolved.media {
+        Media::Disk(..) => {
+            let (mut chosen_from, mut busy) = (seen, 0.0);
+            for _ in 0..2 {
+                // U' of the balanced network: U (N-1)/N / (1 - U/N).
+                let of_all = (rate * visits(chosen_from).1 * members.slowed / members.count).min(1.0);
+                busy = (of_all * others / (1.0 - of_all / n).max(f64::MIN_POSITIVE)).min(ahead.min(1.0));
+                chosen_from = seen - busy;
+            }
+            let (number, time, _, squares) = visits(chosen_from);
+            let (mean, rest) = if number > 0.0 { (time / number, squares / time / 2.0) } else { (0.0, 0.0) };
+            // The share of the others that are here is that of the arrivals that come from here.
+            let own = (at_member / n).min(1.0);
+            (chosen_from, (ahead - busy) * mean + busy * (own * mean + (1.0 - own) * rest))
+        }
+        Media::Flash(_) => {
+            let (number, time, squares, _) = visits(seen);
+            let (mean, biased) = if number > 0.0 { (time / number, squares / time) } else { (0.0, 0.0) };
+            (seen, ahead * mean + (biased - mean) * ahead.min(1.0))
+        }
+    };
     let (mut response, mut load) = (0.0, 0.0);
     for (share, phase, side_by_side) in &members.phases {
-        let (longest, even) = resolved.side_by_side_ns(phase, seen);
+        let (longest, even) = resolved.side_by_side_ns(phase, chosen_from);
         let waiting = waits * members.slowed + background_ns;
         response += share * (waiting * side_by_side + (longest + even) * members.slowed);
-        let own = resolved.visit_ns(phase, seen) * members.slowed;
+        let own = resolved.visit_ns(phase, chosen_from) * members.slowed;
         load += share * (waiting + own) * f64::from(phase.visits) / members.count;
     }
     (response, load)

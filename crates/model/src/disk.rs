@@ -133,6 +133,8 @@ pub struct ServiceTable {
     draws: Vec<f64>,
     /// Mean of the longest of so many draws (index 0 = of one).
     longest: Vec<f64>,
+    /// Variance of the draws.
+    variance: f64,
 }
 
 impl ServiceTable {
@@ -165,6 +167,7 @@ impl ServiceTable {
         let draws = draw_singles(disk, stroke, seed);
         Self {
             longest: longest_of(&draws).to_vec(),
+            variance: draws.iter().map(|d| (d - 1.0) * (d - 1.0)).sum::<f64>() / draws.len() as f64,
             reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n, disk.queue_gain)).collect(),
             writes_ns: depths().map(write).collect(),
             destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n, 1.0)).collect(),
@@ -194,6 +197,12 @@ impl ServiceTable {
     #[must_use]
     pub fn longest_of(&self, visits: u32) -> f64 {
         self.longest[(visits.max(1) as usize - 1).min(self.longest.len() - 1)]
+    }
+
+    /// Variance of positioning times over the square of their mean.
+    #[must_use]
+    pub const fn variance(&self) -> f64 {
+        self.variance
     }
 
     /// Draws of the positioning time divided by its mean: multiply by [`Self::at`].

@@ -593,6 +593,19 @@ impl ResolvedArray {
         }
     }
 
+    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which work on
+    /// many requests at once, are as if it were 1.
+    pub(crate) fn visit_variance(&self, phase: &Phase, each: f64) -> f64 {
+        match &self.media {
+            Media::Disk(..) if phase.place == Place::Behind => 0.0,
+            Media::Disk(_, table) => {
+                let to_place = each - self.transfer_ns(phase) - self.cleaning_ns(phase);
+                table.variance() * (to_place / each) * (to_place / each)
+            }
+            Media::Flash(_) => 1.0,
+        }
+    }
+
     /// What the members are called in a sentence.
     #[must_use]
     pub fn members_name(&self) -> String {

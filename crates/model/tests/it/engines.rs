@@ -4,7 +4,8 @@ use assay_model::concurrent::predict_concurrent;
 use assay_model::demand::{ResourceKind, demand_table};
 use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, SOFTWARE_COST_UNKNOWN, predict};
-use assay_model::resolved::{Software, Tables};
+use assay_model::raid::Kind;
+use assay_model::resolved::{Media, Software, Tables};
 use assay_model::workload::{Arrivals, LoadModel, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 
@@ -20,8 +21,7 @@ fn both(array: &assay_model::array::Array, workload: &Workload, max_ios: u64) ->
 
 /// The grid of the study: m = 1..16 disks, N = 1..128 outstanding, random reads over the whole disks.
 ///
-/// The largest difference is at m = 1, N = 2: a disk that finishes chooses among N - 1 waiting requests, the
-/// formula among N.
+/// The largest differences are where several disks have two to four requests each.
 #[test]
 fn the_closed_form_agrees_with_the_simulation_over_the_grid() {
     let (mut sum, mut worst, mut cells) = (0.0, (0.0, 0, 0), 0);
@@ -45,21 +45,30 @@ fn the_closed_form_agrees_with_the_simulation_over_the_grid() {
     }
     let mean = sum / f64::from(cells);
     println!("mean {mean:.4}, worst {worst:?}");
-    assert!(mean < 0.05, "mean difference {mean:.4}, worst {worst:?}");
-    assert!(worst.0 < 0.30, "worst {worst:?}");
+    assert!(mean < 0.02, "mean difference {mean:.4}, worst {worst:?}");
+    assert!(worst.0 < 0.08, "worst {worst:?}");
 }
 
-/// The formula as written: X = N/(N+m-1) * m/S((N+m-1)/m).
+/// The formula as written at the head of the closed form, solved by repetition.
 #[test]
 fn the_fixed_point_reduces_to_the_formula_when_only_disks_matter() {
     let mut a = array("hdd-7200");
     set(&mut a, "raid=0 disks=8 link=none").unwrap();
     let w = Workload::simple("f", 4096, 100.0, 100.0, 32);
     let (resolved, classes) = resolved(&a, &w);
+    let Media::Disk(_, table) = &resolved.media else { panic!("a disk") };
     let (n, m) = (32.0, 8.0);
-    let s = resolved.visit_ns(&classes[0].io_cost.phases[0], (n + m - 1.0) / m);
-    let formula = n / (n + m - 1.0) * m / s * 1e9;
-    close(closed_form(&resolved, &classes, &w).iops, formula, 1e-4, "closed form");
+    let others = (n - 1.0) / m;
+    let phase = &classes[0].io_cost.phases[0];
+    let (mut x, mut busy) = (0.0_f64, 0.0_f64);
+    for _ in 0..200 {
+        let s = resolved.visit_ns(phase, 1.0 + others - busy);
+        let c = table.variance() * (table.at(Kind::Read, 1.0 + others - busy) / s).powi(2);
+        x = n / (s * (1.0 + others - busy * (1.0 - 1.0 / m) * (1.0 - c) / 2.0));
+        let all = x * s / m;
+        busy += (all * (1.0 - 1.0 / n) / (1.0 - all / n) - busy) / 2.0;
+    }
+    close(closed_form(&resolved, &classes, &w).iops, x * 1e9, 1e-3, "closed form");
 }
 
 /// Round robin in the simulation against 1/(1 - N/k): 1.067 against 1.068 in the study.

@@ -19,8 +19,7 @@ pub(super) fn section(grid: &Grid) -> String {
         "\n## The closed form against the simulation\n\nRandom 4 KiB reads over whole striped disks, every m = 1 \
          to {DISKS_MAX} and N = 1 to {OUTSTANDING_MAX}: {} points of\n{IOS} simulated I/Os each. Mean \
          |difference| {:.1} %, {} points beyond 10 %, the largest {:.0} % at m = {disks}, N = {outstanding}: the \
-         formula\ntakes the mean queue of a disk, and N requests where a disk that finishes chooses \
-         among N - 1. Mean by band, %:\n\n{}",
+         formula\ntakes the mean queue of a disk in place of its distribution. Mean by band, %:\n\n{}",
         grid.points,
         grid.mean * 100.0,
         grid.far,
