@@ -1,6 +1,6 @@
 //! Runs against the baseline of their plan and target.
 
-use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_analysis::compare::{ResultSet, Row, Side, compare_with};
 use assay_record::RunHeader;
 use assay_report::held::{Held, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, StoreError, target_key};
@@ -41,7 +41,10 @@ pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Resu
         BaselineOf::Label(label) => label.clone(),
     };
     let baselines = runs.iter().map(|run| Ok(Stored::read_extract(store, run)?.result_set()));
-    let baselines = baselines.collect::<Result<Vec<_>, ReadError>>()?;
+    let mut baselines = baselines.collect::<Result<Vec<_>, ReadError>>()?;
+    // What the run was not asked for (`--only`) is not missing.
+    let is_asked = |row: &Row| header.plan.tests.iter().any(|test| test.name == row.test);
+    baselines.iter_mut().for_each(|baseline| baseline.rows.retain(is_asked));
     let sides = [
         Side { name: format!("baseline {name}"), readings: baselines },
         Side { name: THIS_RUN.to_owned(), readings },

@@ -86,6 +86,19 @@ fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
     assert_eq!(story.assay(&["baseline", "list", "--json"]).ends(DONE).json(), serde_json::json!([]));
 }
 
+/// Tests that `--only` left out "were not measured", so that nothing passed.
+#[test]
+fn a_run_of_some_tests_is_held_against_those_of_its_baseline() {
+    let story = Story::new();
+    let test = |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = 4096 }}]\n");
+    story.write("p.toml", format!("name = \"nightly\"\n{}{}", test("first"), test("second")));
+    let run = ["run", "p.toml", "null:", "--set", "run=1s", "--set", "warmup=0s"];
+    story.assay(&[&run[..], &["--label", "calm"]].concat()).ends(DONE);
+    story.assay(&["baseline", "set", "calm"]).ends(DONE);
+    let some = story.assay(&[&run[..], &["--only", "second", "--fail-if", "iops -90%"]].concat());
+    some.ends(DONE).says(&["BASELINE"]);
+}
+
 /// The simulated disk of a target is replaced by a slower one, as nobody would notice on a real one.
 #[test]
 fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
