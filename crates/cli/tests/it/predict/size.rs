@@ -2,7 +2,7 @@
 
 use assay_testkit::story::{DONE, ProgramOutput};
 
-use crate::Bench;
+use super::Bench;
 
 #[test]
 fn a_question_is_answered_with_a_sentence_a_table_and_what_a_failure_leaves() {

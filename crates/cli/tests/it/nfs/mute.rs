@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::ganesha;
 use crate::story::{ERRORS, Story};
+use assay_testkit::ganesha;
 
 /// Hands everything on to a port on this host until it is mute; counts connections from then on. Ends with the test
 /// program.

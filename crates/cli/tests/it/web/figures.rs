@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_testkit::story::{DONE, Story};
 use serde_json::Value;
 
-use crate::{Served, get};
+use super::{Served, get};
 
 /// Runs on null, a file, a device, a LUN, an NFS export and a simulated array; open and closed loads, a sweep, I/O
 /// errors, one interrupted and one killed: the store that is kept of a release.

@@ -1,5 +1,4 @@
 //! `assay serve` as a person uses it: a browser, a terminal beside it, runs that are started, followed and stopped.
-#![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod browser;
 mod figures;

@@ -3,9 +3,9 @@
 use assay_testkit::need;
 use assay_testkit::story::{DONE, Story};
 
-use crate::browser::{Browser, Scripts};
-use crate::sizes::filled;
-use crate::{Served, get, sign_in, stored_run};
+use super::browser::{Browser, Scripts};
+use super::sizes::filled;
+use super::{Served, get, sign_in, stored_run};
 
 /// Codes of keys.
 const ENTER: u32 = 13;

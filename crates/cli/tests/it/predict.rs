@@ -1,5 +1,4 @@
 //! The verbs of the model, as a user meets them: the program itself, its output and its exit codes.
-#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 mod size;
 

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use assay_testkit::need;
 use assay_testkit::story::{DONE, Story};
 
-use crate::browser::{Browser, Look};
-use crate::{Served, sign_in, stored_run};
+use super::browser::{Browser, Look};
+use super::{Served, sign_in, stored_run};
 
 /// How a picture of a page is called, its width, and how it is looked at.
 const LOOKS: [(&str, u32, Look); 5] = [

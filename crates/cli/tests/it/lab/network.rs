@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::lab;
 use crate::story::{json, refused};
+use assay_testkit::lab;
 
 fn only_fault(checked: &Value) -> String {
     let faults = checked["path_faults"].as_array().unwrap();

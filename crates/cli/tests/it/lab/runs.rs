@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::lab::{self, Lab};
 use crate::story::{Story, json, printed, refused};
+use assay_testkit::lab::{self, Lab};
 
 const READS: &str = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"32KiB\",read=100,random=0}]\noutstanding=64\n\
                      run=\"3s\"\n";

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_testkit::story::{BAD_INPUT, DONE};
 
-use crate::array::SimulatedLab;
+use super::array::SimulatedLab;
 
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;

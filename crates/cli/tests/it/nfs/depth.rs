@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::ganesha;
 use crate::story::{DONE, Story, number};
+use assay_testkit::ganesha;
 
 /// Calls in flight over all connections, now and at most.
 #[derive(Default)]

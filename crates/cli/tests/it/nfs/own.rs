@@ -4,8 +4,8 @@
 use std::fs::{File, rename};
 use std::time::{Duration, SystemTime};
 
+use super::{READ, VERIFY, WRITE, at, ganesha};
 use crate::story::{BAD_INPUT, DONE, Story, count, rules};
-use crate::{READ, VERIFY, WRITE, at, ganesha};
 
 #[test]
 fn a_file_of_our_own_on_an_export_that_became_read_only_is_read() {

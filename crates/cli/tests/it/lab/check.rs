@@ -3,8 +3,8 @@
 use assay_testkit::need;
 use serde_json::Value;
 
-use crate::lab;
 use crate::story::{ProgramOutput, json, printed, refused};
+use assay_testkit::lab;
 
 /// Ceiling of a link of the lab for reads of 32 KiB, MB/s: 1 Gbit/s, `mtu - 52` of `mtu + 14` bytes are payload, and
 /// 48 bytes of header go with each I/O.
