@@ -43,6 +43,7 @@ mod read_only;
 mod real_tools;
 mod releases;
 mod secrets;
+mod shares;
 mod side_by_side;
 mod store;
 mod tour;
