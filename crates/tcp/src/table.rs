@@ -108,13 +108,17 @@ impl<T: Timed> Table<T> {
     /// Returns the entries that have exceeded this limit.
     pub fn overdue(&self, limit: Duration, now: Instant) -> impl Iterator<Item = u32> {
         let is_over = move |since: Instant| now.saturating_duration_since(since) > limit;
-        self.taken().filter(move |(_, entry)| entry.submitted_at().is_some_and(is_over)).map(|(index, _)| index)
+        self.taken()
+            .filter(move |(_, entry)| entry.submitted_at().is_some_and(is_over))
+            .map(|(index, _)| index)
     }
 
     /// Returns the entries whose pause is over.
     pub fn resumable(&self, now: Instant) -> impl Iterator<Item = u32> {
         let is_over = move |until: Instant| until <= now;
-        self.taken().filter(move |(_, entry)| entry.paused_until().is_some_and(is_over)).map(|(index, _)| index)
+        self.taken()
+            .filter(move |(_, entry)| entry.paused_until().is_some_and(is_over))
+            .map(|(index, _)| index)
     }
 
     /// Returns the times of submission of all entries with a limit.
@@ -283,7 +287,10 @@ mod tests {
         assert_eq!(sorted(waiting.unstamped()), [1, 2]);
         assert_eq!(waiting.unstamped().count(), 0);
         waiting.submit(3);
-        assert_eq!((waiting.pop_front(), waiting.pop_front(), waiting.pop_front()), (Some(7), Some(1), Some(2)));
+        assert_eq!(
+            (waiting.pop_front(), waiting.pop_front(), waiting.pop_front()),
+            (Some(7), Some(1), Some(2))
+        );
         assert_eq!(waiting.unstamped().collect::<Vec<_>>(), [3]);
         waiting.submit(4);
         waiting.submit(5);

@@ -11,6 +11,8 @@ use crate::slots::CommandState;
 
 /// Response to a task management request: the target does not support the function (RFC 7143 §11.6.1).
 const NOT_SUPPORTED: u8 = 5;
+/// Longer than any run.
+const NEVER: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Counts writes that were fenced when their path failed.
@@ -69,7 +71,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         for at in 0..self.paths.len() {
             self.report_late_reset(at, now);
             // A path that is up and still has fenced writes came back in another portal group.
-            if self.paths[at].fenced_count > 0 && (self.paths[at].attempts > 0 || self.paths[at].is_serving()) {
+            if self.paths[at].fenced_count > 0 && (self.paths[at].attempts > 0 || self.paths[at].is_serving())
+            {
                 self.reset_instead(at, now);
             }
         }
@@ -104,9 +107,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let own_portal = self.paths[at].portal.clone();
         let may_reset = |path: &mut Path| {
             let is_due = now >= path.reset_at && (is_up || path.portal != own_portal);
-            is_due && path.serving().is_some_and(|c| c.reset.is_none() && !c.refuses_resets)
+            is_due && path.serving().is_some_and(|connection| connection.reset.is_none())
         };
-        let mut able: Vec<usize> = (0..self.paths.len()).filter(|at| may_reset(&mut self.paths[*at])).collect();
+        let mut able: Vec<usize> =
+            (0..self.paths.len()).filter(|at| may_reset(&mut self.paths[*at])).collect();
         able.sort_by_key(|at| !self.paths[*at].is_trusted());
         able.first().copied()
     }
@@ -131,11 +135,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Handles a refused LUN reset: the path serves as before, and is not asked again soon.
     pub(super) fn reset_refused(&mut self, at: usize, response: u8, now: Instant) {
         let path = &mut self.paths[at];
-        path.reset_at = now + path.reset_pause;
+        // A target that does not support resets is asked again after the next login.
+        path.reset_at = now + if response == NOT_SUPPORTED { NEVER } else { path.reset_pause };
         path.reset_pause = (path.reset_pause * 2).min(RESET_PAUSE_MAX);
         if let State::Online(connection) = &mut path.state {
             connection.reset = None;
-            connection.refuses_resets = response == NOT_SUPPORTED;
         }
         let words = format!("the target refused a logical unit reset (response {response})");
         self.log.push(now, Some(path.index), EventKind::TargetSays(words));
@@ -143,7 +147,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     fn report_late_reset(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
-        let Some(reset) = path.reset().filter(|reset| now >= reset.deadline && !reset.is_reported) else { return };
+        let Some(reset) = path.reset().filter(|reset| now >= reset.deadline && !reset.is_reported) else {
+            return;
+        };
         reset.is_reported = true;
         let limit_ms = self.config.timeouts.management().as_millis();
         let words = format!("the target has not answered a logical unit reset for {limit_ms} ms");

@@ -174,7 +174,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         // The portal group determines which sessions a login can reinstate.
         let is_reinstated = path.fence_group.is_reinstated_in(agreed.target_portal_group);
         if attempt.purpose == Purpose::Serve {
-            path.group = agreed.target_portal_group;
+            (path.group, path.reset_at) = (agreed.target_portal_group, now);
         }
         let phase = match attempt.purpose {
             Purpose::Serve => {

@@ -108,7 +108,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             let swept_at = connection.swept_at.filter(|at| now.saturating_duration_since(*at) > SWEEP_AFTER);
             let is_overdue = |place: CommandState, sent_at: Instant| {
                 matches!(place, CommandState::Sent { path } if path == index)
-                    && (now.saturating_duration_since(sent_at) > limit || swept_at.is_some_and(|at| sent_at < at))
+                    && (now.saturating_duration_since(sent_at) > limit
+                        || swept_at.is_some_and(|at| sent_at < at))
             };
             let overdue = self.slots.live().find(|(_, slot)| is_overdue(slot.place, slot.sent_at));
             if let Some((user, _)) = overdue

@@ -88,8 +88,6 @@ pub(crate) struct Connection {
     pub abort: Option<(u32, Instant)>,
     /// The LUN reset in flight.
     pub reset: Option<Reset>,
-    /// True if the target does not support LUN resets.
-    pub refuses_resets: bool,
     /// Commands sent before this time may have been ended by a LUN reset through another path.
     pub swept_at: Option<Instant>,
     /// The target requested a logout; no more commands are started.
@@ -122,7 +120,6 @@ impl Connection {
             next_ping_at: now,
             abort: None,
             reset: None,
-            refuses_resets: false,
             swept_at: None,
             is_leaving: false,
         }

@@ -126,7 +126,8 @@ fn writes_of_a_path_that_returns_in_another_portal_group_are_released() {
         assert!(all_good(&drain(&mut initiator)));
         events.extend(kinds(&mut initiator));
         assert!(began.elapsed() < LATE / 2, "{:?}: {events:?}", began.elapsed());
-        let released = |kind: &EventKind| matches!(kind, EventKind::Fenced { by: FencedBy::LogicalUnitReset, .. });
+        let released =
+            |kind: &EventKind| matches!(kind, EventKind::Fenced { by: FencedBy::LogicalUnitReset, .. });
         assert!(events.iter().any(released), "{paths} paths: {events:?}");
     }
 }

@@ -336,7 +336,9 @@ impl<'a> Target<'a> {
             return None;
         }
         let text = match stages >> 2 & 3 {
-            0 => format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group.load(Ordering::SeqCst)),
+            0 => {
+                format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group.load(Ordering::SeqCst))
+            }
             _ if quirks.reads_only_data_after_r2t => {
                 "InitialR2T=Yes\0ImmediateData=No\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
                   MaxRecvDataSegmentLength=4096\0FirstBurstLength=4096\0MaxBurstLength=4096\0"
