@@ -126,8 +126,8 @@ pub struct Timeouts {
     pub login: Duration,
     /// Time without an answer after which a command is aborted and sent again; at most half of `io`.
     pub command: Duration,
-    /// Time without an answer to an abort after which the connection is ended, or without an answer to a LUN reset after
-    /// which another path is tried; at most an eighth of `io`.
+    /// Time without an answer to an abort after which the connection is ended, or without an answer to a LUN reset
+    /// after which another path is tried; at most an eighth of `io`.
     pub task_management: Duration,
     /// Interval between pings of a connection, idle or busy.
     pub ping_interval: Duration,

@@ -4,8 +4,8 @@
 //! ([`Inbox`]: headers through a small buffer, payload directly into its destination). [`PathStats`] counts what a path
 //! transfers, [`TcpFacts`] are the kernel's facts about a connection, and an [`EventLog`] keeps the events of paths.
 //! Both clients implement [`Client`], which [`turn`] and [`poll`] drive; a [`StallWatch`] reports when the storage
-//! stops answering. Both keep their commands in a [`Table`], queue them in [`Waiting`] and space the attempts of a path by
-//! [`Backoff`]. Nothing here depends on a protocol.
+//! stops answering. Both keep their commands in a [`Table`], queue them in [`Waiting`] and space the attempts of a path
+//! by [`Backoff`]. Nothing here depends on a protocol.
 #![forbid(unsafe_code)]
 
 mod client;

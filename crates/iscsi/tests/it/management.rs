@@ -104,7 +104,8 @@ fn a_slow_reset_ends_only_commands_that_were_sent_before_it() {
     done.extend(drain(&mut initiator));
     events.extend(kinds(&mut initiator));
     assert!(all_good(&done) && downs(&events) == 0, "the healthy path stays up: {events:?}");
-    let fenced = |kind: &EventKind| matches!(kind, EventKind::Fenced { by, writes } if *by == FencedBy::LogicalUnitReset && *writes > 0);
+    let fenced =
+        |kind: &EventKind| matches!(kind, EventKind::Fenced { by: FencedBy::LogicalUnitReset, writes: 1.. });
     assert!(events.iter().any(fenced), "{events:?}");
     // The four fenced writes, the first of which ended the connection, are sent to the other target once each.
     let sent = second.saw(1, 0x2a) - before;
