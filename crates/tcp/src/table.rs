@@ -3,8 +3,8 @@
 //! [`Table`] holds the entries of a client's commands (and of its calls, where a command consists of several), made
 //! once at the start. An entry implements [`Timed`], and the table then finds those that are overdue or whose pause is
 //! over. [`Waiting`] is the queue of commands without a path. It stamps those that were submitted since the last turn,
-//! so that the clock is read once for all of them. [`Backoff`] is the growing pause between two attempts of a path. None
-//! of them reads a clock.
+//! so that the clock is read once for all of them. [`Backoff`] is the growing pause between two attempts of a path.
+//! None of them reads a clock.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -277,8 +277,8 @@ impl Session {
         itt
     }
 
-    /// Requests the abort of a task. Answered by [`SessionEvent::Aborted`] or [`SessionEvent::AbortRefused`], unless the
-    /// task completes by itself first. Returns false if another abort is pending, or if there is no such task.
+    /// Requests the abort of a task. Answered by [`SessionEvent::Aborted`] or [`SessionEvent::AbortRefused`], unless
+    /// the task completes by itself first. Returns false if another abort is pending, or if there is no such task.
     pub fn abort(&mut self, user: u32) -> bool {
         if self.abort.is_some() {
             return false;
