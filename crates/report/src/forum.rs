@@ -142,7 +142,7 @@ fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
     Row::Part(cells)
 }
 
-/// Returns a row for each target of jobs with several. A person is told of many only which got least and most.
+/// Returns a row for each target of jobs with several. Of many, a person sees only those that got least and most.
 fn member_rows(step: &StepSummary, reader: Reader, unit: TimeUnit) -> Vec<Row> {
     let row = |member: &MemberEnd| member_row(member, step, unit);
     if reader == Reader::Program || step.members.len() <= MEMBERS_MAX {

@@ -199,8 +199,8 @@ fn check_tells_what_is_there_and_touches_nothing() {
     );
 }
 
-/// Runs a test on a loopback of its own, where nobody else has the port of a port mapper. Two tests failed on hosts with
-/// an NFS server or rpcbind, which answered in place of theirs.
+/// Runs a test on a loopback of its own, where nobody else has the port of a port mapper. Two tests failed on hosts
+/// with an NFS server or rpcbind, which answered in place of theirs.
 fn on_own_loopback(name: &str, test: impl FnOnce() + Send) {
     let Some(host) = Namespaces::new(name, &["host"]) else { return };
     host.inside("host", test);

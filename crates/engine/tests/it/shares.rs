@@ -17,8 +17,8 @@ fn submitted(reported: &Reported, members: usize) -> Vec<u64> {
     reported.seen.by_member[..members].iter().map(|count| count.load(Ordering::Relaxed)).collect()
 }
 
-/// Runs a test with these fields on 2 to 5 targets, in both semantics unless Iometer has no such thing. Fails if the shares of two targets differ by
-/// more than one turn of each worker; a turn is a request with its reply.
+/// Runs a test with these fields on 2 to 5 targets, in both semantics unless Iometer has no such thing. Fails if the
+/// shares of two targets differ by more than one turn of each worker; a turn is a request with its reply.
 fn check(name: &str, fields: &str, faults: Faults) {
     let turn = if fields.contains("reply") { 2 } else { 1 };
     let faults = Faults { in_order: true, ..faults };

@@ -260,7 +260,7 @@ fn the_share_of_each_target_is_in_every_form_of_a_result() {
         let text = in_form(format);
         assert!(text.contains("/dev/loop1 75.0 %") && text.contains("/dev/loop2 25.0 %"), "{text}");
     }
-    // A person is told of many targets which got least and most, a program all.
+    // Of many targets a person sees those that got least and most, a program all.
     reported.summary.steps[0].members = (1..=9).map(|n| share(&format!("/dev/loop{n}"), n)).collect();
     let in_form = |format| assay_report::text::rendered(&reported.header, &reported.summary, format);
     let count = |text: String| text.matches("/dev/loop").count();
