@@ -223,7 +223,6 @@ pub struct Job {
     pub stop: Option<Stop>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_nothing(extent: &Extent) -> bool {
     *extent == Extent::default()
 }
