@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
+use assay_analysis::{Collector, RunStatus, RunSummary, digest, gap_in_fill};
+use assay_diagnose::headline;
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::{ImportedPlan, outline};
@@ -600,14 +601,15 @@ fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (
             if steps_ended.is_power_of_two() {
                 let summary = collector.summary();
                 let findings = assay_analysis::findings(header, &summary);
-                keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, None));
+                keeper.keep_digest(&digest(header, &summary, &findings, None, headline(header, &summary)));
             }
         }
         RunEvent::Ended(_) => {
             let summary = collector.summary();
             // An array that is not understood is reported where the result is printed.
             let (findings, judgement) = judged(header, &summary).unwrap_or_default();
-            keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+            let diagnosed = headline(header, &summary);
+            keeper.keep_digest(&digest(header, &summary, &findings, judgement.as_ref(), diagnosed));
             keeper.keep_extract(&collector.extract());
         }
         _ => {}

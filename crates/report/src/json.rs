@@ -1,11 +1,11 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
-use assay_analysis::diagnose::diagnose;
-use assay_analysis::estimate::Estimate;
+use assay_analysis::Estimate;
 use assay_analysis::{
     Cost, DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary,
     limits, precision, price, tester_use,
 };
+use assay_diagnose::diagnose;
 use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 

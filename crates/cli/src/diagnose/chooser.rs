@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use assay_analysis::Collector;
-use assay_analysis::diagnose::{ExperimentTest, Order as Experiments, WritesAllowed, choose, plan};
+use assay_diagnose::{ExperimentTest, Order as Experiments, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_prepare::{Changes, PreparedTargets};

@@ -17,7 +17,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("iscsi", &["tcp"]),
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
-    ("xtask", &["host", FOR_TESTS]),
+    ("xtask", &["host", "planted", FOR_TESTS]),
+    ("planted", &["model", "spec", "record", "analysis", "diagnose", "report"]),
     (
         "fuzz",
         &[
@@ -33,16 +34,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["spec", "target", "record", "host"]),
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
-    ("analysis", &["spec", "record", "model"]),
+    ("statistics", &[]),
+    ("analysis", &["spec", "record", "model", "statistics"]),
+    ("diagnose", &["spec", "record", "model", "statistics", "analysis"]),
+    ("sizing", &["spec", "record", "model", "statistics", "analysis"]),
     ("store", &["spec", "record"]),
-    ("report", &["spec", "record", "analysis", "model"]),
-    ("results", &["record", "analysis", "model", "store", "report"]),
+    ("report", &["spec", "record", "analysis", "diagnose", "sizing", "model"]),
+    ("results", &["record", "analysis", "diagnose", "model", "store", "report"]),
     ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "store", "report", "interop", "results", "web",
+            "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
         ],
     ),
 ];
