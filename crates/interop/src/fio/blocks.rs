@@ -36,7 +36,11 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
     if !suffix.is_empty() && word.starts_with("rand") {
         sequence = integer(suffix, 1, 1_000_000_000).map_err(|why| option.complain(why))?;
     } else if !suffix.is_empty() {
-        gap = bytes(suffix, options.kb_base).map_err(|why| option.complain(why))?;
+        if suffix.starts_with('-') {
+            options.refuse(option, "a job that goes backwards is not supported; use a random one");
+        } else {
+            gap = bytes(suffix, options.kb_base).map_err(|why| option.complain(why))?;
+        }
     }
     let (read, is_random, change) = match word {
         "read" => (100.0, false, Change::Write),
@@ -81,6 +85,7 @@ type Sizes = Vec<(u64, f64)>;
 /// Sizes of reads and of writes, and the smallest of all.
 fn sizes(options: &mut Options<'_>) -> Result<[Sizes; 2], ImportError> {
     let base = options.kb_base;
+    // Old fio took a range for `bs` too.
     let fixed = options.read("bs", |text| by_way(text, |part| Ok(vec![(bytes(part, base)?, 1.0)])))?;
     let range = options.read("bsrange", |text| by_way(text, |part| ranged(part, base)))?;
     let split = options.read("bssplit", |text| by_way(text, |part| splits(part, base)))?;
@@ -205,7 +210,7 @@ fn splits(text: &str, base: KbBase) -> Result<Sizes, String> {
 
 /// `4k-64k`: fio draws a number of bytes up to the largest and rounds it up to a multiple of the smallest.
 fn ranged(text: &str, base: KbBase) -> Result<Sizes, String> {
-    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
     let (from, to) = (bytes(from, base)?, bytes(to, base)?);
     if from == 0 || from > to {
         return Err("a range runs from the smaller to the larger size".to_owned());

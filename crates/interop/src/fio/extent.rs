@@ -9,7 +9,7 @@ use super::value::{KbBase, bytes, integer, percent, time};
 use crate::ImportError;
 
 /// The most files of a job, clones together.
-const FILES_MAX: u64 = 4_096;
+const FILES_MAX: u64 = 10_000;
 
 /// The files of a job, by clone: one list where all clones use the same.
 pub(super) struct Files {

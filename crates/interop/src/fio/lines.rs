@@ -79,6 +79,12 @@ pub(super) fn jobs(
 ) -> Result<Vec<JobLines>, ImportError> {
     let mut reader = Reader::new(surroundings, Section::None);
     reader.file(origin, text, &mut vec![origin.to_owned()])?;
+    if reader.jobs.is_empty() && !reader.global.is_empty() {
+        // What is run with further jobs on the command line.
+        reader.section = Section::Job;
+        let options = std::mem::take(&mut reader.global);
+        reader.jobs.push(JobLines { name: "global".to_owned(), file: origin.to_owned(), line: 0, options });
+    }
     match reader.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: a section [name] with the options of a job is missing")),
         false => Ok(reader.jobs),

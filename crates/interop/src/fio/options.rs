@@ -50,7 +50,7 @@ pub(super) enum Verifies {
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
-const WITHOUT_EFFECT: [&str; 72] = [
+const WITHOUT_EFFECT: [&str; 84] = [
     "name",
     "description",
     "group_reporting",
@@ -123,6 +123,18 @@ const WITHOUT_EFFECT: [&str; 72] = [
     "iodepth_batch",
     "iodepth_batch_submit",
     "verify_fatal",
+    "log_prio",
+    "log_entries",
+    "block_error_percentiles",
+    "loops_reset",
+    "unlink_each_loop",
+    "exec_prerun",
+    "exec_postrun",
+    "ignore_zone_limits",
+    "trim_verify_zero",
+    "softrandommap",
+    "runstats",
+    "disable_bw_measurement",
 ];
 
 /// Options that most jobs have, for slips of the pen.
@@ -154,8 +166,42 @@ const COMMON: [&str; 22] = [
 /// What all options of fio's own verification come to.
 const OWN_STAMPS: &str = "data is checked against Assay's own stamps, read by read";
 
+/// What fio's own search for a depth comes to.
+const LATENCY_TARGET: &str = "the depth stays as given; `assay curve` searches the depth for a latency";
+/// What fio's criterion of a steady state comes to.
+const STEADY: &str = "the job runs as long as it says; `steady` of a plan ends a test when it is steady";
+
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 41] = [
+const DIFFERENT: [(&str, &str); 70] = [
+    ("io_submit_mode", "the thread that counts I/Os submits them too"),
+    ("write_iolog", "no log of the I/Os is written; `assay export` has the results"),
+    ("buffer_pattern", "data are random and unlike each other; `data` of the plan changes that"),
+    ("cmdprio_percentage", "I/Os have no priority"),
+    ("cmdprio_class", "I/Os have no priority"),
+    ("cmdprio", "I/Os have no priority"),
+    ("cmdprio_bssplit", "I/Os have no priority"),
+    ("steadystate", STEADY),
+    ("steadystate_duration", STEADY),
+    ("steadystate_ramp_time", STEADY),
+    ("steadystate_check_interval", STEADY),
+    ("ss", STEADY),
+    ("ss_dur", STEADY),
+    ("ss_ramp", STEADY),
+    ("latency_target", LATENCY_TARGET),
+    ("latency_window", LATENCY_TARGET),
+    ("latency_percentile", LATENCY_TARGET),
+    ("latency_run", LATENCY_TARGET),
+    ("rate_min", "a rate that is missed is reported, and the run goes on"),
+    ("rate_iops_min", "a rate that is missed is reported, and the run goes on"),
+    ("rate_cycle", "rates are kept over a second"),
+    ("experimental_verify", OWN_STAMPS),
+    ("verify_state_load", OWN_STAMPS),
+    ("verify_only", OWN_STAMPS),
+    ("dedupe_mode", "equal blocks are spread evenly"),
+    ("dedupe_global", "equal blocks are spread evenly"),
+    ("dedupe_working_set_percentage", "equal blocks are spread evenly"),
+    ("fill_device", "the job ends with its size or that of its target"),
+    ("fill_fs", "the job ends with its size or that of its target"),
     ("ioscheduler", "the I/O scheduler of the device stays as it is"),
     ("cpus_allowed", "workers are placed by Assay; --cpus binds them"),
     ("cpumask", "workers are placed by Assay; --cpus binds them"),
@@ -265,19 +311,92 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
 }
 
 /// Engines that have one I/O in flight, whatever the depth.
-const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
+const SYNCHRONOUS: [&str; 9] =
+    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ime_psync", "ime_psyncv"];
 /// Engines whose I/O Assay can do.
-const ASYNCHRONOUS: [&str; 9] =
-    ["libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio", "solarisaio", "null", "libiscsi", "nfs"];
+const ASYNCHRONOUS: [&str; 8] =
+    ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "null", "libiscsi", "nfs"];
+/// Engines of other kinds of storage: the I/Os are those of the job, the way to the storage is that of TARGET.
+const ELSEWHERE: [&str; 21] = [
+    "io_uring_cmd",
+    "sg",
+    "rbd",
+    "rados",
+    "http",
+    "gfapi",
+    "gfapi_async",
+    "libhdfs",
+    "ime_aio",
+    "spdk",
+    "spdk_bdev",
+    "xnvme",
+    "libblkio",
+    "libpmem",
+    "pmemblk",
+    "dev-dax",
+    "mtd",
+    "guasi",
+    "libnfs",
+    "cpp_null",
+    "rdma_rpma",
+];
+/// Options of such engines: where the storage is and how it is spoken to.
+const OF_ENGINES: [&str; 39] = [
+    "clustername",
+    "rbdname",
+    "pool",
+    "clientname",
+    "busy_poll",
+    "touch_objects",
+    "conf",
+    "volume",
+    "brick",
+    "namenode",
+    "port",
+    "hostname",
+    "chunk_size",
+    "http_host",
+    "https",
+    "uri",
+    "libblkio_driver",
+    "libblkio_path",
+    "xnvme_be",
+    "xnvme_async",
+    "xnvme_sync",
+    "xnvme_admin",
+    "xnvme_dev_nsid",
+    "skip_bad",
+    "spdk_json_conf",
+    "spdk_conf",
+    "readfua",
+    "writefua",
+    "sg_write_mode",
+    "cmd_type",
+    "md_per_io_size",
+    "pi_act",
+    "pi_chk",
+    "apptag",
+    "apptag_mask",
+    "fdp",
+    "fdp_pli",
+    "plids",
+    "dataplacement",
+];
 
 fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
     let depth_line = options.left.get("iodepth").map_or(0, |option| option.line);
     let depth = options.read("iodepth", |text| integer(text, 1, OUTSTANDING_MAX))?.unwrap_or(1);
     let engine = options.take("ioengine");
     let name = engine.map_or("psync", |option| option.value.as_str());
+    let name = name.split(':').next().unwrap_or(name);
     let is_known = SYNCHRONOUS.contains(&name) || ASYNCHRONOUS.contains(&name);
-    if let Some(option) = engine.filter(|_| !is_known) {
-        options.refuse(option, &format!("Assay has no engine like {}", short(name)));
+    match engine.filter(|_| !is_known) {
+        Some(option) if ELSEWHERE.contains(&name) => options.note(
+            option.line,
+            format!("ioengine={name}: the I/Os go to TARGET, by Assay's own engine for that kind of target."),
+        ),
+        Some(option) => options.refuse(option, &format!("Assay has no engine like {}", short(name))),
+        None => {}
     }
     let is_synchronous = SYNCHRONOUS.contains(&name);
     if is_synchronous && depth > 1 {
@@ -376,10 +495,16 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
         let line = direct.or(buffered).map_or(0, |(line, _)| line);
         options.note(line, "fio uses the page cache here; Assay bypasses it (--cached uses it).");
     }
+    let is_elsewhere = options.job.options.iter().any(|option| {
+        option.key == "ioengine" && ELSEWHERE.contains(&option.value.split(':').next().unwrap_or_default())
+    });
     let left: Vec<(&str, &OptionLine)> = std::mem::take(&mut options.left).into_iter().collect();
     for (key, option) in left {
         let is_off = ["0", "none"].contains(&option.value.trim());
         if WITHOUT_EFFECT.contains(&key) {
+            continue;
+        }
+        if is_elsewhere && OF_ENGINES.contains(&key) {
             continue;
         }
         match DIFFERENT.iter().find(|(known, _)| *known == key) {
@@ -389,17 +514,14 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             None => {
                 let why = match key {
                     "sync_file_range" | "write_barrier" => "Assay flushes with fsync and fdatasync only",
-                    "rate_min" | "rate_iops_min" | "rate_cycle" => {
-                        "Assay reports a rate that is missed, and goes on"
-                    }
                     "zonemode" | "zonesize" | "zonerange" | "zoneskip" | "zonecapacity" => {
                         "zones are not supported"
                     }
-                    "read_iolog" | "write_iolog" => "Assay does not replay or write logs of I/O",
-                    "wait_for" => "only stonewall runs jobs one after another",
-                    "steadystate" | "ss" => {
-                        "fio's criterion is not supported; `steady` of a plan ends a test when it is steady"
+                    "read_iolog" => "Assay does not replay logs of I/O",
+                    "flow" | "flow_id" | "flow_sleep" | "flow_watermark" => {
+                        "jobs that wait for one another's progress are not supported; give each a rate"
                     }
+                    "wait_for" => "only stonewall runs jobs one after another",
                     _ => "it is not supported",
                 };
                 match nearest(key, COMMON.into_iter()).filter(|near| *near != key) {

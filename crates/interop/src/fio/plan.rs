@@ -32,7 +32,10 @@ pub fn import(
         source: format!("fio job file {}.", file_name(origin)),
         tool: "fio job file",
     };
-    plan(&labels, &read, Vec::new(), options)
+    let has_none = read.iter().all(|job| job.line == 0);
+    let says = "The file has no job, only [global]; it is run as one.";
+    let notes = if has_none { vec![Note::new(0, says)] } else { Vec::new() };
+    plan(&labels, &read, notes, options)
 }
 
 /// Reads command lines of fio. `origin` is the name of the script, or `fio` for a line that was typed.

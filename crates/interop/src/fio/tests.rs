@@ -258,7 +258,6 @@ fn regions_flushes_trims_and_late_starts_are_kept() {
 fn malformed_files_are_refused_with_the_line_and_the_reason() {
     for (text, expected) in [
         ("", "t.fio: has no job"),
-        ("[global]\nbs=4k\n", "t.fio: has no job"),
         ("bs=4k\n[a]\n", "t.fio:1: options come after a section"),
         ("[]\n", "t.fio:1: a job needs a name"),
         ("[a]\n%%%\n", "t.fio:2: `%%%` is not an option of fio"),
