@@ -3,11 +3,11 @@
 
 use anyhow::{Context as _, anyhow};
 use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults, time};
+use assay_claim::nfs::Export;
 use assay_prepare::NfsInspection;
 use assay_record::NfsFacts;
 use assay_spec::NfsAddress;
 use assay_spec::units::Bytes;
-use assay_target::nfs::Export;
 use serde_json::{Value, json};
 
 use crate::check_lun::{between, with_network};
@@ -22,7 +22,7 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     let found = assay_prepare::inspect_nfs(address)
         .map_err(|error| with_network(error, std::slice::from_ref(&address.host)))?;
     // A server may keep its list to itself; everything else is reported.
-    let exports = assay_target::nfs::exports(address);
+    let exports = assay_claim::nfs::exports(address);
     let nfs = found.facts.nfs.as_deref().context("the inspection of an NFS file gives its facts")?;
     let slow_settings = slow_settings(nfs);
     let listed = exports.as_ref().map(Vec::as_slice).unwrap_or_default();
@@ -34,7 +34,7 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
 
 /// What a server exports, where no export is named.
 pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
-    let exports = assay_target::nfs::exports(address).map_err(|error| match error.is_unreached() {
+    let exports = assay_claim::nfs::exports(address).map_err(|error| match error.is_unreached() {
         true => anyhow!("{error}{}", between(std::slice::from_ref(&address.host))),
         false => anyhow!("{error}; a server may hide its exports; name one: nfs://host/export"),
     })?;
@@ -61,7 +61,7 @@ pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String
 /// Returns the error for an address that names a server and no export, with the exports of that server; `None` where
 /// the server does not list any.
 pub(crate) fn without_export(address: &NfsAddress) -> Option<anyhow::Error> {
-    let exports = assay_target::nfs::exports(address).ok()?;
+    let exports = assay_claim::nfs::exports(address).ok()?;
     let first = exports.first()?;
     let list: String = exports.iter().map(|export| format!("\n  {}", export_words(export))).collect();
     let one = address.with_path(format!("{}/t.dat", first.path.trim_end_matches('/')));

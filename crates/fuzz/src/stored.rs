@@ -8,11 +8,11 @@ use std::fs::File;
 use std::path::Path;
 
 use assay_analysis::{Collector, findings};
+use assay_claim::Marker;
 use assay_record::{Event, RunEvent};
 use assay_report::table::Format;
 use assay_report::text::{rendered, table};
 use assay_report::{Meta, html, json, reading};
-use assay_target::file::Marker;
 use assay_target::stamp::{UNIT_BYTES, has_stamp, read_stamp};
 use serde_json::Value;
 

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
+use assay_claim::Marker;
 use assay_record::{DeviceFacts, FilesystemFacts};
-use assay_target::file::{self, Marker, PathKind};
+use assay_target::file::{self, PathKind};
 
 use crate::error::{PrepareError, io_error, text};
 

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use assay_claim::Removal;
+use assay_claim::nfs::{self};
 use assay_record::Warning;
-use assay_target::file::{self, FileIdentity, Removal};
-use assay_target::nfs::{self, NfsMember};
+use assay_target::file::FileIdentity;
+use assay_target::nfs::NfsMember;
 
 use crate::error::{PrepareError, io_error};
 
@@ -62,7 +64,7 @@ impl Closed {
 
 /// Removes a file that Assay created, and returns it if it is kept.
 fn remove_file(path: &Path, real: &Path, identity: FileIdentity) -> Result<Option<KeptFile>, PrepareError> {
-    let removal = file::remove(real, identity).map_err(io_error("remove", path))?;
+    let removal = assay_claim::remove(real, identity).map_err(io_error("remove", path))?;
     Ok(why_kept(removal).map(|why| KeptFile { name: path.display().to_string(), why: why.to_owned() }))
 }
 

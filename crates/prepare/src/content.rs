@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use assay_claim::blank::Seals;
+use assay_claim::{HeadCheck, Marker};
 use assay_record::{Content, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
-use assay_target::HeadCheck;
-use assay_target::file::Marker;
 
 /// A kind of data in a file, as named in marks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -219,13 +219,6 @@ fn carries_no_seals(kind: DataKind) -> bool {
         DataKind::Written(Data::Reducible { .. } | Data::IometerRepeating) | DataKind::Unknown => true,
         DataKind::Unique | DataKind::Stamped | DataKind::Written(_) => false,
     }
-}
-
-/// Share of Assay's sectors that carry a seal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seals {
-    All,
-    Some,
 }
 
 /// Returns true if a file with that mark holds only stamped data.

@@ -4,13 +4,15 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use assay_claim::blank::{self, Breadth, Examination, ForeignData};
+use assay_claim::{FileClaim, Lock};
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::Address;
-use assay_target::file::{self, Lock, PathKind};
-use assay_target::{AccessMode, Binding, Caching, Durability, FileMember, HeadCheck, Member, OpenError};
+use assay_target::file::{self, PathKind};
+use assay_target::{AccessMode, Binding, Caching, Durability, FileMember, Member, OpenError};
 use rustix::fs::{Mode, OFlags};
+use std::sync::Arc;
 
-use crate::blank::{self, Breadth, Examination, ForeignData};
 use crate::content::{self, Fill, FillContent};
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::error::{PrepareError, io_error, text};
@@ -124,7 +126,7 @@ impl InspectedDevice {
         let file = File::from(opened.map_err(|errno| io_error("open", path)(errno.into()))?);
         let held = self.held.reopened(file)?;
         let file = &held.file;
-        if !file::lock(file, lock).map_err(io_error("lock", path))? {
+        if !assay_claim::lock(file, lock).map_err(io_error("lock", path))? {
             return Err(PrepareError::InUse { path: text(path) });
         }
         let block_bytes = block_bytes(context, path)?;
@@ -133,12 +135,7 @@ impl InspectedDevice {
         let block = u64::from(block_bytes);
         let member = FileMember {
             path: self.path.clone(),
-            binding: Some(Binding {
-                real: held.real.clone(),
-                identity: held.identity,
-                run: None,
-                head: HeadCheck::Nothing,
-            }),
+            binding: Some(Binding { real: held.real.clone(), identity: held.identity, guard: None }),
             access: self.access,
             caching: context.options.caching,
             durability: context.options.durability,
@@ -173,7 +170,8 @@ impl DeviceTarget {
         context.write(&self.member(), &whole(context))?;
         if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
             // Through the page cache a write may be shorter than the recognisable unit.
-            binding.head = content::head_check(context.plan);
+            let head = content::head_check(context.plan);
+            binding.guard = Some(Arc::new(FileClaim { run: None, head }));
         }
         self.facts.member.content = Content::Prepared;
         self.held.note()

@@ -7,13 +7,14 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use assay_claim::blank::{self, Examination};
+use assay_claim::{FileLook, Fingerprint, Lock, Mark, Marker};
 use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::Address;
-use assay_target::file::{self, FileLook, Lock, Mark, Marker, PathKind};
+use assay_target::AccessMode;
+use assay_target::file::{self, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
-use assay_target::{AccessMode, Fingerprint};
 
-use crate::blank::{self, Examination};
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, io_error, text};
@@ -168,7 +169,7 @@ fn hold(
             (writable(path, real, &file)?, Lock::Exclusive, Some(looked?))
         }
     };
-    if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+    if !assay_claim::lock(&file, lock).map_err(io_error("lock", path))? {
         return Err(PrepareError::InUse { path: text(path) });
     }
     // Another run may have ended between the inspection and the lock.
@@ -262,7 +263,7 @@ impl Touched {
         let now = std::fs::symlink_metadata(&self.real).ok().map(|metadata| metadata.len());
         match (self.length, now) {
             (None, Some(_)) => Some(was_created(&text(&self.path))),
-            (None, None) if file::mark_beside(&self.real).is_some() && !self.had_mark => {
+            (None, None) if assay_claim::mark_beside(&self.real).is_some() && !self.had_mark => {
                 Some(format!("the mark file of {} was created", text(&self.path)))
             }
             (Some(before), Some(now)) if before != now => {
@@ -283,7 +284,7 @@ impl InspectedFile {
             (_, None) if std::fs::symlink_metadata(&self.real).is_ok() => return None,
             (_, None) => None,
         };
-        let had_mark = file::mark_beside(&self.real).is_some();
+        let had_mark = assay_claim::mark_beside(&self.real).is_some();
         Some(Touched { path: self.path.clone(), real: self.real.clone(), length, had_mark })
     }
 

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use assay_claim::Fingerprint;
+use assay_target::OpenError;
 use assay_target::file::FileIdentity;
-use assay_target::{Fingerprint, OpenError};
 
 use crate::error::{PrepareError, io_error, text};
 

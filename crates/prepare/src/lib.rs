@@ -9,14 +9,12 @@
 //! Architecture invariant: one module, `permission`, decides what may be written, before anything is written.
 #![forbid(unsafe_code)]
 
-mod blank;
 mod check;
 mod closed;
 mod content;
 mod context;
 mod device;
 mod error;
-mod expected;
 mod file;
 mod fill;
 mod held;

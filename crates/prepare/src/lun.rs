@@ -5,18 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_claim::blank::{Breadth, Examination, ForeignData};
+use assay_claim::lun::{LunClaim, LunLook, LunReader, Provision, look, with_all_portals};
+use assay_claim::{HeadCheck, Lock};
 use assay_record::{
     Content, DeviceFacts, LunFacts, MemberFacts, MemberKind, PathFacts, TargetFacts, Warning,
 };
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
-use assay_target::file::Lock;
-use assay_target::lun::{
-    self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, UnitWatch,
-    credentials, look, with_all_portals,
-};
-use assay_target::{AccessMode, Durability, HeadCheck, Member, OpenError};
+use assay_target::lun::{Credentials, DiscoveredTarget, LunMember, Secret, UnitWatch, credentials};
+use assay_target::{AccessMode, Durability, Member, OpenError};
 
-use crate::blank::{Breadth, Examination, ForeignData};
 use crate::content;
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::device::whole;
@@ -30,6 +28,7 @@ use crate::span;
 /// A LUN that may be used.
 pub(crate) struct InspectedLun {
     pub(crate) member: LunMember,
+    claim: LunClaim,
     address: String,
     facts: MemberFacts,
     /// Paths that did not come up, in words.
@@ -44,6 +43,7 @@ type LunLock = Result<File, std::io::Error>;
 pub(crate) struct LunTarget {
     pub(crate) facts: TargetFacts,
     member: LunMember,
+    claim: LunClaim,
     /// Lock against other runs on this machine; `None` if there is no place for locks.
     _lock: Option<File>,
 }
@@ -151,7 +151,7 @@ pub fn targets_at(
 ) -> Result<Vec<DiscoveredTarget>, PrepareError> {
     let address = portal.lun("", 0);
     let credentials = credentials(&address, typed)?;
-    Ok(lun::targets_at(&address, credentials.as_ref())?)
+    Ok(assay_claim::lun::targets_at(&address, credentials.as_ref())?)
 }
 
 /// Inspects a LUN. `writer`: the first test that writes to it.
@@ -182,6 +182,7 @@ pub(crate) fn inspect(
     facts.span_bytes = span::of_device(context, &name, capacity_bytes)? / block * block;
     facts.sync = options.durability == Durability::Sync;
     facts.placement = placement(&facts, None);
+    let claim = LunClaim { looked: looked.identity, head: HeadCheck::Nothing };
     let member = LunMember {
         address,
         credentials,
@@ -192,12 +193,11 @@ pub(crate) fn inspect(
         transfer_bytes_max: looked.transfer_bytes_max,
         // A LUN that is only read may be written by others.
         proof: if writer.is_some() { looked.proof } else { Arc::default() },
-        looked: Some(looked.identity),
+        guard: Some(Arc::new(claim.clone())),
         watch: UnitWatch::Regularly,
-        head: HeadCheck::Nothing,
         unmap: looked.unmap,
     };
-    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
+    Ok(InspectedLun { address: name, member, claim, facts, troubles: looked.path_events, lock: None })
 }
 
 /// Returns the reasons not to write, a clause each.
@@ -223,12 +223,12 @@ impl InspectedLun {
             AccessMode::ReadWrite => Lock::Exclusive,
             AccessMode::ReadOnly => Lock::Shared,
         };
-        self.lock = Some(match lun::hold(&self.member.address, lock) {
+        self.lock = Some(match assay_claim::lun::hold(&self.member.address, lock) {
             Ok(Some(file)) => Ok(file),
             Ok(None) => return Err(PrepareError::LunInUse { lun: self.address.clone() }),
             Err(error) => Err(error),
         });
-        confirm_writable(&self.member)
+        confirm_writable(&self.member, &self.claim)
     }
 
     /// Opens it, and reports missing paths.
@@ -246,13 +246,13 @@ impl InspectedLun {
             next: "Run assay check to see the state of every path.".into(),
         }));
         let facts = TargetFacts { address: self.address, member: self.facts };
-        Ok(LunTarget { facts, member: self.member, _lock: lock })
+        Ok(LunTarget { facts, member: self.member, claim: self.claim, _lock: lock })
     }
 }
 
-fn confirm_writable(member: &LunMember) -> Result<(), PrepareError> {
+fn confirm_writable(member: &LunMember, claim: &LunClaim) -> Result<(), PrepareError> {
     match member.access {
-        AccessMode::ReadWrite => Ok(lun::confirm(member)?),
+        AccessMode::ReadWrite => Ok(claim.confirm(member)?),
         AccessMode::ReadOnly => Ok(()),
     }
 }
@@ -264,16 +264,17 @@ impl LunTarget {
 
     /// Writes all of it, if it may be written, and queries the unmapped blocks.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
-        confirm_writable(&self.member)?;
+        confirm_writable(&self.member, &self.claim)?;
         let is_filled =
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
             context.write(&self.member(), &whole(context))?;
-            self.member.head = content::head_check(context.plan);
+            self.claim.head = content::head_check(context.plan);
+            self.member.guard = Some(Arc::new(self.claim.clone()));
             self.facts.member.content = Content::Prepared;
         }
         let LunMember { address, credentials, span_bytes, .. } = &self.member;
-        let unmapped = lun::unmapped_bytes(address, credentials.as_ref(), *span_bytes)?;
+        let unmapped = assay_claim::lun::unmapped_bytes(address, credentials.as_ref(), *span_bytes)?;
         self.facts.member.unwritten_bytes = unmapped;
         // If the target reports the mapping of blocks, the state is known.
         if !is_filled && unmapped.is_none() {

@@ -1,9 +1,9 @@
 //! Fills a file of Assay's own and keeps its mark correct meanwhile, for local files and NFS.
 
+use assay_claim::Marker;
 use assay_record::Content;
 use assay_spec::{Plan, Step};
 use assay_target::Member;
-use assay_target::file::Marker;
 
 use crate::content::{self, Fill, Holes};
 use crate::context::FillContext;

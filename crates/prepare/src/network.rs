@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use assay_claim::lun::access_words;
 use assay_host::{Flow, NetProbe};
 use assay_record::{Agreed, NetPathFacts, PathFacts, PingFacts};
 use assay_target::lun::{self, Negotiated};
@@ -92,7 +93,7 @@ fn facts(path: &PathReport) -> PathFacts {
         is_up: path.is_up,
         local: path.addresses.map(|(local, _)| local.to_string()),
         remote: path.addresses.map(|(_, remote)| remote.to_string()),
-        access: path.access.map(lun::access_words).unwrap_or_default().to_owned(),
+        access: path.access.map(access_words).unwrap_or_default().to_owned(),
         agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
         tcp: path.tcp.map(assay_host::tcp_facts),
         ping: ping(path),

@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
+use assay_claim::blank::ForeignData;
+use assay_claim::{Mark, VoidMark};
 use assay_record::DeviceFacts;
 use assay_spec::units::Bytes;
-use assay_target::file::{Mark, VoidMark};
 
-use crate::blank::ForeignData;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, text};
 use crate::options::BlankChoice;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use assay_claim::Marker;
 use assay_record::HostFacts;
 use assay_spec::Span;
 use assay_spec::units::{Bytes, SizeSpec};
-use assay_target::file::Marker;
 
 use crate::context::InspectContext;
 use crate::error::{PrepareError, text};

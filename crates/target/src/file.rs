@@ -1,18 +1,13 @@
-//! Operations on a file before and after I/O: examining a path, creating, allocating, locking, finding holes, removing.
-//!
-//! A file created by Assay carries a [`Marker`]. A file without one, or changed by another program since, is foreign.
+//! Operations on a file before and after I/O: examining a path, creating, allocating, opening, finding holes.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
-use crate::mark::remove_beside;
-pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark, mark_beside};
 use crate::{AccessMode, IoBuf, fiemap};
 
 /// Kind of a path.
@@ -28,28 +23,6 @@ pub enum PathKind {
     BlockDevice,
     /// Something that cannot be a target, in words.
     Other(&'static str),
-}
-
-/// What the modification time of a file says about writes that have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteTimes {
-    /// Of all of them.
-    Exact,
-    /// Servers of SMB may set it seconds after a write, or when the last descriptor is closed.
-    Late,
-}
-
-impl WriteTimes {
-    /// Returns how the file system of an open file sets them.
-    #[must_use]
-    pub fn of(file: &File) -> Self {
-        /// `f_type` of cifs with SMB 1 and with later versions, as in statfs(2).
-        const SMB: [i64; 2] = [0xFF53_4D42, 0xFE53_4D42];
-        match rustix::fs::fstatfs(file).is_ok_and(|fs| SMB.contains(&fs.f_type)) {
-            true => Self::Late,
-            false => Self::Exact,
-        }
-    }
 }
 
 /// Returns the kind of `path`, following links.
@@ -144,41 +117,6 @@ pub fn smallest_direct_io(path: &Path) -> io::Result<Option<u32>> {
     Ok(Some(4096))
 }
 
-/// Mode of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lock {
-    /// Other readers may use the file.
-    Shared,
-    /// No other run may use the file.
-    Exclusive,
-}
-
-/// Time for which a lock is tried. A process shares its locks with a child until the child executes its own program,
-/// which takes a while on a busy machine: a lock that was just released may still seem to be held.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
-
-/// Takes an advisory lock; returns `false` if another Assay holds the file. It lasts until `file` is closed.
-pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
-    let operation = match lock {
-        Lock::Shared => FlockOperation::NonBlockingLockShared,
-        Lock::Exclusive => FlockOperation::NonBlockingLockExclusive,
-    };
-    let until = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match rustix::fs::flock(file, operation) {
-            Ok(()) => return Ok(true),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
-            // Some network file systems have no locks; the file cannot be protected then.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => {
-                return Ok(true);
-            }
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-}
-
 /// Drops a member's pages from the page cache, so that a cached run does not start with pages left by the preparation.
 pub fn drop_cached_pages(file: &File) -> io::Result<()> {
     file.sync_data()?;
@@ -222,52 +160,6 @@ pub fn open(real: &Path, access: AccessMode) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(real, flags, Mode::empty())?))
 }
 
-/// Outcome of the removal of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// The file and its mark were removed.
-    Removed,
-    /// Assay did not create the file, or another program changed it since.
-    NotOurs,
-    /// Its name now refers to another file, or to none; nothing was removed.
-    Elsewhere,
-    /// Another run on this machine is using it; nothing was removed.
-    InUse,
-}
-
-/// Removes the file `known` with its marker if Assay created it and it still has that name.
-pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
-    let file = match open(path, AccessMode::ReadOnly) {
-        Ok(file) => file,
-        Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => {
-            return Ok(Removal::Elsewhere);
-        }
-        Err(e) => return Err(e),
-    };
-    if FileIdentity::of(&file)? != known {
-        return Ok(Removal::Elsewhere);
-    }
-    match Marker::read(path, &file)? {
-        // Between the end of this run and now another one may have begun.
-        Some(marker) if marker.created && !lock(&file, Lock::Exclusive)? => Ok(Removal::InUse),
-        Some(marker) if marker.created => {
-            fs::remove_file(path)?;
-            remove_beside(path)?;
-            Ok(Removal::Removed)
-        }
-        _ => Ok(Removal::NotOurs),
-    }
-}
-
-/// Removes a file that was just created, whether or not it could be marked.
-pub fn discard(path: &Path, created: &File) -> io::Result<()> {
-    if FileIdentity::of_name(path)? != FileIdentity::of(created)? {
-        return Ok(());
-    }
-    fs::remove_file(path)?;
-    remove_beside(path)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -279,26 +171,6 @@ mod tests {
         let path = directory.join("t.dat");
         let file = create(&path).unwrap();
         (path, file)
-    }
-
-    /// A child that has not executed its own program yet holds the locks of its parent: a run that started right after
-    /// another one was refused.
-    #[test]
-    fn a_lock_is_retried_until_it_is_released_a_moment_later() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, file) = made(directory.path());
-        assert!(lock(&file, Lock::Exclusive).unwrap());
-        // As in a child: another descriptor of the same lock.
-        let (inherited, other) = (file.try_clone().unwrap(), open(&path, AccessMode::ReadWrite).unwrap());
-        drop(file);
-        let child = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
-            drop(inherited);
-        });
-        assert!(lock(&other, Lock::Exclusive).unwrap());
-        child.join().unwrap();
-        let third = open(&path, AccessMode::ReadWrite).unwrap();
-        assert!(!lock(&third, Lock::Shared).unwrap(), "one that stays is not waited for");
     }
 
     #[test]
@@ -327,44 +199,5 @@ mod tests {
         allocate(&file, 1 << 20).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 1 << 20);
         assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(1 << 20));
-    }
-
-    #[test]
-    fn only_the_known_file_is_removed_and_only_if_assay_created_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, mut file) = made(directory.path());
-        let known = FileIdentity::of(&file).unwrap();
-        assert_eq!(remove(&path, known).unwrap(), Removal::NotOurs, "no mark");
-        Marker::new(true).write(&path, &file, false).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        file.write_all(b"somebody else").unwrap();
-        assert_eq!(remove(&path, known).unwrap(), Removal::NotOurs, "a changed file stays");
-        Marker::new(true).write(&path, &file, false).unwrap();
-        let aside = directory.path().join("aside");
-        fs::rename(&path, &aside).unwrap();
-        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "no file");
-        fs::write(&path, "precious").unwrap();
-        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "another file");
-        fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink(&aside, &path).unwrap();
-        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "a link");
-        fs::rename(&aside, &path).unwrap();
-        let other_run = open(&path, AccessMode::ReadOnly).unwrap();
-        assert!(lock(&other_run, Lock::Shared).unwrap());
-        assert_eq!(remove(&path, known).unwrap(), Removal::InUse, "another run has begun on it");
-        drop(other_run);
-        assert_eq!(remove(&path, known).unwrap(), Removal::Removed);
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn two_writers_exclude_each_other() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, file) = made(directory.path());
-        let other = File::open(path).unwrap();
-        assert!(lock(&file, Lock::Exclusive).unwrap());
-        assert!(!lock(&other, Lock::Shared).unwrap());
-        drop(file);
-        assert!(lock(&other, Lock::Shared).unwrap());
     }
 }

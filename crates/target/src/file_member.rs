@@ -1,19 +1,18 @@
 //! A file or block device of a run, and the conditions checked when it is opened.
 
+use std::fmt;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::access::{AccessMode, Caching, Durability};
-use crate::file::{FileIdentity, Marker};
-use crate::fingerprint::{END_BYTES, HeadCheck, NOT_OWN, drop_pages, is_own};
+use crate::file::FileIdentity;
 use crate::open_error::OpenError;
 
 /// A file or block device, and how to open it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FileMember {
     /// The file or device node, as it was given.
     pub path: PathBuf,
@@ -32,16 +31,20 @@ pub struct FileMember {
 }
 
 /// The file or device that a path led to when it was inspected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Binding {
     /// The path with all links resolved.
     pub real: PathBuf,
     /// Identity of the file or device found there.
     pub identity: FileIdentity,
-    /// Id of this run in the mark of the file; `None` for a target without a mark.
-    pub run: Option<String>,
-    /// Required content at the start of a device.
-    pub head: HeadCheck,
+    /// Checks what is found there whenever a worker opens it; `None` accepts anything.
+    pub guard: Option<Arc<dyn FileGuard>>,
+}
+
+/// Decides whether a file that a worker has just opened is the one that the run may use.
+pub trait FileGuard: fmt::Debug + Send + Sync {
+    /// Fails if it is not. Called before the first I/O of a worker, with the file as its member opens it.
+    fn check(&self, member: &FileMember, file: &File) -> Result<(), OpenError>;
 }
 
 impl FileMember {
@@ -79,34 +82,13 @@ impl FileMember {
         }
     }
 
-    /// Opens the file for the first time in a worker: a file that is written must carry the mark of this run, and a
-    /// device filled by this run must hold its data.
-    pub(crate) fn open_first(&self) -> Result<File, OpenError> {
+    /// Opens the file for the first time in a worker, and has its guard check it.
+    pub fn open_first(&self) -> Result<File, OpenError> {
         let file = self.open()?;
-        let Some(binding) = &self.binding else { return Ok(file) };
-        let path = || self.path.display().to_string();
-        let failed = |source| OpenError::Open { path: path(), source };
-        let changed = |what: &str| Err(OpenError::Changed { target: path(), what: what.to_owned() });
-        if let Some(run) = &binding.run
-            && Marker::run_of(&binding.real, &file).map_err(failed)? != *run
-        {
-            return changed("its mark");
-        }
-        if binding.head == HeadCheck::OwnData && !self.has_own_head(&binding.real).map_err(failed)? {
-            return changed(NOT_OWN);
+        if let Some(guard) = self.binding.as_ref().and_then(|binding| binding.guard.as_ref()) {
+            guard.check(self, &file)?;
         }
         Ok(file)
-    }
-
-    /// Reads through a separate descriptor, as the worker's may accept aligned buffers only.
-    fn has_own_head(&self, real: &Path) -> io::Result<bool> {
-        let head_bytes = usize::try_from(END_BYTES.min(self.span_bytes)).expect("an end is short");
-        let mut head = vec![0; head_bytes];
-        let file = crate::file::open(real, AccessMode::ReadOnly)?;
-        drop_pages(&file, 0, head_bytes);
-        file.read_exact_at(&mut head, 0)?;
-        drop_pages(&file, 0, head_bytes);
-        Ok(is_own(&head))
     }
 }
 
@@ -134,8 +116,7 @@ pub(crate) mod tests {
     fn a_replacement_of_the_file_is_not_opened() {
         let (keep, mut member) = temporary_member(4096);
         let identity = FileIdentity::of(keep.as_file()).unwrap();
-        member.binding =
-            Some(Binding { real: keep.path().to_owned(), identity, run: None, head: HeadCheck::Nothing });
+        member.binding = Some(Binding { real: keep.path().to_owned(), identity, guard: None });
         member.open().unwrap();
         let (other, _) = temporary_member(4096);
         let aside = keep.path().with_extension("aside");
@@ -145,23 +126,6 @@ pub(crate) mod tests {
         std::fs::remove_file(aside).unwrap();
         std::fs::rename(other.path(), keep.path()).unwrap();
         assert!(matches!(member.open(), Err(OpenError::Replaced(_))));
-    }
-
-    #[test]
-    fn a_file_with_the_mark_of_another_run_is_not_opened() {
-        let (keep, mut member) = temporary_member(4096);
-        let mut marker = Marker::new(true);
-        marker.begin_run(60);
-        marker.write(keep.path(), keep.as_file(), true).unwrap();
-        let identity = FileIdentity::of(keep.as_file()).unwrap();
-        let real = keep.path().to_owned();
-        let run = Some(marker.run.clone());
-        member.binding = Some(Binding { real, identity, run, head: HeadCheck::Nothing });
-        member.open_first().unwrap();
-        marker.begin_run(60);
-        marker.write(keep.path(), keep.as_file(), true).unwrap();
-        let refused = member.open_first().unwrap_err().to_string();
-        assert!(refused.contains("changed after Assay inspected it (its mark)"), "{refused}");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! still writes to it. [`open`] opens the target for the given members: files and block devices by io_uring (or `psync`
 //! if that is refused, or `inline` in memory), a LUN by Assay's iSCSI initiator, a file on an NFS server by Assay's
 //! NFSv3 client, or the null target, which measures the tester itself. [`file`] contains operations on a file before
-//! and after a run: creating, marking, finding holes. [`input`] reads files named by a user, within their limits.
+//! a run: creating, allocating, finding holes. [`input`] reads files named by a user, within their limits. Whose a
+//! target is, the room `claim` knows: its guards ([`FileGuard`], [`lun::LunGuard`]) check what a worker opens.
 //!
 //! Architecture invariant: this is the only room with `unsafe` code; each block states why it is sound.
 #![expect(unsafe_code, reason = "this room talks to the kernel; see the SAFETY notes")]
@@ -15,17 +16,14 @@ mod buffer;
 mod fiemap;
 pub mod file;
 mod file_member;
-mod fingerprint;
 mod inline;
 pub mod input;
 pub mod lun;
-mod mark;
 mod member;
 pub mod nfs;
 mod null;
 mod open;
 mod open_error;
-pub mod own_data;
 mod psync;
 pub mod remote;
 pub mod rng;
@@ -41,8 +39,7 @@ use thiserror::Error;
 pub use access::{AccessMode, Caching, Durability, IoEngine};
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use file::FileIdentity;
-pub use file_member::{Binding, FileMember};
-pub use fingerprint::{END_BYTES, Fingerprint, HeadCheck};
+pub use file_member::{Binding, FileGuard, FileMember};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::{Member, SimulatedMember};
 pub use null::NullTarget;

@@ -1,6 +1,17 @@
 //! Seeds and random bytes, the same on every machine, so that a run can be reproduced.
 
-use crate::own_data::seal;
+/// Multipliers of SplitMix64, which mix all bits upwards.
+const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9_7F4A_7C15];
+
+/// Returns the required last word of a line of random data, by which Assay recognises what it has written.
+#[inline]
+#[must_use]
+pub fn seal(line: &[u64; 8]) -> u64 {
+    let [a, b, c] = [line[1] ^ line[2], line[3] ^ line[4], line[5] ^ line[6]];
+    let mixed = (a.wrapping_mul(MIX[0]) ^ b.rotate_left(29)).wrapping_add(c ^ MIX[2]);
+    let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(MIX[1]);
+    line[0] ^ mixed ^ (mixed >> 32)
+}
 
 /// Returns the next number of SplitMix64 by Steele, Lea and Flood, which turns any counter into well-mixed numbers.
 pub fn split_mix(at: &mut u64) -> u64 {
@@ -22,7 +33,7 @@ pub fn derive(seed: u64, parts: &[u64]) -> u64 {
 }
 
 /// Random bytes in bulk: eight parallel xoroshiro128+ streams, which compilers turn into vector code. The last of eight
-/// numbers is a checksum of the others, by which Assay recognises its [own data](crate::own_data).
+/// numbers is a checksum of the others, by which Assay recognises its own data.
 #[derive(Debug, Clone)]
 pub struct BulkRng {
     a: [u64; 8],

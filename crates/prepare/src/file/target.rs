@@ -3,21 +3,25 @@
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use assay_claim::expected::{Expected, changed};
+use assay_claim::{END_BYTES, FileLook, HeadCheck, Lock, MarkBefore, Marker, WriteTimes};
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self, FileLook, Lock, MarkBefore, Marker, WriteTimes};
-use assay_target::{AccessMode, Binding, Caching, END_BYTES, FileMember, HeadCheck, Member, OpenError};
+use assay_target::file::{self};
+use assay_target::{AccessMode, Binding, Caching, FileMember, Member, OpenError};
 
 use super::{InspectedFile, was_created};
 use crate::closed::{Closed, Removable};
-use crate::content::{self, Holes, Seals};
+use crate::content::{self, Holes};
 use crate::context::{FillContext, OpenContext};
 use crate::device::{block_bytes, member_facts, warn_cached_loops};
 use crate::error::{PrepareError, io_error, text};
-use crate::expected::{Expected, changed};
 use crate::held::{Held, fingerprint};
 use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
 use crate::span::{FileState, Making};
+use assay_claim::FileClaim;
+use assay_claim::blank::Seals;
+use std::sync::Arc;
 
 /// Smallest length of a file in which the smallest direct I/O can be found by reading, bytes.
 const PROBE_BYTES: usize = 16 << 10;
@@ -66,7 +70,7 @@ impl InspectedFile {
             Err(error) => {
                 if making == Making::New {
                     // It was just created and is empty; the original error is reported.
-                    let _ = file::discard(&held.real, &held.file);
+                    let _ = assay_claim::discard(&held.real, &held.file);
                 }
                 return Err(error);
             }
@@ -79,8 +83,7 @@ impl InspectedFile {
             binding: Some(Binding {
                 real: held.real.clone(),
                 identity: held.identity,
-                run,
-                head: HeadCheck::Nothing,
+                guard: Some(Arc::new(FileClaim { run, head: HeadCheck::Nothing })),
             }),
             access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
             caching: context.options.caching,
@@ -104,7 +107,7 @@ impl InspectedFile {
     fn create(&self) -> Result<Held, PrepareError> {
         let path = self.path.as_path();
         let file = file::create(&self.real).map_err(io_error("create", path))?;
-        let locked = file::lock(&file, Lock::Exclusive).map_err(io_error("lock", path));
+        let locked = assay_claim::lock(&file, Lock::Exclusive).map_err(io_error("lock", path));
         let failed = match locked {
             Ok(true) => {
                 let looked = fingerprint(path, &file)?;
@@ -113,7 +116,7 @@ impl InspectedFile {
             Ok(false) => PrepareError::InUse { path: text(path) },
             Err(error) => error,
         };
-        let _ = file::discard(&self.real, &file);
+        let _ = assay_claim::discard(&self.real, &file);
         Err(failed)
     }
 
@@ -190,7 +193,8 @@ impl FileTarget {
             && content::seals(marker) == Seals::All
         {
             // Through the page cache a write may be shorter than the recognisable unit.
-            binding.head = HeadCheck::OwnData;
+            let claim = FileClaim { run: Some(marker.run.clone()), head: HeadCheck::OwnData };
+            binding.guard = Some(Arc::new(claim));
         }
         Ok(())
     }
@@ -273,7 +277,9 @@ impl FileTarget {
         let (Held { real, file, .. }, name) = (&self.held, text(&self.member.path));
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
         match (self.making, self.before) {
-            (Making::New, _) if is_empty => file::discard(real, file).err().map(|_| was_created(&name)),
+            (Making::New, _) if is_empty => {
+                assay_claim::discard(real, file).err().map(|_| was_created(&name))
+            }
             (Making::New, _) => Some(was_created(&name)),
             (Making::WasThere, Some(before)) => {
                 before.put_back(real, file).err().map(|_| format!("the mark of {name} was changed"))

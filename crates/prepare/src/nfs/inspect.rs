@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::Instant;
 
+use assay_claim::blank::Examination;
+use assay_claim::nfs::{self, Identity, NfsLocation, locate};
+use assay_claim::own_data::SECTOR_BYTES;
+use assay_claim::{Mark, Marker};
 use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
 use assay_spec::{Address, NfsAddress, NfsSync};
-use assay_target::file::{Mark, Marker};
-use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
-use assay_target::own_data::SECTOR_BYTES;
+use assay_target::nfs::BLOCK_BYTES;
 use assay_target::{Durability, OpenError};
 
-use crate::blank::Examination;
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::PrepareError;

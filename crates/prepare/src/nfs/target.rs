@@ -2,10 +2,12 @@
 
 use std::fs::File;
 
+use assay_claim::expected::{Expected, changed};
+use assay_claim::nfs::{self, Attributes};
+use assay_claim::{FileLook, Lock, Marker, Removal};
 use assay_record::{Content, TargetFacts, Warning};
 use assay_spec::units::Bytes;
-use assay_target::file::{FileLook, Lock, Marker};
-use assay_target::nfs::{self, Attributes, NfsMember, Removal};
+use assay_target::nfs::NfsMember;
 use assay_target::{AccessMode, Member, OpenError};
 
 use super::inspect::{InspectedNfs, OwnReadOnly, call_bytes, facts, is_whole};
@@ -13,7 +15,6 @@ use crate::closed::{Closed, KeptFile, Removable};
 use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::error::PrepareError;
-use crate::expected::{Expected, changed};
 use crate::marked::{self, MarkedFile};
 use crate::span::{FileState, Making};
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
 
+use assay_claim::Marker;
 use assay_prepare::{PrepareError, PreparedTargets};
 use assay_record::StepId;
 use assay_spec::Address;
-use assay_target::file::Marker;
 use assay_target::{AnyTarget, Caching, OpenError, OpenRequest};
 use assay_testkit::ganesha::{self, Ganesha};
 use assay_testkit::loop_device::LoopDevice;

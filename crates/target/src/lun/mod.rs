@@ -3,14 +3,10 @@
 //! Every worker has its own initiator with all its sessions and paths: nothing is shared between threads, and each
 //! worker distributes its own I/O over the paths.
 
-mod alternatives;
-mod hold;
-mod identity;
-mod look;
-mod portals;
 mod secret;
 mod unmap;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +15,6 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy, Timeouts};
 use assay_spec::{IscsiAddress, PathPolicy};
 
-use crate::fingerprint::HeadCheck;
 use crate::remote::{CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
@@ -28,15 +23,10 @@ use crate::{
 
 pub use assay_iscsi::login::Negotiated;
 pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, UnitWatch, resolve};
-pub use hold::hold;
-pub(crate) use hold::hold_name;
-pub use identity::{LunIdentity, confirm};
-pub use look::{LunLook, LunReader, Provision, access_words, look, unmapped_bytes};
-pub use portals::{targets_at, with_all_portals};
 pub use secret::{
     Credentials, Secret, SecretError, credentials, exposed_file, keep_out_of_dumps, needs_prompt,
 };
-pub use unmap::UnmapLimits;
+pub use unmap::{UnmapLimits, unmap_limits};
 
 /// Interval of pings: short enough for several round-trip times per path even in a window of a second, too long to
 /// affect the load.
@@ -68,14 +58,18 @@ pub struct LunMember {
     /// The unit at the first login, and the data written to it since: every later login, and every path whose target
     /// reports a change, is verified against it before it writes.
     pub proof: Arc<UnitProof>,
-    /// The inspected unit, to which every login must lead; `None` for any.
-    pub looked: Option<LunIdentity>,
+    /// Checks the unit that every login of a worker leads to; `None` accepts any.
+    pub guard: Option<Arc<dyn LunGuard>>,
     /// How often it is checked during writes.
     pub watch: UnitWatch,
-    /// Required content at every login.
-    pub head: HeadCheck,
     /// Limits of trims, or the reason why there are none.
     pub unmap: Result<UnmapLimits, &'static str>,
+}
+
+/// Decides whether the unit that a worker has just logged in to is the one that the run may use.
+pub trait LunGuard: fmt::Debug + Send + Sync {
+    /// Fails if it is not. Called before the first I/O of a worker.
+    fn check(&self, member: &LunMember, initiator: &mut Initiator<IoBuf>) -> Result<(), OpenError>;
 }
 
 /// Returns the initiator's configuration for an address. Anything that the address omits has the initiator's default.
@@ -153,7 +147,9 @@ impl LunTarget {
         config.unmap_ranges_max = member.unmap.map_or(1, |limits| limits.ranges_max);
         let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
-        identity::check(member, &mut initiator)?;
+        if let Some(guard) = &member.guard {
+            guard.check(member, &mut initiator)?;
+        }
         let geometry = Geometry {
             members: vec![member.span_bytes],
             block_bytes: member.block_bytes,
@@ -245,7 +241,8 @@ impl Target for LunTarget {
 }
 
 /// Returns the recorded form of an event; `None` for a stall, which the caller of the target reports itself.
-fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
+#[must_use]
+pub fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::PathUp { .. } => PathChange::Up,
         _ => PathChange::Other,

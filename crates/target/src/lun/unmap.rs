@@ -15,7 +15,7 @@ pub struct UnmapLimits {
 
 /// Returns the limits, or the reason why blocks cannot be unmapped. `limits` and `page` are `None` if the target lacks
 /// these VPD pages.
-pub(super) fn unmap_limits(
+pub fn unmap_limits(
     capacity: &Capacity,
     limits: Option<BlockLimits>,
     page: Option<BlockProvisioning>,

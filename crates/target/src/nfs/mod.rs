@@ -2,11 +2,6 @@
 //!
 //! Every worker has its own client with all its connections: nothing is shared between threads.
 
-mod confirm;
-mod identity;
-mod location;
-mod marker;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -22,13 +17,6 @@ use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
 };
-
-pub use assay_nfs::mount::Export;
-pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
-pub use confirm::{confirm, confirm_marked};
-pub use identity::Identity;
-pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, lengthen, mark, mark_closed, put_back, remove, void};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;

@@ -3,13 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod counting;
-mod cut;
 
 use std::time::{Duration, Instant};
 
+use assay_claim::nfs::{credentials, locate};
 use assay_spec::{Address, IscsiAddress, NfsAddress};
 use assay_target::lun::LunMember;
-use assay_target::nfs::{NfsMember, credentials, locate};
+use assay_target::nfs::NfsMember;
 use assay_target::{
     AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenRequest, Target,
     Wait,
@@ -128,9 +128,8 @@ fn no_io_over_iscsi_allocates() {
             block_bytes: 512,
             transfer_bytes_max: 1 << 20,
             proof: std::sync::Arc::default(),
-            looked: None,
+            guard: None,
             watch: assay_target::lun::UnitWatch::Regularly,
-            head: assay_target::HeadCheck::Nothing,
             unmap: Err("not asked"),
         };
         let request = OpenRequest {

@@ -22,15 +22,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "fuzz",
         &[
-            "spec", "iscsi", "nfs", "record", "host", "target", "model", "analysis", "report", "interop",
-            FOR_TESTS,
+            "spec", "iscsi", "nfs", "record", "host", "target", "claim", "model", "analysis", "report",
+            "interop", FOR_TESTS,
         ],
     ),
     ("record", &["spec"]),
     ("interop", &["spec", "record"]),
     ("host", &["record", "spec", "tcp"]),
     ("target", &["spec", "iscsi", "nfs"]),
-    ("prepare", &["spec", "target", "record", "host"]),
+    ("claim", &["spec", "iscsi", "nfs", "record", "host", "target"]),
+    ("prepare", &["spec", "target", "record", "host", "claim"]),
     ("engine", &["spec", "target", "record", "host"]),
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
@@ -45,8 +46,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "claim", "prepare", "engine", "model",
+            "sim", "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
         ],
     ),
 ];

@@ -9,8 +9,8 @@ use assay_nfs::rpc::Credentials;
 use assay_nfs::{CallError, Server, ServerConfig, portmap};
 use assay_spec::NfsAddress;
 
-use super::NfsMember;
-use crate::OpenError;
+use assay_target::OpenError;
+use assay_target::nfs::NfsMember;
 
 /// Name of the test file if the target is a directory.
 const FILE_IN_DIRECTORY: &str = "assay.dat";

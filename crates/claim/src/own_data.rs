@@ -12,24 +12,13 @@
 //! (Iometer's full-random data starts at any multiple of four bytes). A line that Assay did not write has a valid seal
 //! once in 2^64 cases.
 
-use crate::stamp::{UNIT_BYTES, read_stamp};
+use assay_target::rng::seal;
+use assay_target::stamp::{UNIT_BYTES, read_stamp};
 
 /// Unit of recognition, bytes: no device writes less.
 pub const SECTOR_BYTES: usize = UNIT_BYTES;
 /// Length of a sealed line, bytes.
 const LINE_BYTES: usize = 64;
-
-/// Multipliers of SplitMix64, which mix all bits upwards.
-const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9_7F4A_7C15];
-
-/// Returns the required last word of a line.
-#[inline]
-pub(crate) fn seal(line: &[u64; 8]) -> u64 {
-    let [a, b, c] = [line[1] ^ line[2], line[3] ^ line[4], line[5] ^ line[6]];
-    let mixed = (a.wrapping_mul(MIX[0]) ^ b.rotate_left(29)).wrapping_add(c ^ MIX[2]);
-    let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(MIX[1]);
-    line[0] ^ mixed ^ (mixed >> 32)
-}
 
 /// Origin of a sector according to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +63,8 @@ fn has_valid_stamp(sector: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{BulkRng, split_mix};
-    use crate::stamp::{Header, write_stamp};
+    use assay_target::rng::{BulkRng, split_mix};
+    use assay_target::stamp::{Header, write_stamp};
 
     fn filled(bytes: usize) -> Vec<u8> {
         let mut data = vec![0; bytes];

@@ -10,11 +10,10 @@ use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
 use super::identity::LunIdentity;
-use super::unmap::unmap_limits;
-use super::{Credentials, UnmapLimits, config};
-use crate::OpenError;
 use crate::fingerprint::ends_of;
-use crate::remote::{PathChange, PathReport};
+use assay_target::OpenError;
+use assay_target::lun::{Credentials, UnmapLimits, config, event, unmap_limits};
+use assay_target::remote::{PathChange, PathReport};
 
 /// Size of one read, bytes; within the limit of modest targets.
 const CHUNK_BYTES: u32 = 64 << 10;
@@ -154,7 +153,7 @@ fn look_with(
     let path_events = initiator
         .events()
         .into_iter()
-        .filter_map(super::event)
+        .filter_map(event)
         .filter(|event| event.change != PathChange::Up)
         .map(|event| event.says)
         .collect();

@@ -327,7 +327,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::file::create;
+    use assay_target::file::create;
 
     fn made(directory: &Path) -> (PathBuf, File) {
         let path = directory.join("t.dat");

@@ -1,9 +1,11 @@
 //! Verifies a file on a server before it is written: a name proves nothing, and anybody may write to the file.
 
 use super::location::{NfsLocation, failed, locate_again};
-use super::{Attributes, NfsMember};
-use crate::OpenError;
-use crate::file::Marker;
+use assay_nfs::nfs3::Attributes;
+use assay_target::OpenError;
+use assay_target::nfs::NfsMember;
+
+use crate::mark::Marker;
 
 impl NfsLocation {
     /// Fails if the name leads to another file than the inspected one, or if the file was changed since `looked`.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use assay_spec::IscsiAddress;
 use rustix::fs::{Mode, OFlags};
 
-use crate::file::{self, Lock};
+use crate::lock::{Lock, lock as take};
 
 /// Directories that are emptied at boot, in order of preference. On some systems only root may write to the first.
 const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
@@ -33,7 +33,7 @@ pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
         }
     }
     let file = opened?;
-    Ok(if file::lock(&file, lock)? { Some(file) } else { None })
+    Ok(if take(&file, lock)? { Some(file) } else { None })
 }
 
 /// Read access suffices for a lock, so another user's file works as well.

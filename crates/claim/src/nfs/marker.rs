@@ -6,12 +6,14 @@ use std::ffi::OsStr;
 use assay_nfs::CallError;
 use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
 
-use super::NfsMember;
 use super::location::{FoundFile, NfsLocation, failed, locate_again};
-use crate::OpenError;
-pub use crate::file::Removal;
-use crate::file::{FileLook, Lock, Mark, Marker};
-use crate::mark::{MARKER_BYTES_MAX, beside_name, beside_text, is_marker, marker_beside};
+use crate::lock::Lock;
+use crate::mark::{
+    FileLook, MARKER_BYTES_MAX, Mark, Marker, beside_name, beside_text, is_marker, marker_beside,
+};
+pub use crate::removal::Removal;
+use assay_target::OpenError;
+use assay_target::nfs::NfsMember;
 
 /// Permissions of a file created by Assay.
 const MODE: u32 = 0o644;

@@ -3,8 +3,9 @@
 use assay_iscsi::scsi::cdb::{self, Fua};
 use assay_iscsi::{CommandError, Initiator, Transfer};
 
-use super::{LunMember, config};
-use crate::OpenError;
+use assay_target::lun::{LunGuard, LunMember, config};
+use assay_target::{IoBuf, OpenError};
+
 use crate::fingerprint::NOT_OWN;
 use crate::fingerprint::{END_BYTES, HeadCheck, ends_of, is_own};
 
@@ -83,36 +84,46 @@ fn read<B: AsRef<[u8]> + AsMut<[u8]>>(
     Ok(data)
 }
 
-/// Fails if a session leads to another unit than the inspected one.
-pub(super) fn check<B: AsRef<[u8]> + AsMut<[u8]>>(
-    member: &LunMember,
-    initiator: &mut Initiator<B>,
-) -> Result<(), OpenError> {
-    let Some(looked) = &member.looked else { return Ok(()) };
-    let now = LunIdentity::of(initiator, looked.ends);
-    changed(member, looked.difference(&now))?;
-    if member.head == HeadCheck::Nothing {
-        return Ok(());
-    }
-    let bytes = usize::try_from(END_BYTES.min(member.span_bytes)).expect("an end is short");
-    let head = read(initiator, 0, bytes);
-    let head = head.map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
-    changed(member, (!is_own(&head)).then(|| NOT_OWN.to_owned()))
+/// The unit that a run has inspected, which every login of a worker must find.
+#[derive(Debug, Clone)]
+pub struct LunClaim {
+    /// The inspected unit.
+    pub looked: LunIdentity,
+    /// Required content at its start.
+    pub head: HeadCheck,
 }
 
-/// Logs in over one path, and fails if the unit differs from the inspected one, including the bytes at its ends.
-pub fn confirm(member: &LunMember) -> Result<(), OpenError> {
-    let Some(looked) = &member.looked else { return Ok(()) };
-    let failed = |why: String| OpenError::Lun { lun: member.address.to_string(), why };
-    let mut address = member.address.clone();
-    let portal = looked.portal / usize::from(address.sessions.max(1));
-    if let Some(portal) = address.portals.get(portal).cloned() {
-        address.portals = vec![portal];
+impl LunGuard for LunClaim {
+    /// Fails if a session leads to another unit than the inspected one.
+    fn check(&self, member: &LunMember, initiator: &mut Initiator<IoBuf>) -> Result<(), OpenError> {
+        let now = LunIdentity::of(initiator, self.looked.ends);
+        changed(member, self.looked.difference(&now))?;
+        if self.head == HeadCheck::Nothing {
+            return Ok(());
+        }
+        let bytes = usize::try_from(END_BYTES.min(member.span_bytes)).expect("an end is short");
+        let head = read(initiator, 0, bytes);
+        let head =
+            head.map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
+        changed(member, (!is_own(&head)).then(|| NOT_OWN.to_owned()))
     }
-    let config = config(&address, member.credentials.as_ref(), 4);
-    let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
-    let ends = ends(&mut initiator).map_err(|error| failed(error.to_string()))?;
-    changed(member, looked.difference(&LunIdentity::of(&mut initiator, ends)))
+}
+
+impl LunClaim {
+    /// Logs in over one path, and fails if the unit differs from the inspected one, including the bytes at its ends.
+    pub fn confirm(&self, member: &LunMember) -> Result<(), OpenError> {
+        let failed = |why: String| OpenError::Lun { lun: member.address.to_string(), why };
+        let mut address = member.address.clone();
+        let portal = self.looked.portal / usize::from(address.sessions.max(1));
+        if let Some(portal) = address.portals.get(portal).cloned() {
+            address.portals = vec![portal];
+        }
+        let config = config(&address, member.credentials.as_ref(), 4);
+        let mut initiator =
+            Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
+        let ends = ends(&mut initiator).map_err(|error| failed(error.to_string()))?;
+        changed(member, self.looked.difference(&LunIdentity::of(&mut initiator, ends)))
+    }
 }
 
 fn changed(member: &LunMember, what: Option<String>) -> Result<(), OpenError> {

@@ -3,8 +3,8 @@
 use assay_iscsi::{DiscoveredTarget, DiscoveryError, discover, resolve};
 use assay_spec::IscsiAddress;
 
-use super::{Credentials, config};
-use crate::OpenError;
+use assay_target::OpenError;
+use assay_target::lun::{Credentials, config};
 
 /// Returns all targets that the first portal of `address` offers to this initiator; the target in the address does not
 /// matter.

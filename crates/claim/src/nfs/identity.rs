@@ -11,7 +11,7 @@ use std::io;
 use assay_nfs::nfs3::{Attributes, Verifier};
 
 use super::location::NfsLocation;
-use crate::file::Lock;
+use crate::lock::Lock;
 
 /// Identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ const GRAIN_BYTES: u64 = 4096;
 
 /// Number of samples read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Breadth {
+pub enum Breadth {
     /// For a device or LUN, where only the content shows its owner.
     Device,
     /// For a file with Assay's mark.

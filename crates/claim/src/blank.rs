@@ -1,7 +1,7 @@
 //! Determines whether a target is blank, before anything is written to it.
 //!
 //! Two checks, the same for every kind of target: does it hold a known *signature*? And are all blocks that were read
-//! empty (one repeated byte) or Assay's [own data](assay_target::own_data)? The blocks are both ends, the places where
+//! empty (one repeated byte) or Assay's [own data](crate::own_data)? The blocks are both ends, the places where
 //! copies of superblocks survive, and *samples* spread over the rest. Devices and local files are examined for
 //! signatures directly; the blocks read from a LUN or a file on an NFS server are copied into a sparse file of the same
 //! length, which is then examined like a device.
@@ -16,12 +16,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_host::ProbeError;
-use assay_target::own_data::{Author, SECTOR_BYTES, author};
 use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
 
-use crate::content::Seals;
+use crate::own_data::{Author, SECTOR_BYTES, author};
 
-pub(crate) use samples::Breadth;
+pub use samples::Breadth;
 use samples::samples;
 
 /// Time limit for the ends, and again for the first samples: a target that needs longer is not written.
@@ -34,11 +33,20 @@ const SHOWN_SECTORS: usize = 3;
 const SHOWN_BYTES: usize = 16;
 
 /// Reads places (offset and length, bytes) until a time, passes on the data, and returns the number of bytes read.
-pub(crate) type ReadPlaces<'r> =
+pub type ReadPlaces<'r> =
     dyn FnMut(&[(u64, u64)], Instant, &mut dyn FnMut(u64, &[u8])) -> Result<u64, String> + 'r;
 
+/// Share of Assay's sectors that carry a seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seals {
+    /// Every sector.
+    All,
+    /// Some: the data compress or repeat.
+    Some,
+}
+
 /// Results about a target's content so far.
-pub(crate) struct Examination {
+pub struct Examination {
     size_bytes: u64,
     /// A sparse copy of the data read; `None` if the target itself can be examined.
     copy: Option<File>,
@@ -47,7 +55,7 @@ pub(crate) struct Examination {
 
 /// Data that Assay did not write.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ForeignData {
+pub struct ForeignData {
     /// Offset and first bytes of the first such sectors.
     first: Vec<(u64, Vec<u8>)>,
     sectors: u64,
@@ -57,12 +65,12 @@ pub(crate) struct ForeignData {
 
 impl Examination {
     /// Returns the examination of a device or file that this host can read.
-    pub(crate) fn local(size_bytes: u64) -> Self {
+    pub fn local(size_bytes: u64) -> Self {
         Self { size_bytes, copy: None, foreign: ForeignData::default() }
     }
 
     /// Returns the examination of a LUN, or of a file on an NFS server.
-    pub(crate) fn remote(size_bytes: u64) -> io::Result<Self> {
+    pub fn remote(size_bytes: u64) -> io::Result<Self> {
         // In memory, where a sparse file can be as long as any LUN.
         let copy = File::from(memfd_create("assay-look", MemfdFlags::CLOEXEC)?);
         copy.set_len(size_bytes)?;
@@ -70,7 +78,7 @@ impl Examination {
     }
 
     /// Reads the places of signatures.
-    pub(crate) fn read_ends(&mut self, read: &mut ReadPlaces<'_>) -> Result<(), String> {
+    pub fn read_ends(&mut self, read: &mut ReadPlaces<'_>) -> Result<(), String> {
         let places = assay_host::signature_places(self.size_bytes);
         let began = Instant::now();
         let done = self.read(&places, began + MUST_END_WITHIN, read)?;
@@ -78,7 +86,7 @@ impl Examination {
     }
 
     /// Reads the samples, unless foreign data was already found.
-    pub(crate) fn read_samples(&mut self, breadth: Breadth, read: &mut ReadPlaces<'_>) -> Result<(), String> {
+    pub fn read_samples(&mut self, breadth: Breadth, read: &mut ReadPlaces<'_>) -> Result<(), String> {
         // Samples are not searched for signatures.
         self.copy = None;
         let began = Instant::now();
@@ -115,7 +123,7 @@ impl Examination {
 
     /// Returns the formats with a known signature in words, such as `an LVM physical volume (`LVM2_member`)`. `of`: the
     /// device or file itself, if this host can read it.
-    pub(crate) fn contents(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
+    pub fn contents(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
         assay_host::contents(self.examined(of)?, self.size_bytes, name).map_err(|error| error.to_string())
     }
 
@@ -136,7 +144,7 @@ impl Examination {
     }
 
     /// Returns the content of a file with Assay's mark that Assay did not write, in words. `of`: as for `contents`.
-    pub(crate) fn of_marked_file(
+    pub fn of_marked_file(
         mut self,
         seals: Seals,
         of: Option<&File>,
@@ -155,7 +163,7 @@ impl Examination {
     }
 
     /// Returns the data that Assay did not write, if any.
-    pub(crate) fn foreign(self) -> Option<ForeignData> {
+    pub fn foreign(self) -> Option<ForeignData> {
         (self.foreign.sectors > 0).then_some(self.foreign)
     }
 }
@@ -174,7 +182,7 @@ fn enough(done_bytes: u64, places: &[(u64, u64)]) -> Result<(), String> {
 }
 
 /// Returns a reader of a file or device. It leaves nothing in the page cache.
-pub(crate) fn reader(file: &File) -> Box<ReadPlaces<'_>> {
+pub fn reader(file: &File) -> Box<ReadPlaces<'_>> {
     Box::new(move |places, until, take| {
         // Cached pages may be older than data written directly, and read-ahead would only fill the cache. Both calls
         // are advice: a file system that ignores them is read all the same.
@@ -229,7 +237,7 @@ impl ForeignData {
     }
 
     /// Returns the reason not to write, a sentence about `subject`.
-    pub(crate) fn hold(&self, subject: impl fmt::Display) -> String {
+    pub fn hold(&self, subject: impl fmt::Display) -> String {
         format!(
             "{subject} is not blank: it holds {self}; to write to it, --overwrite needs --not-blank as well"
         )

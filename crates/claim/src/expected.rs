@@ -2,12 +2,14 @@
 //! wrote to it during the run.
 
 use assay_record::Warning;
-use assay_target::file::{FileLook, WriteTimes};
-use assay_target::nfs::Attributes;
+
+use crate::fingerprint::WriteTimes;
+use crate::mark::FileLook;
+use crate::nfs::Attributes;
 
 /// The state of a file, as far as this run knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
     /// As it was opened.
     AsHeld,
     /// Unknown: a fill failed.
@@ -27,13 +29,16 @@ pub(crate) enum Expected {
 
 /// How a file differs from what is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Difference {
+pub enum Difference {
+    /// In its length.
     Length,
+    /// In its modification time.
     Time,
 }
 
 impl Expected {
-    pub(crate) fn of(look: &FileLook, times: WriteTimes) -> Self {
+    /// Returns the state of a file that this run has left like this.
+    pub fn of(look: &FileLook, times: WriteTimes) -> Self {
         let FileLook { length_bytes, modified_ns, .. } = *look;
         match times {
             WriteTimes::Exact => Self::Look { length_bytes, modified_ns },
@@ -42,21 +47,22 @@ impl Expected {
     }
 
     /// Returns the state while a step writes to the file, which looks like this before.
-    pub(crate) fn written(self, before: &FileLook) -> Self {
+    pub fn written(self, before: &FileLook) -> Self {
         self.difference(before).map_or(Self::Length(before.length_bytes), Self::Changed)
     }
 
     /// Returns the state after a step has written to the file, which looks like this now.
-    pub(crate) fn left(self, now: &FileLook, times: WriteTimes) -> Self {
+    pub fn left(self, now: &FileLook, times: WriteTimes) -> Self {
         self.difference(now).map_or(Self::of(now, times), Self::Changed)
     }
 
-    pub(crate) fn of_attributes(attributes: &Attributes) -> Self {
+    /// Returns the same for a file on an NFS server.
+    pub fn of_attributes(attributes: &Attributes) -> Self {
         Self::Look { length_bytes: attributes.size_bytes, modified_ns: attributes.modified_ns }
     }
 
     /// Returns the difference; `None` if there is none. `AsHeld` is compared by its holder.
-    pub(crate) fn difference(self, now: &FileLook) -> Option<Difference> {
+    pub fn difference(self, now: &FileLook) -> Option<Difference> {
         let (length_bytes, modified_ns) = match self {
             Self::AsHeld | Self::Anything => return None,
             Self::Changed(difference) => return Some(difference),
@@ -73,14 +79,15 @@ impl Expected {
 
 impl Difference {
     /// Returns what differs.
-    pub(crate) fn property(self) -> &'static str {
+    pub fn property(self) -> &'static str {
         match self {
             Self::Length => "its size",
             Self::Time => "its modification time",
         }
     }
 
-    pub(crate) fn words(self) -> &'static str {
+    /// Returns the words for a sentence: `another program has changed it …`.
+    pub fn words(self) -> &'static str {
         match self {
             Self::Length => "during the run: its size differs",
             Self::Time => "during the run: it has been modified since Assay last wrote to it",
@@ -89,7 +96,7 @@ impl Difference {
 }
 
 /// Returns the warning about a file that another program has changed.
-pub(crate) fn changed(name: &str, what: &str) -> Warning {
+pub fn changed(name: &str, what: &str) -> Warning {
     Warning {
         rule: "file-changed".into(),
         says: format!("Another program has changed {name} {what}. Assay no longer treats the file as its own."),

@@ -11,7 +11,6 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
 
 use rustix::fs::Advice;
 
-use crate::file::WriteTimes;
 use crate::mark::FileLook;
 use crate::own_data::{Author, SECTOR_BYTES, author};
 
@@ -19,6 +18,28 @@ use crate::own_data::{Author, SECTOR_BYTES, author};
 pub const END_BYTES: u64 = 128 << 10;
 /// The change if the start of a target holds data that this run did not write.
 pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write";
+
+/// What the modification time of a file says about writes that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteTimes {
+    /// Of all of them.
+    Exact,
+    /// Servers of SMB may set it seconds after a write, or when the last descriptor is closed.
+    Late,
+}
+
+impl WriteTimes {
+    /// Returns how the file system of an open file sets them.
+    #[must_use]
+    pub fn of(file: &File) -> Self {
+        /// `f_type` of cifs with SMB 1 and with later versions, as in statfs(2).
+        const SMB: [i64; 2] = [0xFF53_4D42, 0xFE53_4D42];
+        match rustix::fs::fstatfs(file).is_ok_and(|fs| SMB.contains(&fs.f_type)) {
+            true => Self::Late,
+            false => Self::Exact,
+        }
+    }
+}
 
 /// Properties of a target that change when it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use assay_iscsi::{ConnectError, DiscoveredTarget, Missing, Unit, discover, units
 use assay_spec::IscsiAddress;
 use assay_spec::units::Bytes;
 
-use super::{Credentials, config};
+use assay_target::lun::{Credentials, config};
 
 /// Number of list entries in a message; more would hide the message itself.
 const LISTED_MAX: usize = 8;
