@@ -11,6 +11,7 @@ mod connection;
 mod diagnosis;
 mod digest;
 mod event;
+mod export;
 mod gap;
 mod host;
 mod latency;
@@ -28,6 +29,7 @@ pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
     RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning, WorkerPlacement,
 };
+pub use export::ExportCover;
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,

@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("target", &["spec", "iscsi", "nfs"]),
     ("prepare", &["spec", "target", "record", "host"]),
     ("engine", &["spec", "target", "record", "host"]),
+    ("runner", &["spec", "record", "host", "target", "prepare", "engine", "store"]),
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
     ("analysis", &["spec", "record", "model"]),
@@ -41,8 +42,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "store", "report", "interop", "results", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "runner",
+            "model", "sim", "analysis", "store", "report", "interop", "results", "web",
         ],
     ),
 ];
