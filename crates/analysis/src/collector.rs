@@ -314,6 +314,7 @@ impl Collector {
             failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
+            members: end.map(|e| e.members.clone()).unwrap_or_default(),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
             tcp: state.host.settled_tcp(),
             links: state.host.links.clone(),
@@ -372,7 +373,7 @@ impl Collector {
     /// Assay keeps `outstanding` per worker; Iometer keeps it per worker and target.
     fn outstanding_asked(&self, job: &Job) -> u64 {
         let members = match self.header.plan.semantics {
-            Semantics::Assay => 1,
+            Semantics::Assay | Semantics::Fio => 1,
             Semantics::Iometer if job.targets.is_empty() => self.header.targets.len().max(1) as u64,
             Semantics::Iometer => job.targets.len() as u64,
         };

@@ -14,10 +14,10 @@ mod result_set;
 mod spread;
 
 use assay_model::quantity::Bounds;
+use assay_statistics::{Estimate, deviation, geometric_mean, mean, rank_test, ratio};
 use serde::Serialize;
 
 use crate::cost::Cost;
-use crate::estimate::{Estimate, deviation, mean, rank_test, ratio};
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
@@ -341,17 +341,6 @@ fn curve(rows: &[&Row]) -> Vec<(f64, f64)> {
     let shortest = rows.iter().map(|row| row.curve_ms.len()).min().unwrap_or(0);
     let at = |index: usize| -> Vec<f64> { rows.iter().map(|row| row.curve_ms[index].1).collect() };
     (0..shortest).map(|index| (rows[0].curve_ms[index].0, geometric_mean(&at(index)))).collect()
-}
-
-/// Zeroes would take everything with them; a mean of them is what is left to say.
-fn geometric_mean(values: &[f64]) -> f64 {
-    if let [one] = values {
-        return *one;
-    }
-    if values.iter().any(|v| *v <= 0.0) {
-        return mean(values);
-    }
-    mean(&values.iter().map(|v| v.ln()).collect::<Vec<_>>()).exp()
 }
 
 fn against(

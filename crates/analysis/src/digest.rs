@@ -2,24 +2,24 @@
 
 use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
 
-use crate::diagnose::diagnose;
-use crate::estimate::Estimate;
 use crate::expected::Judgement;
 use crate::finding::Finding;
 use crate::limit::limits;
 use crate::precision::precision;
 use crate::summary::{RunSummary, StepSummary};
+use assay_statistics::Estimate;
 
-/// Returns the digest of a run, from what its report is made from.
+/// Returns the digest of a run, from what its report is made from; `diagnosed` is the result of its diagnosis, a
+/// sentence, where it is one.
 #[must_use]
 pub fn digest(
     header: &RunHeader,
     summary: &RunSummary,
     findings: &[Finding],
     judgement: Option<&Judgement>,
+    diagnosed: Option<String>,
 ) -> RunDigest {
     let by_array = judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
-    let diagnosed = diagnose(header, summary).map(|diagnosis| diagnosis.says);
     RunDigest {
         length_s: summary.length_s,
         planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::array_region::array_region;
 use crate::case::{Case, JobCase, Measured, Medium, Modelled};
-use crate::estimate::Spread;
 use crate::finding::Finding;
 use crate::rules;
 use crate::summary::{RunSummary, StepSummary};
@@ -20,6 +19,7 @@ use assay_model::validate::array_of;
 use assay_model::workload::Workload;
 use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::{Job, Step};
+use assay_statistics::Spread;
 
 /// Expectations, verdicts and findings of the model for a set of results.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! How sentences write their figures.
 
-/// A rate without decimals, its thousands separated.
-pub(crate) fn whole(value: f64) -> String {
+/// Returns a rate without decimals, its thousands separated.
+#[must_use]
+pub fn whole(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -11,6 +12,13 @@ pub(crate) fn whole(value: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Returns the text with a capital at its beginning.
+#[must_use]
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns a time in the unit that fits, with three digits: `9 µs`, `0.35 µs`, `105 µs`, `70.0 ms`, `1.20 s`.

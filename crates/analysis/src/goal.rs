@@ -11,8 +11,8 @@ use assay_record::Latency;
 use assay_spec::{Figure, Goal, Tolerance};
 use serde::Serialize;
 
-use crate::estimate::{Spread, correlation_time, mean, quantile};
 use crate::series::Point;
+use assay_statistics::{Spread, correlation_time, mean, quantile};
 
 /// Each look comes so many times later than the one before.
 const LOOK_RATIO: f64 = 1.1;
@@ -175,7 +175,7 @@ fn half_width(figure: Figure, points: &[Point], waited: &Latency) -> Option<f64>
     };
     let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
     let independent = waited.count() as f64 * Spread::of_seconds(&rates)?.n / points.len() as f64;
-    let ordered = quantile(waited, q, independent)?.half_width()?;
+    let ordered = quantile(&|q| waited.quantile_ns(q), q, independent)?.half_width()?;
     Some(ordered.max(spread.half_width()))
 }
 

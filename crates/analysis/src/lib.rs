@@ -3,7 +3,7 @@
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
 //! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] is an observation with
 //! its evidence and the next step. [`ceiling`] and [`path_faults`] judge the network of a path; [`compare`] compares
-//! several results; [`sizing`] answers what carries a load.
+//! several results.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
@@ -16,9 +16,7 @@ mod collector;
 pub mod compare;
 mod cost;
 mod curve;
-pub mod diagnose;
 mod digest;
-pub mod estimate;
 mod expected;
 mod figures;
 mod finding;
@@ -30,8 +28,6 @@ pub mod repeats;
 mod rules;
 pub mod scale;
 mod series;
-mod shape;
-pub mod sizing;
 mod standing;
 mod steadiness;
 mod summary;
@@ -39,6 +35,8 @@ mod tester;
 mod timeline;
 pub mod trend;
 mod verdict;
+
+pub use assay_statistics::Estimate;
 
 pub use array_region::{ArrayRegion, array_region};
 pub use cache_probe::{
@@ -50,7 +48,7 @@ pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use digest::digest;
 pub use expected::{Judgement, judge, judge_published};
-pub use figures::time;
+pub use figures::{capitalised, time, whole};
 pub use finding::{Evidence, Finding, Severity};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};

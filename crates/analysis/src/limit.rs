@@ -14,7 +14,7 @@ use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
 
-use crate::figures::{time, whole};
+use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
 use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, stalled, step_name};
 use crate::summary::{RunSummary, StepSummary};
@@ -476,9 +476,4 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
         text.push_str(&format!("; {more} more have other limits"));
     }
     (!text.is_empty()).then(|| format!("{}.", capitalised(&text)))
-}
-
-pub(crate) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -7,8 +7,8 @@
 use assay_record::Latency;
 use assay_spec::Figure;
 
-use crate::estimate::{Estimate, Spread, quantile};
 use crate::summary::StepSummary;
+use assay_statistics::{Estimate, Spread, quantile};
 
 /// The figures of a step with their 95 % intervals; a figure without ends had too few seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
     let rates: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
     let independent = Spread::of_seconds(&rates).map_or(1.0, |spread| spread.n / rates.len() as f64);
     let percentile = |q: f64, seconds: Option<Spread>| {
-        let ordered = quantile(waited, q, waited.count() as f64 * independent)?;
+        let ordered = quantile(&|q| waited.quantile_ns(q), q, waited.count() as f64 * independent)?;
         Some(in_us(wider(ordered, seconds)))
     };
     let p50 = of(&|point| point.p50_us);

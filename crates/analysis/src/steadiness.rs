@@ -46,8 +46,8 @@ pub fn five_parts(step: &StepSummary) -> Option<FiveParts> {
     }
     // Seconds that do not divide by five are left out at the start, where the load may still settle.
     let counted = &rates[rates.len() - length * PARTS..];
-    let means: Vec<f64> = counted.chunks(length).map(crate::estimate::mean).collect();
-    let mean = crate::estimate::mean(&means);
+    let means: Vec<f64> = counted.chunks(length).map(assay_statistics::mean).collect();
+    let mean = assay_statistics::mean(&means);
     let centre = (PARTS - 1) as f64 / 2.0;
     let from_centre = |index: usize| index as f64 - centre;
     let along: f64 = means.iter().enumerate().map(|(i, v)| from_centre(i) * (v - mean)).sum();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::bail;
-use assay_analysis::diagnose::{WritesAllowed, validate};
+use assay_diagnose::WritesAllowed;
 use assay_prepare::Changes;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
@@ -160,25 +160,6 @@ fn without_rate(plan: &mut Plan) {
              it without that rate"
         );
     }
-}
-
-/// First seeds of the planted set-ups: those that ranges were compared with, and two kinds that they were not.
-const SEEDS: [(u64, &str); 3] = [
-    (1, "Planted set-ups, tuning half"),
-    (2_000_001, "Planted set-ups, held-back half"),
-    (4_000_001, "Planted set-ups, drawn once"),
-];
-
-/// Returns the document that shows how often diagnoses are right.
-pub(crate) fn validation(set_ups: usize) -> String {
-    let mut text = include_str!("diagnose/validation.md").to_owned();
-    for (from, title) in SEEDS {
-        note!("{title}: {set_ups} set-ups");
-        text.push_str(&assay_report::validation::diagnosis_section(title, &validate(from, set_ups)));
-        text.push('\n');
-    }
-    text.push_str(include_str!("diagnose/real.md"));
-    text
 }
 
 /// Prints the diagnosis, and writes the report.

@@ -73,10 +73,7 @@ pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
     let place = |path: &PathBuf| Output::check(path, OutputKind::Validation, Kept::of_environment(), None);
     let output = args.output.as_ref().map(place).transpose()?;
-    let text = match args.diagnosis {
-        true => crate::diagnose::validation(args.set_ups as usize),
-        false => validation::model_document(&validate()?, &grid()?),
-    };
+    let text = validation::model_document(&validate()?, &grid()?);
     let Some(output) = output.filter(|output| !output.is_stdout()) else {
         say(&text)?;
         return Ok(Exit::Done);

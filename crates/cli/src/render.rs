@@ -2,7 +2,6 @@
 
 use anyhow::bail;
 use assay_analysis::compare::Comparison;
-use assay_analysis::sizing::{Answer, Measured};
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::journal::Journal;
@@ -13,6 +12,7 @@ use assay_report::text::TextOptions;
 use assay_report::{
     Meta, RunListing, compare, held, html, journal, json, prediction, repeats, scale, sizing, text,
 };
+use assay_sizing::{Answer, Measured};
 
 use crate::args::Form;
 use crate::exit::{Exit, Failed};

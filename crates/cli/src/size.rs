@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::sizing::{self, LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
 use assay_model::array::{Array, to_toml};
 use assay_record::RunHeader;
+use assay_sizing::{LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
 use assay_spec::without_secret;
 use assay_store::target_key;
 
@@ -36,7 +36,7 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
         (true, _) => Precision::Closed,
         (false, _) => Precision::Simulated,
     };
-    let answer = sizing::answer(question, &arrays, &prices(args)?, precision)?;
+    let answer = assay_sizing::answer(question, &arrays, &prices(args)?, precision)?;
     if let (Some(file), Some(best)) = (&file, answer.candidates.first()) {
         let text = to_toml(&Array { name: stem(args.write_array.as_deref()), ..best.array.clone() });
         file.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
@@ -68,7 +68,7 @@ fn answer_measured(
 }
 
 fn answer_of(question: &Question, stored: &Stored) -> anyhow::Result<Measured> {
-    Ok(sizing::measured(question, &stored.header, &stored.summary)?)
+    Ok(assay_sizing::measured(question, &stored.header, &stored.summary)?)
 }
 
 /// Returns the answer of a run, or of the newest run on a target that has a load curve.
@@ -90,7 +90,7 @@ fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::
             continue;
         }
         let stored = Stored::read(&store, run)?;
-        match sizing::measured(question, &stored.header, &stored.summary) {
+        match assay_sizing::measured(question, &stored.header, &stored.summary) {
             Ok(answer) => return Ok(answer),
             Err(MeasuredError::NoCurve(_)) => {}
             Err(error) => return Err(error.into()),
@@ -161,7 +161,7 @@ fn question(args: &SizeArgs) -> anyhow::Result<Question> {
              7200 rpm\", or see assay size --help"
         );
     }
-    Ok(sizing::parse(&text)?)
+    Ok(assay_sizing::parse(&text)?)
 }
 
 /// A level alone is a number; a question needs the word before it.

@@ -124,9 +124,10 @@ pub struct Timeouts {
     pub connect: Duration,
     /// Limit for a complete login, and for reading the identity of the LUN after it.
     pub login: Duration,
-    /// Time without an answer after which a command is aborted and sent again.
+    /// Time without an answer after which a command is aborted and sent again; at most half of `io`.
     pub command: Duration,
-    /// Time without an answer to an abort or reset after which the connection is ended.
+    /// Time without an answer to an abort after which the connection is ended, or without an answer to a LUN reset
+    /// after which another path is tried; at most an eighth of `io`.
     pub task_management: Duration,
     /// Interval between pings of a connection, idle or busy.
     pub ping_interval: Duration,
@@ -149,6 +150,19 @@ pub struct Timeouts {
     pub retry_max: Duration,
     /// Longest pause between two attempts while no path is up, unless the login was refused permanently.
     pub retry_alone: Duration,
+}
+
+impl Timeouts {
+    /// Returns the time without an answer after which a command is aborted: half of its time is left for the abort, and
+    /// for another path if the abort fails.
+    pub(crate) fn abort_after(&self) -> Duration {
+        self.command.min(self.io / 2)
+    }
+
+    /// Returns the limit for the answer to an abort or a reset, after which there is time for another path.
+    pub(crate) fn management(&self) -> Duration {
+        self.task_management.min(self.io / 8)
+    }
 }
 
 impl Default for Timeouts {

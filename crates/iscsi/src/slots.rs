@@ -5,6 +5,8 @@
 
 use std::time::Instant;
 
+use assay_tcp::{Table, Timed};
+
 use crate::pdu::Direction;
 use crate::scsi::cdb::{Cdb, UNMAP_LIST_BYTES};
 use crate::session::{Request, TaskOutcome};
@@ -104,12 +106,23 @@ pub(crate) struct Slot<B> {
     pub held_count: u32,
 }
 
+impl<B> Timed for Slot<B> {
+    /// The examination of a path has limits of its own.
+    fn submitted_at(&self) -> Option<Instant> {
+        (!matches!(self.owner, Owner::Probe { .. })).then_some(self.submitted_at)
+    }
+
+    fn paused_until(&self) -> Option<Instant> {
+        match self.place {
+            CommandState::Paused { until } => Some(until),
+            _ => None,
+        }
+    }
+}
+
 /// All slots.
 #[derive(Debug)]
-pub(crate) struct Slots<B> {
-    slots: Vec<Slot<B>>,
-    free: Vec<u32>,
-}
+pub(crate) struct Slots<B>(Table<Slot<B>>);
 
 impl<B> Slots<B> {
     pub(crate) fn new(count: u32, now: Instant) -> Self {
@@ -130,37 +143,42 @@ impl<B> Slots<B> {
             outcome: None,
             held_count: 0,
         };
-        Self { slots: (0..count).map(|_| empty()).collect(), free: (0..count).rev().collect() }
+        Self(Table::new(count, empty))
     }
 
     pub(crate) fn take(&mut self) -> Option<u32> {
-        self.free.pop()
+        self.0.take()
     }
 
     /// Frees a slot and returns its data.
     pub(crate) fn put(&mut self, index: u32) -> Data<B> {
-        let slot = &mut self.slots[index as usize];
+        self.0.put(index);
+        let slot = self.0.get_mut(index);
         debug_assert!(slot.owner != Owner::Free, "a command ends once");
         debug_assert!(slot.held_count == 0, "a buffer must not leave while its bytes wait to be sent");
         slot.owner = Owner::Free;
         // A stale state would make a late completion of this command look like that of a live one.
         slot.place = CommandState::Waiting;
         slot.outcome = None;
-        self.free.push(index);
         std::mem::replace(&mut slot.data, Data::None)
     }
 
     pub(crate) fn get(&self, index: u32) -> &Slot<B> {
-        &self.slots[index as usize]
+        self.0.get(index)
     }
 
     pub(crate) fn get_mut(&mut self, index: u32) -> &mut Slot<B> {
-        &mut self.slots[index as usize]
+        self.0.get_mut(index)
     }
 
     /// Returns all commands, with their numbers.
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
-        (0u32..).zip(&self.slots).filter(|(_, slot)| slot.owner != Owner::Free)
+        self.0.taken()
+    }
+
+    /// Returns the table, for what concerns all commands alike.
+    pub(crate) fn table(&self) -> &Table<Slot<B>> {
+        &self.0
     }
 
     pub(crate) fn request(&self, index: u32) -> Request {

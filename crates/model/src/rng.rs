@@ -5,17 +5,19 @@
 
 /// A SplitMix64 generator.
 #[derive(Debug, Clone)]
-pub(crate) struct Rng {
+pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Starts at a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// 64 random bits.
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -24,18 +26,18 @@ impl Rng {
     }
 
     /// A real number in \[0, 1).
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A whole number below `limit`, which must not be 0. The bias of the multiplication is below 2^-32.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         debug_assert!(limit > 0 && limit <= 1 << 32);
-        ((self.next() >> 32) * limit) >> 32
+        ((self.bits() >> 32) * limit) >> 32
     }
 
     /// An exponential waiting time with mean 1.
-    pub(crate) fn exponential(&mut self) -> f64 {
+    pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.unit()).ln()
     }
 }

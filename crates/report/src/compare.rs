@@ -1,9 +1,9 @@
 //! Results side by side, as text and as JSON. The HTML page is in `html/compare.rs`.
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::{
     Against, Cell, Change, Comparison, Judged, Source, SpreadSource, TestPair, Weight,
 };
-use assay_analysis::estimate::Estimate;
 use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
 

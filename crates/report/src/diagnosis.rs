@@ -1,7 +1,7 @@
 //! A diagnosis as text, as JSON and as a section of a page.
 
 use assay_analysis::RunSummary;
-use assay_analysis::diagnose::{Cause, Diagnosis, Range, Row, diagnose};
+use assay_diagnose::{Cause, Diagnosis, Range, Row, diagnose};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! A document of [`json`](crate::json) read back, to be compared with other results.
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
-use assay_analysis::estimate::Estimate;
 use assay_analysis::{Load, Severity, rule_name};
 use assay_model::quantity::Bounds;
 use assay_record::{HostFacts, RunHeader, StatedMemory, TargetFacts};

@@ -1,7 +1,7 @@
 //! Repetitions of a plan, all together: the median of each figure with its interval.
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::Comparison;
-use assay_analysis::estimate::Estimate;
 use assay_analysis::repeats::Pooled;
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 
 pub mod measured;
 
-use assay_analysis::sizing::{
-    Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
-};
 use assay_model::array::Level;
 use assay_model::quantity::Bounds;
+use assay_sizing::{
+    Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
+};
 use assay_spec::units::Bytes;
 use serde_json::{Value, json};
 

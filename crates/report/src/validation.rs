@@ -1,7 +1,6 @@
-//! The documents of `assay validate`: the model against published rows, and diagnoses of planted causes.
+//! The documents of `assay validate`: the model against published rows.
 
 mod degraded;
-mod diagnosis;
 mod grid;
 mod leave_one;
 mod rebuilds;
@@ -11,8 +10,6 @@ use assay_model::published::RowLimit;
 use assay_model::validate::{Compared, Grid, HISTOGRAM_EDGES, Validation};
 
 use crate::table::{Align, Cell, Column, Format, Table};
-
-pub use diagnosis::section as diagnosis_section;
 
 /// Returns `docs/model-validation.md`, made from a validation and the grid of both engines.
 #[must_use]

@@ -107,7 +107,8 @@ pub fn complete_digests(store: &Store, limit: usize) -> Result<(), StoreError> {
     for run in store.without_digest(limit)? {
         if let Ok(stored) = Stored::read_extract(store, &run) {
             let Stored { header, summary, findings, judgement, .. } = &stored;
-            store.set_digest(&run, &digest(header, summary, findings, judgement.as_ref()))?;
+            let diagnosed = assay_diagnose::headline(header, summary);
+            store.set_digest(&run, &digest(header, summary, findings, judgement.as_ref(), diagnosed))?;
         }
     }
     Ok(())

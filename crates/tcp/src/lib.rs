@@ -4,7 +4,8 @@
 //! ([`Inbox`]: headers through a small buffer, payload directly into its destination). [`PathStats`] counts what a path
 //! transfers, [`TcpFacts`] are the kernel's facts about a connection, and an [`EventLog`] keeps the events of paths.
 //! Both clients implement [`Client`], which [`turn`] and [`poll`] drive; a [`StallWatch`] reports when the storage
-//! stops answering. Nothing here depends on a protocol.
+//! stops answering. Both keep their commands in a [`Table`], queue them in [`Waiting`] and space the attempts of a path
+//! by [`Backoff`]. Nothing here depends on a protocol.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -15,6 +16,7 @@ mod inbox;
 mod ready;
 mod stall;
 mod stats;
+mod table;
 
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
@@ -30,6 +32,7 @@ pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
 pub use stall::{STALL, StallNews, StallWatch, is_lost};
 pub use stats::{PathStats, nanos};
+pub use table::{Backoff, Table, Timed, Waiting};
 
 /// How long a blocking read may block. This is well below the longest wait of callers (50 ms, less the time since they
 /// asked): a caller with less time than this polls for readiness first, which costs a call in each turn.

@@ -1,5 +1,6 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` runs the fault matrix, `fuzz`
-//! runs the fuzz targets, `histogram` compares histograms.
+//! runs the fuzz targets, `histogram` compares histograms, `validate-diagnosis`
+//! diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -24,7 +25,9 @@ cargo xtask faults [--minutes N] [--kills N] [CELL]...
 cargo xtask fuzz [--seconds N] [TARGET]...
     runs every fuzz target, or those with TARGET in their names, for N seconds each (2); see crates/fuzz
 cargo xtask histogram
-    measures the cost of recording one latency: hdrhistogram and a plain array";
+    measures the cost of recording one latency: hdrhistogram and a plain array
+cargo xtask validate-diagnosis [SET_UPS]
+    prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             histogram::histogram();
             Ok(())
         }
+        Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),
     };
     match result {
@@ -45,4 +49,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn validate_diagnosis(set_ups: Option<&str>) -> anyhow::Result<()> {
+    let set_ups = set_ups.map_or(Ok(2000), str::parse)?;
+    print!("{}", assay_planted::document(set_ups));
+    Ok(())
 }

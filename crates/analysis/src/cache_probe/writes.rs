@@ -5,8 +5,8 @@ use assay_spec::units::MIB;
 use assay_spec::{Job, Pacing, Step};
 use serde::Serialize;
 
-use crate::estimate::{deviation, mean};
 use crate::summary::StepSummary;
+use assay_statistics::{deviation, mean};
 
 /// Fewer whole seconds than this show no drop.
 const SECONDS_MIN: usize = 8;

@@ -10,10 +10,10 @@ use assay_spec::units::Bytes;
 use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
 
 use crate::case::Case;
-use crate::estimate::{Estimate, Spread, quantile};
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
+use assay_statistics::{Estimate, Spread, quantile};
 
 /// Points of a latency curve, and the nines it ends at.
 const CURVE_POINTS: u32 = 48;
@@ -280,7 +280,7 @@ impl Row {
         // I/Os of one second depend on each other as much as the seconds do.
         let independent = Spread::of_seconds(&seconds).map_or(1.0, |s| s.n / seconds.len() as f64);
         let percentile = |q: f64| {
-            let ns = quantile(waited, q, waited.count() as f64 * independent)?;
+            let ns = quantile(&|q| waited.quantile_ns(q), q, waited.count() as f64 * independent)?;
             let ms = |ns: f64| ns / 1e6;
             Some(Estimate { value: ms(ns.value), lo: ns.lo.map(ms), hi: ns.hi.map(ms), ..ns })
         };

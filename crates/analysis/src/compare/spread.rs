@@ -1,9 +1,9 @@
 //! How far repetitions lie apart: of the sides themselves, or of stored repetitions on the same target.
 
+use assay_statistics::Spread;
 use serde::Serialize;
 
 use super::{ResultSet, Row, Rows, Side};
-use crate::estimate::{Spread, deviation};
 
 /// Where a spread between runs comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ fn stored(history: &[Side], (set, row): (&ResultSet, &Row), of: fn(&Row) -> Opti
         let rows = group.readings.iter().filter_map(|r| r.matching(row, set));
         rows.filter(|other| other.load_differences(row).is_empty()).filter_map(of).collect()
     };
-    pooled(groups().map(same)).or_else(|| {
+    Spread::pooled(groups().map(same)).or_else(|| {
         let tests = groups().flat_map(|group| {
             let rows = group.readings[0].rows.iter();
             rows.map(|first| {
@@ -57,18 +57,6 @@ fn stored(history: &[Side], (set, row): (&ResultSet, &Row), of: fn(&Row) -> Opti
                 rows.filter_map(of).collect::<Vec<f64>>()
             })
         });
-        pooled(tests)
+        Spread::pooled(tests)
     })
-}
-
-/// The standard deviation of the logarithms within the groups, all groups together.
-fn pooled(groups: impl Iterator<Item = Vec<f64>>) -> Option<Spread> {
-    let (mut squares, mut freedom) = (0.0, 0.0);
-    for values in groups.filter(|values| values.len() > 1 && values.iter().all(|v| *v > 0.0)) {
-        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-        let own = (logs.len() - 1) as f64;
-        squares += deviation(&logs).powi(2) * own;
-        freedom += own;
-    }
-    (freedom > 0.0).then(|| Spread { error: (squares / freedom).sqrt(), n: freedom + 1.0, is_borrowed: true })
 }

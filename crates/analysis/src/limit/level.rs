@@ -3,7 +3,7 @@
 
 use super::{Certainty, LimitKind, Suspect};
 use crate::rules::{Behind, StepCase, figure, level_of_rate};
-use crate::shape::Change;
+use assay_statistics::shape::Change;
 
 /// Returns the limit that a change of level shows; `None` where the rate has one level, or the reason is open.
 pub(super) fn level(case: StepCase<'_>) -> Option<Suspect> {

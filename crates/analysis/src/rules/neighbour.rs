@@ -6,11 +6,11 @@ use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
 
 use super::{Fired, StepCase};
-use crate::estimate::mean;
 use crate::finding::{Evidence, Severity};
 use crate::series::Point;
-use crate::shape::{Change, HINT_REACH, levels};
 use crate::timeline::TimelineSample;
+use assay_statistics::mean;
+use assay_statistics::shape::{Change, HINT_REACH, levels};
 
 /// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
 const FOREIGN_SHARE: f64 = 0.10;

@@ -6,8 +6,8 @@ use super::neighbour::{changes_of_others, others_at};
 use super::{Fired, StepCase, foreign};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
-use crate::shape::{Change, Modes, Shape, modes, shape_with};
 use crate::summary::Load;
+use assay_statistics::shape::{Change, Modes, Shape, modes, shape_with};
 
 /// Levels that scatter less than this share are held by a limiter rather than by a device.
 const CAP_SPREAD: f64 = 0.01;
@@ -250,7 +250,7 @@ fn behind(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     }
     // The second of the change itself is of both levels.
     let after = after.get(1..).unwrap_or_default();
-    let spread = crate::estimate::deviation(after) / crate::estimate::mean(after).max(f64::MIN_POSITIVE);
+    let spread = assay_statistics::deviation(after) / assay_statistics::mean(after).max(f64::MIN_POSITIVE);
     if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
         return Behind::Limit(spread);
     }

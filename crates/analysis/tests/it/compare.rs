@@ -1,9 +1,9 @@
 //! Sides in, ratios and words out: what is real, what is noise, and what cannot be compared.
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::{
     Change, Comparison, Facet, ResultSet, Row, Side, SpreadSource, Weight, compare, compare_with,
 };
-use assay_analysis::estimate::Estimate;
 use assay_analysis::{findings, judge, judge_published};
 use assay_model::published;
 use assay_model::quantity::Bounds;

@@ -5,23 +5,8 @@ use std::sync::LazyLock;
 use assay_analysis::{LoadCurve, depth_curves, load_curves};
 use assay_spec::Pacing;
 
-use crate::virtual_time::{FIXED, virtual_events};
+use crate::virtual_time::{CURVE, FIXED, virtual_events};
 use crate::{run, summarize, synthetic};
-
-pub const CURVE: &str = r#"
-[[test]]
-name = "read, maximum"
-access = [{ size = "4KiB", random = 100 }]
-outstanding = 2
-run = "20s"
-[[test]]
-name = "read, open loop"
-access = [{ size = "4KiB", random = 100 }]
-outstanding = 2
-run = "40s"
-pace = { rate = "2000/s", arrivals = "poisson" }
-sweep = { load = ["10%", "30%", "50%", "70%", "80%", "90%", "120%"] }
-"#;
 
 /// The curve of that server, simulated once.
 static FIXED_CURVE: LazyLock<LoadCurve> = LazyLock::new(|| {

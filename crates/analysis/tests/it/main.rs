@@ -14,8 +14,6 @@ mod model_rules;
 mod network;
 mod precision;
 mod rules;
-mod sizing;
-mod sizing_words;
 mod summary;
 mod virtual_time;
 mod wording;

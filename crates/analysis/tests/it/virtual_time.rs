@@ -36,6 +36,22 @@ disks = 1
 rate = "PCIe4x4"
 "#;
 
+/// A load curve up to 120 % of what that server carries.
+pub const CURVE: &str = r#"
+[[test]]
+name = "read, maximum"
+access = [{ size = "4KiB", random = 100 }]
+outstanding = 2
+run = "20s"
+[[test]]
+name = "read, open loop"
+access = [{ size = "4KiB", random = 100 }]
+outstanding = 2
+run = "40s"
+pace = { rate = "2000/s", arrivals = "poisson" }
+sweep = { load = ["10%", "30%", "50%", "70%", "80%", "90%", "120%"] }
+"#;
+
 const SECOND_NS: u64 = 1_000_000_000;
 const SPAN_BYTES: u64 = 4 << 30;
 
@@ -86,6 +102,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         failures: vec![],
         mismatches: vec![],
         mismatch_count: 0,
+        members: Vec::new(),
         paths: vec![],
         writes: vec![],
         workers: vec![],

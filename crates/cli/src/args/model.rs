@@ -220,20 +220,9 @@ pub(crate) struct PublishedArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Write the document here instead of printing it: docs/model-validation.md, docs/diagnosis-validation.md.
+    /// Write the document here instead of printing it: docs/model-validation.md.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Validate diagnoses instead of the model: set-ups with one planted cause each, simulated in virtual time.
-    #[arg(long)]
-    pub(crate) diagnosis: bool,
-    /// Number of set-ups in each half.
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 2000,
-        value_parser = clap::value_parser!(u32).range(1..=100_000)
-    )]
-    pub(crate) set_ups: u32,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\

@@ -23,17 +23,9 @@ const SCHEMAS: [&str; 7] = [
     "assay.size/1",
     "assay.size-measured/1",
 ];
-/// The beginnings of the documents of `assay validate`.
-const VALIDATIONS: [(&str, &str); 2] = [
-    (
-        "# What the model predicts, and what was measured\n\nMade by `assay validate`; do not edit.",
-        "a validation of the model",
-    ),
-    (
-        "# How often a diagnosis is right\n\nMade by `assay validate --diagnosis`;",
-        "a validation of diagnoses",
-    ),
-];
+/// The beginning of the document of `assay validate`.
+const VALIDATION: &str =
+    "# What the model predicts, and what was measured\n\nMade by `assay validate`; do not edit.";
 /// The beginning of every man page.
 const MAN_PAGE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH assay";
 
@@ -95,7 +87,7 @@ impl OutputKind {
             Self::Text => None,
             Self::Export => begins("{\"schema\":\"assay.export/1\",", "an export"),
             Self::Array => begins("# Calibrated array. Goodness of fit:", "a calibrated array"),
-            Self::Validation => VALIDATIONS.into_iter().find_map(|(with, name)| begins(with, name)),
+            Self::Validation => begins(VALIDATION, "a validation of the model"),
             Self::ManPage => begins(MAN_PAGE, "a man page"),
         }
     }

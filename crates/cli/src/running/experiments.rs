@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_analysis::diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
+use assay_diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{DiagnosisFacts, StepId};

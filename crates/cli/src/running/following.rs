@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use assay_analysis::{Collector, RunExtract, gap_in_fill};
+use assay_analysis::{Collector, RunExtract, digest, gap_in_fill};
+use assay_diagnose::headline;
 use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, Gap, RunEvent, RunHeader, StepId, Warning};
@@ -121,14 +122,21 @@ impl Followed {
                 if self.steps_ended.is_power_of_two() {
                     let summary = collector.summary();
                     let findings = assay_analysis::findings(header, &summary);
-                    keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, None));
+                    keeper.keep_digest(&digest(
+                        header,
+                        &summary,
+                        &findings,
+                        None,
+                        headline(header, &summary),
+                    ));
                 }
             }
             RunEvent::Ended(_) => {
                 let summary = collector.summary();
                 // An array that is not understood is reported where the result is printed.
                 let (findings, judgement) = judged(header, &summary).unwrap_or_default();
-                keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+                let diagnosed = headline(header, &summary);
+                keeper.keep_digest(&digest(header, &summary, &findings, judgement.as_ref(), diagnosed));
                 keeper.keep_extract(RunExtract::VERSION, &collector.extract());
             }
             _ => {}

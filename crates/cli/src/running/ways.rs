@@ -1,6 +1,6 @@
 //! The same storage reached in another way: one path, every path in turn, more connections, writes without sync.
 
-use assay_analysis::diagnose::OtherWays;
+use assay_diagnose::OtherWays;
 use assay_engine::RunTargets;
 use assay_record::TargetFacts;
 use assay_spec::{NfsSync, PathPolicy, Plan};

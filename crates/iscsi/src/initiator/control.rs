@@ -55,8 +55,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.last_path = None;
         slot.submitted_at = Instant::now();
         slot.place = CommandState::Waiting;
-        self.unstamped_count += 1;
-        self.waiting.push_back(user);
+        self.waiting.submit(user);
         let result = self.wait_for_control(user);
         let Data::Control(mut data) = self.slots.put(user) else {
             unreachable!("a control command has a buffer of its own");

@@ -67,7 +67,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn dispatch(&mut self, now: Instant) {
         self.stamp_submitted(now);
         self.reprove_where_doubted(now);
-        while let Some(&index) = self.waiting.front() {
+        while let Some(index) = self.waiting.front() {
             if self.waits_for_first_write(index) {
                 break;
             }

@@ -8,21 +8,20 @@ use super::Initiator;
 use crate::error::{IoError, PathError};
 use crate::events::EventKind;
 use crate::multipath::State;
-use crate::slots::{CommandState, Owner};
+use crate::slots::CommandState;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Starts the time limit of commands that were submitted since the last turn.
     pub(super) fn stamp_submitted(&mut self, now: Instant) {
-        for &index in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
+        for index in self.waiting.unstamped() {
             self.slots.get_mut(index).submitted_at = now;
         }
     }
 
     /// Reports a stall once when it begins and once when it ends.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
-        let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
         let limit_s = self.config.timeouts.io.as_secs();
-        let kind = match self.stall.look(live.map(|(_, slot)| slot.submitted_at), now) {
+        let kind = match self.stall.look(self.slots.table().submissions(), now) {
             None => return,
             Some(StallNews::Began { waited, ios }) => {
                 EventKind::Stalled { waited_ms: waited.as_millis(), commands: ios, limit_s }
@@ -59,17 +58,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     pub(super) fn overdue(&self, now: Instant) -> Vec<u32> {
-        let limit = self.config.timeouts.io;
-        let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
-        let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
-        live.filter(|(_, slot)| is_overdue(slot.submitted_at)).map(|(user, _)| user).collect()
+        self.slots.table().overdue(self.config.timeouts.io, now).collect()
     }
 
     fn expire_one(&mut self, user: u32) {
         let slot = self.slots.get(user);
         let attempts = slot.attempts;
         match slot.place {
-            CommandState::Waiting => self.waiting.retain(|waiting| *waiting != user),
+            CommandState::Waiting => self.waiting.remove(user),
             CommandState::Bound { path } => {
                 self.paths[usize::from(path)].pending.retain(|waiting| *waiting != user);
             }

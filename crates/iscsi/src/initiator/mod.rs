@@ -11,6 +11,7 @@
 mod control;
 mod dispatch;
 mod expire;
+mod fence;
 mod probe;
 mod recover;
 mod reprove;
@@ -20,10 +21,9 @@ mod tick;
 mod trim;
 mod watch;
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Completions, EventLog, PATHS_MAX, StallWatch, TICK, TcpFactsReader};
+use assay_tcp::{Completions, EventLog, PATHS_MAX, StallWatch, TICK, TcpFactsReader, Waiting};
 
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathErrors};
@@ -120,12 +120,10 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     paths: Vec<Path>,
     path_selector: PathSelector,
     /// Commands not yet assigned to a path, oldest first.
-    waiting: VecDeque<u32>,
+    waiting: Waiting,
     /// Completed commands some of whose bytes are still in a send queue.
     ending: Vec<u32>,
     paused_count: u32,
-    /// Number of commands at the end of `waiting` that were submitted since the last turn, which sets their time.
-    unstamped_count: usize,
     completions: Completions<Completion<B>>,
     /// True while a control command is awaited, but not I/O.
     is_controlling: bool,
@@ -148,8 +146,6 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     last_block: LastBlock,
     stall: StallWatch,
     all_down_since: Option<Instant>,
-    /// The LUN reset in flight: the path it was sent on, and the paths whose fenced writes it covers.
-    reset_in_air: Option<(u8, u64)>,
     lost: Option<Lost>,
 }
 
@@ -196,10 +192,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             slots: Slots::new(u32::try_from(slot_count).expect("a few thousand"), now),
             paths,
             path_selector: PathSelector::new(config.policy),
-            waiting: VecDeque::with_capacity(slot_count),
+            waiting: Waiting::new(slot_count),
             ending: Vec::with_capacity(slot_count),
             paused_count: 0,
-            unstamped_count: 0,
             completions: Completions::new(slot_count, now),
             is_controlling: false,
             control_result: None,
@@ -215,7 +210,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             last_block: LastBlock::Unread,
             stall: StallWatch::default(),
             all_down_since: Some(now),
-            reset_in_air: None,
             lost: None,
             config,
         })
@@ -291,8 +285,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.place = CommandState::Waiting;
         // The next turn sets `submitted_at`, so that the clock is read once per batch.
         self.completions.taken();
-        self.unstamped_count += 1;
-        self.waiting.push_back(index);
+        self.waiting.submit(index);
         Ok(())
     }
 

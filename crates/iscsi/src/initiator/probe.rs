@@ -309,7 +309,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         path.is_changed = false;
         path.attempts = 0;
         path.was_silent = false;
-        path.backoff = std::time::Duration::ZERO;
+        path.backoff.reset();
         path.last_error = None;
         path.missing = None;
         let (index, portal) = (path.index, path.portal.clone());

@@ -10,7 +10,6 @@
 use std::time::{Duration, Instant};
 
 use super::Initiator;
-use crate::config::Fence;
 use crate::error::PathError;
 use crate::events::{EventKind, FencedBy};
 use crate::login::{LoginConfig, Negotiated};
@@ -38,7 +37,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let path = &mut self.paths[at];
         let was_serving = path.has_served();
         if was_serving {
-            path.backoff = Duration::ZERO;
+            path.backoff.reset();
         }
         let mut retry_at = now + path.next_backoff(&self.config.timeouts);
         if error.is_permanent() {
@@ -76,13 +75,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             // An error that repeats twice a second is reported once, or it would fill the log.
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
-        // A reset in flight covers only writes that were fenced before it was sent.
-        if fenced_writes > 0
-            && let Some((_, covered)) = &mut self.reset_in_air
-        {
-            *covered &= !(1 << index);
-        }
-        self.reset_in_air.take_if(|(by, _)| *by == index);
     }
 
     /// Removes the commands of a failed path. Returns their number, and the number of fenced writes among them.
@@ -122,35 +114,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 self.requeue(user, now, "its path failed");
             }
         }
-        let path = &mut self.paths[at];
-        path.fenced_count += fenced_writes;
-        path.stats.retries += u64::from(commands);
+        self.paths[at].stats.retries += u64::from(commands);
+        self.fence(at, fenced_writes);
         (commands, fenced_writes)
-    }
-
-    /// Releases the fenced writes of a path whose old tasks are known to be gone.
-    fn release_fenced(&mut self, index: u8, by: FencedBy, now: Instant) {
-        let writes = std::mem::take(&mut self.paths[usize::from(index)].fenced_count);
-        if writes == 0 {
-            return;
-        }
-        self.log.push(now, Some(index), EventKind::Fenced { by, writes });
-        let is_fenced = |place| matches!(place, CommandState::Fenced { path } if path == index);
-        let live = self.slots.live().filter(|(_, slot)| is_fenced(slot.place));
-        let mut users: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
-        users.sort_unstable();
-        for (_, user) in users {
-            self.requeue(user, now, "its path failed");
-        }
-    }
-
-    pub(super) fn reset_done(&mut self, by: u8, now: Instant) {
-        let Some((_, covered)) = self.reset_in_air.take_if(|(path, _)| *path == by) else { return };
-        for index in 0..self.paths.len() {
-            if covered & 1 << index != 0 {
-                self.release_fenced(self.paths[index].index, FencedBy::LogicalUnitReset, now);
-            }
-        }
     }
 
     /// Starts the next attempt of a path that is down.
@@ -166,51 +132,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if let Err(error) = path.begin(purpose, portal, 0, now, &self.config.timeouts) {
             self.fail_path(at, &error, now);
         }
-        self.reset_instead(at);
-    }
-
-    /// Returns a portal in the same portal group, of a path that is up, through which the old session can be
-    /// reinstated.
-    fn fence_portal(&self, at: usize) -> Option<String> {
-        let path = &self.paths[at];
-        let group = path.group.filter(|_| path.fenced_count > 0)?;
-        let fits =
-            |other: &&Path| other.is_serving() && other.group == Some(group) && other.portal != path.portal;
-        let others = || self.paths.iter().filter(fits);
-        // Prefer a path that is not silent itself.
-        let other = others().find(|other| other.is_trusted()).or_else(|| others().next())?;
-        Some(other.portal.clone())
-    }
-
-    /// If no portal of the group is left, resets the LUN through any path that is up, which ends the old tasks.
-    fn reset_instead(&mut self, at: usize) {
-        let path = &self.paths[at];
-        let wanted = self.config.fence == Fence::ReinstatementOrReset
-            && path.fenced_count > 0
-            && path.attempts > 0
-            && self.reset_in_air.is_none()
-            && self.fence_portal(at).is_none();
-        if !wanted {
-            return;
-        }
-        let is_down = |path: &&Path| !matches!(path.state, State::Online(_)) && path.fenced_count > 0;
-        let covered = self.paths.iter().filter(is_down).fold(0, |mask, path| mask | 1 << path.index);
-        let deadline = Instant::now() + self.config.timeouts.task_management;
-        let own_portal = self.paths[at].portal.clone();
-        // Prefer a path that is not silent itself.
-        let mut others: Vec<usize> =
-            (0..self.paths.len()).filter(|other| self.paths[*other].portal != own_portal).collect();
-        others.sort_by_key(|other| !self.paths[*other].is_trusted());
-        for other in others {
-            let index = self.paths[other].index;
-            if let Some(connection) = self.paths[other].serving()
-                && connection.session.reset_logical_unit()
-            {
-                connection.manage_deadline = Some(deadline);
-                self.reset_in_air = Some((index, covered));
-                return;
-            }
-        }
+        self.reset_instead(at, now);
     }
 
     /// Advances a path that is not up yet: its socket is ready.
@@ -250,9 +172,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             Purpose::Fence => FencedBy::ReinstatementElsewhere,
         };
         // The portal group determines which sessions a login can reinstate.
-        let same_group = path.group.is_none() || path.group == agreed.target_portal_group;
+        let is_reinstated = path.fence_group.is_reinstated_in(agreed.target_portal_group);
         if attempt.purpose == Purpose::Serve {
-            path.group = agreed.target_portal_group;
+            (path.group, path.reset_at) = (agreed.target_portal_group, now);
         }
         let phase = match attempt.purpose {
             Purpose::Serve => {
@@ -270,8 +192,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             connection.session.logout();
         }
         path.state = State::Online(Box::new(connection));
-        if same_group {
+        if is_reinstated {
             self.release_fenced(index, by, now);
+        } else if let Some(portal) = self.fence_portal(at) {
+            let why = format!("the old session is in the portal group of {portal}, and must be ended there");
+            return self.drop_connection(at, why, now);
         }
         if attempt.purpose == Purpose::Serve {
             self.begin_probe(at, now);

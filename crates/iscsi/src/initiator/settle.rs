@@ -35,6 +35,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         // Subtleness ahead! An earlier event of the same batch may have taken the path down and moved all its commands
         // to other paths. The end of such a command is obsolete then: settling it here as well would complete it twice.
         let index = self.paths[at].index;
+        self.end_abort(at, &event);
         if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
             && self.slots.get(user).place != (CommandState::Sent { path: index })
         {
@@ -54,6 +55,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
             SessionEvent::Aborted { user } => self.aborted(at, user, now),
             other => self.on_path_event(at, other, now),
+        }
+    }
+
+    /// Forgets the abort of a command that has ended, by itself or by the abort: the target may leave it unanswered.
+    fn end_abort(&mut self, at: usize, event: &SessionEvent) {
+        if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
+            && let State::Online(connection) = &mut self.paths[at].state
+        {
+            connection.abort.take_if(|(aborted, _)| aborted == user);
         }
     }
 
@@ -263,9 +273,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let after_ms = now.duration_since(self.slots.get(user).sent_at).as_millis();
         let path = self.paths[at].index;
         self.log.push(now, Some(path), EventKind::CommandAborted { after_ms });
-        if let State::Online(connection) = &mut self.paths[at].state {
-            connection.manage_deadline = None;
-        }
         let slot = self.slots.get_mut(user);
         if slot.held_count > 0 {
             slot.place = CommandState::Ending;
@@ -285,11 +292,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                     self.paths[at].stats.ping_ns.saturating_record(nanos(round_trip));
                 }
             }
-            SessionEvent::ResetDone => {
-                connection.manage_deadline = None;
-                self.reset_done(path, now);
-            }
-            SessionEvent::TaskManagementFailed { response } => {
+            SessionEvent::ResetDone => self.reset_done(at, now),
+            SessionEvent::ResetRefused { response } => self.reset_refused(at, response, now),
+            SessionEvent::AbortRefused { response } => {
                 let why = format!("the target did not abort a command (response {response})");
                 self.drop_connection(at, why, now);
             }

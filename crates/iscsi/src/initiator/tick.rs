@@ -8,6 +8,10 @@ use crate::events::EventKind;
 use crate::multipath::{Path, Phase, State};
 use crate::slots::{CommandState, Owner};
 
+/// Time that a target gets to report commands of other sessions that a LUN reset ended. It may end them without a
+/// report (SAM-5 §5.3, TAS=0), so they are aborted then: either the target has them or it does not.
+const SWEEP_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Work that the timers of a path require.
 enum Due {
     Nothing,
@@ -31,6 +35,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         self.check_content(now);
         self.watch_silence(now);
+        self.watch_fences(now);
         self.abort_overdue(now);
         self.drop_closed_windows(now);
         self.watch_paths(now);
@@ -42,9 +47,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if self.paused_count == 0 {
             return;
         }
-        let is_over = |place| matches!(place, CommandState::Paused { until } if until <= now);
-        let over: Vec<u32> =
-            self.slots.live().filter(|(_, slot)| is_over(slot.place)).map(|(user, _)| user).collect();
+        let over: Vec<u32> = self.slots.table().resumable(now).collect();
         for user in over {
             self.paused_count -= 1;
             self.slots.get_mut(user).place = CommandState::Waiting;
@@ -63,8 +66,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 Due::TimedOut("the login", timeouts.login)
             }
             State::Online(connection) => {
-                if connection.manage_deadline.is_some_and(|deadline| now >= deadline) {
-                    return Due::TimedOut("an abort or reset", timeouts.task_management);
+                if connection.abort.is_some_and(|(_, deadline)| now >= deadline) {
+                    return Due::TimedOut("an abort", timeouts.management());
                 }
                 match connection.phase {
                     Phase::Probing { deadline, .. } if now >= deadline => {
@@ -74,7 +77,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                     _ => {}
                 }
                 if connection.is_leaving && connection.session.task_count() == 0 {
-                    let deadline = now + timeouts.task_management;
+                    let deadline = now + timeouts.management();
                     connection.session.logout();
                     connection.phase = Phase::Leaving { deadline };
                 }
@@ -95,22 +98,24 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Aborts commands that exceeded the command limit, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
-        let limit = timeouts.command;
+        let limit = timeouts.abort_after();
         for path in &mut self.paths {
             let index = path.index;
             let State::Online(connection) = &mut path.state else { continue };
-            if connection.manage_deadline.is_some() {
+            if connection.abort.is_some() {
                 continue;
             }
+            let swept_at = connection.swept_at.filter(|at| now.saturating_duration_since(*at) > SWEEP_AFTER);
             let is_overdue = |place: CommandState, sent_at: Instant| {
                 matches!(place, CommandState::Sent { path } if path == index)
-                    && now.duration_since(sent_at) > limit
+                    && (now.saturating_duration_since(sent_at) > limit
+                        || swept_at.is_some_and(|at| sent_at < at))
             };
             let overdue = self.slots.live().find(|(_, slot)| is_overdue(slot.place, slot.sent_at));
             if let Some((user, _)) = overdue
                 && connection.session.abort(user)
             {
-                connection.manage_deadline = Some(now + timeouts.task_management);
+                connection.abort = Some((user, now + timeouts.management()));
             }
         }
     }

@@ -47,6 +47,16 @@ pub(crate) enum ProbeStep {
     Groups,
 }
 
+/// A LUN reset in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reset {
+    /// Paths whose fenced writes it covers: bit n is path n.
+    pub covered: u64,
+    /// Time from which another path may be tried; the answer counts whenever it arrives.
+    pub deadline: Instant,
+    pub is_reported: bool,
+}
+
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -74,8 +84,12 @@ pub(crate) struct Connection {
     /// The ping in flight.
     pub ping: Option<(u32, Instant)>,
     pub next_ping_at: Instant,
-    /// Deadline for the answer to the abort or reset in flight.
-    pub manage_deadline: Option<Instant>,
+    /// The command whose abort is in flight, and the deadline for the answer.
+    pub abort: Option<(u32, Instant)>,
+    /// The LUN reset in flight.
+    pub reset: Option<Reset>,
+    /// Commands sent before this time may have been ended by a LUN reset through another path.
+    pub swept_at: Option<Instant>,
     /// The target requested a logout; no more commands are started.
     pub is_leaving: bool,
 }
@@ -104,7 +118,9 @@ impl Connection {
             suspect_since: None,
             ping: None,
             next_ping_at: now,
-            manage_deadline: None,
+            abort: None,
+            reset: None,
+            swept_at: None,
             is_leaving: false,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Connecting, PathStats};
+use assay_tcp::{Backoff, Connecting, PathStats};
 
 use super::connection::{Connection, Phase};
 use super::silence::ResponseTimes;
@@ -14,6 +14,10 @@ use crate::login::LoginConfig;
 use crate::scsi::AccessState;
 use crate::transport::{LoggingIn, resolve};
 
+/// First pause after a target refused a LUN reset; doubles up to [`RESET_PAUSE_MAX`].
+pub(crate) const RESET_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// Longest pause after a refused LUN reset.
+pub(crate) const RESET_PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Number of redirections followed in one attempt.
 const REDIRECTS_MAX: u8 = 3;
 
@@ -53,6 +57,28 @@ pub(crate) enum FailedAt {
     Target,
 }
 
+/// Portal group in which the old session of fenced writes can be reinstated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FenceGroup {
+    /// Every one: the target has named none.
+    Any,
+    /// This one.
+    Of(u16),
+    /// None: the writes belong to sessions in different groups.
+    Mixed,
+}
+
+impl FenceGroup {
+    /// Returns true if a login in `group` reinstates the session.
+    pub(crate) fn is_reinstated_in(self, group: Option<u16>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Of(of) => group == Some(of),
+            Self::Mixed => false,
+        }
+    }
+}
+
 /// One path.
 #[derive(Debug)]
 pub(crate) struct Path {
@@ -74,11 +100,16 @@ pub(crate) struct Path {
     pub good_since_full: u32,
     /// Number of writes that wait until this path is fenced.
     pub fenced_count: u32,
+    /// Portal groups of the sessions that sent them.
+    pub fence_group: FenceGroup,
+    /// Time before which no LUN reset is requested through this path, and the next pause after a refusal.
+    pub reset_at: Instant,
+    pub reset_pause: Duration,
     /// Number of attempts since the path went down.
     pub attempts: u32,
     /// True if the last failure was silence: the path's own portal is probably unreachable.
     pub was_silent: bool,
-    pub backoff: Duration,
+    pub backoff: Backoff,
     /// End of the pause that the target requested.
     pub not_before: Instant,
     /// True if the login was refused permanently: only a changed setting can help.
@@ -119,9 +150,12 @@ impl Path {
             depth_limit: depth,
             good_since_full: 0,
             fenced_count: 0,
+            fence_group: FenceGroup::Any,
+            reset_at: now,
+            reset_pause: RESET_PAUSE_MIN,
             attempts: 0,
             was_silent: false,
-            backoff: Duration::ZERO,
+            backoff: Backoff::default(),
             not_before: now,
             is_refused: false,
             is_changed: false,
@@ -139,6 +173,14 @@ impl Path {
     pub(crate) fn serving(&mut self) -> Option<&mut Connection> {
         match &mut self.state {
             State::Online(connection) if connection.phase == Phase::Serving => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// Returns the LUN reset in flight.
+    pub(crate) fn reset(&mut self) -> Option<&mut super::connection::Reset> {
+        match &mut self.state {
+            State::Online(connection) => connection.reset.as_mut(),
             _ => None,
         }
     }
@@ -223,8 +265,6 @@ impl Path {
 
     /// Returns the pause before the next attempt, which grows with every failure.
     pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
-        let pause = self.backoff;
-        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
-        pause
+        self.backoff.next(timeouts.retry_min, timeouts.retry_max)
     }
 }

@@ -3,7 +3,7 @@
 use super::coverage::CoverageError;
 use super::outgoing::{Burst, Control};
 use super::task::{CONTROL_TAG, TaskOutcome};
-use super::{CONTROL_MAX, IDLE_MAX, Session, SessionError, SessionEvent};
+use super::{CONTROL_MAX, IDLE_MAX, Reset, Session, SessionError, SessionEvent};
 use crate::pdu::{Bhs, Direction, NO_TAG, PduError, Residual, Response, opcode};
 
 /// Number of bytes of a target's ping data that are returned; the rest is dropped, which the standard allows
@@ -191,12 +191,13 @@ impl Session {
     }
 
     fn managed(&mut self, itt: u32, response: u8, events: &mut Vec<SessionEvent>) {
-        if self.reset_itt == Some(itt) {
-            self.reset_itt = None;
+        // A request that was not sent yet cannot have been answered.
+        let is_its = |reset: &mut Reset| reset.itt == itt && reset.cmd_sn.is_some();
+        if let Some(Reset { cmd_sn: Some(cmd_sn), .. }) = self.reset.take_if(is_its) {
             if response != TASK_FUNCTION_COMPLETE {
-                return events.push(SessionEvent::TaskManagementFailed { response });
+                return events.push(SessionEvent::ResetRefused { response });
             }
-            for (itt, user) in self.tasks.sent_tasks() {
+            for (itt, user) in self.tasks.sent_before(cmd_sn) {
                 self.end_aborted(itt, user, events);
             }
             return events.push(SessionEvent::ResetDone);
@@ -210,13 +211,15 @@ impl Session {
                 self.end_aborted(task_itt, user, events);
             }
         } else {
-            events.push(SessionEvent::TaskManagementFailed { response });
+            events.push(SessionEvent::AbortRefused { response });
         }
     }
 
     fn end_aborted(&mut self, itt: u32, user: u32, events: &mut Vec<SessionEvent>) {
         self.tasks.remove(itt);
         self.forget_bursts(itt);
+        // A reset may end a task whose abort is still in flight.
+        self.abort.take_if(|(_, aborted)| *aborted == itt);
         events.push(SessionEvent::Aborted { user });
     }
 

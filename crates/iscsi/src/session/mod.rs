@@ -105,13 +105,18 @@ pub enum SessionEvent {
         /// The caller's number.
         user: u32,
     },
-    /// A task management function failed; the connection should be dropped.
-    TaskManagementFailed {
+    /// An abort was refused: only the end of the connection ends the task.
+    AbortRefused {
         /// Response code of RFC 7143 §11.6.1.
         response: u8,
     },
-    /// A LUN reset was executed.
+    /// A LUN reset was executed. The tasks of this session that were sent before it were aborted.
     ResetDone,
+    /// A LUN reset was refused; no task was aborted.
+    ResetRefused {
+        /// Response code of RFC 7143 §11.6.1.
+        response: u8,
+    },
     /// Our ping was answered.
     Pong {
         /// Tag of the ping.
@@ -140,6 +145,14 @@ pub enum SessionEvent {
     LoggedOut,
 }
 
+/// A LUN reset in flight.
+#[derive(Debug, Clone, Copy)]
+struct Reset {
+    itt: u32,
+    /// CmdSN of the request, once sent: the target aborts only tasks with lower numbers (RFC 7143 §4.2.3.3).
+    cmd_sn: Option<u32>,
+}
+
 /// One connection in full feature phase.
 #[derive(Debug)]
 pub struct Session {
@@ -152,8 +165,9 @@ pub struct Session {
     bursts: VecDeque<Burst>,
     queued: VecDeque<u16>,
     control_count: u32,
+    /// Tags of the abort in flight and of its task.
     abort: Option<(u32, u32)>,
-    reset_itt: Option<u32>,
+    reset: Option<Reset>,
     /// True while write data is not sent.
     is_holding: bool,
     /// Number of PDUs since our last ping that advanced no task.
@@ -173,7 +187,7 @@ impl Session {
             queued: VecDeque::with_capacity(usize::from(depth)),
             control_count: 0,
             abort: None,
-            reset_itt: None,
+            reset: None,
             is_holding: false,
             idle_count: 0,
             agreed,
@@ -263,9 +277,8 @@ impl Session {
         itt
     }
 
-    /// Requests the abort of a task. Answered by [`SessionEvent::Aborted`] or [`SessionEvent::TaskManagementFailed`],
-    /// unless the task completes by itself first. Returns false if another abort is pending, or if there is no such
-    /// task.
+    /// Requests the abort of a task. Answered by [`SessionEvent::Aborted`] or [`SessionEvent::AbortRefused`], unless
+    /// the task completes by itself first. Returns false if another abort is pending, or if there is no such task.
     pub fn abort(&mut self, user: u32) -> bool {
         if self.abort.is_some() {
             return false;
@@ -278,14 +291,14 @@ impl Session {
         true
     }
 
-    /// Requests a reset of the logical unit, which aborts every task that was sent, of all sessions. Returns false if a
-    /// reset is already pending.
+    /// Requests a reset of the logical unit, which aborts every task that was sent before it, of all sessions. Answered
+    /// by [`SessionEvent::ResetDone`] or [`SessionEvent::ResetRefused`]. Returns false if a reset is already pending.
     pub fn reset_logical_unit(&mut self) -> bool {
-        if self.reset_itt.is_some() {
+        if self.reset.is_some() {
             return false;
         }
         let itt = self.control_itt();
-        self.reset_itt = Some(itt);
+        self.reset = Some(Reset { itt, cmd_sn: None });
         self.control.push_back(Control::Manage { itt, function: TaskFunction::LogicalUnitReset });
         true
     }

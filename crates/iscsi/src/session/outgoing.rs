@@ -151,6 +151,9 @@ impl Session {
                 NopOut { lun, itt: NO_TAG, ttt, cmd_sn, exp_stat_sn, data_bytes }.encode()
             }
             Control::Manage { itt, function } => {
+                if let Some(reset) = self.reset.as_mut().filter(|reset| reset.itt == itt) {
+                    reset.cmd_sn = Some(cmd_sn);
+                }
                 TaskManagement { function, lun: self.lun, itt, cmd_sn, exp_stat_sn }.encode()
             }
             Control::Logout { itt } => LogoutRequest { itt, cid: CID, cmd_sn, exp_stat_sn }.encode(),

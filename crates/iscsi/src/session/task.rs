@@ -2,6 +2,7 @@
 
 use super::coverage::Coverage;
 use crate::pdu::{Direction, Residual};
+use crate::serial::before;
 
 /// Set in the tags of requests that are not SCSI commands.
 pub(super) const CONTROL_TAG: u32 = 0x8000_0000;
@@ -140,9 +141,10 @@ impl Tasks {
         live.find(|task| task.request.user == user).map(|task| (task.itt, task.cmd_sn))
     }
 
-    /// Returns the tags and callers' numbers of all tasks that were sent.
-    pub(super) fn sent_tasks(&self) -> Vec<(u32, u32)> {
-        let live = self.slab.iter().filter(|task| task.is_live && task.is_sent);
+    /// Returns the tags and callers' numbers of all tasks that were sent with a lower CmdSN.
+    pub(super) fn sent_before(&self, cmd_sn: u32) -> Vec<(u32, u32)> {
+        let is_earlier = |task: &&Task| task.is_live && task.is_sent && before(task.cmd_sn, cmd_sn);
+        let live = self.slab.iter().filter(is_earlier);
         live.map(|task| (task.itt, task.request.user)).collect()
     }
 }

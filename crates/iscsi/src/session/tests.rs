@@ -257,7 +257,7 @@ fn an_abort_ends_the_task_unless_its_status_arrives_first() {
 }
 
 #[test]
-fn a_reset_ends_every_task_that_was_sent() {
+fn a_reset_ends_every_task_that_was_sent_before_it() {
     let mut session = Session::new(agreed(), 0, 4);
     assert!(
         session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512))
@@ -265,14 +265,19 @@ fn a_reset_ends_every_task_that_was_sent() {
     drain(&mut session);
     assert!(session.reset_logical_unit() && !session.reset_logical_unit());
     let reset = session.next_pdu().unwrap().bhs;
+    // This one has the CmdSN of the immediate request: the target executes it.
+    assert!(session.start(request(5, Direction::Read, 512)));
+    let later = session.next_pdu().unwrap().bhs;
+    assert_eq!(later.word(24), reset.word(24));
     let events = receive(&mut session, &header(0x22, 0x80, reset.itt(), 100), &[]).unwrap();
     let aborted = |user| SessionEvent::Aborted { user };
     assert_eq!(events, [aborted(3), aborted(4), SessionEvent::ResetDone]);
+    assert_eq!(session.task_count(), 1);
     assert!(session.reset_logical_unit());
     let mut refused = header(0x22, 0x80, session.next_pdu().unwrap().bhs.itt(), 101);
     refused.0[2] = 5;
     let events = receive(&mut session, &refused, &[]).unwrap();
-    assert_eq!(events, [SessionEvent::TaskManagementFailed { response: 5 }]);
+    assert_eq!(events, [SessionEvent::ResetRefused { response: 5 }]);
 }
 
 #[test]

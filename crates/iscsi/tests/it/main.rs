@@ -7,6 +7,7 @@ mod behaviour;
 mod deadlines;
 mod faults;
 mod lies;
+mod management;
 mod quirks;
 mod remap;
 mod scripted;

@@ -3,9 +3,9 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_iscsi::pdu::{Bhs, opcode, padding};
 
@@ -33,6 +33,19 @@ pub enum Answer {
     Drip,
     /// Puts another unit behind the number, then answers.
     Remap(Unit, Box<Answer>),
+}
+
+/// Reaction of the target to a task management request.
+#[derive(Clone, Copy, Debug)]
+pub enum Managed {
+    Done,
+    /// Done this long after the request, while the target has a later command; others are answered meanwhile.
+    After(Duration),
+    /// Refused with this response.
+    Refuse(u8),
+    Never,
+    /// The command to abort completes instead, and the request gets no answer.
+    CommandFirst,
 }
 
 /// A unit behind the number.
@@ -70,13 +83,14 @@ pub struct Quirks {
 pub struct Stage {
     pub quirks: Quirks,
     pub portal: String,
-    pub group: u16,
+    pub group: AtomicU16,
     pub port_group: u16,
     /// The unit; the content of its disk is in `disk`.
     pub unit: Mutex<Unit>,
     /// Access state codes by port group, 1 and 2.
     pub access: Mutex<[u8; 2]>,
     pub answer: Box<dyn Fn(u8, u32) -> Answer + Send + Sync>,
+    pub managed: Mutex<Managed>,
     /// Opcodes received, and for commands the operation code, in order.
     pub seen: Mutex<Vec<(u8, u8)>>,
     /// Content of the disk.
@@ -115,8 +129,9 @@ impl Scripted {
         let stage = Arc::new(Stage {
             quirks,
             portal: portal.clone(),
-            group,
+            group: AtomicU16::new(group),
             port_group: group,
+            managed: Mutex::new(Managed::Done),
             unit: Mutex::new(Unit { wwid, serial: quirks.serial, blocks: BLOCKS, content: 0 }),
             access: Mutex::new([0, 0]),
             answer: Box::new(answer),
@@ -172,6 +187,8 @@ struct Target<'a> {
     stat_sn: u32,
     exp_cmd_sn: u32,
     is_discovery: bool,
+    /// Task management requests to be answered later.
+    late: Vec<(Instant, Bhs)>,
 }
 
 impl<'a> Target<'a> {
@@ -179,7 +196,7 @@ impl<'a> Target<'a> {
         stream.set_nonblocking(false).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false }
+        Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false, late: Vec::new() }
     }
 
     /// Reads exactly this many bytes; `None` at the end of the connection or the test.
@@ -227,6 +244,9 @@ impl<'a> Target<'a> {
             while self.stage.silent.load(Ordering::SeqCst) && !self.stage.stop.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
+            if request.opcode() == opcode::SCSI_COMMAND {
+                self.answer_late()?;
+            }
             let operation =
                 if request.opcode() == opcode::SCSI_COMMAND { request.0[32] } else { request.0[1] & 0x7f };
             if !is_first_look(&request) {
@@ -239,9 +259,7 @@ impl<'a> Target<'a> {
                 opcode::LOGIN => self.login(&request, &data)?,
                 opcode::TEXT => self.send_targets(&request)?,
                 opcode::SCSI_COMMAND => self.command(&request, &data)?,
-                opcode::TASK_MANAGEMENT => {
-                    self.send(opcode::TASK_MANAGEMENT_RESPONSE, &request, |_| {}, &[])?
-                }
+                opcode::TASK_MANAGEMENT => self.manage(&request)?,
                 opcode::NOP_OUT if request.itt() != 0xffff_ffff => {
                     self.send(
                         opcode::NOP_IN,
@@ -259,6 +277,34 @@ impl<'a> Target<'a> {
                 _ => {}
             }
         }
+    }
+
+    fn manage(&mut self, request: &Bhs) -> Option<()> {
+        let managed = *self.stage.managed.lock().unwrap();
+        match managed {
+            Managed::Done => self.send(opcode::TASK_MANAGEMENT_RESPONSE, request, |_| {}, &[]),
+            Managed::Refuse(response) => {
+                self.send(opcode::TASK_MANAGEMENT_RESPONSE, request, |bhs| bhs.0[2] = response, &[])
+            }
+            Managed::After(time) => {
+                self.late.push((Instant::now() + time, *request));
+                Some(())
+            }
+            Managed::Never => Some(()),
+            Managed::CommandFirst => {
+                let mut command = *request;
+                command.set_word(16, request.word(20));
+                self.status(&command, 0, &[])
+            }
+        }
+    }
+
+    fn answer_late(&mut self) -> Option<()> {
+        while let Some(at) = self.late.iter().position(|(due, _)| Instant::now() >= *due) {
+            let (_, request) = self.late.remove(at);
+            self.send(opcode::TASK_MANAGEMENT_RESPONSE, &request, |_| {}, &[])?;
+        }
+        Some(())
     }
 
     fn send(&mut self, op: u8, request: &Bhs, fill: impl FnOnce(&mut Bhs), data: &[u8]) -> Option<()> {
@@ -290,7 +336,9 @@ impl<'a> Target<'a> {
             return None;
         }
         let text = match stages >> 2 & 3 {
-            0 => format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group),
+            0 => {
+                format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group.load(Ordering::SeqCst))
+            }
             _ if quirks.reads_only_data_after_r2t => {
                 "InitialR2T=Yes\0ImmediateData=No\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
                   MaxRecvDataSegmentLength=4096\0FirstBurstLength=4096\0MaxBurstLength=4096\0"

@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn random_i_os_stay_random() {
         let (mut rng, mut recent) = (Rng::new(7), Recent::default());
-        let streams = (0..20_000).filter(|_| recent.continues(op(rng.next() % 32_768))).count();
+        let streams = (0..20_000).filter(|_| recent.continues(op(rng.bits() % 32_768))).count();
         assert!(streams < 200, "{streams} of 20000 are taken for a stream");
         // 512 places: an eighth adjoins by chance.
         let (mut rng, mut recent) = (Rng::new(7), Recent::default());
-        let streams = (0..20_000).filter(|_| recent.continues(op(rng.next() % 512))).count();
+        let streams = (0..20_000).filter(|_| recent.continues(op(rng.bits() % 512))).count();
         assert!(streams < 6_000, "{streams} of 20000 are taken for a stream");
     }
 }

@@ -437,7 +437,7 @@ impl Core {
             self.controller_free_ns = self.controller_free_ns.max(t) + controller_ns;
             t = self.controller_free_ns;
         }
-        if hit > 0 && self.rng.next() >> 32 < hit {
+        if hit > 0 && self.rng.bits() >> 32 < hit {
             return self.at(t, STORED, slot);
         }
         if front != Front::None {

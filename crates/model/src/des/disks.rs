@@ -175,7 +175,7 @@ impl Disks {
         if m.serving.is_some() {
             return None;
         }
-        let random = rng.next();
+        let random = rng.bits();
         let turn = self.pressed && !m.destaging.is_empty() && m.passed >= DESTAGE_SHARE;
         let (visit, queue, transfer_ns) = if m.waiting.is_empty() || turn {
             let destage = m.destaging.pop_front()?;

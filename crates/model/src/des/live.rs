@@ -319,7 +319,7 @@ impl Simulation {
         match self.io_costs[&key].as_slice() {
             [(_, only)] => *only,
             cases => {
-                let draw = self.rng.next() >> 32;
+                let draw = self.rng.bits() >> 32;
                 cases.iter().find(|(below, _)| draw < *below).or(cases.last()).map_or(0, |case| case.1)
             }
         }

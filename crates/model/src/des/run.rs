@@ -195,7 +195,7 @@ impl Client {
     }
 
     fn issue(&mut self, core: &mut Core, rng: &mut Rng, number: usize, waited_ns: u64) {
-        let draw = if self.thresholds.len() == 1 { 0 } else { rng.next() >> 32 };
+        let draw = if self.thresholds.len() == 1 { 0 } else { rng.bits() >> 32 };
         let io_cost = self
             .thresholds
             .iter()

@@ -1,7 +1,7 @@
 //! The first screen of a report: results, bottleneck, next steps.
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::is_round;
-use assay_analysis::estimate::Estimate;
 use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
 use assay_record::{RunHeader, StepId};
 

@@ -1,6 +1,6 @@
 //! The answer to a sizing question from the load curve of a target.
 
-use assay_analysis::sizing::{Fall, LatencyLimit, Measured};
+use assay_sizing::{Fall, LatencyLimit, Measured};
 use serde_json::{Value, json};
 
 use crate::curve::{load_json, load_table};

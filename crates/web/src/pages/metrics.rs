@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use assay_analysis::Estimate;
 use assay_analysis::compare::Change;
-use assay_analysis::estimate::Estimate;
 use assay_interop::results::openmetrics::{
     BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, StoredRuns, served,
 };

@@ -17,7 +17,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("iscsi", &["tcp"]),
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
-    ("xtask", &["host", FOR_TESTS]),
+    ("xtask", &["host", "planted", FOR_TESTS]),
+    ("planted", &["model", "spec", "record", "analysis", "diagnose", "report"]),
     (
         "fuzz",
         &[
@@ -34,16 +35,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("runner", &["spec", "record", "host", "target", "prepare", "engine", "store"]),
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
-    ("analysis", &["spec", "record", "model"]),
+    ("statistics", &[]),
+    ("analysis", &["spec", "record", "model", "statistics"]),
+    ("diagnose", &["spec", "record", "model", "statistics", "analysis"]),
+    ("sizing", &["spec", "record", "model", "statistics", "analysis"]),
     ("store", &["spec", "record"]),
-    ("report", &["spec", "record", "analysis", "model"]),
-    ("results", &["record", "analysis", "model", "store", "report"]),
+    ("report", &["spec", "record", "analysis", "diagnose", "sizing", "model"]),
+    ("results", &["record", "analysis", "diagnose", "model", "store", "report"]),
     ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "runner",
-            "model", "sim", "analysis", "store", "report", "interop", "results", "web",
+            "model", "sim", "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
         ],
     ),
 ];

@@ -1,0 +1,86 @@
+//! A limit with burst credit.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::BurstCredit,
+    name: "a limit with burst credit",
+    physics: "Credit accumulates while the volume is idle and is spent at a higher rate; when it is used up, the base \
+        rate remains. The same load is fast after a pause and slow some seconds later.",
+    source: "Token buckets with depth (burst balance of cloud volumes).",
+    applies: |s| s.has_medium() && !s.is_paced,
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    helps: "A larger volume or a higher base rate; pauses only accumulate credit.",
+    gain: Some(E::AfterIdle),
+    look: "Burst balance of the volume in the monitoring of its provider.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
+        Q::PacedLatency => range(0.01, 0.8),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::Rate(E::LargerIo) => range(0.965, 1.035),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
+        Q::PacedLatency => range(0.01, 0.8),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::SmallerIo) => range(1.2, 8.4),
+        _ => None,
+    }
+}
+
+fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
+        Q::PacedLatency => range(0.01, 0.8),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::Rate(E::LargerIo) => range(0.1, 0.9),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.1),
+        _ => None,
+    }
+}
+
+fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
+        Q::Trend => range(0.1, 1.05),
+        Q::Rate(E::Base) => range(0.1, 1.05),
+        Q::Rate(E::MoreOutstanding)
+        | Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::WholeSpan)
+        | Q::Rate(E::Misaligned)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::MoreConnections)
+        | Q::Rate(E::EvenPaths)
+        | Q::Rate(E::OnePath)
+        | Q::Rate(E::RepeatingData)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::Random)
+        | Q::Rate(E::ReadsOnly)
+        | Q::Rate(E::WritesOnly) => range(0.62, 1.08),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.0),
+        Q::Rate(E::LargerIo) => range(0.08, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.7, 7.0),
+        Q::PacedLatency => range(0.05, 8.0),
+        Q::MedianToMean => range(0.5, 1.08),
+        _ => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! A limit on bytes per second.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::BytesCap,
+    name: "a limit on bytes per second",
+    physics: "A token for each byte, handed out at a fixed rate: the same throughput whatever the size, order, \
+        span and number, and not that of any link or bus.",
+    source: "cgroup io.max (rbps, wbps), QoS of hypervisors and clouds: token buckets.",
+    applies: |s| s.has_medium(),
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
+    gain: None,
+    look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
+        lower speed.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::SmallerIo) => range(7.2, 8.4),
+        Q::MedianToMean => range(0.85, 1.08),
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
+        Q::PacedLatency => range(0.008, 0.65),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::LinkShare => range(0.01, 0.6),
+        Q::Rate(E::OnePath) => range(0.7, 1.04),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::SmallerIo) => range(1.2, 7.2),
+        Q::MedianToMean => range(0.85, 1.08),
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
+        Q::PacedLatency => range(0.008, 0.65),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::LinkShare => range(0.01, 0.6),
+        Q::Rate(E::OnePath) => range(0.7, 1.04),
+        _ => None,
+    }
+}
+
+fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::SmallerIo) => range(1.2, 8.4),
+        Q::MedianToMean => range(0.02, 0.8),
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
+        Q::PacedLatency => range(0.008, 0.65),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::LinkShare => range(0.01, 0.6),
+        Q::Rate(E::OnePath) => range(0.7, 1.04),
+        _ => None,
+    }
+}
+
+fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        // A limit of its own for each direction lets the other half pass.
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
+        Q::PacedLatency => range(0.008, 0.65),
+        Q::LinkShare => range(0.01, 0.6),
+        Q::Rate(E::OnePath) => range(0.7, 1.04),
+        Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
+        Q::Rate(E::WritesOnly) => range(0.2, 1.04),
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! The flush of each write.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::Flush,
+    name: "the flush of each write",
+    physics: "A durable write waits until it is on stable storage: a revolution of a disk, or the program time of \
+        flash. Without that wait, the same writes are many times faster.",
+    source: "O_DSYNC, FUA, FILE_SYNC; docs/method.md (durability).",
+    applies: |s| s.writes() && s.is_sync,
+    forms: &[expects, expects_otherwise, expects_protected],
+    helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
+        one by one.",
+    gain: Some(E::WithoutSync),
+    look: "Whether the target has a write cache that survives a power loss.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WithoutSync) => range(1.8, 400.0),
+        Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
+        Q::LatencyOne => range(100.0, 20000.0),
+        Q::Rate(E::WritesOnly) => range(0.45, 1.05),
+        Q::PacedLatency => range(0.04, 1.05),
+        Q::Rate(E::LargerIo) => range(0.8, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.06),
+        Q::Rate(E::OneOutstanding) => range(0.72, 1.03),
+        Q::MedianToMean => range(0.9, 1.45),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WithoutSync) => range(1.8, 400.0),
+        Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
+        Q::LatencyOne => range(100.0, 20000.0),
+        Q::Rate(E::WritesOnly) => range(0.45, 1.05),
+        Q::PacedLatency => range(0.04, 1.05),
+        Q::Rate(E::LargerIo) => range(0.15, 1.05),
+        Q::Rate(E::SmallerIo) => range(0.96, 2.0),
+        Q::Rate(E::OneOutstanding) => range(0.02, 0.8),
+        Q::Rate(E::MoreOutstanding) => range(0.94, 2.5),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.9, 1.4),
+        Q::Rate(E::Sequential) => range(0.9, 2.0),
+        Q::MedianToMean => range(0.5, 1.1),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+/// Storage with a protected cache acknowledges a flush at once; what remains is a command more for each write.
+fn expects_protected(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WithoutSync) => range(1.15, 3.0),
+        Q::Rate(E::ReadsOnly) => range(1.1, 10.0),
+        Q::LatencyOne => range(20.0, 500.0),
+        Q::Rate(E::WritesOnly) => range(0.45, 1.05),
+        Q::PacedLatency => range(0.04, 1.05),
+        Q::Rate(E::LargerIo) => range(0.15, 1.05),
+        Q::Rate(E::SmallerIo) => range(0.96, 3.0),
+        Q::Rate(E::OneOutstanding) => range(0.05, 0.8),
+        Q::Rate(E::MoreOutstanding) => range(0.94, 1.6),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.9, 1.7),
+        Q::Rate(E::Sequential) => range(0.9, 2.0),
+        Q::Rate(E::Misaligned) => range(0.7, 1.06),
+        Q::MedianToMean => range(0.5, 1.1),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! CPU time that other programs or the hypervisor take.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::HostCpu,
+    name: "CPU time that other programs or the hypervisor take",
+    physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what \
+        others use is large; the rate follows their load, not the target's.",
+    source: "/proc/stat: time in use by others in the second before the first experiment, and time stolen by the \
+        hypervisor in the measured window.",
+    applies: |_| true,
+    forms: &[expects, expects_without_copies, expects_taking_turns],
+    helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",
+    gain: None,
+    look: "Nothing on the target: this host has no CPU time left.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::OthersBusy => range(0.4, 1.02),
+        Q::TesterBusy => range(0.08, 0.85),
+        Q::Rate(E::MoreOutstanding) => range(0.92, 1.3),
+        Q::Rate(E::OneOutstanding) => range(0.05, 0.95),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::MoreWorkers) => range(0.85, 2.1),
+        Q::PacedLatency => range(0.03, 0.8),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
+        Q::Rate(E::Base) => range(0.8, 1.25),
+        Q::MedianToMean => range(0.4, 1.07),
+        _ => None,
+    }
+}
+
+/// Direct I/O: the device itself moves the data, so that the CPU time of an I/O depends on neither its size nor its
+/// direction.
+fn expects_without_copies(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.85, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.1),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        Q::MedianToMean => range(0.85, 1.07),
+        _ => expects(quantity, s),
+    }
+}
+
+/// Others want all CPUs all the time: what an experiment gets depends on the turns that the scheduler gives it.
+fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::OthersBusy => range(0.6, 1.05),
+        Q::TesterBusy => range(0.02, 0.85),
+        Q::Rate(E::MoreOutstanding) => range(0.7, 3.0),
+        Q::Rate(E::OneOutstanding) => range(0.03, 1.0),
+        Q::Rate(E::LargerIo) => range(0.2, 1.1),
+        Q::Rate(E::SmallerIo) => range(0.7, 4.0),
+        Q::PacedLatency => range(0.03, 1.5),
+        Q::Rate(E::Base) => range(0.3, 3.0),
+        Q::Rate(_) => range(0.55, 1.7),
+        Q::Trend => range(0.6, 1.6),
+        Q::MedianToMean => range(0.3, 1.07),
+        _ => None,
+    }
+}

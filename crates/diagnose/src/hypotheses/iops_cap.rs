@@ -1,0 +1,80 @@
+//! A limit on operations per second.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::IopsCap,
+    name: "a limit on operations per second",
+    physics: "A token for each I/O, handed out at a fixed rate: the same number of I/Os per second whatever their \
+        size, order, span, direction and number. Latency is outstanding over rate, with little spread.",
+    source: "cgroup io.max (riops, wiops), QoS of hypervisors and clouds: token buckets.",
+    applies: |s| s.has_medium(),
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
+    gain: None,
+    look: "QoS settings of the volume, the hypervisor or the cloud.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.965, 1.035),
+        Q::MedianToMean => range(0.88, 1.08),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
+        Q::PacedLatency => range(0.008, 0.6),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.965, 1.035),
+        Q::MedianToMean => range(0.02, 0.8),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
+        Q::PacedLatency => range(0.008, 0.6),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.1, 0.9),
+        Q::MedianToMean => range(0.88, 1.08),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
+        Q::PacedLatency => range(0.008, 0.6),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        Q::LinkShare => range(0.002, 0.6),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        // A limit of its own for each direction lets the other half pass.
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
+        Q::PacedLatency => range(0.008, 0.6),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        Q::LinkShare => range(0.002, 0.6),
+        Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
+        Q::Rate(E::WritesOnly) => range(0.2, 1.04),
+        Q::Rate(E::LargerIo) => range(0.965, 1.035),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}

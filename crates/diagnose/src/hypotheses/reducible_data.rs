@@ -1,0 +1,36 @@
+//! Data that the storage reduces.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::ReducibleData,
+    name: "data that the storage reduces",
+    physics: "Storage that compresses or deduplicates moves fewer bytes to its media than it receives; the rate holds \
+        for these data only.",
+    source: "Iometer's default data repeat one byte; unique data cannot be reduced.",
+    applies: |s| s.is_reducible,
+    forms: &[expects],
+    helps: "Measure with data like those of the application (data = \"unique\" is the worst case).",
+    gain: None,
+    look: "Reduction ratio that the target reports.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::UniqueData) => range(0.05, 0.75),
+        Q::Rate(E::ReadsOnly) => range(0.03, 1.5),
+        Q::Rate(E::LargerIo) => range(0.12, 0.5),
+        Q::Rate(E::OneOutstanding) => range(0.05, 0.6),
+        Q::Rate(E::SmallerIo) => range(1.0, 6.0),
+        Q::PacedLatency => range(0.05, 1.0),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.9),
+        Q::Rate(E::MoreWorkers) => range(0.96, 1.5),
+        _ => None,
+    }
+}

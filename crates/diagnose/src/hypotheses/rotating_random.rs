@@ -1,0 +1,85 @@
+//! Seek time and rotation of the disks.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::RotatingRandom,
+    name: "seek time and rotation of the disks",
+    physics: "Each random I/O moves an arm and waits half a revolution: 4 to 20 ms, hardly more for a larger one. \
+        A queue lets disks choose the nearest (about n^-0.26), m disks work on m I/Os, a short span saves \
+        seeks, and sequential I/O needs none.",
+    source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
+    applies: |s| s.has_medium() && s.is_random(),
+    forms: &[expects, expects_otherwise, expects_with_a_full_queue],
+    helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
+    gain: None,
+    look: "How many disks work on it, and the RAID level.",
+};
+
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        // Seeks are longer.
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
+        Q::LatencyOne => range(2500.0, 20000.0),
+        Q::Rate(E::LargerIo) => range(0.42, 1.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.12),
+        Q::Rate(E::HotSpan) => range(1.05, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.0, 1.6),
+        Q::Rate(E::Sequential) => range(4.0, 300.0),
+        Q::MedianToMean => range(0.72, 1.05),
+        // At half the rate hardly anything queues: what remains is one access of all that were outstanding.
+        Q::PacedLatency => range((0.8 / s.outstanding).min(0.06), 0.9),
+        Q::Rate(E::Base) => range(0.92, 1.09),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.8),
+        Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.06),
+        Q::PingWait => range(0.001, 0.3),
+        Q::LowToMean if !s.writes() => range(0.12, 0.95),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
+        Q::LatencyOne => range(2500.0, 20000.0),
+        Q::Rate(E::LargerIo) => range(0.42, 1.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.12),
+        Q::Rate(E::HotSpan) => range(1.05, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.0, 1.6),
+        Q::Rate(E::Sequential) => range(4.0, 300.0),
+        Q::MedianToMean => range(0.72, 1.05),
+        Q::PacedLatency => range((0.8 / s.outstanding).min(0.06), 0.9),
+        Q::Rate(E::Base) => range(0.92, 1.09),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.8),
+        Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
+        Q::Rate(E::ReadsOnly) => range(1.05, accesses_most(s) * 1.3),
+        Q::Rate(E::WritesOnly) => range(0.15, 1.0),
+        Q::Rate(E::Misaligned) => range(0.6, 1.05),
+        Q::PingWait => range(0.001, 0.3),
+        Q::LowToMean if !s.writes() => range(0.12, 0.95),
+        _ => None,
+    }
+}
+
+/// Accesses of an I/O of the load at most, a read being one: a write to RAID 6 is six.
+fn accesses_most(s: &Setting) -> f64 {
+    s.reads + (1.0 - s.reads) * 6.0
+}
+
+/// The disks sort no more than is outstanding already (32 commands each), or do not sort: more I/Os only wait.
+fn expects_with_a_full_queue(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.06),
+        Q::Rate(E::TenthSpan) => range(0.97, 1.3),
+        Q::Rate(E::OneOutstanding) => range((0.8 / s.outstanding).max(0.04), 0.85),
+        _ if s.writes() && s.reads > 0.0 => expects_otherwise(quantity, s),
+        _ => expects(quantity, s),
+    }
+}

@@ -1,0 +1,66 @@
+//! The transfer rate of rotating media.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::RotatingSequential,
+    name: "the transfer rate of rotating media",
+    physics: "Without seeks a disk delivers what passes under its heads: 30 to 280 MB/s each, twice as much at the \
+        outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
+    source: "Zoned recording (docs/design/040-model.md).",
+    applies: |s| s.has_medium() && s.random < 0.05,
+    forms: &[expects, expects_otherwise, expects_bytes_only],
+    helps: "More disks to stripe over; the outer tracks are the fastest.",
+    gain: None,
+    look: "Number of disks and the RAID level.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::Random) => range(0.003, 0.36),
+        Q::LatencyOne => range(150.0, 3000.0),
+        Q::PacedLatency => range(0.03, 1.0),
+        Q::Rate(E::OneOutstanding) => range(0.09, 1.05),
+        Q::Rate(E::LargerIo) => range(0.118, 0.135),
+        Q::Rate(E::SmallerIo) => range(1.5, 8.4),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.06),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        // Several streams are spread over the span; the inner tracks have half of the rate of the outer ones.
+        Q::Rate(E::WholeSpan) => range(0.5, 1.05),
+        Q::Rate(E::Random) => range(0.003, 0.36),
+        Q::LatencyOne => range(150.0, 3000.0),
+        Q::PacedLatency => range(0.03, 1.0),
+        Q::Rate(E::OneOutstanding) => range(0.09, 1.05),
+        Q::Rate(E::LargerIo) => range(0.03, 0.14),
+        Q::Rate(E::SmallerIo) => range(1.5, 16.0),
+        Q::Rate(E::HotSpan) => range(1.05, 10.0),
+        Q::Rate(E::TenthSpan) => range(0.97, 1.4),
+        Q::Rate(E::MoreOutstanding) => range(0.97, 1.4),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.7),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+/// Nothing but bytes counts: the disk reads ahead, or the queue is deep.
+fn expects_bytes_only(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::SmallerIo) => range(7.0, 8.4),
+        Q::Rate(E::OneOutstanding) => range(0.6, 1.05),
+        Q::PacedLatency => range(0.008, 0.65),
+        _ => expects(quantity, s),
+    }
+}

@@ -1,0 +1,107 @@
+//! A target that carries out one I/O at a time.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::TargetSerial,
+    name: "a target that carries out one I/O at a time",
+    physics: "A lock or a single thread that waits for its medium lets one I/O pass at a time. One outstanding I/O \
+        is as fast as many, and all the disks together work like one; if only writes are serialised, reads \
+        alone are much faster.",
+    source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
+    applies: |s| s.has_medium() && s.outstanding > 2.0,
+    forms: &[expects, expects_otherwise, expects_of_writes, expects_of_writes_to_disks, expects_of_flash],
+    helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
+    gain: None,
+    look: "Number of threads of the target's software, and locks of its file system.",
+};
+
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.84, 1.06),
+        Q::PacedLatency => range(0.6 / s.outstanding, 0.35),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
+        Q::MedianToMean => range(0.85, 1.1),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::SmallerIo) => range(0.98, 1.6),
+        Q::LatencyOne => range(40.0, 1500.0),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
+        Q::Rate(E::OneOutstanding) => range(0.84, 1.06),
+        Q::PacedLatency => range(0.6 / s.outstanding, 0.35),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
+        Q::MedianToMean => range(0.85, 1.1),
+        Q::Rate(E::LargerIo) => range(0.6, 1.0),
+        Q::Rate(E::SmallerIo) => range(0.98, 1.1),
+        Q::Rate(E::HotSpan) => range(1.3, 100.0),
+        Q::Rate(E::TenthSpan) => range(1.15, 1.5),
+        Q::Rate(E::Sequential) => range(8.0, 400.0),
+        Q::LatencyOne => range(2500.0, 20000.0),
+        Q::PingWait => range(0.001, 0.3),
+        Q::LowToMean if !s.writes() => range(0.12, 1.02),
+        _ => None,
+    }
+}
+
+/// Only writes are serialised, which a load without writes cannot show.
+fn expects_of_writes(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.writes() {
+        return expects_otherwise(quantity, s);
+    }
+    match quantity {
+        Q::Rate(E::ReadsOnly) => range(1.6, 25.0),
+        Q::Rate(E::WritesOnly) => range((1.0 - s.reads).max(0.1) * 0.9, (1.0 - s.reads).max(0.1) * 1.3),
+        Q::Rate(E::OneOutstanding) => range(0.3, 1.1),
+        Q::Rate(E::LargerIo) => range(0.35, 1.02),
+        Q::Rate(E::HotSpan) => range(0.95, 60.0),
+        Q::Rate(E::TenthSpan) => range(0.97, 1.45),
+        Q::Rate(E::Sequential) => range(0.95, 300.0),
+        Q::Rate(E::Random) => range(0.01, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.98, 1.35),
+        // A mix whose writes are serialised on a parity RAID of slow disks has 20 to 30 ms.
+        Q::LatencyOne => range(40.0, 100_000.0),
+        Q::PacedLatency => range(0.01, 0.5),
+        Q::MedianToMean => range(0.03, 1.1),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
+
+/// The same where a write waits for seeks: it takes as long as on the disk alone, and the queue before the lock holds
+/// nearly all that is outstanding.
+fn expects_of_writes_to_disks(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne if s.writes() => range(2500.0, 40_000.0),
+        Q::MedianToMean if s.writes() => range(0.6, 1.25),
+        Q::PacedLatency if s.writes() => range(0.08, 0.6),
+        _ => expects_of_writes(quantity, s),
+    }
+}
+
+/// One thread waits for a fast medium. What else an I/O passes, the network and the software before the thread, takes
+/// as long as the medium, and goes on meanwhile.
+fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.25, 0.9),
+        Q::PacedLatency => range(0.6 / s.outstanding, 0.5),
+        Q::LatencyOne => range(40.0, 400.0),
+        Q::Rate(E::LargerIo) => range(0.15, 0.8),
+        Q::Rate(E::SmallerIo) => range(1.0, 3.0),
+        Q::Rate(E::MoreWorkers) | Q::Rate(E::MoreConnections) => range(0.85, 1.1),
+        Q::Rate(E::Sequential) | Q::Rate(E::AfterIdle) => range(0.9, 1.3),
+        Q::Rate(E::Base) => range(0.8, 1.25),
+        _ => expects(quantity, s),
+    }
+}

@@ -1,0 +1,54 @@
+//! Blocks that were never written.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::UnmappedBlocks,
+    name: "blocks that were never written",
+    physics: "A read of an unmapped block returns zeros without access to the media: it runs at the speed of the \
+        software alone, and does not measure storage.",
+    source: "FIEMAP, GET LBA STATUS; files that Assay creates are written in full first.",
+    applies: |s| s.reads > 0.0 && s.has_medium(),
+    forms: &[expects, expects_otherwise],
+    helps: "Write the whole span before it is measured (--overwrite, or a file that Assay creates).",
+    gain: None,
+    look: "Which blocks the target has mapped.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        // More or less of the rest may have been written.
+        Q::Rate(E::WholeSpan) => range(0.05, 2.0),
+        Q::Unwritten => range(0.2, 1.05),
+        Q::LatencyOne => range(5.0, 150.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.3),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::MedianToMean => range(0.85, 1.07),
+        Q::DeviceBytes => range(0.001, 1.05),
+        Q::Rate(E::OneOutstanding) => range(0.06, 0.8),
+        Q::Rate(E::LargerIo) => range(0.35, 1.0),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Unwritten => range(0.2, 1.05),
+        Q::LatencyOne => range(5.0, 150.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.3),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::MedianToMean => range(0.85, 1.07),
+        Q::DeviceBytes => range(0.001, 1.05),
+        Q::Rate(E::OneOutstanding) => range(0.06, 0.8),
+        Q::TesterBusy => range(0.7, 1.05),
+        Q::Rate(E::MoreWorkers) => range(1.1, 2.1),
+        Q::Rate(E::LargerIo) => range(0.15, 1.0),
+        _ => None,
+    }
+}

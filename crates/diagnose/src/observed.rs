@@ -1,0 +1,280 @@
+//! What the experiments of a diagnosis measured, and what it says: ratios to the load itself with their errors.
+
+use assay_record::Experiment;
+
+use crate::quantity::{LEAST, Observation, Quantity};
+
+/// The error of a rate is at least this, as a share: targets vary.
+pub(crate) const ERROR_LEAST: f64 = 0.02;
+/// Error of a number that is read and not estimated.
+const ERROR_READ: f64 = 0.05;
+/// No error is stated as more than this.
+pub(crate) const ERROR_MOST: f64 = 0.5;
+/// Error of what depends on this host's CPUs for each share of their time that the hypervisor takes. With 9 % of it
+/// taken, a load with one I/O outstanding was measured 14 % slower than without, one with 32 in memory 40 %; with 35 %,
+/// 30 to 65 %.
+const ERROR_OF_STOLEN: f64 = 2.5;
+/// A host whose CPUs are busy for this share or more waits for them; with less, the load depends on them as much less.
+const BUSY_ENOUGH: f64 = 0.15;
+/// No error by stolen time is stated as more than this: the number says nothing then.
+const STOLEN_MOST: f64 = 2.0;
+/// From this error by stolen time on an experiment is worth a second try.
+const DISTURBED: f64 = 0.1;
+/// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
+/// by no more than this among themselves. As a logarithm.
+const COLD: f64 = 0.1;
+
+/// What an experiment measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// Which one.
+    pub experiment: Experiment,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Standard error of its logarithm, by its own seconds and number of I/Os.
+    pub error: f64,
+    /// Number of I/Os that it rests on.
+    pub ios: f64,
+    /// Share of this host's CPU time that the hypervisor took meanwhile. In \[0, 1\].
+    pub stolen: f64,
+    /// Standard error of the logarithm of rates and times for that.
+    pub stolen_error: f64,
+    /// Standard error of the logarithm of the rate for what others use of this host's CPUs.
+    pub others_error: f64,
+    /// Mean latency, µs.
+    pub mean_us: Option<f64>,
+    /// Numbers beside the rate.
+    pub facts: Vec<(Quantity, f64)>,
+}
+
+impl Measurement {
+    /// Returns the standard error of the logarithm of a number beside the rate. What is computed from a few I/Os is
+    /// uncertain, however exactly each was timed: 25 I/Os in a third of the window are 20 % off by chance.
+    fn error_of(&self, quantity: Quantity) -> f64 {
+        let ios = self.ios.max(1.0);
+        let by_count = match quantity {
+            // Two thirds are compared.
+            Quantity::Trend => (6.0 / ios).sqrt(),
+            Quantity::MedianToMean | Quantity::LowToMean | Quantity::PacedLatency => 1.0 / ios.sqrt(),
+            Quantity::LatencyOne => 0.7 / ios.sqrt(),
+            Quantity::LinkShare => 0.5 / ios.sqrt(),
+            _ => 0.0,
+        };
+        let read = match quantity {
+            // A throughput over a ceiling that is known is as exact as the rate itself.
+            Quantity::BusMatch => self.error,
+            _ => ERROR_READ,
+        };
+        read.hypot(by_count).min(ERROR_MOST)
+    }
+
+    /// Returns what this host adds to the error of a number beside the rate.
+    fn host_error_of(&self, quantity: Quantity) -> f64 {
+        match quantity {
+            Quantity::Trend
+            | Quantity::MedianToMean
+            | Quantity::LowToMean
+            | Quantity::PacedLatency
+            | Quantity::LatencyOne
+            | Quantity::LinkShare
+            | Quantity::PathDelays
+            | Quantity::PingWait
+            | Quantity::BusMatch => self.stolen_error,
+            _ => 0.0,
+        }
+    }
+
+    /// What this host adds to the error of the rate.
+    fn host_error(&self) -> f64 {
+        self.stolen_error.hypot(self.others_error)
+    }
+
+    /// How much it counts in a mean.
+    fn weight(&self) -> f64 {
+        self.error.max(ERROR_LEAST).hypot(self.host_error()).powi(-2)
+    }
+
+    /// Whether the hypervisor took so much CPU time that the number says little.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.stolen_error >= DISTURBED
+    }
+}
+
+/// Standard error of the logarithm of a rate or a latency, by the CPU time that the hypervisor took and the share of
+/// time in which this host's CPUs were busy. A slow disk or a full link notices nothing.
+pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
+    let running = busy / (1.0 - stolen).max(0.01);
+    (stolen * ERROR_OF_STOLEN * (running / BUSY_ENOUGH).min(1.0)).min(STOLEN_MOST)
+}
+
+/// The measurements of a diagnosis, in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Observed {
+    /// In the order in which they were made.
+    pub made: Vec<Measurement>,
+}
+
+impl Observed {
+    /// Measurements of the load itself.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &Measurement> {
+        self.made.iter().filter(|m| m.experiment == Experiment::Base)
+    }
+
+    /// Rates of the load itself while the hypervisor left this host alone.
+    pub(crate) fn calm_bases(&self) -> Vec<f64> {
+        self.bases().filter(|m| !m.is_disturbed()).map(|m| m.iops).collect()
+    }
+
+    /// Mean of the logarithms of those rates, each weighted by its error, and the sum of the weights.
+    fn base_mean(&self) -> (f64, f64) {
+        let weights: f64 = self.bases().map(Measurement::weight).sum();
+        let sum: f64 = self.bases().map(|m| m.weight() * m.iops.ln()).sum();
+        (sum / weights.max(f64::MIN_POSITIVE), weights)
+    }
+
+    /// Geometric mean of the rates of the load itself, IOPS. Those that were disturbed count for little.
+    #[must_use]
+    pub fn base_iops(&self) -> f64 {
+        self.base_mean().0.exp()
+    }
+
+    /// The measurement of the load itself with which others are compared: the first that the hypervisor left alone, or
+    /// else the one that it disturbed least.
+    fn reference(&self) -> Option<&Measurement> {
+        self.bases().find(|m| !m.is_disturbed()).or_else(|| self.best(Experiment::Base))
+    }
+
+    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS, with the standard
+    /// errors of its logarithm: its own, and what this host adds. The nearer one and the more certain one count for
+    /// more.
+    fn base_at(&self, index: usize) -> (f64, (f64, f64)) {
+        let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
+        let before = (0..=index).rev().find(is_base);
+        let after = (index..self.made.len()).find(is_base);
+        let one = |at: usize| (self.made[at].iops, (self.made[at].error, self.made[at].host_error()));
+        match (before, after) {
+            (Some(a), Some(b)) if b > a => {
+                let share = (index - a) as f64 / (b - a) as f64;
+                let of_a = self.made[a].weight() * (1.0 - share);
+                let of_b = self.made[b].weight() * share;
+                let all = of_a + of_b;
+                let log = (of_a * self.made[a].iops.ln() + of_b * self.made[b].iops.ln()) / all;
+                let mean = |of: &dyn Fn(&Measurement) -> f64| {
+                    (of_a * of(&self.made[a]) + of_b * of(&self.made[b])) / all
+                };
+                (log.exp(), (mean(&|m| m.error), mean(&Measurement::host_error)))
+            }
+            (Some(at), _) | (None, Some(at)) => one(at),
+            (None, None) => (1.0, (0.0, 0.0)),
+        }
+    }
+
+    /// Standard deviation of the logarithms of the rates of the load itself, beyond the errors of their measurements:
+    /// how much the target changes by itself.
+    pub(crate) fn drift(&self) -> f64 {
+        let count = self.bases().count();
+        if count < 2 {
+            return 0.0;
+        }
+        let (mean, weights) = self.base_mean();
+        let spread: f64 = self.bases().map(|m| m.weight() * (m.iops.ln() - mean).powi(2)).sum();
+        let all = (count as f64 / (count - 1) as f64 * spread / weights).sqrt();
+        let of_host = |m: &Measurement| m.weight() * m.host_error().powi(2);
+        let by_host = self.bases().map(of_host).sum::<f64>() / weights;
+        (all.powi(2) - by_host).max(0.0).sqrt()
+    }
+
+    /// Leaves out the first measurement of the load itself where it was slower than all later ones, at least two that
+    /// agree: caches, threads and CPUs were not yet awake.
+    pub(crate) fn leave_out_cold_start(&mut self) {
+        let logs: Vec<f64> = self.bases().map(|m| m.iops.ln()).collect();
+        let [first, later @ ..] = logs.as_slice() else { return };
+        let (lo, hi) = later.iter().fold((f64::MAX, f64::MIN), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+        let is_calm = self.bases().all(|m| !m.is_disturbed());
+        if later.len() < 2 || lo - first < COLD || hi - lo > COLD || !is_calm {
+            return;
+        }
+        if let Some(at) = self.made.iter().position(|m| m.experiment == Experiment::Base) {
+            self.made.remove(at);
+        }
+    }
+
+    /// The first `count` measurements alone.
+    pub(crate) fn until(&self, count: usize) -> Self {
+        Self { made: self.made[..count.min(self.made.len())].to_vec() }
+    }
+
+    /// The least disturbed measurement of an experiment, the first of several such.
+    pub(crate) fn best(&self, experiment: Experiment) -> Option<&Measurement> {
+        let made = self.made.iter().filter(|m| m.experiment == experiment);
+        made.min_by(|a, b| a.stolen_error.total_cmp(&b.stolen_error))
+    }
+
+    /// Whether the hypervisor disturbed every measurement of an experiment.
+    pub(crate) fn is_disturbed(&self, experiment: Experiment) -> bool {
+        self.best(experiment).is_some_and(Measurement::is_disturbed)
+    }
+
+    /// Everything that hypotheses have expectations of.
+    #[must_use]
+    pub fn observations(&self) -> Vec<Observation> {
+        let Some(first) = self.reference() else {
+            return Vec::new();
+        };
+        let drift = self.drift();
+        let mut all = Vec::new();
+        for (index, m) in self.made.iter().enumerate() {
+            if m.experiment != Experiment::Base {
+                if !self.best(m.experiment).is_some_and(|best| std::ptr::eq(best, m)) {
+                    continue;
+                }
+                let (base, (base_error, base_host)) = self.base_at(index);
+                all.push(Observation {
+                    experiment: m.experiment,
+                    quantity: Quantity::Rate(m.experiment),
+                    value: (m.iops / base).max(1e-6),
+                    error: m.error.hypot(base_error).hypot(drift * 0.5),
+                    host_error: m.host_error().hypot(base_host),
+                });
+            }
+            if m.experiment == Experiment::HalfRate {
+                all.extend(paced_latency(m, first));
+            }
+            let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
+            all.extend(facts.map(|(quantity, value)| Observation {
+                experiment: m.experiment,
+                quantity: *quantity,
+                value: value.max(LEAST),
+                error: m.error_of(*quantity),
+                host_error: m.host_error_of(*quantity),
+            }));
+        }
+        // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
+        let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
+        let furthest = repeats.max_by(|a, b| {
+            let error = |m: &Measurement| m.error.hypot(m.host_error());
+            let far = |m: &Measurement| (m.iops / first.iops).ln().abs() / error(m).hypot(error(first));
+            far(a).total_cmp(&far(b))
+        });
+        all.extend(furthest.map(|m| Observation {
+            experiment: Experiment::Base,
+            quantity: Quantity::Rate(Experiment::Base),
+            value: (m.iops / first.iops).max(1e-6),
+            error: m.error.hypot(first.error),
+            host_error: m.host_error().hypot(first.host_error()),
+        }));
+        all
+    }
+}
+
+/// What the load at half its rate shows: its latency over that of the load itself.
+fn paced_latency(paced: &Measurement, base: &Measurement) -> Option<Observation> {
+    let quantity = Quantity::PacedLatency;
+    Some(Observation {
+        experiment: paced.experiment,
+        quantity,
+        value: (paced.mean_us? / base.mean_us?.max(1e-3)).max(LEAST),
+        error: paced.error_of(quantity).hypot(base.error_of(quantity)),
+        host_error: paced.host_error_of(quantity).hypot(base.host_error_of(quantity)),
+    })
+}

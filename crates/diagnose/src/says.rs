@@ -1,0 +1,323 @@
+//! A diagnosis in words.
+
+use std::cmp::Ordering;
+
+use assay_analysis::{RunSummary, capitalised, whole};
+use assay_record::{Experiment, RunHeader};
+
+use crate::belief::{Belief, Odds, SETTLED, density};
+use crate::cause::Cause;
+use crate::diagnosis::{Diagnosis, Row, SeriesPoint};
+use crate::experiments::SIZE_TIMES;
+use crate::hypothesis::Hypothesis;
+use crate::observe::observed;
+use crate::observed::{Measurement, Observed};
+use crate::quantity::{Observation, Quantity};
+use crate::setting::Setting;
+
+/// A hypothesis below this is ruled out.
+const RULED_OUT: f64 = 0.01;
+/// From this on a hypothesis is drawn.
+const DRAWN: f64 = 0.05;
+/// The load itself differs by more than this between its repetitions: something changed. As a logarithm.
+const CHANGED: f64 = 0.12;
+/// Two sides of 95 % of the normal distribution.
+const TWO_SIDES: f64 = 1.96;
+/// Evidence that changes odds by less than this rules nothing out.
+const FACTOR_LEAST: f64 = 1.5;
+/// Random I/Os that a disk carries with a queue, over those without one.
+const SORTED: f64 = 2.2;
+/// With fewer I/Os in flight not every disk of an array has one.
+const QUEUE_LEAST: f64 = 8.0;
+/// Less than this is no gain.
+const GAIN_LEAST: f64 = 1.05;
+/// From this probability on the first hypothesis is the answer, below it a suspect.
+const LIKELY: f64 = 0.5;
+/// A diagnosis of this length is not worth repeating with more time, s.
+const LONG_BUDGET_S: f64 = 600.0;
+/// Most hypotheses that are named as ruled out.
+const NAMED_MAX: usize = 8;
+
+/// Returns what the experiments of a run say so far; `None` for a run that is no diagnosis, or before the load itself
+/// was measured.
+#[must_use]
+pub fn diagnose(header: &RunHeader, summary: &RunSummary) -> Option<Diagnosis> {
+    let setting = Setting::of(header)?;
+    let observed = observed(header, summary)?;
+    let mut diagnosis = diagnosis(&setting, &observed);
+    advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
+    Some(diagnosis)
+}
+
+/// Returns the result of a diagnosis in a sentence; `None` as in [`diagnose`].
+#[must_use]
+pub fn headline(header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    diagnose(header, summary).map(|diagnosis| diagnosis.says)
+}
+
+/// Returns what was found out.
+pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
+    let observations = seen.observations();
+    let mut belief = Belief::new(setting);
+    observations.iter().for_each(|observation| belief.add(observation));
+    let odds = belief.odds();
+    let first = odds.first().map(|o| o.cause);
+    let second = odds.get(1).map(|o| o.cause);
+    let best = |cause: Option<Cause>| cause.and_then(|cause| belief.best_form(cause));
+    let (best_first, best_second) = (best(first), best(second));
+    let scale = belief.scale();
+    let is_shown = |quantity: Quantity| quantity != Quantity::MeanLatency;
+    let rows = observations.iter().filter(|o| is_shown(o.quantity)).map(|o| {
+        let expected = |of: Option<(&'static Hypothesis, usize)>| {
+            of.and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
+        };
+        let (a, b) = (expected(best_first), expected(best_second));
+        let error = o.whole_error(scale);
+        let density = |range| density(o.quantity, range, o.value.ln(), error);
+        // What is counted is exact.
+        let width = if o.quantity.is_counted() { 1.0 } else { (error * TWO_SIDES).exp() };
+        let measured = o.quantity.stated(o.value);
+        Row {
+            experiment: o.experiment,
+            quantity: o.quantity.words().to_owned(),
+            measured,
+            interval: (measured / width, measured * width),
+            expected_first: a.map(|range| o.quantity.stated_range(range)),
+            expected_second: b.map(|range| o.quantity.stated_range(range)),
+            factor: density(a) / density(b),
+        }
+    });
+    let changed = changed(seen);
+    Diagnosis {
+        says: sentence(setting, seen, &odds),
+        load: setting.load.clone(),
+        iops: seen.base_iops(),
+        rows: rows.collect(),
+        ruled_out: ruled_out(setting, seen, &belief, &odds),
+        helps: helps(&observations, best_first),
+        unknown: [unknown(best_first, best_second, &odds), disks_at_work(setting, &observations, first)]
+            .join(" ")
+            .trim()
+            .to_owned(),
+        changed,
+        series: series(setting, seen, &odds),
+        is_settled: odds.first().is_some_and(|o| o.probability >= SETTLED),
+        odds,
+    }
+}
+
+fn percent(probability: f64) -> String {
+    match probability {
+        p if p > 0.995 => "more than 99 %".to_owned(),
+        p if p < 0.005 => "less than 1 %".to_owned(),
+        p => format!("{:.0} %", p * 100.0),
+    }
+}
+
+fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
+    let Some(first) = odds.first() else {
+        return "No known cause explains the rate of this load.".to_owned();
+    };
+    let rate = format!("{} IOPS", whole(seen.base_iops()));
+    let load = &setting.load;
+    let (name, probability) = (first.name, percent(first.probability));
+    let mut text = if first.probability >= LIKELY {
+        format!("The bottleneck of {load} ({rate}) is {name}, with a probability of {probability}.")
+    } else {
+        format!(
+            "The bottleneck of {load} ({rate}) is uncertain; the first suspect is {name} ({probability})."
+        )
+    };
+    match odds.get(1) {
+        Some(second) if second.probability >= RULED_OUT => {
+            text.push_str(&format!(" Second suspect: {} ({}).", second.name, percent(second.probability)));
+        }
+        _ => {}
+    }
+    text
+}
+
+/// For each hypothesis that is out: the number that changed its odds most against the first.
+fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Odds]) -> Vec<String> {
+    let Some((first, first_form)) = odds.first().and_then(|o| belief.best_form(o.cause)) else {
+        return Vec::new();
+    };
+    let observations = seen.observations();
+    let mut said: Vec<(f64, String)> = Vec::new();
+    for out in odds.iter().skip(1).filter(|o| o.probability < RULED_OUT) {
+        let Some((hypothesis, form)) = belief.best_form(out.cause) else { continue };
+        let numbers = observations.iter().map(|o| {
+            let of = |h: &Hypothesis, form: usize| {
+                let error = o.whole_error(belief.scale());
+                density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), error)
+            };
+            let own =
+                hypothesis.expected(form, o.quantity, setting).map(|range| o.quantity.stated_range(range));
+            let missed = own.filter(|range| !range.contains(o.quantity.stated(o.value)));
+            (of(first, first_form) / of(hypothesis, form), missed, o)
+        });
+        // Rather a number that contradicts the hypothesis than one that another explains better.
+        let strongest = numbers.filter(|(factor, _, _)| *factor >= FACTOR_LEAST).max_by(|a, b| {
+            (a.1.is_some(), a.0).partial_cmp(&(b.1.is_some(), b.0)).unwrap_or(Ordering::Equal)
+        });
+        let Some((factor, missed, o)) = strongest else { continue };
+        let why = match (missed, first.expected(first_form, o.quantity, setting)) {
+            (Some(range), _) => format!("and {} to {} is expected", number(range.lo), number(range.hi)),
+            (None, Some(_)) => format!("which {} explains better", first.name),
+            (None, None) => continue,
+        };
+        let says = format!(
+            "{}: {}, {} was {}, {why}",
+            capitalised(hypothesis.name),
+            o.experiment.name(),
+            o.quantity.words(),
+            number(o.quantity.stated(o.value)),
+        );
+        said.push((factor, says));
+    }
+    said.sort_by(|a, b| b.0.total_cmp(&a.0));
+    said.into_iter().take(NAMED_MAX).map(|(_, says)| says).collect()
+}
+
+/// Three significant digits.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 => whole(value),
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 0.01 => format!("{value:.2}"),
+        0.0 => "none".to_owned(),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {
+    let Some((hypothesis, _)) = first else { return String::new() };
+    let measured = hypothesis.gain.and_then(|gain| {
+        let of_gain = observations.iter().find(|o| o.quantity == Quantity::Rate(gain))?;
+        let is_size = gain == Experiment::LargerIo;
+        let (times, what) = if is_size { (SIZE_TIMES as f64, "bytes per second") } else { (1.0, "IOPS") };
+        Some((gain, of_gain.value * times, what))
+    });
+    let by = match measured {
+        Some((gain, ratio, what)) if ratio >= GAIN_LEAST => {
+            format!(" Measured here: {} gives {} times the {what}.", gain.name(), number(ratio))
+        }
+        _ => {
+            " The gain cannot be measured from here: the next limit becomes visible once this one is removed."
+                .to_owned()
+        }
+    };
+    format!("{}{by}", hypothesis.helps)
+}
+
+/// Makes the advice depend on the suspicion where the first hypothesis is no more than that, and says how to decide.
+pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
+    let is_suspect = of.odds.first().is_some_and(|first| first.probability < LIKELY);
+    if !is_suspect || of.helps.is_empty() {
+        return;
+    }
+    of.helps = format!("If it is the first suspect: {}", uncapitalised(&of.helps));
+    if budget_s < LONG_BUDGET_S {
+        of.helps.push_str(" To decide, diagnose again with more time: --budget 10min.");
+    }
+}
+
+/// The text without a capital at its begin, unless that is of an abbreviation.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(next)) if next.is_lowercase() || (first == 'A' && next == ' ') => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn unknown(
+    first: Option<(&'static Hypothesis, usize)>,
+    second: Option<(&'static Hypothesis, usize)>,
+    odds: &[Odds],
+) -> String {
+    let mut text = first.map_or_else(String::new, |(hypothesis, _)| hypothesis.look.to_owned());
+    let is_close = odds.get(1).is_some_and(|o| o.probability >= DRAWN);
+    if let Some((hypothesis, _)) = second.filter(|_| is_close) {
+        text.push_str(&format!(" For the second suspect: {}", hypothesis.look));
+    }
+    text
+}
+
+/// Returns how many rotating disks the rate is worth: each carries one I/O in the time that one takes alone, and up to
+/// [`SORTED`] times as many where it has several to choose from.
+fn disks_at_work(setting: &Setting, observations: &[Observation], first: Option<Cause>) -> String {
+    let is_asked =
+        first == Some(Cause::RotatingRandom) && !setting.writes() && setting.outstanding >= QUEUE_LEAST;
+    let alone = observations.iter().find(|o| o.quantity == Quantity::LatencyOne).filter(|_| is_asked);
+    let ratio = observations.iter().find(|o| o.quantity == Quantity::Rate(Experiment::OneOutstanding));
+    let Some((alone, ratio)) = alone.zip(ratio) else { return String::new() };
+    // Rate of the load over that of one I/O at a time.
+    let most = (1.0 / ratio.value).max(1.0);
+    let least = (most / SORTED).max(1.0);
+    let (least, most) = (least.round(), most.round());
+    let disks = match (least, most) {
+        (l, m) if l >= m && m <= 1.0 => "one disk".to_owned(),
+        (l, m) if l >= m => format!("{m:.0} disks"),
+        (l, m) => format!("{l:.0} to {m:.0} disks"),
+    };
+    let ms = alone.value / 1e3;
+    format!("The rate is that of {disks}, by the latency of one I/O at a time ({} ms).", number(ms))
+}
+
+fn changed(seen: &Observed) -> String {
+    let texts = [load_changed(seen), host_disturbed(seen)];
+    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn load_changed(seen: &Observed) -> String {
+    let bases = seen.calm_bases();
+    let (lo, hi) = bases.iter().fold((f64::MAX, 0.0_f64), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+    if bases.len() < 2 || (hi / lo).ln() < CHANGED {
+        return String::new();
+    }
+    let rates: Vec<String> = bases.iter().map(|x| whole(*x)).collect();
+    format!(
+        "The rate of the load changed during the diagnosis: it gave {} IOPS. Every ratio is as uncertain as that, and \
+         the odds take it into account.",
+        rates.join(", then ")
+    )
+}
+
+/// What the hypervisor took of this host is no property of the target.
+fn host_disturbed(seen: &Observed) -> String {
+    let disturbed: Vec<f64> = seen.made.iter().filter(|m| m.is_disturbed()).map(|m| m.stolen).collect();
+    let most = disturbed.iter().copied().fold(0.0, f64::max);
+    if disturbed.is_empty() {
+        return String::new();
+    }
+    format!(
+        "The hypervisor took up to {:.0} % of this host's CPU time during {} of {} experiments, whose \
+         intervals are wider for that. Diagnose again when the machine under this one is less busy.",
+        most * 100.0,
+        disturbed.len(),
+        seen.made.len(),
+    )
+}
+
+fn series(setting: &Setting, seen: &Observed, odds: &[Odds]) -> Vec<SeriesPoint> {
+    let after = |count: usize| {
+        let part = seen.until(count);
+        let mut belief = Belief::new(setting);
+        part.observations().iter().for_each(|observation| belief.add(observation));
+        belief.odds()
+    };
+    let all: Vec<Vec<Odds>> = (1..=seen.made.len()).map(after).collect();
+    let of =
+        |odds: &[Odds], cause: Cause| odds.iter().find(|o| o.cause == cause).map_or(0.0, |o| o.probability);
+    let drawn: Vec<Cause> =
+        odds.iter().map(|o| o.cause).filter(|cause| all.iter().any(|at| of(at, *cause) >= DRAWN)).collect();
+    let point = |(made, odds): (&Measurement, &Vec<Odds>)| SeriesPoint {
+        experiment: made.experiment,
+        probabilities: drawn.iter().map(|cause| (*cause, of(odds, *cause))).collect(),
+    };
+    seen.made.iter().zip(&all).map(point).collect()
+}

@@ -1,0 +1,193 @@
+//! What is known of a load and its target before any experiment.
+
+use std::collections::BTreeSet;
+
+use assay_record::{Experiment, MemberFacts, MemberKind, PathFacts, RunHeader};
+use assay_spec::{Data, Engine, Job, Pacing};
+
+use crate::experiments::waits;
+
+/// A page of memory and the smallest physical block of modern disks, bytes.
+const BLOCK: u64 = 4096;
+
+/// How I/O reaches the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Nothing is behind the tester.
+    Null,
+    /// A file in this host's memory, which workers copy themselves.
+    Memory,
+    /// A file or device of this host; I/O bypasses the page cache.
+    Local,
+    /// A file or device of this host, through the page cache.
+    Cached,
+    /// A target behind a network, or a simulated one.
+    Remote,
+}
+
+/// A load and its target.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Setting {
+    /// Name of the load.
+    pub load: String,
+    /// How I/O reaches the medium.
+    pub reach: Reach,
+    /// Mean size of an I/O, bytes.
+    pub size_bytes: f64,
+    /// I/Os outstanding, all workers together.
+    pub outstanding: f64,
+    /// Threads that issue I/O.
+    pub workers: f64,
+    /// Share of reads. In \[0, 1\].
+    pub reads: f64,
+    /// Share of random I/O. In \[0, 1\].
+    pub random: f64,
+    /// Whether each write waits until it is durable.
+    pub is_sync: bool,
+    /// Whether its data can be compressed or deduplicated.
+    pub is_reducible: bool,
+    /// Whether offsets or sizes are no multiples of 4 KiB, or the target begins at an odd place.
+    pub is_misaligned: bool,
+    /// Ways to the target.
+    pub paths: usize,
+    /// Links that those ways take, at the end that has fewer: several sessions may share one.
+    pub links: usize,
+    /// Whether the load keeps a rate of its own.
+    pub is_paced: bool,
+    /// Bytes that are used.
+    pub span_bytes: f64,
+    /// Whether a control group limits the tester's CPU time.
+    pub has_cpu_quota: bool,
+}
+
+impl Setting {
+    /// Returns the setting of a diagnosis; `None` for another run, or where its first test is not the load itself.
+    #[must_use]
+    pub fn of(header: &RunHeader) -> Option<Self> {
+        let facts = header.diagnosis.as_ref()?;
+        let base = facts.experiments.iter().position(|experiment| *experiment == Experiment::Base)?;
+        let jobs = &header.plan.tests.get(base)?.steps.first()?.jobs;
+        let members = members(header, jobs);
+        let mix = || jobs.iter().flat_map(|job| job.mix.iter().map(move |line| (job, line)));
+        let weight: f64 = mix().map(|(_, line)| f64::from(line.weight)).sum::<f64>().max(1.0);
+        let mean = |of: &dyn Fn(&assay_spec::Access) -> f64| {
+            mix().map(|(_, line)| f64::from(line.weight) * of(line)).sum::<f64>() / weight
+        };
+        let is_odd = |line: &assay_spec::Access| {
+            let align = if line.align.0 == 0 { line.size.0 } else { line.align.0 };
+            !align.is_multiple_of(BLOCK) || !line.size.0.is_multiple_of(BLOCK)
+        };
+        let starts_odd = |m: &&MemberFacts| {
+            let is_shifted = m.device.as_ref().is_some_and(|device| device.shifted_bytes > 0);
+            is_shifted
+                || m.placement
+                    .is_some_and(|p| m.kind == MemberKind::Device && !p.first_bytes.is_multiple_of(BLOCK))
+        };
+        Some(Self {
+            load: facts.load.clone(),
+            reach: reach(&members),
+            size_bytes: mean(&|line| line.size.0 as f64),
+            outstanding: jobs.iter().map(|job| f64::from(job.workers * job.outstanding)).sum(),
+            workers: jobs.iter().map(|job| f64::from(job.workers)).sum(),
+            reads: mean(&|line| line.read / 100.0),
+            random: mean(&|line| line.random / 100.0),
+            is_sync: jobs.iter().any(waits)
+                || members.iter().any(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file")),
+            is_reducible: jobs.iter().any(is_reducible),
+            is_misaligned: mix().any(|(_, line)| is_odd(line)) || members.iter().any(starts_odd),
+            paths: members.iter().map(|m| up(m).count()).max().unwrap_or(0),
+            links: members.iter().map(|m| links(m)).max().unwrap_or(0),
+            is_paced: jobs.iter().any(|job| job.pacing != Pacing::Closed),
+            span_bytes: span_bytes(&members, jobs),
+            has_cpu_quota: header
+                .host
+                .cgroup_cpus
+                .is_some_and(|cpus| cpus < f64::from(header.host.cpus_online)),
+        })
+    }
+
+    /// Whether the load writes.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.reads < 1.0
+    }
+
+    /// Whether the target is a medium of this host.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(self.reach, Reach::Local | Reach::Cached)
+    }
+
+    /// Whether a network or another program carries the I/O out.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.reach == Reach::Remote
+    }
+
+    /// Whether there is a medium at all.
+    #[must_use]
+    pub fn has_medium(&self) -> bool {
+        self.is_local() || self.is_remote()
+    }
+
+    /// Whether offsets are mostly random.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        self.random >= 0.3
+    }
+}
+
+fn up(member: &MemberFacts) -> impl Iterator<Item = &PathFacts> {
+    member.paths().iter().filter(|path| path.is_up)
+}
+
+fn links(member: &MemberFacts) -> usize {
+    let device =
+        |path: &PathFacts| path.net.as_ref().and_then(|net| Some(net.route.as_ref()?.device.clone()));
+    // Without the route the local address tells interfaces apart; its port does not.
+    let address = |path: &PathFacts| {
+        let local = path.local.as_deref().unwrap_or_default();
+        local.rsplit_once(':').map_or(local, |(address, _)| address).to_owned()
+    };
+    let here: BTreeSet<String> =
+        up(member).map(|path| device(path).unwrap_or_else(|| address(path))).collect();
+    let there: BTreeSet<&str> =
+        up(member).map(|path| path.remote.as_deref().unwrap_or(&path.portal)).collect();
+    here.len().min(there.len())
+}
+
+/// Bytes that the load uses: of its targets, or in its window.
+fn span_bytes(members: &[&MemberFacts], jobs: &[Job]) -> f64 {
+    let all: f64 = members.iter().map(|m| m.span_bytes as f64).sum();
+    let windows: Option<Vec<f64>> = jobs.iter().map(|job| job.span.map(|span| span.0 as f64)).collect();
+    let window = windows.map(|windows| windows.into_iter().fold(0.0, f64::max));
+    window.filter(|window| *window > 0.0).map_or(all, |window| all.min(window * members.len() as f64))
+}
+
+fn is_reducible(job: &Job) -> bool {
+    let repeats = !matches!(job.data, Data::Unique | Data::IometerFullRandom);
+    repeats && job.writes()
+}
+
+/// The members that the jobs use.
+fn members<'h>(header: &'h RunHeader, jobs: &[Job]) -> Vec<&'h MemberFacts> {
+    let is_used = |index: u32| jobs.iter().any(|job| job.targets.is_empty() || job.targets.contains(&index));
+    let used = (0..).zip(&header.targets).filter(|(index, _)| is_used(*index));
+    used.map(|(_, target)| &target.member).collect()
+}
+
+fn reach(members: &[&MemberFacts]) -> Reach {
+    let all = |is: &dyn Fn(&MemberFacts) -> bool| !members.is_empty() && members.iter().all(|m| is(m));
+    if all(&|m| m.kind == MemberKind::Null) {
+        Reach::Null
+    } else if all(&|m| matches!(m.kind, MemberKind::Lun | MemberKind::Nfs | MemberKind::Simulated)) {
+        Reach::Remote
+    } else if all(&|m| m.engine == Engine::Inline) {
+        Reach::Memory
+    } else if members.iter().any(|m| !m.direct) {
+        Reach::Cached
+    } else {
+        Reach::Local
+    }
+}

@@ -1,0 +1,231 @@
+//! Odds, sentences and experiments.
+
+use assay_record::Experiment;
+
+use crate::hypotheses::ALL;
+use crate::observed::{Measurement, Observed};
+use crate::*;
+
+mod measured;
+
+fn setting() -> Setting {
+    Setting {
+        load: "load".to_owned(),
+        reach: Reach::Remote,
+        size_bytes: 4096.0,
+        outstanding: 32.0,
+        workers: 1.0,
+        reads: 1.0,
+        random: 1.0,
+        is_sync: false,
+        is_reducible: false,
+        is_misaligned: false,
+        paths: 1,
+        links: 1,
+        is_paced: false,
+        span_bytes: 1e11,
+        has_cpu_quota: false,
+    }
+}
+
+fn measured(experiment: Experiment, iops: f64) -> Measurement {
+    Measurement {
+        experiment,
+        iops,
+        error: 0.03,
+        ios: 10_000.0,
+        stolen: 0.0,
+        stolen_error: 0.0,
+        others_error: 0.0,
+        mean_us: None,
+        facts: Vec::new(),
+    }
+}
+
+#[test]
+fn every_cause_has_one_hypothesis_with_its_physics_and_source() {
+    for hypothesis in ALL {
+        let of = ALL.iter().filter(|other| other.cause == hypothesis.cause).count();
+        assert_eq!(of, 1, "{}", hypothesis.cause.name());
+        assert!(
+            hypothesis.physics.len() > 80 && !hypothesis.source.is_empty() && !hypothesis.helps.is_empty()
+        );
+    }
+}
+
+#[test]
+fn odds_add_up_to_one_and_follow_what_was_measured() {
+    let setting = setting();
+    let mut seen = Observed::default();
+    for (experiment, iops) in [
+        (Experiment::Base, 800.0),
+        (Experiment::LargerIo, 801.0),
+        (Experiment::MoreOutstanding, 799.0),
+        (Experiment::Sequential, 800.0),
+        (Experiment::HotSpan, 800.0),
+    ] {
+        seen.made.push(measured(experiment, iops));
+        let mut belief = Belief::new(&setting);
+        seen.observations().iter().for_each(|observation| belief.add(observation));
+        let sum: f64 = belief.odds().iter().map(|odds| odds.probability).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    }
+    let of = says::diagnosis(&setting, &seen);
+    assert_eq!(of.odds[0].cause, Cause::IopsCap, "{:?}", of.odds);
+    assert!(
+        of.series.len() == 5 && of.says.contains(" is a limit on operations per second, with"),
+        "{}",
+        of.says
+    );
+}
+
+#[test]
+fn advice_on_a_suspicion_is_conditional_and_says_how_to_decide() {
+    let mut seen = Observed::default();
+    seen.made.push(measured(Experiment::Base, 800.0));
+    let mut of = says::diagnosis(&setting(), &seen);
+    of.helps = "Raise the limit.".to_owned();
+    let advised = |probability: f64, budget_s: f64| {
+        let mut of = of.clone();
+        of.odds[0].probability = probability;
+        says::advise_on_doubt(&mut of, budget_s);
+        of.helps
+    };
+    assert_eq!(advised(0.5, 30.0), "Raise the limit.");
+    assert_eq!(advised(0.49, 600.0), "If it is the first suspect: raise the limit.");
+    assert_eq!(
+        advised(0.49, 30.0),
+        "If it is the first suspect: raise the limit. To decide, diagnose again with more time: --budget 10min."
+    );
+}
+
+#[test]
+fn a_load_that_changes_by_itself_is_said_and_widens_every_ratio() {
+    let setting = setting();
+    let base = |rates: [f64; 3]| {
+        let made = [
+            measured(Experiment::Base, rates[0]),
+            measured(Experiment::MoreOutstanding, 1000.0),
+            measured(Experiment::Base, rates[1]),
+            measured(Experiment::Base, rates[2]),
+        ];
+        Observed { made: made.to_vec() }
+    };
+    let (still, moved) = (base([1000.0, 1010.0, 990.0]), base([1000.0, 600.0, 1500.0]));
+    let error = |seen: &Observed| {
+        let all = seen.observations();
+        all.iter().find(|o| o.experiment == Experiment::MoreOutstanding).unwrap().error
+    };
+    assert!(error(&moved) > error(&still) * 3.0);
+    assert!(says::diagnosis(&setting, &still).changed.is_empty());
+    assert!(says::diagnosis(&setting, &moved).changed.contains("1,000, then 600, then 1,500 IOPS"));
+}
+
+/// Steps of the experiments with a load, written as the lines of a test of a plan, on 100 GiB.
+fn experiments(lines: &str) -> Vec<(Experiment, assay_spec::Step)> {
+    experiments_if(lines, WritesAllowed::AsTheLoad, OtherWays::default())
+}
+
+fn experiments_if(
+    lines: &str,
+    writes: WritesAllowed,
+    ways: OtherWays,
+) -> Vec<(Experiment, assay_spec::Step)> {
+    let text = format!("name = \"load\"\n[[test]]\nname = \"load\"\n{lines}\n");
+    let file = assay_spec::PlanFile::parse("load", &text).unwrap();
+    let plan = file.resolve(&assay_spec::Overrides::default()).unwrap();
+    let order = Order { plan: &plan, budget_s: 30.0, span_bytes: Some(100 << 30), ways, writes };
+    let tests = crate::plan(&order).into_iter();
+    tests.filter_map(|mut test| Some((test.experiment, test.test.steps.pop()?))).collect()
+}
+
+fn job(of: &[(Experiment, assay_spec::Step)], experiment: Experiment) -> Option<assay_spec::Job> {
+    let (_, step) = of.iter().find(|(e, _)| *e == experiment)?;
+    step.jobs.first().cloned()
+}
+
+#[test]
+fn sizes_change_for_all_ios_by_the_whole_factor_or_not_at_all() {
+    let large = experiments(r#"access = [{ size = "2MiB" }]"#);
+    assert!(job(&large, Experiment::LargerIo).is_none(), "16 MiB is too large, and 4 times is no 8 times");
+    assert_eq!(job(&large, Experiment::SmallerIo).unwrap().mix[0].size.0, 256 << 10);
+    let mixed = experiments(r#"access = [{ size = "4KiB", weight = 1 }, { size = "64KiB", weight = 1 }]"#);
+    assert!(job(&mixed, Experiment::SmallerIo).is_none(), "4 KiB cannot be smaller");
+    let sizes: Vec<u64> = job(&mixed, Experiment::LargerIo).unwrap().mix.iter().map(|l| l.size.0).collect();
+    assert_eq!(sizes, [32 << 10, 512 << 10]);
+}
+
+#[test]
+fn a_smaller_span_is_a_part_of_the_loads_own_window() {
+    let all = experiments(r#"access = [{ size = "4KiB" }]"#);
+    assert_eq!(job(&all, Experiment::TenthSpan).unwrap().span.unwrap().0, 10 << 30);
+    let windowed = experiments("window = \"1GiB\"\naccess = [{ size = \"4KiB\" }]");
+    assert_eq!(job(&windowed, Experiment::TenthSpan).unwrap().span.unwrap().0, 102 << 20);
+    let small = experiments("window = \"8MiB\"\naccess = [{ size = \"4KiB\" }]");
+    assert!(job(&small, Experiment::HotSpan).is_none() && job(&small, Experiment::TenthSpan).is_none());
+}
+
+#[test]
+fn sync_and_flushes_of_the_plan_can_be_left_out() {
+    let sync = experiments("sync = true\naccess = [{ size = \"4KiB\", read = 0 }]");
+    assert!(!job(&sync, Experiment::WithoutSync).unwrap().sync);
+    let plain = experiments(r#"access = [{ size = "4KiB", read = 0 }]"#);
+    assert!(job(&plain, Experiment::WithoutSync).is_none());
+}
+
+#[test]
+fn an_odd_number_of_outstanding_ios_is_not_split_between_workers() {
+    assert!(
+        job(&experiments("outstanding = 3\naccess = [{ size = \"4KiB\" }]"), Experiment::MoreWorkers)
+            .is_none()
+    );
+    let even = experiments("outstanding = 4\naccess = [{ size = \"4KiB\" }]");
+    let even = job(&even, Experiment::MoreWorkers).unwrap();
+    assert_eq!((even.workers, even.outstanding), (2, 2));
+}
+
+#[test]
+fn a_load_of_reads_or_of_writes_alone_is_mixed_with_the_other_where_it_may_write() {
+    let of = |read: u32, writes| {
+        let lines = format!("access = [{{ size = \"4KiB\", read = {read} }}]");
+        job(&experiments_if(&lines, writes, OtherWays::default()), Experiment::Mixed)
+    };
+    let read = |job: Option<assay_spec::Job>| job.map(|job| job.mix[0].read);
+    assert_eq!(read(of(0, WritesAllowed::AsTheLoad)), Some(50.0));
+    assert_eq!(read(of(100, WritesAllowed::AsTheLoad)), None, "nobody allowed it to write");
+    assert_eq!(read(of(100, WritesAllowed::Yes)), Some(50.0));
+    assert_eq!(read(of(65, WritesAllowed::Yes)), None, "it is a mix already");
+}
+
+#[test]
+fn writes_that_wait_for_nothing_are_made_durable() {
+    let writes = r#"access = [{ size = "4KiB", read = 0 }]"#;
+    assert!(job(&experiments(writes), Experiment::WithSync).unwrap().sync);
+    assert!(job(&experiments(&format!("sync = true\n{writes}")), Experiment::WithSync).is_none());
+    assert!(job(&experiments(r#"access = [{ size = "4KiB", read = 100 }]"#), Experiment::WithSync).is_none());
+    let durable = OtherWays { without_sync: Some(1), ..OtherWays::default() };
+    let of_target = experiments_if(writes, WritesAllowed::AsTheLoad, durable);
+    assert!(job(&of_target, Experiment::WithSync).is_none(), "the target makes every write durable already");
+}
+
+#[test]
+fn the_whole_target_is_read_beyond_the_window_of_a_load_and_never_written() {
+    let whole = |lines: &str| job(&experiments(lines), Experiment::WholeSpan);
+    let windowed = whole("window = \"1GiB\"\naccess = [{ size = \"4KiB\" }]").unwrap();
+    assert_eq!((windowed.span, windowed.window.is_whole()), (None, true));
+    let shifted = "window = { offset = \"90GiB\", size = \"5GiB\" }\naccess = [{ size = \"4KiB\" }]";
+    assert!(whole(shifted).unwrap().window.is_whole());
+    assert!(whole("window = \"60GiB\"\naccess = [{ size = \"4KiB\" }]").is_none(), "most of 100 GiB");
+    assert!(whole(r#"access = [{ size = "4KiB" }]"#).is_none(), "it is the whole already");
+    assert!(whole("window = \"1GiB\"\naccess = [{ size = \"4KiB\", read = 50 }]").is_none());
+}
+
+#[test]
+fn an_io_of_a_mix_takes_the_mean_of_both_times() {
+    let writes = Setting { reads: 0.0, ..setting() };
+    let full = ALL.iter().find(|hypothesis| hypothesis.cause == Cause::WriteCacheFull).unwrap();
+    let of = |experiment| full.expected(0, Quantity::Rate(experiment), &writes).unwrap();
+    let (reads, mixed) = (of(Experiment::ReadsOnly), of(Experiment::Mixed));
+    // Reads that are six times as fast leave half of the time for half of the I/Os.
+    assert!((mixed.hi - 2.0 / (1.0 + 1.0 / reads.hi)).abs() < 1e-9 && mixed.hi < 2.0, "{mixed:?}");
+}

@@ -1,0 +1,388 @@
+//! Real targets with a known cause, as they were measured once, and diagnosed wrongly: `scripts/diagnosis-planted.sh`.
+
+use assay_record::Experiment as E;
+
+use super::*;
+use crate::observed::error_of_stolen;
+use crate::quantity::Quantity as Q;
+
+/// What was measured: I/Os per second and their number of the load itself, ratios of the experiments, numbers beside.
+struct Measured {
+    setting: Setting,
+    iops: f64,
+    ios: f64,
+    ratios: &'static [(E, f64)],
+    of_base: &'static [(Q, f64)],
+    latency_one_us: f64,
+    paced_latency: Option<f64>,
+}
+
+impl Measured {
+    fn odds(&self) -> Vec<Odds> {
+        let one = |experiment: E, ratio: f64, facts: Vec<(Q, f64)>| {
+            let (iops, ios) = (self.iops * ratio, self.ios * ratio);
+            let error = 0.02_f64.hypot(0.7 / ios.sqrt());
+            Measurement {
+                experiment,
+                iops,
+                error,
+                ios,
+                stolen: 0.0,
+                stolen_error: 0.0,
+                others_error: 0.0,
+                mean_us: None,
+                facts,
+            }
+        };
+        let mut made = vec![one(E::Base, 1.0, self.of_base.to_vec())];
+        made.extend(self.ratios.iter().map(|(experiment, ratio)| {
+            let facts = match experiment {
+                E::OneOutstanding => vec![(Q::LatencyOne, self.latency_one_us)],
+                E::HalfRate => self.paced_latency.map(|ratio| (Q::PacedLatency, ratio)).into_iter().collect(),
+                _ => Vec::new(),
+            };
+            one(*experiment, *ratio, facts)
+        }));
+        let mut belief = Belief::new(&self.setting);
+        Observed { made }.observations().iter().for_each(|observation| belief.add(observation));
+        belief.odds()
+    }
+
+    fn is(&self, cause: Cause) {
+        let odds = self.odds();
+        assert_eq!(odds[0].cause, cause, "{:?}", &odds[..4]);
+    }
+}
+
+fn reads(reach: Reach, outstanding: f64) -> Setting {
+    let (is_sync, is_reducible, is_misaligned, has_cpu_quota) = (false, false, false, false);
+    let (reads, random, paths, size_bytes) = (1.0, 1.0, 0, 4096.0);
+    let base = setting();
+    let base = Setting { is_sync, is_reducible, is_misaligned, has_cpu_quota, workers: 1.0, ..base };
+    Setting { reach, outstanding, reads, random, paths, size_bytes, ..base }
+}
+
+#[test]
+fn a_disk_that_sorts_no_more_than_is_outstanding_is_no_serial_target() {
+    let ratios = &[
+        (E::Sequential, 198.0),
+        (E::OneOutstanding, 0.71),
+        (E::MoreOutstanding, 1.01),
+        (E::HotSpan, 1.09),
+        (E::LargerIo, 0.97),
+        (E::TenthSpan, 1.03),
+        (E::AfterIdle, 1.0),
+        (E::MoreWorkers, 1.0),
+        (E::HalfRate, 0.5),
+        (E::Base, 0.97),
+    ];
+    let of_base =
+        &[(Q::MedianToMean, 0.78), (Q::TesterBusy, 0.06), (Q::OthersBusy, 0.004), (Q::Unwritten, 0.0)];
+    let (iops, ios, setting) = (256.0, 320.0, reads(Reach::Remote, 32.0));
+    let (latency_one_us, paced_latency) = (5406.0, Some(0.047));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us, paced_latency }.is(Cause::RotatingRandom);
+}
+
+#[test]
+fn a_steady_load_beside_this_one_is_found_by_the_bytes_of_the_device() {
+    let ratios = &[
+        (E::Sequential, 1.10),
+        (E::LargerIo, 0.78),
+        (E::MoreOutstanding, 2.43),
+        (E::OneOutstanding, 0.04),
+        (E::HotSpan, 1.12),
+        (E::MoreWorkers, 1.14),
+        (E::TenthSpan, 1.20),
+        (E::AfterIdle, 0.97),
+        (E::Base, 0.87),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 1.08),
+        (Q::TesterBusy, 0.1),
+        (Q::OthersBusy, 0.33),
+        (Q::DeviceBytes, 17.1),
+        (Q::Unwritten, 0.0),
+        (Q::BusMatch, 0.94),
+    ];
+    let (iops, ios, setting) = (32_055.0, 40_000.0, reads(Reach::Local, 32.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 797.0, paced_latency: None }
+        .is(Cause::Neighbour);
+}
+
+#[test]
+fn a_host_whose_cpus_others_use_all_the_time_is_no_neighbour() {
+    let ratios = &[
+        (E::Sequential, 0.63),
+        (E::HotSpan, 1.02),
+        (E::LargerIo, 0.59),
+        (E::MoreOutstanding, 1.76),
+        (E::MoreWorkers, 1.05),
+        (E::TenthSpan, 0.66),
+        (E::AfterIdle, 0.65),
+        (E::OneOutstanding, 0.21),
+        (E::Base, 1.10),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.62),
+        (Q::TesterBusy, 0.29),
+        (Q::OthersBusy, 1.0),
+        (Q::DeviceBytes, 1.01),
+        (Q::Unwritten, 0.0),
+        (Q::BusMatch, 1.09),
+    ];
+    let (iops, ios, setting) = (146_955.0, 180_000.0, reads(Reach::Local, 32.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 30.4, paced_latency: None }
+        .is(Cause::HostCpu);
+}
+
+#[test]
+fn a_loop_device_over_memory_is_memory_however_its_rate_varies() {
+    let ratios = &[
+        (E::Sequential, 1.19),
+        (E::LargerIo, 0.32),
+        (E::OneOutstanding, 0.18),
+        (E::MoreOutstanding, 1.25),
+        (E::AfterIdle, 0.97),
+        (E::MoreWorkers, 0.93),
+        (E::TenthSpan, 1.35),
+        (E::HotSpan, 1.54),
+        (E::HalfRate, 0.71),
+        (E::Base, 0.72),
+    ];
+    let of_base =
+        &[(Q::MedianToMean, 0.82), (Q::TesterBusy, 0.39), (Q::OthersBusy, 0.05), (Q::DeviceBytes, 1.01)];
+    let (iops, ios, setting) = (454_046.0, 500_000.0, reads(Reach::Local, 32.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 13.7, paced_latency: Some(1.66) }
+        .is(Cause::ReadCache);
+}
+
+#[test]
+fn a_flush_that_costs_a_part_of_the_time_is_found() {
+    let ratios = &[
+        (E::LargerIo, 0.64),
+        (E::MoreOutstanding, 1.06),
+        (E::OneOutstanding, 0.35),
+        (E::ReadsOnly, 3.04),
+        (E::Sequential, 1.64),
+        (E::HotSpan, 1.58),
+        (E::WithoutSync, 1.31),
+        (E::TenthSpan, 0.97),
+        (E::MoreWorkers, 0.9),
+        (E::Misaligned, 0.87),
+        (E::AfterIdle, 1.03),
+        (E::Base, 1.18),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.98),
+        (Q::TesterBusy, 0.23),
+        (Q::OthersBusy, 0.001),
+        (Q::DeviceBytes, 1.0),
+        (Q::Unwritten, 0.0),
+    ];
+    let setting = Setting { reads: 0.0, is_sync: true, ..reads(Reach::Local, 16.0) };
+    let (iops, ios) = (55_936.0, 70_000.0);
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 55.6, paced_latency: None }
+        .is(Cause::Flush);
+}
+
+#[test]
+fn seventy_ios_show_no_trend() {
+    let ratios = &[
+        (E::Sequential, 43.3),
+        (E::HotSpan, 0.65),
+        (E::TenthSpan, 0.74),
+        (E::MoreOutstanding, 0.76),
+        (E::ReadsOnly, 7.45),
+        (E::OneOutstanding, 0.86),
+        (E::Base, 1.16),
+    ];
+    let of_base = &[(Q::MedianToMean, 0.95), (Q::TesterBusy, 0.02), (Q::OthersBusy, 0.005), (Q::Trend, 0.59)];
+    let setting = Setting { reads: 0.65, size_bytes: 8192.0, ..reads(Reach::Remote, 32.0) };
+    let (iops, ios) = (56.7, 71.0);
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 17_723.0, paced_latency: None }
+        .is(Cause::TargetSerial);
+}
+
+#[test]
+fn a_target_with_a_cpu_quota_answers_pings_late() {
+    let ratios = &[
+        (E::LargerIo, 0.82),
+        (E::MoreOutstanding, 1.09),
+        (E::Sequential, 1.0),
+        (E::HotSpan, 1.02),
+        (E::OneOutstanding, 0.77),
+        (E::AfterIdle, 0.86),
+        (E::MoreWorkers, 0.87),
+        (E::MoreConnections, 0.85),
+        (E::Base, 1.3),
+    ];
+    let of = |wait: &'static [(Q, f64)]| Measured {
+        setting: Setting { paths: 1, links: 1, ..reads(Reach::Remote, 32.0) },
+        iops: 3187.0,
+        ios: 4000.0,
+        ratios,
+        of_base: wait,
+        latency_one_us: 366.0,
+        paced_latency: None,
+    };
+    let late = of(&[(Q::MedianToMean, 0.1), (Q::PingWait, 3.0)]);
+    late.is(Cause::TargetPerIo);
+    // A limit delays no ping: prompt ones speak for it.
+    let for_the_limit = |of: &Measured| {
+        let odds = of.odds();
+        let of = |cause: Cause| odds.iter().find(|odds| odds.cause == cause).unwrap().probability;
+        of(Cause::IopsCap) / of(Cause::TargetPerIo)
+    };
+    let prompt = of(&[(Q::MedianToMean, 0.1), (Q::PingWait, 0.005)]);
+    assert!(for_the_limit(&prompt) > for_the_limit(&late) * 10.0);
+}
+
+/// Rates in the order in which they were measured, with the share of the CPU time that the hypervisor took meanwhile.
+fn disturbed(made: &[(E, f64, f64)]) -> Observed {
+    let one = |(experiment, iops, stolen): &(E, f64, f64)| {
+        let ios = iops * 1.25;
+        let stolen_error = error_of_stolen(*stolen, 0.25);
+        let error = 0.02_f64.hypot(0.7 / ios.sqrt());
+        let facts = match experiment {
+            E::Base => vec![(Q::MedianToMean, 0.9), (Q::TesterBusy, 0.4), (Q::DeviceBytes, 1.0)],
+            _ => Vec::new(),
+        };
+        Measurement {
+            experiment: *experiment,
+            iops: *iops,
+            error,
+            ios,
+            stolen: *stolen,
+            stolen_error,
+            others_error: 0.0,
+            mean_us: None,
+            facts,
+        }
+    };
+    Observed { made: made.iter().map(one).collect() }
+}
+
+#[test]
+fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
+    let setting = reads(Reach::Local, 1.0);
+    let made = [
+        (E::Base, 31_476.0, 0.091),
+        (E::MoreOutstanding, 90_132.0, 0.008),
+        (E::LargerIo, 23_923.0, 0.074),
+        (E::HotSpan, 31_901.0, 0.051),
+        (E::Sequential, 36_434.0, 0.024),
+        (E::Base, 19_349.0, 0.432),
+        (E::TenthSpan, 38_035.0, 0.012),
+        (E::AfterIdle, 19_289.0, 0.467),
+        (E::Base, 27_318.0, 0.325),
+    ];
+    let seen = disturbed(&made);
+    let diagnosis = says::diagnosis(&setting, &seen);
+    assert_eq!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
+    assert!(diagnosis.changed.starts_with("The hypervisor took up to 47 %"), "{}", diagnosis.changed);
+    // The same rates without anybody who took CPU time are a target that changes.
+    let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
+    let diagnosis = says::diagnosis(&setting, &disturbed(&calm));
+    assert_ne!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
+    assert!(diagnosis.changed.starts_with("The rate of the load changed"), "{}", diagnosis.changed);
+}
+
+#[test]
+fn a_second_try_replaces_what_was_disturbed() {
+    let made = [(E::Base, 1000.0, 0.0), (E::HotSpan, 400.0, 0.3), (E::HotSpan, 1010.0, 0.01)];
+    let seen = disturbed(&made);
+    let rates: Vec<f64> =
+        seen.observations().iter().filter(|o| o.quantity == Q::Rate(E::HotSpan)).map(|o| o.value).collect();
+    assert_eq!(rates, [1.01]);
+    assert!(!seen.is_disturbed(E::HotSpan) && seen.until(2).is_disturbed(E::HotSpan));
+}
+
+#[test]
+fn a_first_measurement_that_is_slower_than_all_later_ones_is_left_out() {
+    let of = |bases: [f64; 3]| {
+        let mut seen = disturbed(&bases.map(|iops| (E::Base, iops, 0.0)));
+        seen.leave_out_cold_start();
+        seen.calm_bases()
+    };
+    assert_eq!(of([27_182.0, 36_988.0, 39_105.0]), [36_988.0, 39_105.0]);
+    // A burst that ends, and a load that goes on changing.
+    assert_eq!(of([39_000.0, 27_000.0, 26_900.0]).len(), 3);
+    assert_eq!(of([20_000.0, 30_000.0, 40_000.0]).len(), 3);
+}
+
+#[test]
+fn one_io_at_a_time_over_a_network_of_this_host_is_no_cache() {
+    let ratios = &[
+        (E::LargerIo, 0.8),
+        (E::Sequential, 1.29),
+        (E::HotSpan, 0.77),
+        (E::MoreOutstanding, 1.46),
+        (E::MoreConnections, 0.91),
+        (E::HalfRate, 0.45),
+        (E::AfterIdle, 0.88),
+        (E::Base, 0.8),
+    ];
+    let of_base = &[
+        (Q::LatencyOne, 45.0),
+        (Q::MedianToMean, 0.79),
+        (Q::TesterBusy, 0.34),
+        (Q::OthersBusy, 0.01),
+        (Q::LinkShare, 0.076),
+        (Q::PingWait, 0.001),
+        (Q::Unwritten, 0.0),
+    ];
+    let setting = Setting { paths: 1, ..reads(Reach::Remote, 1.0) };
+    let (iops, ios) = (22_000.0, 27_000.0);
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 45.0, paced_latency: Some(1.54) }
+        .is(Cause::FewOutstanding);
+}
+
+/// Four disks behind software that writes one I/O at a time, at 57 IOPS: about 70 I/Os in each window, which differ by
+/// a quarter from window to window.
+#[test]
+fn serial_writes_to_slow_disks_are_no_full_write_cache() {
+    let ratios = &[
+        (E::ReadsOnly, 8.3),
+        (E::LargerIo, 0.77),
+        (E::Sequential, 41.9),
+        (E::HotSpan, 0.99),
+        (E::Base, 1.15),
+        (E::WritesOnly, 0.31),
+        (E::TenthSpan, 0.90),
+        (E::OneOutstanding, 0.73),
+        (E::Base, 0.92),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.95),
+        (Q::LowToMean, 0.22),
+        (Q::TesterBusy, 0.03),
+        (Q::OthersBusy, 0.5),
+        (Q::Trend, 0.58),
+        (Q::Unwritten, 0.0),
+    ];
+    let setting = Setting { reads: 0.65, size_bytes: 8192.0, ..reads(Reach::Remote, 32.0) };
+    let (iops, ios, latency_one_us) = (57.1, 71.0, 24_579.0);
+    let of = Measured { setting, iops, ios, ratios, of_base, latency_one_us, paced_latency: None };
+    of.is(Cause::TargetSerial);
+}
+
+/// Sequential reads of 64 KiB, of whose frames 3 % are lost on the way here: at 123 IOPS the median says nothing.
+#[test]
+fn segments_out_of_order_distinguish_loss_from_credit() {
+    let of = |out_of_order: f64| {
+        let seen = Observed {
+            made: vec![Measurement {
+                facts: vec![(Q::MedianToMean, 0.7), (Q::LinkShare, 0.07), (Q::OutOfOrder, out_of_order)],
+                ios: 150.0,
+                ..measured(E::Base, 123.0)
+            }],
+        };
+        let setting =
+            Setting { random: 0.0, size_bytes: 65_536.0, paths: 1, links: 1, ..reads(Reach::Remote, 16.0) };
+        let mut belief = Belief::new(&setting);
+        seen.observations().iter().for_each(|observation| belief.add(observation));
+        let odds = belief.odds();
+        odds.iter().find(|odds| odds.cause == Cause::NetworkFault).unwrap().probability
+    };
+    assert!(of(1500.0) > 0.7 && of(0.0) < 0.05, "{} {}", of(1500.0), of(0.0));
+}

@@ -1,0 +1,158 @@
+//! Writes that may not be sent again before the target is known to have dropped the old task, and the LUN reset that
+//! makes it drop them where no session can be reinstated.
+
+use std::time::Instant;
+
+use super::Initiator;
+use crate::config::Fence;
+use crate::events::{EventKind, FencedBy};
+use crate::multipath::{FenceGroup, Path, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State};
+use crate::slots::CommandState;
+
+/// Response to a task management request: the target does not support the function (RFC 7143 §11.6.1).
+const NOT_SUPPORTED: u8 = 5;
+/// Longer than any run.
+const NEVER: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// Counts writes that were fenced when their path failed.
+    pub(super) fn fence(&mut self, at: usize, writes: u32) {
+        let path = &mut self.paths[at];
+        if writes > 0 {
+            let group = path.group.map_or(FenceGroup::Any, FenceGroup::Of);
+            let is_mixed = path.fenced_count > 0 && path.fence_group != group;
+            path.fence_group = if is_mixed { FenceGroup::Mixed } else { group };
+            path.fenced_count += writes;
+            let index = path.index;
+            // A reset in flight covers only writes that were fenced before it was sent.
+            for reset in self.paths.iter_mut().filter_map(Path::reset) {
+                reset.covered &= !(1 << index);
+            }
+        }
+    }
+
+    /// Releases the fenced writes of a path whose old tasks are known to be gone.
+    pub(super) fn release_fenced(&mut self, index: u8, by: FencedBy, now: Instant) {
+        let path = &mut self.paths[usize::from(index)];
+        path.fence_group = FenceGroup::Any;
+        let writes = std::mem::take(&mut path.fenced_count);
+        if writes == 0 {
+            return;
+        }
+        self.log.push(now, Some(index), EventKind::Fenced { by, writes });
+        let is_fenced = |place| matches!(place, CommandState::Fenced { path } if path == index);
+        let live = self.slots.live().filter(|(_, slot)| is_fenced(slot.place));
+        let mut users: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
+        users.sort_unstable();
+        for (_, user) in users {
+            self.requeue(user, now, "its path failed");
+        }
+    }
+
+    /// Returns a portal in the group of the old session, of a path that is up, through which that session can be
+    /// reinstated.
+    pub(super) fn fence_portal(&self, at: usize) -> Option<String> {
+        let path = &self.paths[at];
+        let FenceGroup::Of(group) = path.fence_group else { return None };
+        let fits = |other: &&Path| {
+            other.index != path.index
+                && other.is_serving()
+                && other.group == Some(group)
+                && other.portal != path.portal
+        };
+        let others = || self.paths.iter().filter(fits);
+        // Prefer a path that is not silent itself.
+        let other = others().find(|other| other.is_trusted()).or_else(|| others().next())?;
+        (path.fenced_count > 0).then(|| other.portal.clone())
+    }
+
+    /// Looks at every path with fenced writes. Called with every tick.
+    pub(super) fn watch_fences(&mut self, now: Instant) {
+        for at in 0..self.paths.len() {
+            self.report_late_reset(at, now);
+            // A path that is up and still has fenced writes came back in another portal group.
+            if self.paths[at].fenced_count > 0 && (self.paths[at].attempts > 0 || self.paths[at].is_serving())
+            {
+                self.reset_instead(at, now);
+            }
+        }
+    }
+
+    /// If the session can be reinstated through no portal, resets the LUN through any path that is up, which ends the
+    /// old tasks.
+    pub(super) fn reset_instead(&mut self, at: usize, now: Instant) {
+        let path = &self.paths[at];
+        let is_needed = path.fenced_count > 0 && (path.attempts > 0 || path.is_serving());
+        if self.config.fence != Fence::ReinstatementOrReset || !is_needed || self.fence_portal(at).is_some() {
+            return;
+        }
+        let mut in_flight = self.paths.iter_mut().filter_map(Path::reset);
+        if in_flight.any(|reset| now < reset.deadline) {
+            return;
+        }
+        let Some(other) = self.path_for_reset(at, now) else { return };
+        let has_fenced = |path: &&Path| path.fenced_count > 0;
+        let covered = self.paths.iter().filter(has_fenced).fold(0, |mask, path| mask | 1 << path.index);
+        let deadline = now + self.config.timeouts.management();
+        if let Some(connection) = self.paths[other].serving()
+            && connection.session.reset_logical_unit()
+        {
+            connection.reset = Some(Reset { covered, deadline, is_reported: false });
+        }
+    }
+
+    /// Returns the path through which to reset the LUN. Prefers one that is not silent itself.
+    fn path_for_reset(&mut self, at: usize, now: Instant) -> Option<usize> {
+        let is_up = self.paths[at].is_serving();
+        let own_portal = self.paths[at].portal.clone();
+        let may_reset = |path: &mut Path| {
+            let is_due = now >= path.reset_at && (is_up || path.portal != own_portal);
+            is_due && path.serving().is_some_and(|connection| connection.reset.is_none())
+        };
+        let mut able: Vec<usize> =
+            (0..self.paths.len()).filter(|at| may_reset(&mut self.paths[*at])).collect();
+        able.sort_by_key(|at| !self.paths[*at].is_trusted());
+        able.first().copied()
+    }
+
+    /// Handles an executed LUN reset. Commands of the other paths may have been ended by it without a report.
+    pub(super) fn reset_done(&mut self, at: usize, now: Instant) {
+        self.paths[at].reset_pause = RESET_PAUSE_MIN;
+        let State::Online(connection) = &mut self.paths[at].state else { return };
+        let Some(Reset { covered, .. }) = connection.reset.take() else { return };
+        for other in 0..self.paths.len() {
+            if let State::Online(connection) = &mut self.paths[other].state
+                && other != at
+            {
+                connection.swept_at = Some(now);
+            }
+            if covered & 1 << other != 0 {
+                self.release_fenced(self.paths[other].index, FencedBy::LogicalUnitReset, now);
+            }
+        }
+    }
+
+    /// Handles a refused LUN reset: the path serves as before, and is not asked again soon.
+    pub(super) fn reset_refused(&mut self, at: usize, response: u8, now: Instant) {
+        let path = &mut self.paths[at];
+        // A target that does not support resets is asked again after the next login.
+        path.reset_at = now + if response == NOT_SUPPORTED { NEVER } else { path.reset_pause };
+        path.reset_pause = (path.reset_pause * 2).min(RESET_PAUSE_MAX);
+        if let State::Online(connection) = &mut path.state {
+            connection.reset = None;
+        }
+        let words = format!("the target refused a logical unit reset (response {response})");
+        self.log.push(now, Some(path.index), EventKind::TargetSays(words));
+    }
+
+    fn report_late_reset(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let Some(reset) = path.reset().filter(|reset| now >= reset.deadline && !reset.is_reported) else {
+            return;
+        };
+        reset.is_reported = true;
+        let limit_ms = self.config.timeouts.management().as_millis();
+        let words = format!("the target has not answered a logical unit reset for {limit_ms} ms");
+        self.log.push(now, Some(path.index), EventKind::TargetSays(words));
+    }
+}

@@ -1,0 +1,101 @@
+//! Whether diagnoses are right on planted set-ups, and honest about it.
+
+use assay_diagnose::trial::Observed;
+use assay_diagnose::{Cause, HYPOTHESES, Quantity};
+use assay_record::Experiment;
+
+use crate::case::{CAUSES, experiments, make};
+use crate::world::WriteCache;
+use crate::*;
+
+#[test]
+fn every_hypothesis_can_be_planted() {
+    let missing: Vec<_> =
+        HYPOTHESES.iter().filter(|of| !CAUSES.contains(&of.cause)).map(|of| of.name).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_range_is_a_range() {
+    for seed in 1..40 {
+        let setting = planted_case(seed).setting;
+        for hypothesis in HYPOTHESES.iter().filter(|hypothesis| (hypothesis.applies)(&setting)) {
+            for experiment in Experiment::ALL {
+                for form in 0..hypothesis.forms.len() {
+                    let range = hypothesis.expected(form, Quantity::Rate(experiment), &setting);
+                    let is_one = range.is_none_or(|r| r.lo > 0.0 && r.lo < r.hi && r.hi.is_finite());
+                    assert!(is_one, "{} {experiment:?} {range:?} {setting:?}", hypothesis.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn planted_causes_are_found() {
+    // A sample of the validation, small because tests are built without optimisation.
+    let of = validate(1_000_000, 40);
+    assert!(of.first >= 0.75 && of.first_or_second >= 0.85, "{of:?}");
+}
+
+#[test]
+fn a_set_up_is_the_same_for_the_same_seed() {
+    let (a, b) = (crate::validation::observe(&planted_case(7)), crate::validation::observe(&planted_case(7)));
+    assert_eq!(a, b);
+}
+
+/// Rate of an experiment over that of the load, in each of the first set-ups with a cause that have the experiment.
+fn simulated(cause: Cause, experiment: Experiment) -> Vec<(PlantedCase, f64)> {
+    let cases = (1..).map(planted_case).filter(|case| case.cause == cause);
+    let with = cases.filter(|case| experiments(case).contains(&experiment)).take(6);
+    let ratio = |case: &PlantedCase| {
+        let seen = Observed::default();
+        let rate = |of: Experiment| make(case, of, 1, &seen).iops;
+        rate(experiment) / rate(Experiment::Base)
+    };
+    with.map(|case| (case.clone(), ratio(&case))).collect()
+}
+
+#[test]
+fn a_full_link_carries_more_in_both_directions_and_a_limit_on_bytes_does_not() {
+    for (case, ratio) in simulated(Cause::Link, Experiment::Mixed) {
+        assert!(ratio > 1.2, "{ratio} {case:?}");
+    }
+    for (case, ratio) in simulated(Cause::BytesCap, Experiment::Mixed) {
+        assert!((0.85..1.15).contains(&ratio), "{ratio} {case:?}");
+    }
+}
+
+#[test]
+fn a_cache_that_a_power_loss_empties_does_not_absorb_durable_writes() {
+    let of = simulated(Cause::WriteCacheAbsorbing, Experiment::WithSync);
+    let is_protected =
+        |case: &PlantedCase| case.world.write_cache == WriteCache::Absorbing { is_protected: true };
+    let slower = |(case, ratio): &(PlantedCase, f64)| (is_protected(case), *ratio < 0.6);
+    let seen: Vec<(bool, bool)> = of.iter().map(slower).collect();
+    assert!(seen.contains(&(false, true)) && !seen.contains(&(false, false)), "{of:?}");
+}
+
+#[test]
+fn what_fits_in_the_memory_of_the_target_does_not_once_the_whole_of_it_is_read() {
+    for (case, ratio) in simulated(Cause::ReadCache, Experiment::WholeSpan) {
+        assert!(ratio < 0.9, "{ratio} {case:?}");
+    }
+}
+
+#[test]
+fn diagnoses_are_tables_of_the_common_form() {
+    let of = validate(1_000_000, 3);
+    let text = section("A sample", &of);
+    assert!(
+        text.starts_with(
+            "## A sample\n\n3 set-ups, seeds 1000000 to 1000002. The planted cause came first in"
+        )
+    );
+    for head in [
+        "| stated probability | mean of it | right | by chance | set-ups |\n|---|---|---|---|---|\n",
+        "| planted | set-ups | first | first or second | said instead |\n|---|---|---|---|---|\n",
+    ] {
+        assert!(text.contains(head), "{text}");
+    }
+}

@@ -1,0 +1,451 @@
+//! A set-up with one planted cause, simulated in virtual time: what a diagnosis is validated with.
+//!
+//! An array file describes storage; the causes that a diagnosis must tell apart also lie in the tester, the host, the
+//! network and the limits around a target. A [`World`] has them all as stations in a row, of which each I/O passes one
+//! after another:
+//! ```text
+//! tester CPU -> host -> limits -> link out -> target CPU -> lock -> cache -> media -> flush -> link back
+//! ```
+//! Every station serves in the order of arrival; events are handled in the order of time, so a closed loop of
+//! outstanding I/Os is simulated exactly for these service times.
+
+mod media;
+mod stations;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use assay_model::rng::Rng;
+
+pub use media::Medium;
+use stations::{Links, Station};
+
+/// Most I/Os that one measurement simulates.
+const IOS_MAX: usize = 2500;
+/// Share of them that warms up.
+const WARM_UP: f64 = 0.15;
+/// How long TCP waits before it sends a segment again that nobody asked for, µs (RFC 6298, Linux).
+const RETRANSMIT_US: f64 = 200_000.0;
+
+/// How many I/Os a lock lets pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// There is none.
+    None,
+    /// One at a time.
+    All,
+    /// Writes one at a time.
+    Writes,
+}
+
+/// What takes writes in before the media.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WriteCache {
+    /// Nothing.
+    None,
+    /// A cache with room.
+    Absorbing {
+        /// Whether what it holds survives a power loss.
+        is_protected: bool,
+    },
+    /// A cache that is full; after a pause it has room for so many writes.
+    Full {
+        /// Writes that a pause makes room for.
+        room: f64,
+    },
+}
+
+/// How I/O is spread over paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Another path after so many I/Os.
+    Every(u32),
+    /// The first path.
+    First,
+}
+
+/// A set-up. Times in µs, rates in bytes per µs (MB/s).
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    /// CPU time of the tester for each I/O.
+    pub tester_us: f64,
+    /// CPU time of the tester for each KiB.
+    pub tester_us_per_kib: f64,
+    /// Share of the host's CPU time that others take. In \[0, 1).
+    pub others: f64,
+    /// Delay on the way, there and back.
+    pub delay_us: f64,
+    /// Whether I/O ends in the page cache of the host.
+    pub page_cached: bool,
+    /// I/Os per second that a limit lets through.
+    pub iops_cap: Option<f64>,
+    /// Bytes per µs that a limit lets through.
+    pub bytes_cap: Option<f64>,
+    /// Factor by which the rate is above the limit while there is credit, and the seconds that it lasts after a pause.
+    pub burst: Option<(f64, f64)>,
+    /// Paths over links of their own; 0 for a local target.
+    pub paths: usize,
+    /// Rate of each link.
+    pub link_rate: f64,
+    /// Rate of the last link over that of the others.
+    pub slowest_link: f64,
+    /// How paths take turns.
+    pub spread: Spread,
+    /// Share of I/Os of which a segment is lost.
+    pub loss: f64,
+    /// Threads of the target.
+    pub target_threads: usize,
+    /// CPU time of the target for each I/O.
+    pub target_us: f64,
+    /// CPU time of the target for each KiB.
+    pub target_us_per_kib: f64,
+    /// Whether I/Os wait for each other.
+    pub lock: Lock,
+    /// Share of the whole span that the target's memory holds.
+    pub cached: f64,
+    /// What takes writes in.
+    pub write_cache: WriteCache,
+    /// What the data lie on.
+    pub medium: Medium,
+    /// Rate of the interface of a local device.
+    pub bus_rate: Option<f64>,
+    /// Accesses of a write that is misaligned or small, as a factor.
+    pub read_modify_write: f64,
+    /// Writes of this many bytes and more are no longer small.
+    pub stripe_bytes: f64,
+    /// Time of a flush.
+    pub flush_us: f64,
+    /// Factor on the media's work for data that repeat.
+    pub reduction: f64,
+    /// Share of the span that was never written.
+    pub unmapped: f64,
+    /// Share of the target's time that somebody else takes, in its lowest and highest seconds.
+    pub neighbour: (f64, f64),
+}
+
+/// A load on it.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that an experiment changes")]
+pub struct PlantedLoad {
+    /// I/Os outstanding in all.
+    pub outstanding: usize,
+    /// Threads of the tester.
+    pub workers: usize,
+    /// Bytes of an I/O.
+    pub size: f64,
+    /// Share of reads.
+    pub reads: f64,
+    /// Share of random I/O.
+    pub random: f64,
+    /// Share of the span that is used.
+    pub span: f64,
+    /// Whether writes are durable one by one.
+    pub is_sync: bool,
+    /// Whether the data repeat.
+    pub repeats: bool,
+    /// Whether offsets are off their alignment.
+    pub misaligned: bool,
+    /// Whether only one path is used.
+    pub one_path: bool,
+    /// Whether the path changes with every I/O.
+    pub even_paths: bool,
+    /// Whether a pause came before.
+    pub after_idle: bool,
+    /// I/Os per second offered; `None`: as many as complete.
+    pub rate: Option<f64>,
+}
+
+/// What the tester sees.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Seen {
+    /// I/Os per second.
+    pub iops: f64,
+    /// How many I/Os that rests on.
+    pub ios: usize,
+    /// Mean latency, µs.
+    pub mean_us: f64,
+    /// Median latency, µs.
+    pub median_us: f64,
+    /// Latency that a fifth of the I/Os stay below, µs.
+    pub low_us: f64,
+    /// CPU time of the tester over that of its workers.
+    pub tester_busy: f64,
+    /// Throughput over the rate of all links; 0 without any.
+    pub link_share: f64,
+    /// I/Os of the busiest path over the mean.
+    pub path_share: f64,
+    /// Time on the slowest link over that on the fastest, queues included.
+    pub path_delays: f64,
+    /// Mean time in the queues that a ping passes too: those of the tester, the links and the target's CPU, µs.
+    pub ping_wait_us: f64,
+    /// Segments sent again for each 1,000 I/Os.
+    pub resent: f64,
+    /// Rate of the last third over that of the first.
+    pub trend: f64,
+    /// Bytes of the devices over those of the tester.
+    pub device_bytes: f64,
+}
+
+/// Where an I/O is on its way.
+#[derive(Clone, Copy)]
+struct Flight {
+    issued_us: f64,
+    is_read: bool,
+    is_random: bool,
+    path: usize,
+    stage: u8,
+}
+
+/// Simulates a load on a set-up; the same seed gives the same numbers.
+#[must_use]
+pub fn measure(world: &World, load: &PlantedLoad, seed: u64) -> Seen {
+    Run::new(world, load, seed).go()
+}
+
+struct Run<'w> {
+    world: &'w World,
+    load: &'w PlantedLoad,
+    rng: Rng,
+    /// What somebody else takes of the target while this is measured.
+    neighbour: f64,
+
+    tester: Station,
+    caps: Station,
+    links: Links,
+    target: Station,
+    lock: Station,
+    bus: Station,
+    media: media::Media,
+    flush: Station,
+
+    events: BinaryHeap<Reverse<(u64, usize)>>,
+    flights: Vec<Flight>,
+    started: usize,
+    room: f64,
+    resent: usize,
+    /// Time in the queues that a ping passes too, all I/Os together, µs.
+    ping_wait_us: f64,
+    media_bytes: f64,
+    ended: Vec<(f64, f64)>,
+    tester_us: f64,
+}
+
+impl<'w> Run<'w> {
+    fn new(world: &'w World, load: &'w PlantedLoad, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let (lo, hi) = world.neighbour;
+        let neighbour = lo + (hi - lo) * rng.unit();
+        let room = match world.write_cache {
+            WriteCache::Full { room } if load.after_idle => room,
+            _ => 0.0,
+        };
+        Self {
+            neighbour,
+            tester: Station::new(load.workers),
+            caps: Station::new(1),
+            links: Links::new(world.paths, world.slowest_link, load),
+            target: Station::new(world.target_threads),
+            lock: Station::new(1),
+            bus: Station::new(1),
+            media: media::Media::new(&world.medium),
+            flush: Station::new(1),
+            events: BinaryHeap::new(),
+            flights: Vec::new(),
+            started: 0,
+            room,
+            resent: 0,
+            ping_wait_us: 0.0,
+            media_bytes: 0.0,
+            ended: Vec::new(),
+            tester_us: 0.0,
+            rng,
+            world,
+            load,
+        }
+    }
+
+    fn go(mut self) -> Seen {
+        for slot in 0..self.load.outstanding {
+            let at = self.load.rate.map_or(0.0, |rate| slot as f64 * 1e6 / rate);
+            let flight = self.begin_at(at);
+            self.flights.push(flight);
+            self.push(at, slot);
+        }
+        while self.ended.len() < IOS_MAX {
+            let Some(Reverse((at_ns, slot))) = self.events.pop() else { break };
+            let now_us = at_ns as f64 / 1e3;
+            let flight = self.flights[slot];
+            match self.pass(flight, now_us) {
+                Some(next_us) => {
+                    self.flights[slot].stage += 1;
+                    self.push(next_us, slot);
+                }
+                None => {
+                    self.ended.push((now_us, now_us - flight.issued_us));
+                    let due = self.load.rate.map_or(now_us, |rate| self.started as f64 * 1e6 / rate);
+                    let at = due.max(now_us);
+                    self.flights[slot] = self.begin_at(at);
+                    self.push(at, slot);
+                }
+            }
+        }
+        self.seen()
+    }
+
+    fn begin_at(&mut self, at_us: f64) -> Flight {
+        let is_read = self.rng.unit() < self.load.reads;
+        let is_random = self.rng.unit() < self.load.random;
+        let path = self.links.choose(self.started, self.world.spread);
+        self.started += 1;
+        Flight { issued_us: at_us, is_read, is_random, path, stage: 0 }
+    }
+
+    fn push(&mut self, at_us: f64, slot: usize) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "virtual times are positive"
+        )]
+        let at_ns = (at_us * 1e3) as u64;
+        self.events.push(Reverse((at_ns, slot)));
+    }
+
+    /// When the I/O leaves its next station; `None` at the end of its way.
+    fn pass(&mut self, flight: Flight, now: f64) -> Option<f64> {
+        let (w, size) = (self.world, self.load.size);
+        let kib = size / 1024.0;
+        Some(match flight.stage {
+            0 => {
+                let busy = w.tester_us + w.tester_us_per_kib * kib;
+                self.tester_us += busy;
+                // Others take turns of the scheduler.
+                let stretched = busy / (1.0 - w.others) * (0.7 + 0.6 * self.rng.unit());
+                let end = self.tester.serve(now, stretched);
+                self.queued(now, end, stretched)
+            }
+            // A durable write goes on to the storage.
+            1 if w.page_cached && (flight.is_read || !self.load.is_sync) => return None,
+            1 => now + w.delay_us * (0.8 + 0.4 * self.rng.unit()),
+            2 => self.limit(now),
+            3 if flight.is_read || w.paths == 0 => now,
+            3 => {
+                let end = self.links.send(flight.path, now, size / w.link_rate);
+                self.queued(now, end, size / w.link_rate)
+            }
+            4 => {
+                let cost = (w.target_us + w.target_us_per_kib * kib) / (1.0 - self.neighbour * 0.5);
+                let cost = cost * (0.85 + 0.3 * self.rng.unit());
+                let end = self.target.serve(now, cost);
+                self.queued(now, end, cost)
+            }
+            5 => self.storage(flight, now),
+            6 if !flight.is_read && self.load.is_sync => {
+                self.flush.serve(now, w.flush_us * (0.8 + 0.4 * self.rng.unit()))
+            }
+            6 => now,
+            7 if w.paths > 0 && flight.is_read => {
+                let end = self.links.receive(flight.path, now, size / w.link_rate);
+                self.queued(now, end, size / w.link_rate)
+            }
+            7 => now,
+            8 if self.rng.unit() < w.loss => {
+                self.resent += 1;
+                // Most are noticed by acknowledgements that repeat; the last segment of an answer is not.
+                if self.rng.unit() < 0.5 { now + RETRANSMIT_US } else { now + 4.0 * w.delay_us + 500.0 }
+            }
+            8 => now,
+            _ => return None,
+        })
+    }
+
+    /// Counts the time in a queue that a ping would wait in too, and returns the end.
+    fn queued(&mut self, now: f64, end: f64, service: f64) -> f64 {
+        self.ping_wait_us += (end - now - service).max(0.0);
+        end
+    }
+
+    fn limit(&mut self, now: f64) -> f64 {
+        let w = self.world;
+        let of_ops = w.iops_cap.map_or(0.0, |cap| 1e6 / cap);
+        let of_bytes = w.bytes_cap.map_or(0.0, |cap| self.load.size / cap);
+        self.caps.serve(now, of_ops.max(of_bytes))
+    }
+
+    /// Cache, lock and media.
+    fn storage(&mut self, flight: Flight, now: f64) -> f64 {
+        let (w, load) = (self.world, self.load);
+        if self.rng.unit() < w.unmapped && flight.is_read {
+            return now;
+        }
+        let fits = (w.cached / load.span.max(1e-6)).min(1.0);
+        if flight.is_read && self.rng.unit() < fits {
+            return now + 3.0;
+        }
+        let is_absorbed = match w.write_cache {
+            WriteCache::Absorbing { is_protected } => is_protected || !load.is_sync,
+            WriteCache::Full { .. } => self.room > 0.0,
+            WriteCache::None => false,
+        };
+        if !flight.is_read && is_absorbed {
+            self.room -= 1.0;
+            return now + 5.0;
+        }
+        let mut work = 1.0 / (1.0 - self.neighbour).max(0.05);
+        let is_partial = load.misaligned || load.size < w.stripe_bytes;
+        if !flight.is_read && is_partial && flight.is_random {
+            work *= w.read_modify_write;
+        }
+        if !flight.is_read && load.repeats {
+            work /= w.reduction;
+        }
+        self.media_bytes += load.size * work;
+        let is_locked = w.lock == Lock::All || (w.lock == Lock::Writes && !flight.is_read);
+        let from = if is_locked { self.lock.free_at(now) } else { now };
+        let place = media::Place {
+            is_read: flight.is_read,
+            is_random: flight.is_random,
+            span: load.span,
+            after_idle: load.after_idle,
+        };
+        let done = self.media.serve(from, load.size, work, place, &mut self.rng);
+        if is_locked {
+            self.lock.hold_until(done);
+        }
+        match w.bus_rate {
+            Some(rate) => self.bus.serve(done, load.size / rate),
+            None => done,
+        }
+    }
+
+    fn seen(self) -> Seen {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+        let skip = (self.ended.len() as f64 * WARM_UP) as usize;
+        let kept = &self.ended[skip.min(self.ended.len().saturating_sub(1))..];
+        let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return Seen::default() };
+        let seconds = ((last.0 - first.0) / 1e6).max(1e-9);
+        let mut times: Vec<f64> = kept.iter().map(|(_, latency)| *latency).collect();
+        times.sort_by(f64::total_cmp);
+        let iops = kept.len() as f64 / seconds;
+        let third = kept.len() / 3;
+        let span =
+            |part: &[(f64, f64)]| part.last().zip(part.first()).map_or(1.0, |(l, f)| (l.0 - f.0).max(1e-9));
+        let trend = if third > 5 { span(&kept[..third]) / span(&kept[kept.len() - third..]) } else { 1.0 };
+        let bytes = self.load.size * self.started as f64;
+        let links = self.world.link_rate * self.world.paths as f64;
+        Seen {
+            iops,
+            ios: kept.len(),
+            mean_us: times.iter().sum::<f64>() / times.len() as f64,
+            median_us: times[times.len() / 2],
+            low_us: times[times.len() / 5],
+            tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
+            link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
+            path_share: self.links.share(),
+            path_delays: self.links.delays(),
+            ping_wait_us: self.ping_wait_us / self.started as f64,
+            resent: self.resent as f64 * 1000.0 / self.ended.len() as f64,
+            trend,
+            device_bytes: if self.world.page_cached { 0.0 } else { self.media_bytes / bytes.max(1.0) },
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Every interval, quantile, test, trend and change-point of the product, once.
+//!
+//! An [`Estimate`] is a number with its 95 % interval, or without one where none can be stated. A [`Spread`] is the
+//! error of a mean: of the seconds of a run, or of repetitions. [`shape`] finds what a window looks like over time,
+//! [`changes`] where a series of runs changes. A stop rule, a table and a comparison that speak of the same thing call
+//! the same function here.
+//!
+//! Architecture invariant: pure functions on numbers. This room knows neither runs nor latencies.
+#![forbid(unsafe_code)]
+
+mod basics;
+pub mod changes;
+mod estimate;
+mod median;
+mod rank;
+pub mod shape;
+mod student;
+
+pub use basics::{correlation_time, deviation, geometric_mean, mean, median};
+pub use estimate::{Estimate, Spread, quantile, ratio};
+pub use median::median_estimate;
+pub use rank::rank_test;
+pub use student::{student, student_95};

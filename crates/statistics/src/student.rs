@@ -1,0 +1,37 @@
+//! Quantiles of Student's t.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Returns the bound that Student's t exceeds, on either side together, with this probability; of less than one degree
+/// of freedom, that of one.
+///
+/// # Panics
+/// For a probability outside of (0, 1).
+#[must_use]
+pub fn student(probability: f64, freedom: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a positive number of degrees of freedom");
+    t.inverse_cdf(1.0 - probability / 2.0)
+}
+
+/// Returns the bound of two-sided 95 %.
+#[must_use]
+pub fn student_95(freedom: f64) -> f64 {
+    student(0.05, freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_t_is_the_table_and_runs_into_the_normal() {
+        for (freedom, expected) in [(1.0, 12.706), (2.0, 4.303), (10.0, 2.228), (30.0, 2.042), (60.0, 2.000)]
+        {
+            assert!((student_95(freedom) - expected).abs() < 5e-4, "{freedom}: {}", student_95(freedom));
+        }
+        assert!((student_95(1e9) - 1.96).abs() < 1e-3 && student_95(f64::INFINITY) < 1.97);
+        assert!(student_95(2.5) < 4.303 && student_95(2.5) > 3.182 && student_95(0.2) < 12.71);
+        // Tables of small probabilities.
+        assert!((student(0.001, 10.0) - 4.587).abs() < 1e-3 && (student(1e-5, 20.0) - 5.837).abs() < 0.02);
+    }
+}
