@@ -22,6 +22,8 @@ pub enum Expected {
         length_bytes: u64,
         /// Modification time, ns since 1970.
         modified_ns: i128,
+        /// Change time, ns since 1970; `None` if it is not compared.
+        changed_ns: Option<i128>,
     },
     /// Another program has changed it.
     Changed(Difference),
@@ -34,14 +36,16 @@ pub enum Difference {
     Length,
     /// In its modification time.
     Time,
+    /// In its change time only: the other was set back, or its owner, permissions or names changed.
+    Change,
 }
 
 impl Expected {
     /// Returns the state of a file that this run has left like this.
     pub fn of(look: &FileLook, times: WriteTimes) -> Self {
-        let FileLook { length_bytes, modified_ns, .. } = *look;
+        let FileLook { length_bytes, modified_ns, changed_ns, .. } = *look;
         match times {
-            WriteTimes::Exact => Self::Look { length_bytes, modified_ns },
+            WriteTimes::Exact => Self::Look { length_bytes, modified_ns, changed_ns },
             WriteTimes::Late => Self::Length(length_bytes),
         }
     }
@@ -58,21 +62,27 @@ impl Expected {
 
     /// Returns the same for a file on an NFS server.
     pub fn of_attributes(attributes: &Attributes) -> Self {
-        Self::Look { length_bytes: attributes.size_bytes, modified_ns: attributes.modified_ns }
+        Self::Look {
+            length_bytes: attributes.size_bytes,
+            modified_ns: attributes.modified_ns,
+            changed_ns: None,
+        }
     }
 
     /// Returns the difference; `None` if there is none. `AsHeld` is compared by its holder.
     pub fn difference(self, now: &FileLook) -> Option<Difference> {
-        let (length_bytes, modified_ns) = match self {
+        let (length_bytes, modified_ns, changed_ns) = match self {
             Self::AsHeld | Self::Anything => return None,
             Self::Changed(difference) => return Some(difference),
-            Self::Length(bytes) => (bytes, now.modified_ns),
-            Self::Look { length_bytes, modified_ns } => (length_bytes, modified_ns),
+            Self::Length(bytes) => (bytes, now.modified_ns, now.changed_ns),
+            Self::Look { length_bytes, modified_ns, changed_ns } => (length_bytes, modified_ns, changed_ns),
         };
         if length_bytes != now.length_bytes {
             Some(Difference::Length)
+        } else if modified_ns != now.modified_ns {
+            Some(Difference::Time)
         } else {
-            (modified_ns != now.modified_ns).then_some(Difference::Time)
+            (changed_ns != now.changed_ns).then_some(Difference::Change)
         }
     }
 }
@@ -83,6 +93,7 @@ impl Difference {
         match self {
             Self::Length => "its size",
             Self::Time => "its modification time",
+            Self::Change => "its change time",
         }
     }
 
@@ -91,6 +102,9 @@ impl Difference {
         match self {
             Self::Length => "during the run: its size differs",
             Self::Time => "during the run: it has been modified since Assay last wrote to it",
+            Self::Change => {
+                "during the run: its change time differs, so it has been modified since Assay last wrote to it"
+            }
         }
     }
 }
@@ -112,8 +126,13 @@ mod tests {
     /// On an SMB mount the server dated this run's own writes, and another program was blamed.
     #[test]
     fn a_time_that_a_server_sets_late_is_no_change() {
-        let looks =
-            |length_bytes, modified_ns| FileLook { inode: 1, born_ns: None, length_bytes, modified_ns };
+        let looks = |length_bytes, modified_ns| FileLook {
+            inode: 1,
+            born_ns: None,
+            length_bytes,
+            modified_ns,
+            changed_ns: None,
+        };
         let difference = |times, now: FileLook| {
             let filled = Expected::of(&looks(4096, 1), times);
             let left = filled.written(&now).left(&now, times);

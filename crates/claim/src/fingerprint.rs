@@ -49,6 +49,9 @@ pub struct Fingerprint {
     /// Modification time, ns since 1970; `None` for devices and LUNs, which have none, and for files whose
     /// server sets it late.
     pub modified_ns: Option<i128>,
+    /// Change time, ns since 1970; `None` where there is no modification time either. A program that sets the
+    /// modification time back cannot set this one.
+    pub changed_ns: Option<i128>,
     /// Digest of the data at both ends.
     pub ends: u64,
 }
@@ -60,7 +63,9 @@ impl Fingerprint {
         let mut at = file;
         let length_bytes = at.seek(SeekFrom::End(0))?;
         let has_time = !is_device && WriteTimes::of(file) == WriteTimes::Exact;
-        let modified_ns = has_time.then(|| FileLook::of(file)).transpose()?.map(|look| look.modified_ns);
+        let look = has_time.then(|| FileLook::of(file)).transpose()?;
+        let (modified_ns, changed_ns) =
+            (look.map(|look| look.modified_ns), look.and_then(|look| look.changed_ns));
         let ends = ends_of(length_bytes, |offset_bytes, bytes| {
             let mut data = vec![0; bytes];
             drop_pages(file, offset_bytes, bytes);
@@ -68,7 +73,7 @@ impl Fingerprint {
             drop_pages(file, offset_bytes, bytes);
             Ok::<_, io::Error>(data)
         })?;
-        Ok(Self { length_bytes, modified_ns, ends })
+        Ok(Self { length_bytes, modified_ns, changed_ns, ends })
     }
 
     /// Returns the difference in words; `None` if there is none.
@@ -80,6 +85,8 @@ impl Fingerprint {
             Some("its modification time")
         } else if self.ends != now.ends {
             Some("the data at its start or end")
+        } else if self.changed_ns != now.changed_ns {
+            Some("its change time")
         } else {
             None
         }
@@ -154,7 +161,8 @@ mod tests {
                 assert_eq!(changed, Some("the data at its start or end"), "{length_bytes} {at}");
                 file.write_all_at(&[0], at).unwrap();
                 file.set_modified(then).unwrap();
-                assert_eq!(looked.difference(&Fingerprint::of(&file).unwrap()), None);
+                let changed = looked.difference(&Fingerprint::of(&file).unwrap());
+                assert_eq!(changed, Some("its change time"), "{length_bytes} {at}");
             }
             file.set_len(length_bytes + 1).unwrap();
             assert_eq!(looked.difference(&Fingerprint::of(&file).unwrap()), Some("its size"));

@@ -76,6 +76,8 @@ pub struct FileLook {
     pub length_bytes: u64,
     /// Modification time, ns since 1970.
     pub modified_ns: i128,
+    /// Change time, ns since 1970, which no program can set; `None` if it is not compared.
+    pub changed_ns: Option<i128>,
 }
 
 impl FileLook {
@@ -90,6 +92,9 @@ impl FileLook {
             born_ns: metadata.created().ok().map(since_1970_ns),
             length_bytes: metadata.len(),
             modified_ns: i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()),
+            changed_ns: Some(
+                i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()),
+            ),
         }
     }
 }
@@ -413,7 +418,7 @@ mod tests {
     /// run wrote over it.
     #[test]
     fn a_mark_that_another_user_put_beside_a_file_proves_nothing() {
-        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0 };
+        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0, changed_ns: None };
         let (owner, this_user, other) = (1000, 1001, 1002);
         let mark = |created: bool| {
             let mut marker = Marker::new(created);
@@ -447,7 +452,7 @@ mod tests {
 
     #[test]
     fn a_mark_of_another_version_proves_nothing() {
-        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0 };
+        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0, changed_ns: None };
         let two = br#"{"version":2,"id":"","created":true,"filled_bytes":0,"kinds":[],"length_bytes":0,
             "is_open":false,"open_for_s":0,"modified_ns":0}"#;
         for text in [&two[..], b"", b"{}", b"creating"] {

@@ -260,7 +260,7 @@ impl NfsLocation {
 /// Returns the properties of a file for its mark. NFSv3 reports no birth times.
 fn look(attributes: &Attributes) -> FileLook {
     let Attributes { fileid: inode, size_bytes: length_bytes, modified_ns, .. } = *attributes;
-    FileLook { inode, born_ns: None, length_bytes, modified_ns }
+    FileLook { inode, born_ns: None, length_bytes, modified_ns, changed_ns: None }
 }
 
 /// Returns true for the statuses of a file that no longer exists.
