@@ -49,8 +49,12 @@ pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
 
 /// Removes a file that was just created, whether or not it could be marked.
 pub fn discard(path: &Path, created: &File) -> io::Result<()> {
-    if FileIdentity::of_name(path)? != FileIdentity::of(created)? {
-        return Ok(());
+    match FileIdentity::of_name(path) {
+        Ok(identity) if identity == FileIdentity::of(created)? => {}
+        // Another file, or none: there is nothing to take back.
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
     }
     fs::remove_file(path)?;
     remove_beside(path)
@@ -69,6 +73,15 @@ mod tests {
         let path = directory.join("t.dat");
         let file = create(&path).unwrap();
         (path, file)
+    }
+
+    /// A run that had removed its file, or whose file somebody else had removed, said that it could not be undone.
+    #[test]
+    fn a_file_that_is_gone_is_discarded() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        fs::remove_file(&path).unwrap();
+        discard(&path, &file).unwrap();
     }
 
     #[test]
