@@ -72,6 +72,11 @@ const VMFS: &str = "a VMware VMFS datastore";
 const GPT: &str = "a partition table (GPT)";
 const BSD: [u8; 4] = 0x8256_4557_u32.to_le_bytes();
 const SPACES: &str = "a member of a Storage Spaces pool";
+/// Superblocks of the device mapper, eight bytes each; libblkid does not know them, and closed they are nothing else.
+const THIN: [u8; 8] = 0x019c_52ba_u64.to_le_bytes();
+const CACHE: [u8; 8] = 0x0018_c403_u64.to_le_bytes();
+const ERA: [u8; 8] = 0x7ec1_077b_u64.to_le_bytes();
+const CLONE: [u8; 8] = 0x8af2_7f64_u64.to_le_bytes();
 const VHD: &str = "a disk image (VHD)";
 const PARALLELS: &str = "a disk image (Parallels)";
 
@@ -85,6 +90,10 @@ const MARKS: &[Mark] = &[
     mark(512, b"LABELONE", LVM),
     mark(1024, b"LABELONE", LVM),
     mark(1536, b"LABELONE", LVM),
+    mark(32, &THIN, "the metadata of a thin pool (dm-thin)"),
+    mark(32, &CACHE, "the metadata of a cache (dm-cache)"),
+    mark(32, &ERA, "the metadata of dm-era"),
+    mark(32, &CLONE, "the metadata of dm-clone"),
     mark(0, MD, RAID),
     mark(4096, MD, RAID),
     mark(0, b"XFSB", "an XFS file system"),
@@ -247,6 +256,11 @@ mod tests {
             check(&[(one.at, one.bytes)], one.says);
         }
         check(&[(510, &[0x55, 0xaa])], "MBR");
+        // As numbers, as the kernel's sources have them; that of dm-cache is octal.
+        check(&[(32, &27_022_010_u64.to_le_bytes())], "the metadata of a thin pool");
+        check(&[(32, &0o6_142_003_u64.to_le_bytes())], "the metadata of a cache");
+        check(&[(32, &2_126_579_579_u64.to_le_bytes())], "the metadata of dm-era");
+        check(&[(32, &0x8af2_7f64_u64.to_le_bytes())], "the metadata of dm-clone");
         check(&[(0x400, &[8]), (0x438, &[0x53, 0xef])], "ext4");
         check(&[(128 << 10, &0x00ba_b10c_u64.to_le_bytes())], "ZFS");
         check(&[(SIZE - (128 << 10), &0x00ba_b10c_u64.to_be_bytes())], "ZFS");
