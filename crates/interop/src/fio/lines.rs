@@ -62,6 +62,8 @@ pub(super) struct Reader<'s> {
     global: Vec<OptionLine>,
     jobs: Vec<JobLines>,
     section: Section,
+    /// True while a file is read that another one includes: what it holds is not for messages.
+    is_included: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +95,14 @@ pub(super) fn jobs(
 
 impl<'s> Reader<'s> {
     fn new(surroundings: &'s Surroundings<'s>, section: Section) -> Self {
-        Self { surroundings, bytes_left: TEXT_BYTES_MAX, global: Vec::new(), jobs: Vec::new(), section }
+        Self {
+            surroundings,
+            bytes_left: TEXT_BYTES_MAX,
+            global: Vec::new(),
+            jobs: Vec::new(),
+            section,
+            is_included: false,
+        }
     }
 
     /// Of a command line, whose options before the first job are those of all jobs.
@@ -159,7 +168,9 @@ impl<'s> Reader<'s> {
         let text = (self.surroundings.include)(path)
             .map_err(|why| complain(origin, line, format!("cannot include {path}: {why}")))?;
         open.push(path.to_owned());
+        let outer = std::mem::replace(&mut self.is_included, true);
         self.file(path, &text, open)?;
+        self.is_included = outer;
         open.pop();
         Ok(())
     }
@@ -188,11 +199,13 @@ impl<'s> Reader<'s> {
         let key = key.trim().to_lowercase();
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
             let short: String = text.chars().take(60).collect();
-            return Err(complain(
-                origin,
-                line,
-                format!("`{short}` is not an option of fio; one looks like bs=4k"),
-            ));
+            let says = match self.is_included {
+                true => {
+                    "is not an option of fio; one looks like bs=4k (an included file is not shown)".to_owned()
+                }
+                false => format!("`{short}` is not an option of fio; one looks like bs=4k"),
+            };
+            return Err(complain(origin, line, says));
         }
         // Only now an address that was put together of variables is one.
         let (value, unset) = self.expanded(origin, line, value.trim())?;

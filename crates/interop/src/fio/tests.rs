@@ -9,6 +9,7 @@ use crate::{ImportError, ImportOptions, ImportedPlan, Strictness};
 fn imported(text: &str, strictness: Strictness) -> Result<ImportedPlan, ImportError> {
     let include = |path: &str| match path {
         "common.fio" => Ok("[global]\nbs=8k\n".to_owned()),
+        "shadow" => Ok("root:$6$salt$hash:20000:0:99999:7:::\n".to_owned()),
         "loop.fio" => Ok("include other.fio\n".to_owned()),
         "other.fio" => Ok("include loop.fio\n".to_owned()),
         _ => Err("there is no such file".to_owned()),
@@ -276,6 +277,10 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
         ("[a]\nsize=1g\nrwmixread=400\n", "t.fio:3: rwmixread: `400` must be from 0 to 100"),
         ("[a]\nsize=900t\nloops=1000000\n", "t.fio:1: size times loops times numjobs is too large"),
         ("[a]\nsize=${HOME}\n", "t.fio:2: size: the environment variable HOME is not set"),
+        (
+            "include shadow\n",
+            "shadow:1: is not an option of fio; one looks like bs=4k (an included file is not shown)",
+        ),
         ("include nothing.fio\n", "t.fio:1: cannot include nothing.fio: there is no such file"),
         ("include loop.fio\n", "other.fio:1: includes loop.fio, which is being included already"),
     ] {
