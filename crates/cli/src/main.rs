@@ -61,6 +61,7 @@ use exit::{Exit, Failed};
 use terminal::note;
 
 fn main() -> ExitCode {
+    signals::survive_file_limits();
     let typed: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let result = secret::refuse_typed(&typed).and_then(|()| {

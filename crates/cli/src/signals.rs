@@ -81,6 +81,15 @@ pub(crate) fn terminal_is_closed() -> bool {
     TERMINAL_IS_CLOSED.load(Ordering::Relaxed)
 }
 
+/// Makes a limit on the size of files (`ulimit -f`) an error of the write that exceeds it: by default the signal ends
+/// the program without a word. Threads inherit what is blocked, so this comes before any is started.
+pub(crate) fn survive_file_limits() {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // If it cannot be blocked, the limit ends the program as before.
+    let _ = signals.thread_block();
+}
+
 /// Listens for signals from now on. Threads inherit what is blocked, so this comes before any is started.
 pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     let mut signals = SigSet::empty();

@@ -366,7 +366,7 @@ pub enum PrepareError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A system call failed.
-    #[error("cannot {what} {path}: {source}")]
+    #[error("cannot {what} {path}: {source}{}", hint(source))]
     Io {
         /// The failed operation.
         what: &'static str,
@@ -440,6 +440,16 @@ impl PrepareError {
     /// Returns the error for a file that may not be filled although the plan verifies.
     pub(crate) fn unfilled_by_choice(path: String) -> Self {
         Self::VerifyUnfilled { path, next: "leave out --no-fill".to_owned() }
+    }
+}
+
+/// Returns what to do about an error of the system, as the rest of a sentence; empty if nothing is known.
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::FileTooLarge => {
+            "; a limit of this shell (ulimit -f) or of the file system is smaller: raise it, or use a smaller --size"
+        }
+        _ => "",
     }
 }
 

@@ -56,6 +56,20 @@ fn what_opening_left_behind_is_no_refusal() {
     assert!(std::path::Path::new(&one).exists());
 }
 
+/// A limit on the size of files (`ulimit -f`) ended the program by a signal, without a word, and left the file.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
+    let story = Story::new();
+    let original =
+        story.command(&["run", "vmware", "t.dat", "--size", "8MiB", "--set", "run=100ms", "--cached"]);
+    let mut command = std::process::Command::new("prlimit");
+    command.arg("--fsize=4194304").arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.current_dir(story.path("")).stdin(Stdio::null());
+    printed(command.output().unwrap()).ends(ERRORS).says(&["t.dat", "File too large", "ulimit -f"]);
+    assert!(!std::path::Path::new(&story.path("t.dat")).exists());
+}
+
 /// A fill that failed after 33 writes exited with the code that says that nothing was touched.
 #[test]
 fn a_fill_that_fails_has_begun() {
