@@ -34,6 +34,11 @@ impl Trouble {
                 format!("flush: {}", io::Error::from_raw_os_error(errno))
             }
             Some(errno) => io::Error::from_raw_os_error(errno).to_string(),
+            // The kernel ends a device that was pulled at offset 0, and reads beyond an end move nothing.
+            None if moved == 0 => format!(
+                "moved 0 of {} bytes: the device is gone, or the target ends before this offset",
+                flight.size_bytes
+            ),
             None => format!("moved {moved} of {} bytes", flight.size_bytes),
         };
         self.failures.push(Failure {
