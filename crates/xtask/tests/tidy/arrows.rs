@@ -47,8 +47,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "claim", "prepare", "engine", "runner",
-            "model", "sim", "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "claim", "prepare", "engine",
+            "runner", "model", "sim", "analysis", "diagnose", "sizing", "store", "report", "interop",
+            "results", "web",
         ],
     ),
 ];
