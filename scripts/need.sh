@@ -70,7 +70,7 @@ look "$@"
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "installing$packages (for$missing)"
     # shellcheck disable=SC2086 # a list of words
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages; } \
+    { apt-get update -qq -o DPkg::Lock::Timeout=300 && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends $packages; } \
         >/dev/null || echo "could not be installed:$packages"
     look "$@"
     [ -z "$missing" ] && exit 0

@@ -26,6 +26,7 @@ mod run;
 mod serial;
 pub(crate) mod settings;
 mod shape;
+mod share;
 mod steps;
 mod target;
 

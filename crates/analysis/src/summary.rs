@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    Failure, Gap, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
-    TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
+    Failure, Gap, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId,
+    StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,8 @@ pub struct StepSummary {
     pub mismatches: Vec<Mismatch>,
     /// How many wrong blocks there were in all.
     pub mismatch_count: u64,
+    /// I/Os of each target of a job with several, over the whole window; empty for records of earlier versions.
+    pub members: Vec<MemberEnd>,
     /// What went over each path, for targets that have paths.
     pub paths: Vec<PathEnd>,
     /// Statistics of the TCP connections to each portal, where there are any.

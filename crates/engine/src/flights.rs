@@ -169,7 +169,8 @@ impl Flights {
         !self.free.is_empty()
     }
 
-    /// Takes a free slot of an open member; returns its tag and the member.
+    /// Takes a free slot of an open member; returns its tag and the member whose turn it is. The turn is over once a
+    /// request has begun: whoever returns the slot instead returns the turn, too.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u32, u32)> {
         if self.connections.is_some() {
@@ -179,9 +180,7 @@ impl Flights {
         if self.binding == Binding::PerMember {
             return Some((tag, tag % self.members));
         }
-        let member = self.next_member;
-        self.next_member = self.following(member);
-        Some((tag, member))
+        Some((tag, self.next_member))
     }
 
     #[cold]
@@ -198,13 +197,10 @@ impl Flights {
             Binding::Shared => {
                 let mut member = self.next_member;
                 for _ in 0..self.members {
-                    let following = self.following(member);
                     if !self.is_closing(member) {
-                        let tag = self.free.pop_front()?;
-                        self.next_member = following;
-                        return Some((tag, member));
+                        return Some((self.free.pop_front()?, member));
                     }
-                    member = following;
+                    member = self.following(member);
                 }
                 None
             }
@@ -236,6 +232,9 @@ impl Flights {
     pub(crate) fn begin(&mut self, tag: u32, flight: Flight) {
         if let Some(connections) = &mut self.connections {
             connections.begin(flight.member, flight.role);
+        }
+        if flight.role == Role::Request {
+            self.next_member = self.following(flight.member);
         }
         self.in_flight += 1;
         self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);

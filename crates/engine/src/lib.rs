@@ -24,6 +24,7 @@ mod prefilled;
 mod rng;
 mod run;
 mod sampler;
+mod shares;
 mod stalls;
 mod stamp;
 mod step;

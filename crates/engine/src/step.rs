@@ -22,6 +22,7 @@ use crate::placement::{JobWorkers, place};
 use crate::planner::{Planner, PlannerSetup, pass_bytes};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
 use crate::rng::derive;
+use crate::shares;
 use crate::stalls::{self, Stalls};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::targets::JobTarget;
@@ -116,11 +117,13 @@ pub(crate) fn run_step<T: Target>(
         let (jobs, mut ends) = collect(context, running, sums, &mut places, emitter)?;
         opened.map_err(|source| RunError::Open { source })?;
         let (writes, flushes) = (writes_of(context, &ends), flushes_of(&ends));
+        let members = shares::sum(ends.iter().map(|end| end.shares.as_slice()));
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
         stalls::tell_abandoned(context.targets, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.flushes, end.workers) = (paths, writes, flushes, places);
+        end.members = members;
         // Comes last: by now a gap across the end of the window has ended, too.
         let times = times(&control, &end);
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();

@@ -162,6 +162,9 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
+    /// I/Os of each target of a job with several, in the order of the plan; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberEnd>,
     /// Traffic of each path, for targets with paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathEnd>,
@@ -177,6 +180,45 @@ pub struct StepEnd {
     /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+}
+
+/// I/Os of one target of a job in the measured window, all workers together; flushes are not included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberEnd {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Address of the target.
+    pub member: String,
+    /// Number of successful I/Os.
+    pub ops: u64,
+    /// Number of bytes transferred by them.
+    pub bytes: u64,
+    /// Number of failed I/Os.
+    pub errors: u64,
+    /// Sum of the service times of the successful I/Os, ns.
+    pub service_ns: u64,
+}
+
+impl MemberEnd {
+    /// Returns the empty counts of a target of job `job`.
+    #[must_use]
+    pub fn new(job: u32, member: &str) -> Self {
+        Self { job, member: member.to_owned(), ops: 0, bytes: 0, errors: 0, service_ns: 0 }
+    }
+
+    /// Returns the mean service time, ns; `None` without a successful I/O.
+    #[must_use]
+    pub fn mean_service_ns(&self) -> Option<f64> {
+        (self.ops > 0).then(|| self.service_ns as f64 / self.ops as f64)
+    }
+
+    /// Adds the counts of another worker of the same job on the same target.
+    pub fn merge(&mut self, other: &Self) {
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.service_ns += other.service_ns;
+    }
 }
 
 /// The flushes of a job in the measured window.
@@ -301,6 +343,7 @@ impl StepEnd {
             failures: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            members: Vec::new(),
             paths: Vec::new(),
             flushes: Vec::new(),
             writes: Vec::new(),

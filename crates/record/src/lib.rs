@@ -11,6 +11,7 @@ mod connection;
 mod diagnosis;
 mod digest;
 mod event;
+mod export;
 mod gap;
 mod host;
 mod latency;
@@ -25,9 +26,11 @@ pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
-    Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
-    RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning, WorkerPlacement,
+    Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, Phase,
+    PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning,
+    WorkerPlacement,
 };
+pub use export::ExportCover;
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,

@@ -1,8 +1,9 @@
-//! The forum table: a row for each step, under it a row for each job and path where there are several.
+//! The forum table: a row for each step, under it a row for each job, target and path where there are several.
 
 use assay_analysis::{Cost, JobSummary, OpSummary, StepSummary, precision};
-use assay_record::{Latency, PathEnd, Price};
+use assay_record::{Latency, MemberEnd, PathEnd, Price};
 
+use crate::member::MemberUse;
 use crate::network::PathUse;
 use crate::number::{self, TimeUnit, separated};
 use crate::table::{Cell, Column, Decimals, Narrow, Row, Table};
@@ -11,6 +12,8 @@ use crate::table::{Cell, Column, Decimals, Narrow, Row, Table};
 const NAME_COLUMNS: usize = 24;
 /// The port of iSCSI portals unless another is given.
 const DEFAULT_PORT: &str = ":3260";
+/// A person sees the row of each target up to this many.
+const MEMBERS_MAX: usize = 8;
 
 /// Where the half width of the interval of the IOPS stands.
 const ERROR_COLUMN: usize = 3;
@@ -67,6 +70,7 @@ pub(crate) fn table(steps: &[StepSummary], reader: Reader) -> Table {
         if step.jobs.len() > 1 {
             table.rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
         }
+        table.rows.extend(member_rows(step, reader, unit));
         if step.paths.len() > 1 {
             table.rows.extend(step.paths.iter().map(|path| path_row(path, step, unit)));
         }
@@ -135,6 +139,28 @@ fn instead(step: &StepSummary) -> Option<String> {
 fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
     let mut cells = cells(format!("  {}", job.name), &job.total, job.outstanding_effective, unit);
     cells.push(Cell::Empty);
+    Row::Part(cells)
+}
+
+/// Returns a row for each target of jobs with several. Of many, a person sees only those that got least and most.
+fn member_rows(step: &StepSummary, reader: Reader, unit: TimeUnit) -> Vec<Row> {
+    let row = |member: &MemberEnd| member_row(member, step, unit);
+    if reader == Reader::Program || step.members.len() <= MEMBERS_MAX {
+        return step.members.iter().map(row).collect();
+    }
+    let ends = [step.members.iter().min_by_key(|m| m.ops), step.members.iter().max_by_key(|m| m.ops)];
+    ends.into_iter().flatten().map(row).collect()
+}
+
+/// Share and address in the name.
+fn member_row(member: &MemberEnd, step: &StepSummary, unit: TimeUnit) -> Row {
+    let MemberUse { ops_share, iops, mib_per_s } = MemberUse::of(member, step);
+    let mean_ns = member.mean_service_ns();
+    let name = format!("  {} {:.1} %", member.member, 100.0 * ops_share.unwrap_or(0.0));
+    let mut cells: Vec<Cell> = vec![name.into(), mib_per_s.into(), iops.into(), Cell::Empty];
+    cells.push(mean_ns.map(|ns| unit.of_ns(ns)).into());
+    cells.extend([Cell::Empty, Cell::Empty, Cell::Empty, Cell::Empty]);
+    cells.extend([mean_ns.map(|ns| iops * ns / 1e9).into(), Cell::Empty]);
     Row::Part(cells)
 }
 

@@ -6,11 +6,12 @@ use assay_analysis::{
     limits, precision, price, tester_use,
 };
 use assay_diagnose::diagnose;
-use assay_record::{Gap, Latency, PathEnd, RunHeader};
+use assay_record::{Gap, Latency, MemberEnd, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
 use crate::expected::step_json;
+use crate::member::MemberUse;
 use crate::network::{LinkUse, PathUse};
 use crate::number::{iso, rounded};
 
@@ -93,6 +94,7 @@ fn step(
         "jobs": jobs(step, judgement),
         "expected": expected,
         "verdict": verdict,
+        "targets": step.members.iter().map(|m| member(m, step)).collect::<Vec<_>>(),
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
         "tcp": step.tcp,
         "links": LinkUse::of_step(header, step).map(|of| links(&of)),
@@ -150,6 +152,23 @@ fn links(of: &LinkUse) -> Value {
         "ceiling_mb_per_s": of.ceiling.mb_per_s.and_then(rounded),
         "ratio": rounded(of.ratio()),
         "arithmetic": of.ceiling.arithmetic,
+    })
+}
+
+/// Shares are of the I/Os of the target's own job.
+fn member(member: &MemberEnd, step: &StepSummary) -> Value {
+    let MemberUse { ops_share, iops, mib_per_s } = MemberUse::of(member, step);
+    let if_measured = |value: f64| if step.unmeasured.is_none() { rounded(value) } else { None };
+    json!({
+        "job": member.job,
+        "target": member.member,
+        "ops": member.ops,
+        "ops_share": ops_share.and_then(rounded),
+        "bytes": member.bytes,
+        "iops": if_measured(iops),
+        "mib_per_s": if_measured(mib_per_s),
+        "errors": member.errors,
+        "service_us_mean": member.mean_service_ns().and_then(|ns| rounded(ns / 1e3)),
     })
 }
 

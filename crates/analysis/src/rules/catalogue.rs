@@ -3,7 +3,7 @@
 use super::{Fired, Run, StepCase};
 use super::{
     cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
-    queue, run, serial, settings, shape, target,
+    queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 63] = [
+pub(crate) const RULES: [Rule; 64] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -109,6 +109,7 @@ pub(crate) const RULES: [Rule; 63] = [
     Rule::new("missed-rate", Step(load::missed_rate)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
+    Rule::new("uneven-targets", Step(share::uneven_targets)),
     Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),
     Rule::new("near-null-ceiling", Step(host::near_null_ceiling)).with(Disturbs),
     Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),

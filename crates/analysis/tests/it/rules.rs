@@ -2,9 +2,10 @@
 
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
-    Agreed, Content, Failure, LunFacts, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader, Stamp, StepCpu,
-    StepReason, Warning, WriteEnd,
+    Agreed, Content, Failure, LunFacts, MemberEnd, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader,
+    Stamp, StepCpu, StepReason, Warning, WriteEnd,
 };
+use assay_spec::Semantics;
 
 use crate::synthetic::{self, Target};
 use crate::{found, run, summarize};
@@ -51,6 +52,34 @@ fn drains_are_named_with_their_numbers() {
     assert_eq!(tests, 3, "the three other tests are named: {}", finding.says);
     assert_eq!((finding.severity, finding.steps.len()), (Severity::Info, 4));
     assert!((55.0..62.1).contains(&finding.evidence[0].value), "{:?}", finding.evidence);
+}
+
+/// All I/Os of four targets went to two of them, and the result did not say so.
+#[test]
+fn targets_that_get_far_less_than_their_share_are_named() {
+    let shares = |semantics: Semantics, ops: &[u64]| {
+        let (mut header, mut summary) = clean();
+        header.plan.semantics = semantics;
+        let member = |(index, ops): (usize, &u64)| {
+            let service_ns = ops * 1_000_000 * (index as u64 + 1);
+            MemberEnd { ops: *ops, service_ns, ..MemberEnd::new(0, &format!("/dev/loop{index}")) }
+        };
+        summary.steps[0].members = ops.iter().enumerate().map(member).collect();
+        found("uneven-targets", &header, &summary)
+    };
+    for even in [&[1000, 1000][..], &[1000, 800, 1200], &[3, 2], &[1, 0], &[]] {
+        assert_eq!(shares(Semantics::Assay, even), None, "{even:?}");
+    }
+    let none = shares(Semantics::Assay, &[0, 942, 0, 943]).unwrap();
+    assert!(none.says.contains("/dev/loop0 got none of the 1885 I/Os of 4 targets"), "{}", none.says);
+    let slow = shares(Semantics::Iometer, &[900, 100]).unwrap();
+    assert_eq!(slow.severity, Severity::Warning);
+    for words in
+        ["/dev/loop1 got 10.0 % of the I/Os and /dev/loop0 90.0 %", "50.0 % each", "2.00 ms and 1.00 ms"]
+    {
+        assert!(slow.says.contains(words), "{words}: {}", slow.says);
+    }
+    assert!(slow.next.contains("its own queue"), "{}", slow.next);
 }
 
 /// A test that moved its 16 MiB in 91 ms stood in the table like one of a minute.

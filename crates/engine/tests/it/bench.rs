@@ -29,6 +29,10 @@ pub struct Seen {
     pub in_flight_at_reopen: AtomicU64,
     /// (offset, size, is a write) of each operation, if requested.
     pub log: Option<Mutex<Vec<(u64, u32, bool)>>>,
+    /// Number of reads and writes submitted to each of the first members.
+    pub by_member: [AtomicU64; 8],
+    /// Number of operations that the target did not accept.
+    pub refused: AtomicU64,
 }
 
 /// Faults of a target.
@@ -42,9 +46,13 @@ pub struct Faults {
     pub hangs_after: Option<u64>,
     /// Minimum service time.
     pub slow: Option<Duration>,
+    /// Number of operations in flight on a member from which it refuses more: a full queue.
+    pub queue: Option<u64>,
+    /// Operations complete in the order of their submission.
+    pub in_order: bool,
 }
 
-/// A target that completes I/Os in last-in, first-out order.
+/// A target that completes I/Os in last-in, first-out order, unless they are to complete in order.
 pub struct WatchedTarget {
     inner: NullTarget,
     seen: Arc<Seen>,
@@ -74,6 +82,15 @@ impl Target for WatchedTarget {
     }
 
     fn submit(&mut self, op: Op) -> Result<(), Op> {
+        if self.faults.queue.is_some_and(|queue| self.in_flight[op.member as usize] >= queue) {
+            self.seen.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(op);
+        }
+        if let Some(count) = self.seen.by_member.get(op.member as usize)
+            && !matches!(op.kind, OpKind::Flush(_))
+        {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
         let number = self.seen.submitted.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(log) = &self.seen.log {
             log.lock().unwrap().push((op.offset_bytes, op.size_bytes, op.kind == OpKind::Write));
@@ -101,7 +118,11 @@ impl Target for WatchedTarget {
             std::thread::sleep(slow);
         }
         for _ in 0..3 {
-            let Some(mut completion) = self.held.pop() else { break };
+            if self.held.is_empty() {
+                break;
+            }
+            let next = if self.faults.in_order { 0 } else { self.held.len() - 1 };
+            let mut completion = self.held.remove(next);
             self.in_flight[(completion.tag >> 24) as usize] -= 1;
             completion.tag &= 0xFF_FFFF;
             done.push(completion);

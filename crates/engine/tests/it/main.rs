@@ -7,3 +7,4 @@ mod conservation;
 #[path = "../../../target/tests/remote/counting.rs"]
 mod counting;
 mod panics;
+mod shares;

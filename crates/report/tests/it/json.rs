@@ -3,9 +3,10 @@
 use assay_analysis::TcpSummary;
 use assay_record::{
     Agreed, Failure, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts,
-    Latency, LinkSample, LunFacts, Mismatch, NetPathFacts, PathEnd, PathFacts, PingFacts, RouteFacts, Stamp,
-    StepReason, TcpPathFacts, TcpSample,
+    Latency, LinkSample, LunFacts, MemberEnd, Mismatch, NetPathFacts, PathEnd, PathFacts, PingFacts,
+    RouteFacts, Stamp, StepReason, TcpPathFacts, TcpSample,
 };
+use assay_report::table::Format;
 use assay_report::{Meta, json::document};
 use serde_json::Value;
 
@@ -231,4 +232,37 @@ fn an_open_loop_says_so_and_keeps_both_times() {
     let document = json(&run(synthetic::plan(OPEN)));
     assert_eq!(document["tests"][0]["load"], "open");
     assert_eq!(document["tests"][0]["jobs"][0]["due"], 3000);
+}
+
+#[test]
+fn the_share_of_each_target_is_in_every_form_of_a_result() {
+    let mut reported = run(synthetic::suite("vmware", 1));
+    let share = |member: &str, ops| MemberEnd {
+        ops,
+        bytes: ops * 8192,
+        service_ns: ops * 2_000_000,
+        ..MemberEnd::new(0, member)
+    };
+    reported.summary.steps[0].members = vec![share("/dev/loop1", 300), share("/dev/loop2", 100)];
+    let document = json(&reported);
+    check(&document);
+    let target = &document["tests"][0]["targets"][1];
+    assert_eq!((target["target"].as_str(), target["ops"].as_u64()), (Some("/dev/loop2"), Some(100)));
+    assert_eq!(
+        (target["ops_share"].as_f64(), target["service_us_mean"].as_f64()),
+        (Some(0.25), Some(2000.0))
+    );
+    let (part, whole) = (&target["iops"], &document["tests"][0]["total"]["iops"]);
+    assert!((part.as_f64().unwrap() / whole.as_f64().unwrap() - 0.25).abs() < 0.001, "{part} of {whole}");
+
+    let in_form = |format| assay_report::text::rendered(&reported.header, &reported.summary, format);
+    for format in [Format::Text(100), Format::Csv, Format::Markdown, Format::BbCode] {
+        let text = in_form(format);
+        assert!(text.contains("/dev/loop1 75.0 %") && text.contains("/dev/loop2 25.0 %"), "{text}");
+    }
+    // Of many targets a person sees those that got least and most, a program all.
+    reported.summary.steps[0].members = (1..=9).map(|n| share(&format!("/dev/loop{n}"), n)).collect();
+    let in_form = |format| assay_report::text::rendered(&reported.header, &reported.summary, format);
+    let count = |text: String| text.matches("/dev/loop").count();
+    assert_eq!((count(in_form(Format::Markdown)), count(in_form(Format::Csv))), (2, 9));
 }
