@@ -224,7 +224,7 @@ impl NfsTarget {
         (self.before, self.expected) = (None, Expected::Anything);
         let content = marked::fill(self, marker, context)?;
         let Marker { length_bytes, modified_ns, .. } = *marker;
-        self.expected = Expected::Look { length_bytes, modified_ns };
+        self.expected = Expected::Look { length_bytes, modified_ns, changed_ns: None };
         Ok(content)
     }
 
