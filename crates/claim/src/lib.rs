@@ -10,8 +10,8 @@
 //!    modification, so that the mark of a copy or of a changed file proves nothing ([`Mark`]). A device has no place
 //!    for a mark; there every sector that Assay wrote carries a seal or a stamp ([`own_data`]).
 //! 2. **Does it hold anything?** [`blank`] reads the places of all known signatures and samples of the rest: each
-//!    sector must be empty or carry a seal. Whether a device is in use, `host::probe` finds out; nothing overrides
-//! that. 3. **Does anybody else use it?** [`lock()`] and [`lun::hold`] exclude other runs on this machine; reservations
+//!    sector must be empty or carry a seal. Whether a device is in use, `host::probe` tells; nothing overrides that.
+//! 3. **Does anybody else use it?** [`lock()`] and [`lun::hold`] exclude other runs on this machine; reservations
 //!    ([`lun::look`]) tell of other hosts.
 //! 4. **Is it still the same?** Between the inspection and the first write everything can change. A [`Fingerprint`] of
 //!    a file or device, the [`lun::LunIdentity`] of a LUN and the attributes of a file on a server
@@ -35,7 +35,7 @@
 //! | A target counts as blank only if enough of it was read. | `blank.rs`; `prepare/tests/it/signatures.rs` |
 //! | Two runs never use a target at the same time if one of them writes. | `lock.rs`, `lun/hold.rs` |
 //! | A change between inspection and writing is noticed. | `fingerprint.rs`; `prepare/tests/it/window.rs` |
-//! | A worker opens only what was inspected. | `file_claim.rs`; `file_member.rs` of `target`; `window.rs` of `prepare` |
+//! | A worker opens only what was inspected. | `file_claim.rs`; `prepare/tests/it/window.rs` |
 //! | Only the known file is removed, and only if Assay created it. | `removal.rs`; `cli/tests/it/nfs.rs` |
 //!
 //! The promises to users are in `docs/safety.md`.
