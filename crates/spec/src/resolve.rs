@@ -8,7 +8,7 @@ use crate::file::{
     AccessFile, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value,
 };
 use crate::goal::{Goal, Times};
-use crate::limits::STEP_WORKERS_MAX;
+use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
 use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
@@ -542,13 +542,14 @@ fn resolve_job(
         Semantics::Iometer => Data::IometerRepeating,
     };
     let (span, window) = places(settings.window.unwrap_or_default());
+    let mix = resolve_mix(place, lines, &settings.line, semantics)?;
     Ok(Job {
         name,
         targets: resolve_targets(settings),
         span,
-        mix: resolve_mix(place, lines, &settings.line, semantics)?,
+        outstanding: settings.outstanding.unwrap_or_else(|| outstanding_default(settings.pace, &mix)),
+        mix,
         workers: settings.workers.unwrap_or(1),
-        outstanding: settings.outstanding.unwrap_or(1),
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
@@ -557,6 +558,19 @@ fn resolve_job(
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
     })
+}
+
+/// Returns the queue depth where a plan gives none. A closed loop has one I/O in flight. An open loop has as many as
+/// cannot be its limit: up to [`OPEN_OUTSTANDING`], in buffers of at most [`OPEN_BUFFERS`].
+fn outstanding_default(pace: Option<PacingFile>, mix: &[Access]) -> u32 {
+    match pace {
+        Some(PacingFile::Open(..) | PacingFile::OpenMax { .. }) => {
+            let largest = mix.iter().map(|line| line.size.max(line.reply).0).max().unwrap_or(1).max(1);
+            u32::try_from(OPEN_BUFFERS.0 / largest)
+                .map_or(OPEN_OUTSTANDING, |depth| depth.clamp(1, OPEN_OUTSTANDING))
+        }
+        Some(PacingFile::Closed | PacingFile::Throttled(_)) | None => 1,
+    }
 }
 
 /// A share of a rate, percent.
