@@ -18,6 +18,7 @@ mod curve;
 mod diagnose;
 mod discovery;
 mod exit;
+mod fail_if;
 mod export;
 mod foreign;
 mod group;

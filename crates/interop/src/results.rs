@@ -221,6 +221,7 @@ impl ImportedResult {
             span: Span::Whole,
             quick: false,
             changes: Vec::new(),
+            limits: Vec::new(),
             tests,
         }
     }

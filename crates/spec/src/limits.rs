@@ -22,6 +22,8 @@ pub const STEP_WORKERS_MAX: u32 = 1024;
 pub const LINES_MAX: usize = 1_000;
 /// The most access lines of a plan, summed over the jobs of all steps: the record of a run has them all.
 pub const LINES_OF_PLAN_MAX: usize = 100_000;
+/// The most absolute limits of a plan.
+pub(crate) const THRESHOLDS_MAX: usize = 1_000;
 /// The longest name of a test or a job, characters: a wider one fits no table.
 pub const NAME_CHARS_MAX: usize = 200;
 /// The longest text of a swept value, characters.

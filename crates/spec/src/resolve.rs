@@ -80,6 +80,7 @@ impl PlanFile {
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
             changes: over.changes.clone(),
+            limits: self.limits.clone(),
             tests,
         })
     }
