@@ -374,7 +374,7 @@ impl Collector {
     /// Assay keeps `outstanding` per worker; Iometer keeps it per worker and target.
     fn outstanding_asked(&self, job: &Job) -> u64 {
         let members = match self.header.plan.semantics {
-            Semantics::Assay => 1,
+            Semantics::Assay | Semantics::Fio => 1,
             Semantics::Iometer if job.targets.is_empty() => self.header.targets.len().max(1) as u64,
             Semantics::Iometer => job.targets.len() as u64,
         };

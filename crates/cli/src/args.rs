@@ -18,6 +18,8 @@ mod results;
 mod series;
 mod serve;
 
+use crate::fail_if::FailIf;
+
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;

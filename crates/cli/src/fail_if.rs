@@ -23,7 +23,10 @@ impl FromStr for FailIf {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.contains(['<', '>']) {
-            true => text.parse().map(Self::Limit).map_err(|error: assay_spec::threshold::ThresholdError| error.to_string()),
+            true => text
+                .parse()
+                .map(Self::Limit)
+                .map_err(|error: assay_spec::threshold::ThresholdError| error.to_string()),
             false => text.parse().map(Self::Change),
         }
     }

@@ -115,7 +115,11 @@ pub(crate) fn order(args: &RunArgs, understood: Understood) -> anyhow::Result<Fo
     let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
     let mut options = ImportOptions { strictness, targets_given: None };
     let maps: Vec<(&str, &str)> = args.map.iter().map(|map| split_map(map)).collect::<Result<_, _>>()?;
-    if maps.is_empty() {
+    let folder = match args.targets.as_slice() {
+        [only] if maps.is_empty() && Path::new(only).is_dir() => Some(Path::new(only)),
+        _ => None,
+    };
+    if maps.is_empty() && folder.is_none() {
         options.targets_given = (!args.targets.is_empty()).then_some(args.targets.len());
     }
     let Some(imported) = read(&args.plan, &options)? else {
@@ -127,7 +131,10 @@ pub(crate) fn order(args: &RunArgs, understood: Understood) -> anyhow::Result<Fo
         }
         return Ok(ForeignOrder { imported: None, targets: args.targets.clone() });
     };
-    let targets = placed(&imported, &maps, &args.targets)?;
+    let targets = match folder.filter(|_| !imported.targets.is_empty()) {
+        Some(folder) => in_folder(folder, &imported.targets),
+        None => placed(&imported, &maps, &args.targets)?,
+    };
     explain(&args.plan, &imported, &understood(args, &imported));
     Ok(ForeignOrder { imported: Some(imported), targets })
 }
@@ -181,6 +188,18 @@ fn split_map(map: &str) -> anyhow::Result<(&str, &str)> {
         Some((name, target)) if !name.is_empty() && !target.is_empty() => Ok((name, target)),
         _ => bail!("--map {map} must look like NAME=TARGET, for example --map \"C:=/mnt/x\""),
     }
+}
+
+/// The files that a plan names, in a folder: by the last part of their names, or by all of them where that is not
+/// enough to tell them apart.
+fn in_folder(folder: &Path, names: &[String]) -> Vec<String> {
+    let last = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let unlike: std::collections::HashSet<String> = names.iter().map(last).collect();
+    let short = |name: &String| match unlike.len() == names.len() {
+        true => last(name),
+        false => name.trim_start_matches(['.', '/']).replace('/', "_"),
+    };
+    names.iter().map(|name| folder.join(short(name)).display().to_string()).collect()
 }
 
 /// The targets of the run: those of `--map` by name, the others by position.

@@ -83,7 +83,7 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
     let block = u64::from(place.block_bytes);
     for access in &job.mix {
         // Iometer rounds up offsets itself, but not sizes.
-        let align = if semantics == Semantics::Assay { access.align } else { Bytes(block) };
+        let align = if semantics == Semantics::Iometer { Bytes(block) } else { access.align };
         for (what, bytes) in [("size", access.size), ("align", align), ("reply", access.reply)] {
             if !bytes.0.is_multiple_of(block) {
                 let unit = match place.blocks {
@@ -156,11 +156,15 @@ fn window(job: &Job) -> String {
 fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     let used = job.window.of(smallest);
-    let end = job.span.map_or(used.end, |span| span.0);
+    // Where a window has no size, each worker's goes to the end.
+    let steps = if job.window.size.is_some() { u64::from(job.workers - 1) } else { 0 };
+    let onward = job.increment.of(smallest).saturating_mul(steps);
+    let end = job.span.map_or(used.end, |span| span.0).saturating_add(onward);
     if end > smallest {
         return Some(format!(
-            "the window ({}) ends at {} of {}, which has {}; use a larger --size or a smaller `window`",
+            "the window ({}{}) ends at {} of {}, which has {}; use a larger --size or a smaller `window`",
             window(job),
+            if onward > 0 { ", further on for each worker" } else { "" },
             Bytes(end),
             place.name,
             Bytes(smallest)

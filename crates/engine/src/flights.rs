@@ -447,7 +447,7 @@ impl Flight {
 pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
     let members = u32::try_from(members).expect("members are few");
     match semantics {
-        Semantics::Assay => job.outstanding,
+        Semantics::Assay | Semantics::Fio => job.outstanding,
         Semantics::Iometer => job.outstanding * members,
     }
 }

@@ -1,9 +1,12 @@
 //! Chooses the next I/O: line of the mix, read or write, member, position.
 //!
-//! Two sets of rules (docs/method.md, "Two semantics"). Assay: each worker has its own sequential stream in its own
+//! Three sets of rules (docs/method.md, "Three semantics"). Assay: each worker has its own sequential stream in its own
 //! slice of every member; random I/Os are drawn over the whole span and never affect the stream. Iometer: one cursor
 //! per worker and member, shared by everything; a random I/O moves it, and an I/O that would exceed the end starts at
-//! the beginning.
+//! the beginning. Fio: see [`fio`].
+
+mod fio;
+mod visited;
 
 use assay_spec::{Access, Change, Job, Semantics};
 use assay_target::OpKind;
@@ -38,7 +41,7 @@ pub(crate) struct PlannerSetup<'s> {
     pub(crate) hot_seed: u64,
 }
 
-/// Draws I/Os by one of the two sets of rules.
+/// Draws I/Os by one of the sets of rules.
 pub(crate) struct Planner {
     lines: Vec<Line>,
     rules: Rules,
@@ -67,11 +70,14 @@ struct Line {
     sequence: u32,
     /// Operation of the line when it does not read.
     change: OpKind,
+    once: bool,
+    gap_bytes: u64,
 }
 
 enum Rules {
     Assay { rng: Rng, members: Vec<Slice> },
     Iometer { lines: IometerRng, members: Vec<IometerMember> },
+    Fio { rng: Rng, members: Vec<fio::Member> },
 }
 
 /// One of the two I/Os of a line.
@@ -138,6 +144,7 @@ impl Planner {
         let rules = match setup.semantics {
             Semantics::Assay => Rules::Assay { rng: Rng::new(setup.seed), members: slices(setup, &lines) },
             Semantics::Iometer => iometer(setup),
+            Semantics::Fio => Rules::Fio { rng: Rng::new(setup.seed), members: fio::members(setup, &lines) },
         };
         Self { lines, rules, line: 0, burst_left: 0 }
     }
@@ -151,7 +158,7 @@ impl Planner {
         if self.lines.len() > 1 {
             let total = self.lines[self.lines.len() - 1].weight_end;
             let drawn = match &mut self.rules {
-                Rules::Assay { rng, .. } => rng.below(total),
+                Rules::Assay { rng, .. } | Rules::Fio { rng, .. } => rng.below(total),
                 Rules::Iometer { lines, .. } => lines.below(total),
             };
             self.line = self.lines.partition_point(|line| line.weight_end <= drawn);
@@ -166,15 +173,22 @@ impl Planner {
         debug_assert!(self.burst_left > 0);
         self.burst_left -= 1;
         let line = &self.lines[self.line];
+        let mut size_bytes = line.size_bytes;
         let (is_read, offset_bytes) = match &mut self.rules {
             Rules::Assay { rng, members } => {
                 let is_read = chance(rng, line.read_limit);
                 (is_read, members[member].place(rng, line, self.line, Part::Request))
             }
             Rules::Iometer { members, .. } => members[member].draw(line),
+            Rules::Fio { rng, members } => {
+                let is_read = chance(rng, line.read_limit);
+                let place = members[member].draw(rng, line, self.line, is_read);
+                size_bytes = place.size_bytes;
+                (is_read, place.offset_bytes)
+            }
         };
         let kind = if is_read { OpKind::Read } else { line.change };
-        Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
+        Draw { access: index(self.line), kind, size_bytes, offset_bytes }
     }
 
     /// Returns the reply that follows an I/O of line `access`: the opposite operation, at its own position. `None` if
@@ -193,6 +207,8 @@ impl Planner {
         let offset_bytes = match &mut self.rules {
             Rules::Assay { rng, members } => members[member].place(rng, line, access as usize, Part::Reply),
             Rules::Iometer { members, .. } => members[member].seek(&self.lines[self.line], size_bytes.into()),
+            // fio has no replies, and a plan with its rules has none.
+            Rules::Fio { .. } => return None,
         };
         Some(Draw { access, kind, size_bytes, offset_bytes })
     }
@@ -214,6 +230,7 @@ impl Planner {
             // Iometer keeps the size of the last I/O across a reopen: the first sequential I/O starts that far behind
             // the beginning.
             Rules::Iometer { members, .. } => members[member].offset = members[member].start,
+            Rules::Fio { members, .. } => members[member].rewind(),
         }
     }
 }
@@ -361,6 +378,8 @@ fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics
             Change::Write => OpKind::Write,
             Change::Trim => OpKind::Trim,
         },
+        once: access.once,
+        gap_bytes: access.gap.0,
     }
 }
 
@@ -445,8 +464,23 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 pub(crate) fn usable(job: &Job, semantics: Semantics, block_bytes: u32, span: u64) -> u64 {
     let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes, semantics)).collect();
     let used = window(job, span);
+    if semantics == Semantics::Fio {
+        return used.end - used.start;
+    }
     let first = used.start.checked_next_multiple_of(slice_grain(&lines)).unwrap_or(u64::MAX);
     used.end.saturating_sub(first)
+}
+
+/// Returns the bytes that worker `worker` of a job moves when the job goes once through all that it uses.
+pub(crate) fn pass_bytes(job: &Job, semantics: Semantics, worker: u32, spans: &[u64]) -> u64 {
+    let workers = u64::from(job.workers);
+    match semantics {
+        Semantics::Fio => spans.iter().map(|span| fio::pass_bytes(job, worker, *span)).sum(),
+        Semantics::Assay | Semantics::Iometer => {
+            let all: u64 = spans.iter().sum();
+            all / workers + u64::from(u64::from(worker) < all % workers)
+        }
+    }
 }
 
 /// Returns the smallest span that the workers of this job need, bytes: each slice must hold its largest I/O.
@@ -458,8 +492,8 @@ pub(crate) fn least_span(job: &Job, semantics: Semantics, block_bytes: u32) -> u
         .map(|l| u64::from(l.size_bytes.max(l.reply_bytes)).next_multiple_of(l.align_bytes))
         .max();
     match semantics {
-        // Iometer's workers share the whole span.
-        Semantics::Iometer => largest.unwrap_or(1),
+        // Workers of Iometer and of fio share the whole span.
+        Semantics::Iometer | Semantics::Fio => largest.unwrap_or(1),
         Semantics::Assay => {
             let slice = largest.unwrap_or(1).checked_next_multiple_of(grain).unwrap_or(u64::MAX);
             slice.saturating_mul(u64::from(job.workers))

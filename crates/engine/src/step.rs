@@ -19,7 +19,7 @@ use crate::fill::{Filler, Pool};
 use crate::flights::depth;
 use crate::paths;
 use crate::placement::{JobWorkers, place};
-use crate::planner::{Planner, PlannerSetup};
+use crate::planner::{Planner, PlannerSetup, pass_bytes};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
 use crate::rng::derive;
 use crate::shares;
@@ -174,6 +174,17 @@ impl Seat<'_> {
         &self.context.targets[self.job_index as usize]
     }
 
+    /// Returns which of the job's targets the worker uses.
+    fn own_targets(&self) -> std::ops::Range<usize> {
+        let (all, each) = (self.target().members.len(), self.job().targets_each as usize);
+        if each == 0 || each >= all {
+            return 0..all;
+        }
+        // Where there are fewer targets than workers need, they begin anew.
+        let first = self.worker as usize % (all / each) * each;
+        first..first + each
+    }
+
     /// Returns a separate seed for each part of each worker.
     fn seed(&self, part: u64) -> u64 {
         let StepId { test, step } = self.context.id;
@@ -200,10 +211,16 @@ fn work<T: Target>(
     ready: Sender<Result<(), OpenError>>,
 ) -> Option<WorkerEnd> {
     let (job, target) = (seat.job(), seat.target());
-    let depth = depth(seat.context.semantics, job, target.spans.len());
+    let own = seat.own_targets();
+    let depth = depth(seat.context.semantics, job, own.len());
     let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
     let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
-    let request = OpenRequest { members: &target.members, depth, engine: target.engine, buffers: &buffers };
+    let request = OpenRequest {
+        members: &target.members[own.clone()],
+        depth,
+        engine: target.engine,
+        buffers: &buffers,
+    };
     let opened = match opener(&request) {
         Ok(opened) => opened,
         Err(error) => {
@@ -215,7 +232,7 @@ fn work<T: Target>(
     let planner = Planner::new(&PlannerSetup {
         job,
         semantics: seat.context.semantics,
-        spans: &target.spans,
+        spans: &target.spans[own],
         block_bytes: target.block_bytes,
         worker: seat.worker,
         workers: job.workers,
@@ -243,9 +260,12 @@ fn write_max(job: &Job) -> usize {
 
 fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     let (job, target, step) = (seat.job(), seat.target(), seat.context.step);
-    let span_bytes: u64 = target.spans.iter().sum();
-    let times = step.stop.spans.map(|times| u64::from(times).saturating_mul(span_bytes));
-    let bytes_max = [step.stop.bytes.map(|b| b.0), times].into_iter().flatten().min();
+    let own = seat.own_targets();
+    let stop = job.stop.unwrap_or(step.stop);
+    let pass_bytes = pass_bytes(job, seat.context.semantics, seat.worker, &target.spans[own.clone()]);
+    let passes = stop.spans.map_or(u64::MAX, |times| u64::from(times).saturating_mul(pass_bytes));
+    // Its own end is counted from its own start.
+    let run_ns = job.stop.map_or(step.stop.time.0, |own| job.start_delay.0.saturating_add(own.time.0));
     WorkerSetup {
         control: seat.control,
         pulse: seat.pulse,
@@ -254,13 +274,13 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
         worker: seat.worker,
         semantics: seat.context.semantics,
         warmup_ns: step.warmup.0,
-        run_ns: step.stop.time.0,
-        ops_max: share(step.stop.ops, seat.worker, job.workers),
-        bytes_max: share(bytes_max, seat.worker, job.workers),
+        run_ns,
+        ops_max: share(stop.ops, seat.worker, job.workers),
+        bytes_max: share(stop.bytes.map(|b| b.0), seat.worker, job.workers).min(passes),
         pacer_seed: seat.seed(3),
-        stamps: target.stamps.clone(),
+        stamps: target.stamps.get(own.clone()).map(<[_]>::to_vec).unwrap_or_default(),
         verify: step.verify,
-        member_names: &target.names,
+        member_names: &target.names[own],
     }
 }
 

@@ -186,7 +186,7 @@ impl<'s, T: Target> Worker<'s, T> {
     ) -> Self {
         let depth = buffers.len();
         let binding = match setup.semantics {
-            Semantics::Assay => Binding::Shared,
+            Semantics::Assay | Semantics::Fio => Binding::Shared,
             Semantics::Iometer => Binding::PerMember,
         };
         let spans = target.geometry().members.clone();
@@ -268,7 +268,7 @@ impl<'s, T: Target> Worker<'s, T> {
         self.load(started_ns, started_ns + self.setup.warmup_ns)?;
         match self.setup.semantics {
             // No I/O of the warm-up may complete in the measured window.
-            Semantics::Assay => self.drain(),
+            Semantics::Assay | Semantics::Fio => self.drain(),
             // Iometer keeps issuing, and counts from the completion of the last warm-up I/O.
             Semantics::Iometer => Ok(()),
         }
@@ -540,7 +540,7 @@ impl<'s, T: Target> Worker<'s, T> {
     #[cold]
     fn await_reply(&mut self, tag: u32) {
         match self.setup.semantics {
-            Semantics::Assay => {
+            Semantics::Assay | Semantics::Fio => {
                 self.flights.owe(tag);
                 self.waiting.replies.push_back((tag, None));
             }
@@ -555,7 +555,7 @@ impl<'s, T: Target> Worker<'s, T> {
             return false;
         }
         match self.setup.semantics {
-            Semantics::Assay => flight.counting == Counting::On,
+            Semantics::Assay | Semantics::Fio => flight.counting == Counting::On,
             Semantics::Iometer => self.counts_in_iometer(*flight, now_ns),
         }
     }
@@ -639,7 +639,7 @@ impl<'s, T: Target> Worker<'s, T> {
         let abandoned = if give_up() { self.flights.in_flight() } else { 0 };
         self.paths.quote(&mut self.trouble.failures);
         let end_ns = match self.setup.semantics {
-            Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
+            Semantics::Assay | Semantics::Fio => self.window.last_ns.max(self.window.closed_ns),
             Semantics::Iometer => self.window.closed_ns.min(now_ns),
         };
         WorkerEnd {

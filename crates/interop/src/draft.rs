@@ -5,7 +5,7 @@ pub(crate) mod outline;
 use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Arrivals, Change, Data, Distribution, Flush, Flushes, Semantics, Window};
+use assay_spec::{Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Window};
 
 use crate::targets::TargetNames;
 use crate::{ImportedPlan, Note};
@@ -31,6 +31,8 @@ pub(crate) struct DraftTest {
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
+    /// So many times all that is used.
+    pub(crate) passes: Option<u32>,
     pub(crate) warmup: Nanos,
     pub(crate) checks: Checks,
     pub(crate) sweep: Vec<(&'static str, Vec<u64>)>,
@@ -66,6 +68,12 @@ pub(crate) struct DraftJob {
     pub(crate) window: Window,
     pub(crate) flush: Option<Flushes>,
     pub(crate) start_delay: Nanos,
+    /// How much further on the window of each worker begins.
+    pub(crate) increment: Extent,
+    /// How many targets are each worker's own; 0: all are everyone's.
+    pub(crate) targets_each: u32,
+    /// Its own end, where it is not that of the test.
+    pub(crate) end: Vec<Field>,
 }
 
 impl Default for DraftJob {
@@ -84,12 +92,15 @@ impl Default for DraftJob {
             window: Window::WHOLE,
             flush: None,
             start_delay: Nanos(0),
+            increment: Extent::default(),
+            targets_each: 0,
+            end: Vec::new(),
         }
     }
 }
 
 /// A field and its value in TOML.
-type Field = (&'static str, String);
+pub(crate) type Field = (&'static str, String);
 
 impl Draft {
     /// Returns the plan file. Fields that all tests and jobs share stand under `[defaults]`.
@@ -108,7 +119,12 @@ impl Draft {
             let notes: String = self.notes.iter().map(|n| format!("  {},\n", quoted(n))).collect();
             put("notes", format!("[\n{notes}]"));
         }
-        put("semantics", quoted(if self.semantics == Semantics::Iometer { "iometer" } else { "assay" }));
+        let semantics = match self.semantics {
+            Semantics::Assay => "assay",
+            Semantics::Iometer => "iometer",
+            Semantics::Fio => "fio",
+        };
+        put("semantics", quoted(semantics));
         if let Some(seed) = self.seed {
             put("seed", seed.to_string());
         }
@@ -118,9 +134,9 @@ impl Draft {
         let tests: Vec<Vec<Field>> = self.tests.iter().map(test_fields).collect();
         let jobs: Vec<Vec<Field>> = self.tests.iter().flat_map(|t| &t.jobs).map(job_fields).collect();
         let mut shared = common(&tests);
-        if self.tests.iter().any(|test| test.bytes.is_some() || test.ops.is_some()) {
+        if self.tests.iter().any(|test| test.bytes.is_some() || test.ops.is_some() || test.passes.is_some()) {
             // In a plan, one way to stop replaces those of the defaults.
-            shared.retain(|(key, _)| !["run", "bytes", "ops"].contains(key));
+            shared.retain(|(key, _)| !["run", "bytes", "ops", "passes"].contains(key));
         }
         shared.extend(common(&jobs));
         if !shared.is_empty() {
@@ -150,6 +166,7 @@ impl Draft {
                 let _ = writeln!(text, "[[test.job]]\nname = {}", quoted(&job.name));
             }
             put_all(text, own(job_fields(job)).collect::<Vec<_>>().iter());
+            put_all(text, job.end.iter());
             let lines: Vec<String> =
                 job.mix.iter().map(|a| access(a, self.semantics, job.mix.len())).collect();
             let _ = match lines.as_slice() {
@@ -178,9 +195,7 @@ fn common(lists: &[Vec<Field>]) -> Vec<Field> {
 fn test_fields(test: &DraftTest) -> Vec<Field> {
     let mut fields = Vec::new();
     // The first limit reached ends a test, so all that are given stand together.
-    fields.extend(test.run.map(|run| ("run", quoted(&run.to_string()))));
-    fields.extend(test.bytes.map(|bytes| ("bytes", quoted(&bytes.to_string()))));
-    fields.extend(test.ops.map(|ops| ("ops", ops.to_string())));
+    fields.extend(end_fields(test.run, test.bytes, test.ops, test.passes));
     if test.warmup.0 > 0 {
         fields.push(("warmup", quoted(&test.warmup.to_string())));
     }
@@ -188,6 +203,22 @@ fn test_fields(test: &DraftTest) -> Vec<Field> {
         fields.push(("verify", "true".to_owned()));
     }
     fields
+}
+
+/// What ends a test or a job.
+pub(crate) fn end_fields(
+    run: Option<Nanos>,
+    bytes: Option<Bytes>,
+    ops: Option<u64>,
+    passes: Option<u32>,
+) -> Vec<Field> {
+    let fields = [
+        run.map(|run| ("run", quoted(&run.to_string()))),
+        bytes.map(|bytes| ("bytes", quoted(&bytes.to_string()))),
+        ops.map(|ops| ("ops", ops.to_string())),
+        passes.map(|passes| ("passes", passes.to_string())),
+    ];
+    fields.into_iter().flatten().collect()
 }
 
 fn job_fields(job: &DraftJob) -> Vec<Field> {
@@ -212,6 +243,12 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     fields.extend(job.flush.map(|flush| ("flush", flushes(flush))));
     if job.start_delay.0 > 0 {
         fields.push(("start_delay", quoted(&job.start_delay.to_string())));
+    }
+    if job.increment != Extent::default() {
+        fields.push(("increment", quoted(&job.increment.to_string())));
+    }
+    if job.targets_each > 0 {
+        fields.push(("targets_each", job.targets_each.to_string()));
     }
     fields
 }
@@ -274,7 +311,7 @@ fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
     }
     let _ = write!(text, "size = \"{}\", read = {}, random = {}", line.size, line.read, line.random);
     let align_default = match semantics {
-        Semantics::Assay => line.size,
+        Semantics::Assay | Semantics::Fio => line.size,
         Semantics::Iometer => Bytes(0),
     };
     if line.align != align_default {
@@ -297,6 +334,12 @@ fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
     }
     if line.change == Change::Trim {
         text.push_str(", change = \"trim\"");
+    }
+    if line.once {
+        text.push_str(", once = true");
+    }
+    if line.gap.0 > 0 {
+        let _ = write!(text, ", gap = \"{}\"", line.gap);
     }
     text + " }"
 }

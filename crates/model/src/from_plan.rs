@@ -90,7 +90,7 @@ fn workload(
 ) -> Workload {
     let per_worker = match semantics {
         spec::Semantics::Iometer => job.outstanding.saturating_mul(extent.members.max(1)),
-        spec::Semantics::Assay => job.outstanding,
+        spec::Semantics::Assay | spec::Semantics::Fio => job.outstanding,
     };
     let part = |bytes: Bytes| job.span.map_or(bytes, |span| span.min(bytes));
     let window = job.window.of(extent.span.0);

@@ -67,7 +67,7 @@ impl Truth {
     #[must_use]
     pub fn counted(&self, semantics: Semantics, step: &Step, measured_s: f64) -> TruthStats {
         match semantics {
-            Semantics::Assay => self.from(step.warmup.0, None),
+            Semantics::Assay | Semantics::Fio => self.from(step.warmup.0, None),
             Semantics::Iometer => self.from(step.warmup.0, Some(measured_s)),
         }
     }

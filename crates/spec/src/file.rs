@@ -81,11 +81,14 @@ pub(crate) struct Settings {
     /// `Some(None)`: never, where a layer below flushes.
     pub(crate) flush: Option<Option<Flushes>>,
     pub(crate) start_delay: Option<Nanos>,
+    pub(crate) increment: Option<Extent>,
+    pub(crate) targets_each: Option<u32>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
+    pub(crate) passes: Option<u32>,
     pub(crate) until: Option<Tolerance>,
     pub(crate) steady: Option<SteadyFile>,
     pub(crate) at_most: Option<Nanos>,
@@ -134,6 +137,8 @@ pub(crate) struct AccessFile {
     pub(crate) distribution: Option<Distribution>,
     pub(crate) sequence: Option<u32>,
     pub(crate) change: Option<Change>,
+    pub(crate) once: Option<bool>,
+    pub(crate) gap: Option<Bytes>,
 }
 
 /// What `window` was called when it could only begin at the start of a target.
@@ -183,7 +188,8 @@ impl SweepKey {
     }
 }
 
-const SEMANTICS: [(&str, Semantics); 2] = [("assay", Semantics::Assay), ("iometer", Semantics::Iometer)];
+const SEMANTICS: [(&str, Semantics); 3] =
+    [("assay", Semantics::Assay), ("iometer", Semantics::Iometer), ("fio", Semantics::Fio)];
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
 const CHANGES: [(&str, Change); 2] = [("write", Change::Write), ("trim", Change::Trim)];
 const FLUSHES: [(&str, Flush); 2] = [("data", Flush::Data), ("all", Flush::All)];
@@ -293,7 +299,9 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
 
 fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
     let table = value.table()?;
-    let job = JobFile { name: name_of(&table)?, settings: job_settings_of(&table)? };
+    let mut settings = job_settings_of(&table)?;
+    ends_of(&table, &mut settings)?;
+    let job = JobFile { name: name_of(&table)?, settings };
     table.finish()?;
     Ok(job)
 }
@@ -301,9 +309,7 @@ fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
 /// What a whole test, or the defaults, may say: a job's settings and the timing that all jobs share.
 fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     let mut settings = job_settings_of(table)?;
-    settings.run = nonzero_time(table, "run")?;
-    settings.bytes = table.parsed("bytes")?;
-    settings.ops = table.integer("ops", 1..=u64::MAX)?;
+    ends_of(table, &mut settings)?;
     settings.until = table.parsed("until")?;
     settings.steady = table.get("steady").map(|v| steady(&v)).transpose()?;
     settings.at_most = nonzero_time(table, "at_most")?;
@@ -312,6 +318,15 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     settings.repeat = small(table, "repeat", 1, REPEAT_MAX)?;
     settings.verify = table.get("verify").map(|v| v.boolean()).transpose()?;
     Ok(settings)
+}
+
+/// What ends a test, or one of its jobs before the others.
+fn ends_of(table: &Table<'_>, settings: &mut Settings) -> Result<(), PlanError> {
+    settings.run = nonzero_time(table, "run")?;
+    settings.bytes = table.parsed("bytes")?;
+    settings.ops = table.integer("ops", 1..=u64::MAX)?;
+    settings.passes = small(table, "passes", 1, 1_000_000)?;
+    Ok(())
 }
 
 fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
@@ -334,6 +349,8 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         window: new.or(old).map(|v| window(&v)).transpose()?,
         flush: table.get("flush").map(|v| flush(&v)).transpose()?,
         start_delay: table.parsed("start_delay")?,
+        increment: table.parsed("increment")?,
+        targets_each: small(table, "targets_each", 1, u64::from(TARGETS_MAX))?,
         ..Settings::default()
     })
 }
@@ -400,6 +417,8 @@ fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
         distribution: table.get("distribution").map(|v| distribution(&v)).transpose()?,
         sequence: small(table, "sequence", 1, 1_000_000_000)?,
         change: table.get("change").map(|v| v.word(&CHANGES)).transpose()?,
+        once: table.get("once").map(|v| v.boolean()).transpose()?,
+        gap: io_bytes(table, "gap", 0)?,
     })
 }
 
@@ -701,8 +720,8 @@ impl Settings {
         lay_over!(self, below: access, targets, targets_count, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         below.is_span |= self.is_span;
-        lay_over!(self, below: window, flush, start_delay, repeat);
-        lay_over!(self, below: run, bytes, ops, until, steady, at_most, warmup, error_limit, verify);
+        lay_over!(self, below: window, flush, start_delay, repeat, increment, targets_each);
+        lay_over!(self, below: run, bytes, ops, passes, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }
 }
@@ -710,6 +729,6 @@ impl Settings {
 impl AccessFile {
     pub(crate) fn lay_over(&self, below: &mut Self) {
         lay_over!(self, below: weight, size, read, random, align, delay, burst, reply);
-        lay_over!(self, below: distribution, sequence, change);
+        lay_over!(self, below: distribution, sequence, change, once, gap);
     }
 }

@@ -17,6 +17,12 @@ pub enum Extent {
     Percent(f64),
 }
 
+impl Default for Extent {
+    fn default() -> Self {
+        Self::Bytes(Bytes(0))
+    }
+}
+
 impl Extent {
     /// Returns the bytes of this part of `whole`, rounded to the nearest.
     #[must_use]

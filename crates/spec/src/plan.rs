@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::goal::Goal;
-use crate::place::{Distribution, Window};
+use crate::place::{Distribution, Extent, Window};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -41,7 +41,7 @@ pub struct Plan {
     pub tests: Vec<Test>,
 }
 
-/// Whose rules a plan follows (docs/method.md, "Two semantics").
+/// Whose rules a plan follows (docs/method.md, "Three semantics").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Semantics {
@@ -49,6 +49,8 @@ pub enum Semantics {
     Assay,
     /// What Iometer does, exactly, so that results compare with fifteen years of published tables.
     Iometer,
+    /// What fio does: a stream for each direction, workers that all use the whole window, a map of visited blocks.
+    Fio,
 }
 
 /// How much of a target is used, from its start.
@@ -214,6 +216,24 @@ pub struct Job {
     /// How long after the common start the job begins.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_delay: Nanos,
+    /// How much further on the window of each worker begins than that of the one before (fio semantics).
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub increment: Extent,
+    /// Each worker uses so many of the job's targets, the next worker the next ones; 0: all of them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub targets_each: u32,
+    /// When this job ends by itself, counted from its own start; `None`: with its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+}
+
+fn is_nothing(extent: &Extent) -> bool {
+    *extent == Extent::default()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_zero(time: &Nanos) -> bool {
@@ -257,6 +277,9 @@ impl Default for Job {
             window: Window::WHOLE,
             flush: None,
             start_delay: Nanos(0),
+            increment: Extent::default(),
+            targets_each: 0,
+            stop: None,
         }
     }
 }
@@ -279,6 +302,9 @@ impl Job {
         }
         if self.start_delay > Nanos(0) {
             text.push_str(&format!(", begins after {}", self.start_delay));
+        }
+        if let Some(stop) = &self.stop {
+            text.push_str(&format!(", ends after {}", stop.words()));
         }
         text
     }
@@ -324,6 +350,17 @@ pub struct Access {
     /// What the I/Os do that are not reads.
     #[serde(default, skip_serializing_if = "Change::is_write")]
     pub change: Change,
+    /// Whether random I/Os visit every block once before any twice, and end where a visited one begins (fio semantics).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+    /// What a sequential I/O leaves out behind the one before (fio semantics).
+    #[serde(default, skip_serializing_if = "no_bytes")]
+    pub gap: Bytes,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn no_bytes(bytes: &Bytes) -> bool {
+    *bytes == Bytes(0)
 }
 
 /// How an I/O changes what the target holds.
@@ -369,6 +406,8 @@ impl Default for Access {
             distribution: Distribution::Uniform,
             sequence: 1,
             change: Change::Write,
+            once: false,
+            gap: Bytes(0),
         }
     }
 }
@@ -384,6 +423,12 @@ impl Access {
         }
         if self.sequence > 1 {
             text.push_str(&format!(", sequences of {}", self.sequence));
+        }
+        if self.once {
+            text.push_str(", every block once");
+        }
+        if self.gap > Bytes(0) {
+            text.push_str(&format!(", gaps of {}", self.gap));
         }
         if self.trims() {
             text.push_str(", trims");

@@ -144,8 +144,9 @@ fn check_shares(place: &str, paces: impl Iterator<Item = Option<PacingFile>>) ->
 }
 
 /// The span and the window of a job: a window from the start, in bytes, is kept as the span.
-fn places(window: Window) -> (Option<Bytes>, Window) {
+fn places(window: Window, increment: Extent) -> (Option<Bytes>, Window) {
     match window {
+        _ if increment != Extent::default() => (None, window),
         Window { offset: Extent::Bytes(Bytes(0)), size: Some(Extent::Bytes(bytes)) } => {
             (Some(bytes), Window::WHOLE)
         }
@@ -354,8 +355,11 @@ fn resolve_step(
         }
         let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
         let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
-        jobs.push(resolve_job(name, &place, &layered, semantics, maximum)?);
+        let mut job = resolve_job(name, &place, &layered, semantics, maximum)?;
+        job.stop = own_stop(&job_file.settings).filter(|_| own_stop(&over.settings).is_none());
+        jobs.push(job);
     }
+    cover(&jobs, &mut timing);
     let workers = jobs.iter().map(|job| job.workers).fold(0, u32::saturating_add);
     if workers > STEP_WORKERS_MAX {
         let says = format!(
@@ -380,6 +384,9 @@ fn resolve_step(
             );
             return Err(complain(&file.place, &says));
         }
+        if let Some(own) = job.stop.as_mut().filter(|own| own.time < RUN_BOUND) {
+            own.time = Nanos(scaled(own.time.0, stop.time.0, whole.0));
+        }
     }
     let swept =
         swept.iter().map(|(key, value)| Swept { key: key.name().to_owned(), value: value.clone() }).collect();
@@ -395,6 +402,25 @@ fn resolve_step(
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
+}
+
+/// What ends a job before the others of its test; `None` if it says nothing of it.
+fn own_stop(settings: &Settings) -> Option<Stop> {
+    let Settings { run, bytes, ops, passes: spans, .. } = *settings;
+    let says = run.is_some() || bytes.is_some() || ops.is_some() || spans.is_some();
+    says.then(|| Stop { time: run.unwrap_or(RUN_BOUND), bytes, ops, spans, goal: None })
+}
+
+/// Lets the window of a test whose jobs all have an end of their own last until the last of them.
+fn cover(jobs: &[Job], timing: &mut Settings) {
+    let ends: Option<Vec<(Nanos, Stop)>> =
+        jobs.iter().map(|job| job.stop.map(|stop| (job.start_delay, stop))).collect();
+    let Some(ends) = ends else { return };
+    let time = ends.iter().map(|(delay, stop)| Nanos(delay.0.saturating_add(stop.time.0).min(RUN_BOUND.0)));
+    timing.run = time.max();
+    timing.bytes = ends.iter().filter_map(|(_, stop)| stop.bytes).max();
+    timing.ops = ends.iter().filter_map(|(_, stop)| stop.ops).max();
+    timing.passes = ends.iter().filter_map(|(_, stop)| stop.spans).max();
 }
 
 /// What is known of the highest rate of a load point, which has a search for all shares of it.
@@ -436,10 +462,10 @@ fn precondition(times: u32) -> Test {
 
 fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, PlanError> {
     let quick = over.quick && over.settings.run.is_none();
-    let bounded = settings.bytes.is_some() || settings.ops.is_some();
+    let bounded = settings.bytes.is_some() || settings.ops.is_some() || settings.passes.is_some();
     let run = settings.run.unwrap_or(if bounded { RUN_BOUND } else { RUN_DEFAULT });
     let time = if quick && run != RUN_BOUND { shortened(run) } else { run };
-    let stop = Stop { time, bytes: settings.bytes, ops: settings.ops, ..Stop::default() };
+    let stop = Stop { time, bytes: settings.bytes, ops: settings.ops, spans: settings.passes, goal: None };
     let round = match &settings.steady {
         Some(SteadyFile::Window(round)) => Some(round),
         Some(SteadyFile::Sweep(_)) | None => None,
@@ -539,16 +565,19 @@ fn resolve_job(
         ));
     }
     let default_data = match semantics {
-        Semantics::Assay => Data::Unique,
+        Semantics::Assay | Semantics::Fio => Data::Unique,
         Semantics::Iometer => Data::IometerRepeating,
     };
-    let (span, window) = places(settings.window.unwrap_or_default());
+    let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
+    let (span, window) = places(settings.window.unwrap_or_default(), increment);
     let mix = resolve_mix(place, lines, &settings.line, semantics)?;
     Ok(Job {
         name,
         targets: resolve_targets(settings),
         span,
-        outstanding: settings.outstanding.unwrap_or_else(|| outstanding_default(settings.pace, &mix)),
+        outstanding: settings
+            .outstanding
+            .unwrap_or_else(|| outstanding_default(semantics, settings.pace, &mix)),
         mix,
         workers: settings.workers.unwrap_or(1),
         pacing,
@@ -558,19 +587,38 @@ fn resolve_job(
         window,
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
+        increment,
+        targets_each: settings.targets_each.unwrap_or(0),
+        stop: None,
     })
 }
 
-/// Returns the queue depth where a plan gives none. A closed loop has one I/O in flight. An open loop has as many as
-/// cannot be its limit: up to [`OPEN_OUTSTANDING`], in buffers of at most [`OPEN_BUFFERS`].
-fn outstanding_default(pace: Option<PacingFile>, mix: &[Access]) -> u32 {
+/// Returns the queue depth where a plan gives none. A closed loop has one I/O in flight, and so has every load under
+/// the rules of fio. An open loop has as many as cannot be its limit: up to [`OPEN_OUTSTANDING`], in buffers of at
+/// most [`OPEN_BUFFERS`].
+fn outstanding_default(semantics: Semantics, pace: Option<PacingFile>, mix: &[Access]) -> u32 {
     match pace {
-        Some(PacingFile::Open(..) | PacingFile::OpenMax { .. }) => {
+        Some(PacingFile::Open(..) | PacingFile::OpenMax { .. }) if semantics == Semantics::Assay => {
             let largest = mix.iter().map(|line| line.size.max(line.reply).0).max().unwrap_or(1).max(1);
             u32::try_from(OPEN_BUFFERS.0 / largest)
                 .map_or(OPEN_OUTSTANDING, |depth| depth.clamp(1, OPEN_OUTSTANDING))
         }
-        Some(PacingFile::Closed | PacingFile::Throttled(_)) | None => 1,
+        _ => 1,
+    }
+}
+
+/// A value that only the rules of fio know.
+fn own_rule<T>(
+    place: &str,
+    key: &str,
+    value: Option<T>,
+    semantics: Semantics,
+) -> Result<Option<T>, PlanError> {
+    match value {
+        Some(_) if semantics != Semantics::Fio => {
+            Err(complain(place, &format!("{key}: is a rule of fio; it needs semantics = \"fio\"")))
+        }
+        value => Ok(value),
     }
 }
 
@@ -645,7 +693,7 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         read: line.read.unwrap_or(100.0),
         random: line.random.unwrap_or(0.0),
         align: line.align.unwrap_or(match semantics {
-            Semantics::Assay => size,
+            Semantics::Assay | Semantics::Fio => size,
             Semantics::Iometer => Bytes(0),
         }),
         delay: line.delay.unwrap_or_default(),
@@ -654,8 +702,10 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         distribution: line.distribution.clone().unwrap_or_default(),
         sequence: line.sequence.unwrap_or(1),
         change: line.change.unwrap_or_default(),
+        once: own_rule(&line.place, "once", line.once.filter(|once| *once), semantics)?.is_some(),
+        gap: own_rule(&line.place, "gap", line.gap.filter(|gap| gap.0 > 0), semantics)?.unwrap_or_default(),
     };
-    if semantics == Semantics::Assay && access.align.0 == 0 {
+    if semantics != Semantics::Iometer && access.align.0 == 0 {
         return Err(complain(
             &line.place,
             "align: must be more than zero (0 means the sector only under Iometer semantics)",
@@ -669,6 +719,9 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
             &line.place,
             "distribution, sequence: Iometer draws each random position evenly; use semantics = \"assay\"",
         ));
+    }
+    if semantics == Semantics::Fio && access.reply.0 > 0 {
+        return Err(complain(&line.place, "reply: fio has no replies; use semantics = \"assay\""));
     }
     if access.change == Change::Trim && access.reply.0 > 0 {
         return Err(complain(&line.place, "reply: a trim has no reply"));

@@ -47,7 +47,9 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ThresholdError {
     /// It has neither `>` nor `<`.
-    #[error("`{0}` is not a limit; write a figure, > or <, and a value, like \"p99 > 20ms\" or \"RealLife: iops < 5000\"")]
+    #[error(
+        "`{0}` is not a limit; write a figure, > or <, and a value, like \"p99 > 20ms\" or \"RealLife: iops < 5000\""
+    )]
     Form(String),
     /// The quantity is not known.
     #[error("`{0}` cannot be limited; choose from iops, mib/s, mean, p50, p90, p95, p99, p99.9 and errors")]
@@ -129,7 +131,8 @@ impl FromStr for Threshold {
         if name.trim().is_empty() || test.as_ref().is_some_and(String::is_empty) {
             return Err(form());
         }
-        let quantity = Quantity::named(name).ok_or_else(|| ThresholdError::Quantity(name.trim().to_owned()))?;
+        let quantity =
+            Quantity::named(name).ok_or_else(|| ThresholdError::Quantity(name.trim().to_owned()))?;
         Ok(Self { test, quantity, side, value: quantity.value(value)? })
     }
 }

@@ -20,6 +20,7 @@ mod exits;
 mod faults;
 mod files;
 mod fio_beside;
+mod fio_equal;
 mod first_contact;
 mod foreign_plans;
 mod foreign_results;

@@ -1,4 +1,4 @@
-//! Offsets and mixes as specified by the two semantics.
+//! Offsets and mixes as specified by the three semantics.
 
 use assay_spec::units::Bytes;
 use assay_spec::{Distribution, Extent, Window};
@@ -375,4 +375,35 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn fio_reads_and_writes_in_two_streams_from_the_start_of_the_window() {
+    let mut both = job(vec![access(4096, 50.0, 0.0)]);
+    both.window = Window { offset: Extent::Bytes(Bytes(8192)), size: None };
+    both.increment = Extent::Bytes(Bytes(16384));
+    let mut planner = planner(&both, Semantics::Fio, 1 << 20, 1, 4);
+    let (mut reads, mut writes) = (24576..1 << 20, 24576..1 << 20);
+    for draw in draws(&mut planner, 300) {
+        let stream = if draw.kind == OpKind::Read { &mut reads } else { &mut writes };
+        assert_eq!(draw.offset_bytes, stream.start);
+        stream.start = if stream.start + 8192 > stream.end { 24576 } else { stream.start + 4096 };
+    }
+}
+
+#[test]
+fn fio_visits_every_block_once_and_cuts_what_would_meet_a_visited_one() {
+    let line =
+        |size: u64, weight| Access { weight, align: Bytes(4096), once: true, ..access(size, 100.0, 100.0) };
+    let job = job(vec![line(4096, 50), line(16384, 50)]);
+    let mut planner = planner(&job, Semantics::Fio, 4 << 20, 0, 1);
+    let (mut bytes, mut visited, mut cut) = (0, vec![0_u32; 1024], 0);
+    while bytes < 4 << 20 {
+        let draw = draws(&mut planner, 1)[0];
+        bytes += u64::from(draw.size_bytes);
+        cut += u32::from(draw.access == 1 && draw.size_bytes < 16384);
+        let first = usize::try_from(draw.offset_bytes / 4096).unwrap();
+        visited[first..first + draw.size_bytes as usize / 4096].iter_mut().for_each(|times| *times += 1);
+    }
+    assert!(visited.iter().all(|times| *times == 1) && cut > 50, "{cut}");
 }

@@ -39,7 +39,7 @@ fn defaults() -> Order {
 pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, ImportError> {
     let mut order = defaults();
     let mut refused = Refusals::default();
-    let (mut caching, mut options) = (Caching::Cached, Vec::new());
+    let (mut said, mut options) = (None, Vec::new());
     for word in words {
         let Some(option) = word.strip_prefix(['-', '/']).filter(|rest| is_option(word, rest)) else {
             order.files.push(word.clone());
@@ -51,10 +51,11 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     // Rates and positions may be counted in blocks, so their size comes first, wherever it stands.
     options.sort_by_key(|option| !option.starts_with('b'));
     for option in options {
-        if let Some(said) = one(&mut order, option, &mut refused)? {
-            caching = said;
+        if let Some(letters) = one(&mut order, option, &mut refused)? {
+            said.get_or_insert_with(String::new).push_str(letters);
         }
     }
+    let caching = said.map_or(Caching::Cached, |letters| caching(&letters, &mut refused));
     if is_shared && order.threads > 1 && order.random == 0.0 {
         share_position(&mut order);
     }
@@ -110,7 +111,12 @@ enum Caching {
     CachedWriteThrough,
 }
 
-fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option<Caching>, ImportError> {
+/// Takes one option; returns what it says of caching, letters of `-S`.
+fn one<'o>(
+    order: &mut Order,
+    option: &'o str,
+    refused: &mut Refusals,
+) -> Result<Option<&'o str>, ImportError> {
     let (letter, value) = option.split_at(1);
     let block = order.size;
     match letter {
@@ -132,8 +138,9 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
         "w" => order.read = 100.0 - if value.is_empty() { 50.0 } else { percent(letter, value)? },
         "r" => random(order, value)?,
         "s" => sequential(order, value, refused)?,
-        "S" => return Ok(caching(value, refused)),
-        "h" if value.is_empty() => return Ok(Some(Caching::WriteThrough)),
+        "S" if value.is_empty() => return Ok(Some("u")),
+        "S" => return Ok(Some(value)),
+        "h" if value.is_empty() => return Ok(Some("h")),
         "Z" => order.data = data(value),
         "g" => rate(order, value)?,
         "i" => order.burst = u32::try_from(number(NAME, letter, value)?.max(1)).unwrap_or(1),
@@ -215,17 +222,16 @@ fn sequential(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<
     Ok(())
 }
 
-/// The last letter counts: `u` and `h` go past the cache, `w` and `h` write through.
-fn caching(value: &str, refused: &mut Refusals) -> Option<Caching> {
-    match value {
-        "" | "u" => Some(Caching::Direct),
-        "h" | "uw" | "wu" | "hm" => Some(Caching::WriteThrough),
-        "w" | "bw" | "wb" | "rw" | "wr" => Some(Caching::CachedWriteThrough),
-        "b" | "r" => Some(Caching::Cached),
-        _ => {
-            refused.add("-S", "I/O through mapped memory is not supported");
-            None
-        }
+/// What all letters say together: `u` and `h` go past the cache, `w` and `h` write through, wherever they stand.
+fn caching(letters: &str, refused: &mut Refusals) -> Caching {
+    if letters.contains(|c: char| !"bhruw".contains(c)) {
+        refused.add("-S", "I/O through mapped memory is not supported");
+    }
+    match (letters.contains(['u', 'h']), letters.contains(['w', 'h'])) {
+        (true, true) => Caching::WriteThrough,
+        (true, false) => Caching::Direct,
+        (false, true) => Caching::CachedWriteThrough,
+        (false, false) => Caching::Cached,
     }
 }
 

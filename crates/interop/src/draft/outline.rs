@@ -65,7 +65,8 @@ impl Outline {
 }
 
 fn drafted_time(test: &DraftTest) -> String {
-    let time = match (test.bytes.is_some() || test.ops.is_some(), test.run) {
+    let is_counted = test.bytes.is_some() || test.ops.is_some() || test.passes.is_some();
+    let time = match (is_counted, test.run) {
         (false, None) => Some(RUN_DEFAULT),
         (_, run) => run,
     };

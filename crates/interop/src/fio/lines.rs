@@ -5,7 +5,7 @@ use crate::{ImportError, TEXT_BYTES_MAX, complain, without_secrets};
 /// How deep files may include others.
 const INCLUDE_DEPTH_MAX: usize = 8;
 /// The most jobs, and the most options of one job.
-const JOBS_MAX: usize = 1_000;
+const JOBS_MAX: usize = 10_000;
 const OPTIONS_MAX: usize = 1_000;
 /// The longest line after variables are put in, bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -27,9 +27,19 @@ pub(super) struct OptionLine {
     pub(super) key: String,
     /// Empty where there is no `=`.
     pub(super) value: String,
+    /// A variable in the value that is not set; only who needs the value is told.
+    pub(super) unset: Option<String>,
 }
 
 impl OptionLine {
+    /// The value, where all its variables are set.
+    pub(super) fn known(&self) -> Result<&str, ImportError> {
+        match &self.unset {
+            None => Ok(&self.value),
+            Some(name) => Err(self.complain(format!("the environment variable {name} is not set"))),
+        }
+    }
+
     pub(super) fn complain(&self, message: impl Into<String>) -> ImportError {
         complain(&self.file, self.line, format!("{}: {}", self.key, message.into()))
     }
@@ -69,6 +79,12 @@ pub(super) fn jobs(
 ) -> Result<Vec<JobLines>, ImportError> {
     let mut reader = Reader::new(surroundings, Section::None);
     reader.file(origin, text, &mut vec![origin.to_owned()])?;
+    if reader.jobs.is_empty() && !reader.global.is_empty() {
+        // What is run with further jobs on the command line.
+        reader.section = Section::Job;
+        let options = std::mem::take(&mut reader.global);
+        reader.jobs.push(JobLines { name: "global".to_owned(), file: origin.to_owned(), line: 0, options });
+    }
     match reader.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: a section [name] with the options of a job is missing")),
         false => Ok(reader.jobs),
@@ -107,8 +123,9 @@ impl<'s> Reader<'s> {
             .checked_sub(text.len() as u64)
             .ok_or_else(|| complain(origin, 0, "is too large together with the files it includes"))?;
         for (index, raw) in text.lines().enumerate() {
-            let (line, trimmed) = (index + 1, raw.trim());
-            if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            // As in fio, a comment may stand behind an option.
+            let (line, trimmed) = (index + 1, raw.split(['#', ';']).next().unwrap_or_default().trim());
+            if trimmed.is_empty() {
                 continue;
             }
             if let Some(path) = trimmed.strip_prefix("include ").map(str::trim) {
@@ -178,8 +195,8 @@ impl<'s> Reader<'s> {
             ));
         }
         // Only now an address that was put together of variables is one.
-        let value = without_secrets(&self.expanded(origin, line, value.trim())?);
-        let option = OptionLine { file: origin.to_owned(), line, key, value };
+        let (value, unset) = self.expanded(origin, line, value.trim())?;
+        let option = OptionLine { file: origin.to_owned(), line, key, value: without_secrets(&value), unset };
         let list = match (self.section, self.jobs.last_mut()) {
             (Section::Global, _) => &mut self.global,
             (Section::Job, Some(job)) => &mut job.options,
@@ -202,9 +219,14 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Puts the values of `${NAME}` in.
-    fn expanded(&self, origin: &str, line: usize, value: &str) -> Result<String, ImportError> {
-        let mut text = String::new();
+    /// Puts the values of `${NAME}` in; names one that is not set.
+    fn expanded(
+        &self,
+        origin: &str,
+        line: usize,
+        value: &str,
+    ) -> Result<(String, Option<String>), ImportError> {
+        let (mut text, mut unset) = (String::new(), None);
         let mut rest = value;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
@@ -214,11 +236,8 @@ impl<'s> Reader<'s> {
             match (self.surroundings.variable)(name) {
                 Some(known) => text.push_str(&known),
                 None => {
-                    return Err(complain(
-                        origin,
-                        line,
-                        format!("the environment variable {name} is not set"),
-                    ));
+                    text.push_str(&format!("${{{name}}}"));
+                    unset = unset.or_else(|| Some(name.to_owned()));
                 }
             }
             if text.len() > LINE_BYTES_MAX {
@@ -226,6 +245,6 @@ impl<'s> Reader<'s> {
             }
             rest = behind;
         }
-        Ok(text + rest)
+        Ok((text + rest, unset))
     }
 }

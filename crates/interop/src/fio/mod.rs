@@ -5,6 +5,8 @@
 //! one job; [`plan`] puts jobs that run side by side into one test. An option that Assay cannot do refuses the file
 //! with its line and the reason, or becomes a note with `--lenient`.
 
+mod blocks;
+mod extent;
 mod lines;
 mod options;
 mod plan;

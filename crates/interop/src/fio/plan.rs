@@ -3,11 +3,12 @@
 use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Extent, Semantics, Window};
 
+use super::extent::End;
 use super::lines::{JobLines, Surroundings, jobs};
-use super::options::{FioJob, job};
+use super::options::{FioJob, Verifies, job};
 use super::taken::Findings;
 use super::typed;
-use crate::draft::{Checks, Draft, DraftJob, DraftTest};
+use crate::draft::{Checks, Draft, DraftJob, DraftTest, end_fields};
 use crate::names::{file_name, stem, unique};
 use crate::secrets::{covering, of_lines};
 use crate::targets::TargetNames;
@@ -31,7 +32,10 @@ pub fn import(
         source: format!("fio job file {}.", file_name(origin)),
         tool: "fio job file",
     };
-    plan(&labels, &read, Vec::new(), options)
+    let has_none = read.iter().all(|job| job.line == 0);
+    let says = "The file has no job, only [global]; it is run as one.";
+    let notes = if has_none { vec![Note::new(0, says)] } else { Vec::new() };
+    plan(&labels, &read, notes, options)
 }
 
 /// Reads command lines of fio. `origin` is the name of the script, or `fio` for a line that was typed.
@@ -86,7 +90,7 @@ fn plan(
     notes.sort_by_key(|note| note.line);
     notes.dedup();
     settle(origin, "option", options.strictness, refused, &mut notes)?;
-    let files: Vec<Vec<String>> = all.iter().map(|job| job.files.clone()).collect();
+    let files: Vec<Vec<String>> = all.iter().map(|job| job.files.by_clone.concat()).collect();
     let targets = TargetNames::of(origin, &files, options, &mut notes)?;
     let mut groups: Vec<Vec<(usize, &FioJob)>> = Vec::new();
     for (index, job) in all.iter().enumerate() {
@@ -98,11 +102,12 @@ fn plan(
     let span = all.iter().filter_map(|job| job.span).max();
     let mut tests: Vec<DraftTest> = Vec::new();
     for group in &groups {
-        let test = test(group, &targets, span, &mut notes);
-        let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
-        tests.push(DraftTest { name, ..test });
+        let written = test(group, &targets, span, &mut notes);
+        for test in [read_back(group, &written), Some(written)].into_iter().flatten().rev() {
+            let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
+            tests.push(DraftTest { name, ..test });
+        }
     }
-    plan_notes(&all, &mut notes);
     let mut seeds: Vec<u64> = all.iter().filter_map(|job| job.seed).collect();
     seeds.dedup();
     let draft = Draft {
@@ -110,12 +115,51 @@ fn plan(
         about: String::new(),
         source: labels.source.clone(),
         notes: notes.iter().map(ToString::to_string).collect(),
-        semantics: Semantics::Assay,
+        semantics: Semantics::Fio,
         seed: seeds.first().copied(),
         size: span.map(Bytes),
         tests,
     };
     Ok(draft.imported(labels.tool, notes, targets))
+}
+
+/// The test that reads back what the jobs of a group that verify have written, after it: once, in order.
+fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTest> {
+    if written.checks != Checks::Verify {
+        return None;
+    }
+    let verifies = |(_, job): &&(usize, &FioJob)| job.checks == Verifies::Written;
+    let jobs = group.iter().zip(&written.jobs).filter(|(job, _)| verifies(job)).map(|((_, job), draft)| {
+        // What was written so many times is read back so many times.
+        let loops = job
+            .end
+            .bytes
+            .filter(|_| job.end.is_whole)
+            .map(|bytes| Vec::from([("bytes", format!("\"{}\"", Bytes(bytes)))]));
+        let size = job.mix.iter().map(|line| line.size).max().unwrap_or_default();
+        // In an order like that of the writes, where that visits every block once.
+        let (random, once) = if job.mix.iter().all(|line| line.once && line.size == size) {
+            (100.0, true)
+        } else {
+            (0.0, false)
+        };
+        DraftJob {
+            mix: vec![Access { size, align: size, random, once, ..Access::default() }],
+            pace: None,
+            flush: None,
+            is_durable: false,
+            start_delay: Nanos(0),
+            end: loops.unwrap_or_else(|| vec![("passes", "1".to_owned())]),
+            ..draft.clone()
+        }
+    });
+    let jobs: Vec<DraftJob> = jobs.collect();
+    (!jobs.is_empty()).then(|| DraftTest {
+        name: crate::names::shortened(&format!("{}, read back", written.name)),
+        checks: Checks::Verify,
+        jobs,
+        ..DraftTest::default()
+    })
 }
 
 /// The part of its files that a job uses, where that is not all of them.
@@ -133,15 +177,11 @@ fn window(job: &FioJob, span: Option<u64>) -> Window {
 /// The first job of a test begins with it.
 fn first_delay(group: &[(usize, &FioJob)], notes: &mut Vec<Note>) -> Nanos {
     let delays = || group.iter().map(|(_, job)| job.start_delay);
-    let (first, last) = (delays().min().unwrap_or_default(), delays().max().unwrap_or_default());
-    if last > Nanos(0) {
+    let first = delays().min().unwrap_or_default();
+    if first > Nanos(0) {
         notes.push(Note::new(
             group[0].1.line,
-            if last > first {
-                "startdelay: jobs that begin late end with the others; their rates are over their own time."
-            } else {
-                "startdelay: nothing runs before the first job, so the delay is left out."
-            },
+            "startdelay: nothing runs before the first job, so its delay is left out.",
         ));
     }
     first
@@ -156,26 +196,14 @@ fn test(
     let jobs = || group.iter().map(|(_, job)| *job);
     let first = group[0].1;
     let names: Vec<&str> = jobs().map(|job| job.name.as_str()).collect();
-    let differs = |what: &str, is_equal: bool, notes: &mut Vec<Note>| {
-        if !is_equal {
-            notes.push(Note::new(
-                first.line,
-                format!("{what} of the jobs that run side by side differ; the largest is used for all."),
-            ));
-        }
-    };
-    differs("runtime", jobs().all(|job| job.run == first.run), notes);
-    differs("ramp_time", jobs().all(|job| job.ramp == first.ramp), notes);
-    let is_bounded = jobs().all(|job| job.bytes.is_some());
-    differs("size", jobs().all(|job| job.bytes == first.bytes) || !is_bounded, notes);
-    differs("number_ios", jobs().all(|job| job.ops == first.ops), notes);
-    if !is_bounded && jobs().any(|job| job.bytes.is_some()) {
+    let is_ramp_equal = jobs().all(|job| job.ramp == first.ramp);
+    if !is_ramp_equal {
         notes.push(Note::new(
             first.line,
-            "size: a job that only its runtime ends runs beside one that its size ends; here both run that long.",
+            "ramp_time of the jobs that run side by side differ; the largest is used for all.",
         ));
     }
-    let is_verified = jobs().any(|job| job.is_verified);
+    let is_verified = jobs().any(|job| job.checks != Verifies::Nothing);
     let trims = jobs().flat_map(|job| &job.mix).any(Access::trims);
     if is_verified && trims {
         notes.push(Note::new(
@@ -184,12 +212,18 @@ fn test(
         ));
     }
     let first_delay = first_delay(group, notes);
+    let delay = |job: &FioJob| Nanos(job.start_delay.0.saturating_sub(first_delay.0));
+    // Side by side each job of fio ends by itself, counted from its own start.
+    let have_own_ends = jobs().any(|job| job.end != first.end || delay(job) > Nanos(0));
     let mut drafts: Vec<DraftJob> = Vec::new();
     for (index, job) in group {
         let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
+        let own = targets.of_user(*index, usize::MAX);
+        let each = if job.files.are_own() && !own.is_empty() { job.files.each() } else { 0 };
         drafts.push(DraftJob {
             name,
-            targets: targets.of_user(*index, usize::MAX),
+            targets: own,
+            targets_each: u32::try_from(each).unwrap_or(0),
             workers: job.workers,
             outstanding: job.outstanding,
             pace: job.pace,
@@ -199,16 +233,20 @@ fn test(
             data: Some(job.data),
             mix: job.mix.clone(),
             window: window(job, span),
+            increment: job.increment,
             flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
-            start_delay: Nanos(job.start_delay.0.saturating_sub(first_delay.0)),
+            start_delay: delay(job),
+            end: if have_own_ends { end_fields_of(&job.end) } else { Vec::new() },
         });
     }
+    let end = if have_own_ends { End::default() } else { first.end };
     DraftTest {
         name: crate::names::shortened(&names.join(" + ")),
         notes: String::new(),
-        run: jobs().filter_map(|job| job.run).max(),
-        bytes: if is_bounded { jobs().filter_map(|job| job.bytes).max().map(Bytes) } else { None },
-        ops: jobs().filter_map(|job| job.ops).max(),
+        run: end.run,
+        bytes: end.bytes.map(Bytes),
+        ops: end.ops,
+        passes: end.passes,
         warmup: jobs().map(|job| job.ramp).max().unwrap_or(Nanos(0)),
         checks: if is_verified && !trims { Checks::Verify } else { Checks::None },
         sweep: Vec::new(),
@@ -216,22 +254,6 @@ fn test(
     }
 }
 
-fn plan_notes(all: &[FioJob], notes: &mut Vec<Note>) {
-    let is_random = |job: &FioJob| job.mix.iter().any(|line| line.random > 0.0);
-    if all.iter().any(is_random) {
-        notes.push(Note::new(
-            0,
-            "Each random position is drawn independently, as with norandommap; without it fio visits \
-                 every block once \
-             before any twice.",
-        ));
-    }
-    if all.iter().any(|job| job.workers > 1 && job.mix.iter().any(|line| line.random < 100.0)) {
-        notes.push(Note::new(
-            0,
-            "Each worker of a sequential job streams through its own part of the target; fio's clones all \
-                 begin at the \
-             same place.",
-        ));
-    }
+fn end_fields_of(end: &End) -> Vec<(&'static str, String)> {
+    end_fields(end.run, end.bytes.map(Bytes), end.ops, end.passes)
 }

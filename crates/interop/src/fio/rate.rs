@@ -46,11 +46,12 @@ pub(super) fn pace(
     let sides = [Side::of(mix, |line| line.read / 100.0), Side::of(mix, |line| 1.0 - line.read / 100.0)];
     /// I/Os per second of one direction by the value of an option.
     type RateOf = fn(&Side, f64) -> f64;
-    // By bytes: fio gives a rate in I/Os the bytes of as many of the smallest.
-    let readers: [(&str, RateOf); 2] = [
-        ("rate", |side, value| value / side.mean_bytes),
-        ("rate_iops", |side, value| value * side.least_bytes / side.mean_bytes),
-    ];
+    // fio gives a rate in I/Os the bytes of as many of the smallest, except of a split, and of random arrivals.
+    let counts_ios = arrivals.is_some() || options.has("bssplit");
+    let of_ios: RateOf =
+        if counts_ios { |_, value| value } else { |side, value| value * side.least_bytes / side.mean_bytes };
+    let readers: [(&str, RateOf); 2] =
+        [("rate", |side, value| value / side.mean_bytes), ("rate_iops", of_ios)];
     let mut found = None;
     for (key, rate_of) in readers {
         let Some(option) = options.take(key) else { continue };

@@ -19,6 +19,11 @@ impl<'j> Options<'j> {
         self.left.remove(key)
     }
 
+    /// Whether the job has an option, taken or not.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.job.options.iter().any(|option| option.key == key)
+    }
+
     /// The value of an option, read; an error names the file, the line and the option.
     pub(super) fn read<T>(
         &mut self,
@@ -26,7 +31,7 @@ impl<'j> Options<'j> {
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Option<T>, ImportError> {
         let Some(option) = self.take(key) else { return Ok(None) };
-        read(&option.value).map(Some).map_err(|why| option.complain(why))
+        read(option.known()?).map(Some).map_err(|why| option.complain(why))
     }
 
     pub(super) fn is_on(&mut self, key: &str) -> Result<bool, ImportError> {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::lines::{JobLines, OptionLine, Reader, Surroundings};
 use super::shell::{Command, Link, commands, expanded, is_variable};
-use super::words::{assignment, is_before_command, is_fio};
+use super::words::{assignment, is_before_command, is_fio, is_wrapper};
 use crate::{ImportError, Note, complain};
 
 /// The most commands of a script, those of loops each time.
@@ -89,6 +89,12 @@ const NO_RUN: [&str; 22] = [
 fn at_command(mut words: Vec<String>) -> (Vec<String>, Vec<String>) {
     let begins =
         words.iter().position(|word| is_fio(word) || !is_before_command(word)).unwrap_or(words.len());
+    // `timeout 60 fio`, `taskset -c 2 fio`: the words of such a command stand before it too.
+    let wrapped = words
+        .get(begins)
+        .filter(|word| is_wrapper(word))
+        .and_then(|_| words.iter().position(|word| is_fio(word)));
+    let begins = wrapped.unwrap_or(begins);
     let command = words.split_off(begins);
     (words, command)
 }
@@ -403,7 +409,7 @@ impl Typed<'_> {
             "section" => program.sections.push(text),
             "readonly" | "r" => {
                 let (file, key) = (self.origin.to_owned(), "readonly".to_owned());
-                program.guard = Some(OptionLine { file, line, key, value: String::new() });
+                program.guard = Some(OptionLine { file, line, key, value: String::new(), unset: None });
             }
             key if PRINTING.contains(&key) || PRINTING_FLAGS.contains(&key) => {}
             key if NO_RUN.contains(&key) => {
@@ -455,7 +461,7 @@ impl Typed<'_> {
         }
         if let Some(first) = self.jobs.get_mut(from).filter(|_| from > 0 && !is_beside) {
             let (file, key) = (self.origin.to_owned(), "stonewall".to_owned());
-            first.options.push(OptionLine { file, line, key, value: String::new() });
+            first.options.push(OptionLine { file, line, key, value: String::new(), unset: None });
         }
         self.beside = match (is_background, self.beside) {
             (true, _) => Beside::Started,

@@ -146,7 +146,6 @@ fn loops_over_words_are_carried_out() {
 fn what_cannot_be_read_of_a_command_is_refused_with_the_reason() {
     let refused = |result: Result<ImportedPlan, ImportError>| result.unwrap_err().to_string();
     for (text, expected) in [
-        ("fio --name=x --rw=read", "has neither a size in bytes nor a runtime"),
         ("fio --name=x --rw=write --size=1g --readonly", "readonly: forbids the writes of job x"),
         ("fio --name=x --size=1g --rw=sideways", "fio: rw: `sideways` is not a kind of I/O"),
         ("fio --name=x --size=1g --frobnicate=1", "frobnicate: it is not supported"),

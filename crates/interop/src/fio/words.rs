@@ -10,6 +10,16 @@ pub(crate) fn is_before_command(word: &str) -> bool {
         || assignment(word).is_some_and(|(_, value)| !value.contains(['(', ')']))
 }
 
+/// Whether a word is a command that runs the command behind it: `timeout 60 fio …`.
+pub(crate) fn is_wrapper(word: &str) -> bool {
+    const WRAPPERS: [&str; 11] = [
+        "timeout", "taskset", "numactl", "ionice", "chrt", "stdbuf", "env", "doas", "setarch", "cgexec",
+        "prlimit",
+    ];
+    let name = word.rsplit('/').next().unwrap_or(word);
+    WRAPPERS.contains(&name)
+}
+
 /// Whether a word is the name of fio, with or without its folder.
 pub(crate) fn is_fio(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_lowercase();

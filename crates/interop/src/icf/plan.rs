@@ -23,6 +23,10 @@ pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<Impor
     }
     let mut notes = std::mem::take(&mut icf.notes);
     leave_out_network(&mut icf, &mut notes);
+    if workers(&icf).next().is_none() && notes.iter().any(|note| note.says.contains("is a network worker")) {
+        let says = "has network workers only; Assay measures storage, so nothing of it can run";
+        return Err(complain(origin, 0, says));
+    }
     assign_all(&mut icf, &mut notes);
     let targets = TargetNames::of(origin, &target_names(&icf, &mut notes), options, &mut notes)?;
     let tests = tests(origin, &icf, &targets, &mut notes)?;

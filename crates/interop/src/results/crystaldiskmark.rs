@@ -104,8 +104,9 @@ fn row(line: &str, heading: &str) -> Option<Row> {
         let text = left.split(&format!("{key}=")).nth(1)?;
         leading_number(text.trim_start()).map(whole).and_then(|value| u32::try_from(value).ok())
     };
-    let size = size(left).unwrap_or(MIB);
     let outstanding = parameter("Q").or_else(|| parameter("QD")).unwrap_or(1).max(1);
+    // Versions 4 to 6 do not say that their queued sequential row has 128 KiB, and the other one 1 MiB.
+    let size = size(left).unwrap_or(if outstanding > 1 { 128 * KIB } else { MIB });
     let workers = parameter("T").unwrap_or(1).max(1);
     let number_before = |unit: &str, opening: char| {
         let inside = rest.split(opening).nth(1)?.split(unit).next()?;

@@ -108,6 +108,8 @@ struct Missing {
     percentiles: bool,
     /// Jobs that wrote and trimmed are two here.
     is_split: bool,
+    /// Written by a version before 3, with other units.
+    is_old: bool,
 }
 
 impl Missing {
@@ -209,12 +211,18 @@ struct Direction {
 }
 
 fn direction(part: &Value, missing: &mut Missing) -> Result<Direction, String> {
-    let ops = count(&part["total_ios"]).map_err(|why| format!("total_ios: {why}"))?;
+    let mut ops = count(&part["total_ios"]).map_err(|why| format!("total_ios: {why}"))?;
+    if missing.is_old && part["total_ios"].is_null() {
+        let seconds = part["runtime"].as_f64().unwrap_or(0.0) / 1000.0;
+        ops = whole(part["iops"].as_f64().unwrap_or(0.0) * seconds);
+    }
     if ops == 0 {
         return Ok(Direction::default());
     }
     let kib = part["io_kbytes"].as_u64().map(|kib| kib.saturating_mul(1024));
-    let bytes = part["io_bytes"].as_u64().or(kib).unwrap_or(0);
+    // Version 2 called KiB `io_bytes`, and had no `io_kbytes` beside it.
+    let of_bytes = part["io_bytes"].as_u64().map(|n| if missing.is_old { n.saturating_mul(1024) } else { n });
+    let bytes = of_bytes.or(kib).unwrap_or(0);
     let stats = OpStats { bytes, service: latency(part, ops, missing)?, ..OpStats::default() };
     Ok(Direction { stats, measured_ms: part["runtime"].as_u64().unwrap_or(0) })
 }

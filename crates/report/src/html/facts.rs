@@ -172,6 +172,7 @@ fn plan_facts(header: &RunHeader) -> Vec<Fact> {
     let plan = &header.plan;
     let semantics = match plan.semantics {
         Semantics::Assay => "assay: own slices, redrawn random offsets, a queue that stays full",
+        Semantics::Fio => "fio: as fio does it: a stream for each direction, every block once",
         Semantics::Iometer => "iometer: as Iometer does it, for comparison with published tables",
     };
     let span = match plan.span {

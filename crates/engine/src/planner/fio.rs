@@ -1,0 +1,138 @@
+//! The rules of fio (docs/method.md, "Three semantics"): every worker uses the whole window, or its own further on;
+//! reads and writes go on where the last of their kind ended; and a map lets random I/Os visit every block once before
+//! any twice, and cuts those short that would meet a visited one.
+
+use std::ops::Range;
+
+use assay_spec::{Extent, Job};
+
+use super::visited::Visited;
+use super::{Line, Part, Places, PlannerSetup, Spread, chance, window};
+use crate::rng::{Rng, derive};
+
+/// A worker's view of a member.
+pub(super) struct Member {
+    window: Range<u64>,
+    /// By line.
+    places: Vec<Places>,
+    /// By line: I/Os that still follow the last random one.
+    following: Vec<u32>,
+    /// Bytes of a block of the map, and of the smallest I/O of the mix.
+    unit_bytes: u64,
+    least_bytes: u64,
+    visited: Option<Visited>,
+    /// Where the last read and the last write ended.
+    next: [u64; 2],
+}
+
+/// Position and bytes of an I/O.
+pub(super) struct Place {
+    pub(super) offset_bytes: u64,
+    pub(super) size_bytes: u32,
+}
+
+/// Returns a worker's view of each member. The plan was checked to fit.
+pub(super) fn members(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Member> {
+    (0..).zip(setup.spans).map(|(index, span)| Member::new(setup, lines, index, *span)).collect()
+}
+
+/// Returns the part of a member of `span` bytes that a worker uses.
+fn window_of(job: &Job, worker: u32, span: u64) -> Range<u64> {
+    let used = window(job, span);
+    let onward = job.increment.of(span).saturating_mul(u64::from(worker));
+    let start = used.start.saturating_add(onward).min(span);
+    start..start.saturating_add(used.end - used.start).min(span)
+}
+
+/// Returns its size in whole I/Os of the smallest size, bytes.
+pub(super) fn pass_bytes(job: &Job, worker: u32, span: u64) -> u64 {
+    let window = window_of(job, worker, span);
+    let least = job.mix.iter().map(|line| line.size.0).min().unwrap_or(1).max(1);
+    (window.end - window.start) / least * least
+}
+
+/// Returns the part of it that no other worker uses: blocks must not change while they are verified.
+fn exclusive(window: Range<u64>, setup: &PlannerSetup<'_>, unit_bytes: u64) -> Range<u64> {
+    if !setup.exclusive || setup.job.increment != Extent::default() {
+        return window;
+    }
+    let share = (window.end - window.start) / u64::from(setup.workers) / unit_bytes * unit_bytes;
+    let start = window.start + share * u64::from(setup.worker);
+    start..start + share
+}
+
+impl Member {
+    fn new(setup: &PlannerSetup<'_>, lines: &[Line], index: u64, span: u64) -> Self {
+        let random = || lines.iter().filter(|line| line.once);
+        let unit_bytes = random().map(|line| line.align_bytes).min().unwrap_or(1);
+        let grain = lines.iter().map(|line| line.align_bytes).max().unwrap_or(1);
+        let window = exclusive(window_of(setup.job, setup.worker, span), setup, grain);
+        let seed = derive(setup.hot_seed, &[index]);
+        let places = lines.iter().zip(&setup.job.mix).map(|(line, access)| {
+            let spread = Spread { distribution: &access.distribution, seed };
+            line.places(Part::Request, &window, &spread)
+        });
+        let blocks = (window.end - window.start) / unit_bytes;
+        Self {
+            places: places.collect(),
+            following: vec![0; lines.len()],
+            unit_bytes,
+            least_bytes: lines.iter().map(|line| u64::from(line.size_bytes)).min().unwrap_or(1),
+            visited: random().next().map(|_| Visited::new(blocks)),
+            next: [window.start; 2],
+            window,
+        }
+    }
+
+    /// Returns the place of the next I/O of line `index`.
+    #[inline(never)]
+    pub(super) fn draw(&mut self, rng: &mut Rng, line: &Line, index: usize, is_read: bool) -> Place {
+        let way = usize::from(!is_read);
+        let (place, gap) = if self.following[index] > 0 {
+            self.following[index] -= 1;
+            (self.sequential(line, way), 0)
+        } else if chance(rng, line.random_limit) {
+            self.following[index] = line.sequence - 1;
+            (self.random(rng, line, index), 0)
+        } else {
+            (self.sequential(line, way), line.gap_bytes)
+        };
+        self.next[way] = place.offset_bytes + u64::from(place.size_bytes) + gap;
+        place
+    }
+
+    /// Restarts both directions from the beginning.
+    pub(super) fn rewind(&mut self) {
+        self.next = [self.window.start; 2];
+    }
+
+    fn sequential(&self, line: &Line, way: usize) -> Place {
+        let (offset_bytes, size) = (self.next[way], u64::from(line.size_bytes));
+        let left = self.window.end.saturating_sub(offset_bytes);
+        if size <= left {
+            return Place { offset_bytes, size_bytes: line.size_bytes };
+        }
+        match left / self.least_bytes * self.least_bytes {
+            0 => Place { offset_bytes: self.window.start, size_bytes: line.size_bytes },
+            rest => Place { offset_bytes, size_bytes: shortened(line, rest) },
+        }
+    }
+
+    fn random(&mut self, rng: &mut Rng, line: &Line, index: usize) -> Place {
+        let drawn = self.places[index].draw(rng, line.align_bytes);
+        let Some(visited) = self.visited.as_mut().filter(|_| line.once) else {
+            return Place { offset_bytes: drawn, size_bytes: line.size_bytes };
+        };
+        let first = self.places[index].start;
+        let blocks = u64::from(line.size_bytes).div_ceil(self.unit_bytes);
+        let found = visited.visit(drawn.saturating_sub(first) / self.unit_bytes, blocks);
+        let offset_bytes = first + found.start * self.unit_bytes;
+        let length = ((found.end - found.start) * self.unit_bytes).min(self.window.end - offset_bytes);
+        Place { offset_bytes, size_bytes: shortened(line, length) }
+    }
+}
+
+/// The size of a line, or less where less is left.
+fn shortened(line: &Line, left: u64) -> u32 {
+    line.size_bytes.min(u32::try_from(left).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,219 @@
+//! Which files a job uses, how much of them, and when it ends.
+
+use assay_spec::Extent;
+use assay_spec::units::{Bytes, Nanos};
+
+use super::lines::OptionLine;
+use super::taken::Options;
+use super::value::{KbBase, bytes, integer, percent, time};
+use crate::ImportError;
+
+/// The most files of a job, clones together.
+const FILES_MAX: u64 = 10_000;
+
+/// The files of a job, by clone: one list where all clones use the same.
+pub(super) struct Files {
+    pub(super) by_clone: Vec<Vec<String>>,
+    /// Clones that do I/O.
+    pub(super) workers: u64,
+}
+
+impl Files {
+    /// Files of each clone.
+    pub(super) fn each(&self) -> u64 {
+        self.by_clone.first().map_or(1, Vec::len).max(1) as u64
+    }
+
+    /// Whether each clone has files of its own.
+    pub(super) fn are_own(&self) -> bool {
+        self.by_clone.len() > 1
+    }
+}
+
+/// Reads which files a job uses.
+pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, ImportError> {
+    let folders = options.take("directory").map_or(vec![String::new()], |option| {
+        split_names(&option.value).into_iter().map(|folder| format!("{folder}/")).collect()
+    });
+    let count = options.read("nrfiles", |text| integer(text, 1, FILES_MAX))?.unwrap_or(1);
+    let format = options.take("filename_format");
+    let given = options.take("filename").filter(|option| !option.value.trim().is_empty());
+    let is_shared = given.is_none() && format.is_some_and(|option| !option.value.contains("$jobnum"));
+    if let Some(option) = format.filter(|_| is_shared && workers > 1) {
+        options.note(
+            option.line,
+            "filename_format: without $jobnum the clones have one set of files among them, and only the first of them \
+             does I/O, as in fio.",
+        );
+    }
+    let line = given.map_or(options.job.line, |option| option.line);
+    let job = &options.job.name;
+    let own = |clone: u64| -> Vec<String> {
+        let folder = &folders[usize::try_from(clone).unwrap_or(0) % folders.len().max(1)];
+        let names = match (given, format) {
+            (Some(option), _) => split_names(&option.value),
+            (None, Some(option)) => (0..count).map(|file| named(&option.value, job, clone, file)).collect(),
+            (None, None) => (0..count).map(|file| format!("{job}.{clone}.{file}")).collect(),
+        };
+        names.into_iter().map(|name| format!("{folder}{name}")).collect()
+    };
+    let mut by_clone: Vec<Vec<String>> = Vec::new();
+    let mut total = 0;
+    for clone in 0..workers {
+        let names = own(clone);
+        total += names.len() as u64;
+        if total > FILES_MAX && (clone == 0 || names != by_clone[0]) {
+            let says = format!(
+                "uses more than {FILES_MAX} files, which is the most here; use fewer numjobs or nrfiles"
+            );
+            return Err(crate::complain(&options.job.file, line, says));
+        }
+        by_clone.push(names);
+        if by_clone.len() == 2 && by_clone[0] == by_clone[1] && folders.len() <= 1 {
+            by_clone.truncate(1);
+            break;
+        }
+    }
+    Ok(Files { by_clone, workers: if is_shared { 1 } else { workers } })
+}
+
+/// Puts names and numbers into `$jobname.$jobnum.$filenum`.
+fn named(format: &str, job: &str, clone: u64, file: u64) -> String {
+    format
+        .replace("$jobname", job)
+        .replace("$jobnum", &clone.to_string())
+        .replace("$filenum", &file.to_string())
+        .replace("$clientuid", "")
+}
+
+/// Splits names at `:`; a backslash before one, as in `C\:\data`, makes it part of the name.
+fn split_names(list: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut chars = list.chars().peekable();
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '\\' if chars.peek() == Some(&':') => chars.next(),
+            ':' => None,
+            c => Some(c),
+        };
+        match (c, names.last_mut()) {
+            (Some(c), Some(name)) => name.push(c),
+            _ => names.push(String::new()),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// How much is used, and when it ends.
+pub(super) struct Size {
+    /// Bytes of each file, where the job says so.
+    pub(super) span: Option<u64>,
+    pub(super) offset: Extent,
+    pub(super) used: Option<Extent>,
+    pub(super) increment: Extent,
+    pub(super) end: End,
+}
+
+/// What ends a job, clones together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct End {
+    pub(super) run: Option<Nanos>,
+    pub(super) bytes: Option<u64>,
+    /// So many times all that it uses.
+    pub(super) passes: Option<u32>,
+    pub(super) ops: Option<u64>,
+    /// Whether the bytes are those of its files, each once or more: then all of them are touched.
+    pub(super) is_whole: bool,
+}
+
+/// Reads how much of its files a job uses, and what ends it. `least` is its smallest I/O, bytes.
+pub(super) fn size(
+    options: &mut Options<'_>,
+    files: &Files,
+    workers: u64,
+    least: u64,
+) -> Result<Size, ImportError> {
+    let base = options.kb_base;
+    let part = |option: &OptionLine| extent(option, base);
+    let size = options.take("size").map(part).transpose()?.filter(|size| *size != Extent::default());
+    let file_size = options.take("filesize").map(|option| first_bytes(option, base)).transpose()?;
+    let offset = options.take("offset").map(part).transpose()?.unwrap_or_default();
+    let increment = options.take("offset_increment").map(part).transpose()?.unwrap_or_default();
+    // fio begins at a whole block.
+    let whole = |bytes: u64| bytes.next_multiple_of(least);
+    let offset = match offset {
+        Extent::Bytes(Bytes(bytes)) => Extent::Bytes(Bytes(whole(bytes))),
+        share => share,
+    };
+    let behind = if let Extent::Bytes(Bytes(bytes)) = offset { bytes } else { 0 };
+    let clones = workers - 1;
+    let onward = if let Extent::Bytes(Bytes(bytes)) = increment { bytes.saturating_mul(clones) } else { 0 };
+    let of_file = match (size, file_size) {
+        (Some(Extent::Bytes(Bytes(bytes))), None) => Some(bytes / files.each()),
+        (Some(Extent::Bytes(Bytes(bytes))), Some(file)) => Some((bytes / files.each()).min(file)),
+        (None, Some(file)) => Some(file.saturating_sub(behind)),
+        (Some(Extent::Percent(_)) | None, _) => None,
+    };
+    // What does not fill a block is not touched.
+    let own = of_file.map(|bytes| if bytes >= least { bytes / least * least } else { bytes });
+    let used = match (own, size) {
+        (Some(own), _) => Some(Extent::Bytes(Bytes(own))),
+        (None, Some(Extent::Percent(share))) if share < 100.0 => Some(Extent::Percent(share)),
+        (None, _) => None,
+    };
+    let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
+    let span = file_size.max(needed);
+    let end = end(options, own.map(|own| own * files.each()), workers)?;
+    Ok(Size { span, offset, used, increment, end })
+}
+
+/// Reads what ends a job. `own` is what one clone uses, bytes.
+fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End, ImportError> {
+    let base = options.kb_base;
+    let loops = options.read("loops", |text| integer(text, 1, 1_000_000))?.unwrap_or(1);
+    let limit = options.read("io_size", |text| bytes(text, base))?.filter(|bytes| *bytes > 0);
+    let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
+    let is_timed = options.is_on("time_based")?;
+    let run = options.read("runtime", |text| time(text, 1e9))?.filter(|run| *run > Nanos(0));
+    let ops = options.read("number_ios", |text| integer(text, 1, u64::MAX / 2))?;
+    if is_timed && run.is_none() {
+        options.note(
+            is_timed_at,
+            "time_based: there is no runtime, so fio leaves it out, and the job ends after its size.",
+        );
+    }
+    let end = End { run, ops: ops.map(|ops| ops.saturating_mul(workers)), ..End::default() };
+    if is_timed && run.is_some() {
+        return Ok(end);
+    }
+    let Some(each) = limit.or(own) else {
+        return Ok(End { passes: u32::try_from(loops).ok(), is_whole: run.is_none(), ..end });
+    };
+    let all = each.checked_mul(loops).and_then(|all| all.checked_mul(workers));
+    match all.filter(|all| *all < 1 << 62) {
+        Some(all) => {
+            let is_whole = own.is_some_and(|own| each >= own) && run.is_none() && ops.is_none();
+            Ok(End { bytes: Some(all), is_whole, ..end })
+        }
+        None => Err(crate::complain(
+            &options.job.file,
+            options.job.line,
+            "size times loops times numjobs is too large",
+        )),
+    }
+}
+
+/// A size or a share.
+fn extent(option: &OptionLine, base: KbBase) -> Result<Extent, ImportError> {
+    match option.known()?.trim().strip_suffix('%') {
+        Some(share) => percent(share).map(Extent::Percent).map_err(|why| option.complain(why)),
+        None => first_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
+    }
+}
+
+/// A size, or the first of a range of them.
+fn first_bytes(option: &OptionLine, base: KbBase) -> Result<u64, ImportError> {
+    let text = option.known()?.split('-').next().unwrap_or_default();
+    bytes(text, base).map_err(|why| option.complain(why))
+}
