@@ -12,6 +12,7 @@ use assay_store::Store;
 use crate::args::{Form, Io, IoArgs, RunArgs};
 use crate::baseline;
 use crate::exit::{Exit, Failed};
+use crate::fail_if::{changes, judged_by_limits};
 use crate::foreign::ForeignOrder;
 use crate::journal::quoted;
 use crate::maxima::{Found, SEARCH_NOTE};
@@ -56,7 +57,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let stop = stop_on_signals()?;
     let mut order = Order { array, setting, ..order };
-    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
+    let changes = changes(&args.fail_if);
+    baseline::check_gates(&changes, &store, &order.plan.name, &targets)?;
     if search.is_some() {
         let Some(found) = search_maxima(of_search(&order), &args.io, &store, &stop)? else {
             return Ok(Exit::Interrupted);
@@ -75,7 +77,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         baseline: held.as_ref(),
     };
     let printed = tell(telling, &done, output.as_ref()).map(|exit| {
-        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
+        if exit != Exit::Done {
+            return exit;
+        }
+        let limited = judged_by_limits(&args.fail_if, &done.header.plan.limits, &done.collector.summary());
+        limited.or_worse(baseline::judged_by(&changes, held.as_ref()))
     });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);
