@@ -4,6 +4,7 @@ mod arrows;
 mod circles;
 mod files;
 mod lengths;
+mod names;
 mod rules;
 mod words;
 
