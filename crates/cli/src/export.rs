@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
-use assay_record::{Event, RunHeader};
+use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
 use assay_store::Store;
@@ -15,9 +15,9 @@ use crate::exit::{Exit, Failed};
 use crate::open_store::{existing_store, open_store};
 use crate::output::{Kept, Output, OutputKind};
 use crate::render::{Page, Rendered as _};
-use crate::run::Choice;
-use crate::run_file::{Cover, Exported, is_export, read};
+use crate::run_file::{Exported, is_export, read};
 use crate::terminal::{note, say};
+use crate::words::plan::Choice;
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     match args.format {
@@ -77,7 +77,7 @@ fn run_named(args: &ExportArgs) -> anyhow::Result<(RunHeader, Vec<Event>)> {
 fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
     let is_plan = suite(&args.run).is_some() || Path::new(&args.run).is_file();
     let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
-        (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
+        (crate::words::plan::resolve(&args.run, &Choice::default())?, Vec::new())
     } else {
         let stored = crate::stored::named(&args.store, &args.run)?;
         let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
@@ -127,10 +127,10 @@ fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exi
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
     let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(run))?;
     let events = store.load(run)?;
-    let cover = Cover {
+    let cover = ExportCover {
         events: Some(events.len()),
         lost: row.lost,
-        ..Cover::of(run, row.label.as_deref(), row.note.as_deref())
+        ..ExportCover::of(run, row.label.as_deref(), row.note.as_deref())
     };
     let mut text = serde_json::to_string(&cover)? + "\n";
     for event in &events {
