@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod baseline;
 mod curve;
 mod diagnose;
+mod fail_if;
 mod lab;
 mod model;
 mod probe;
@@ -18,11 +19,10 @@ mod results;
 mod series;
 mod serve;
 
-use crate::fail_if::FailIf;
-
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use fail_if::*;
 pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;

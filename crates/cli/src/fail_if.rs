@@ -1,36 +1,12 @@
 //! `--fail-if`: a change against the baseline, or an absolute limit; and the limits of a plan.
 
-use std::str::FromStr;
-
 use assay_analysis::compare::Gate;
 use assay_analysis::{Answer, RunSummary, judge_thresholds};
 use assay_spec::threshold::Threshold;
 
+use crate::args::FailIf;
 use crate::exit::Exit;
 use crate::terminal::note;
-
-/// A condition of `--fail-if`.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum FailIf {
-    /// `p99 +10%`: worse than the baseline by more than this.
-    Change(Gate),
-    /// `p99 > 20ms`: beyond a value.
-    Limit(Threshold),
-}
-
-impl FromStr for FailIf {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.contains(['<', '>']) {
-            true => text
-                .parse()
-                .map(Self::Limit)
-                .map_err(|error: assay_spec::threshold::ThresholdError| error.to_string()),
-            false => text.parse().map(Self::Change),
-        }
-    }
-}
 
 /// Returns the changes among some conditions.
 pub(crate) fn changes(conditions: &[FailIf]) -> Vec<Gate> {

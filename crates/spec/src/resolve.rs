@@ -567,10 +567,6 @@ fn resolve_job(
             "pace: Iometer has no rates; use semantics = \"assay\", or `delay` and `burst`",
         ));
     }
-    let default_data = match semantics {
-        Semantics::Assay | Semantics::Fio => Data::Unique,
-        Semantics::Iometer => Data::IometerRepeating,
-    };
     let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
     let (span, window) = places(settings.window.unwrap_or_default(), increment);
     let mix = resolve_mix(place, lines, &settings.line, semantics)?;
@@ -585,7 +581,7 @@ fn resolve_job(
         workers: settings.workers.unwrap_or(1),
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
-        data: settings.data.unwrap_or(default_data),
+        data: settings.data.unwrap_or(default_data(semantics)),
         sync: settings.sync.unwrap_or(false),
         window,
         flush: settings.flush.flatten(),
@@ -594,6 +590,14 @@ fn resolve_job(
         targets_each: settings.targets_each.unwrap_or(0),
         stop: None,
     })
+}
+
+/// Returns what writes write where a plan says nothing.
+fn default_data(semantics: Semantics) -> Data {
+    match semantics {
+        Semantics::Assay | Semantics::Fio => Data::Unique,
+        Semantics::Iometer => Data::IometerRepeating,
+    }
 }
 
 /// Returns the queue depth where a plan gives none. A closed loop has one I/O in flight, and so has every load under

@@ -14,8 +14,8 @@ const ACHIEVED_MIN: f64 = 0.99;
 
 /// From this share of the window on, I/Os that were due waited for the plan's own queue depth.
 const FULL_MIN: f64 = 0.01;
-const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; sweep lower rates to find the highest one it \
-                           sustains.";
+const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; sweep lower rates to find the highest one \
+                           it sustains.";
 
 /// A stall must have cost this many I/Os at the mean rate.
 const MISSED_MIN: f64 = 20.0;

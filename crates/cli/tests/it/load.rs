@@ -125,8 +125,8 @@ fn an_open_loop_is_limited_by_no_depth_unless_the_plan_says_so() {
     let story = Story::new();
     let plan = |outstanding: &str| {
         format!(
-            "[[test]]\nname = \"t\"\nrun = \"2s\"\n{outstanding}\npace = {{ rate = \"400/s\", arrivals = \"constant\" }}\n\
-             access = [{{ size = \"8KiB\", random = 100 }}]\n"
+            "[[test]]\nname = \"t\"\nrun = \"2s\"\n{outstanding}\naccess = [{{ size = \"8KiB\", random = 100 }}]\n\
+             pace = {{ rate = \"400/s\", arrivals = \"constant\" }}\n"
         )
     };
     let run = |outstanding: &str| {
