@@ -1,4 +1,4 @@
-//! Which LUN it is: found, held against other runs, recognised again at every login.
+//! Which LUN it is: found, locked against other runs, recognised again at every login.
 
 mod alternatives;
 mod hold;

@@ -1,4 +1,4 @@
-//! Which file of an NFS server it is: found, marked, held against other runs, recognised again before it is written.
+//! Which file of an NFS server it is: found, marked, locked against other runs, recognised again before it is written.
 
 mod confirm;
 mod identity;
