@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Initiator, SessionUse};
+use super::core::{Core, SessionUse};
 use crate::config::UnitWatch;
 use crate::multipath::{Path, State};
 use crate::pdu::Direction;
@@ -22,7 +22,7 @@ const REGULARLY: Duration = Duration::from_secs(1);
 /// Interval of presence checks. Another disk can take over a number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Reads a block on each path that is due for a check. Called with every tick.
     pub(super) fn check_content(&mut self, now: Instant) {
         let every = match self.config.watch {

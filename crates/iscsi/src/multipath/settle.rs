@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::nanos;
 
-use super::{Completion, Initiator};
+use super::core::{Completion, Core};
 use crate::error::IoError;
 use crate::events::EventKind;
 use crate::multipath::{Phase, State};
@@ -30,7 +30,7 @@ enum Verdict {
     Fail(IoError),
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn on_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
         // Subtleness ahead! An earlier event of the same batch may have taken the path down and moved all its commands
         // to other paths. The end of such a command is obsolete then: settling it here as well would complete it twice.
@@ -67,8 +67,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Settles the commands whose buffers have left the send queues.
-    pub(super) fn settle_released(&mut self, now: Instant) {
+    /// Completes the commands whose buffers have left the send queues. Called after sending.
+    #[inline]
+    pub fn released(&mut self, now: Instant) {
+        if !self.ending.is_empty() {
+            self.settle_released(now);
+        }
+    }
+
+    fn settle_released(&mut self, now: Instant) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.retain(|&user| {
             let slot = self.slots.get_mut(user);
@@ -204,7 +211,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         } else if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
             let is_first = !self.config.proof.is_written();
             if self.is_sampling || is_first {
-                self.remember(user);
+                self.remember(user, now);
             }
             if is_first {
                 self.config.proof.written();
@@ -240,7 +247,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let slot = self.slots.get_mut(user);
         if let Owner::Probe { path } = slot.owner {
             self.slots.put(user);
-            return self.probe_lost(path, now);
+            return self.probe_lost(path.into(), user, now);
         }
         if let Some(lost) = &self.lost {
             let error = lost.of_command();

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::Initiator;
+use super::core::Core;
 use crate::error::{Lost, PathError};
 use crate::events::EventKind;
-use crate::multipath::{Path, Phase, State};
+use crate::multipath::{Path, Phase, State, Step};
 use crate::slots::{CommandState, Owner};
 
 /// Time that a target gets to report commands of other sessions that a LUN reset ended. It may end them without a
@@ -20,10 +20,10 @@ enum Due {
     Left,
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn look_at_timers(&mut self, now: Instant) {
         self.stamp_submitted(now);
-        self.is_sampling |= self.config.proof.wants_witness();
+        self.is_sampling |= self.config.proof.wants_witness(now);
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -59,12 +59,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let timeouts = &self.config.timeouts;
         match &mut self.paths[at].state {
             State::Down { retry_at } if now >= *retry_at => Due::Retry,
-            State::Connecting(attempt, _) if now >= attempt.deadline => {
-                Due::TimedOut("connecting", timeouts.connect)
-            }
-            State::LoggingIn(attempt, _) if now >= attempt.deadline => {
-                Due::TimedOut("the login", timeouts.login)
-            }
+            State::Opening(attempt) if now >= attempt.deadline => match attempt.step {
+                Step::Connecting => Due::TimedOut("connecting", timeouts.connect),
+                Step::LoggingIn => Due::TimedOut("the login", timeouts.login),
+            },
             State::Online(connection) => {
                 if connection.abort.is_some_and(|(_, deadline)| now >= deadline) {
                     return Due::TimedOut("an abort", timeouts.management());
@@ -190,14 +188,5 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.waiting.clear();
         self.paused_count = 0;
         self.paths.iter_mut().for_each(|path| path.fenced_count = 0);
-    }
-}
-
-impl Path {
-    /// Keeps a path that is down from being tried again.
-    pub(super) fn stay_down(&mut self) {
-        if let State::Down { retry_at } = &mut self.state {
-            *retry_at = Instant::now() + std::time::Duration::from_secs(3600);
-        }
     }
 }
