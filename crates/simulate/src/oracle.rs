@@ -33,6 +33,8 @@ struct Issued {
 /// The load: writes with rising versions and reads, one at a time for each chunk, as a verifying run has.
 #[derive(Debug)]
 pub(crate) struct Load {
+    /// Number of chunks that are used: the fewer, the sooner a chunk is written again.
+    used: usize,
     chunks: Vec<Chunk>,
     issued: BTreeMap<u64, Issued>,
     next_tag: u64,
@@ -41,9 +43,9 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(commands: u64) -> Self {
+    pub(crate) fn new(commands: u64, used: usize) -> Self {
         let chunks = vec![Chunk::default(); CHUNKS];
-        Self { chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
+        Self { used, chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
     }
 
     pub(crate) fn outstanding(&self) -> usize {
@@ -52,7 +54,7 @@ impl Load {
 
     /// Returns the next command, unless none is left.
     pub(crate) fn next(&mut self, random: &mut Random, now: Nanos) -> Option<Command<Vec<u8>>> {
-        let chunk = usize::try_from(random.below(CHUNKS as u64)).expect("below a small number");
+        let chunk = usize::try_from(random.below(self.used as u64)).expect("below a small number");
         let known = &mut self.chunks[chunk];
         if self.left == 0 || known.is_busy {
             return None;

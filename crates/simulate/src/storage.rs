@@ -493,6 +493,7 @@ impl Storage {
             (Fault::TaskSetFull, 0x28, [0; 3]),
             (Fault::NotReady, 2, [2, 4, 1]),
             (Fault::UnitAttention, 2, [6, 0x29, 0]),
+            (Fault::UnitAttention, TASK_ABORTED, [0; 3]),
         ];
         for (fault, status, sense) in answers {
             if self.hits(fault, port, 25, now) {
@@ -518,9 +519,15 @@ impl Storage {
             bhs.set_word(40, word(offset)).set_word(44, word(bytes));
             return self.send(conn, bhs, Vec::new(), false, now);
         }
+        // Half of the late answers are late because the execution is.
+        let mut late = 0;
+        if let Some(after) = task.answer_after.filter(|after| *after != Nanos::MAX && after.is_multiple_of(2))
+        {
+            (late, task.answer_after) = (after, None);
+        }
         let (low, high) = self.habits.service;
         let stalled = (0..self.ports.len()).map(|port| self.until(Fault::DiskStall, port)).max().unwrap_or(0);
-        let at = now.max(stalled) + self.random.between(low, high);
+        let at = now.max(stalled) + late + self.random.between(low, high);
         self.effects.push(Effect::Wake { at, what: Wake::Execute(number) });
     }
 

@@ -10,6 +10,7 @@ use assay_iscsi::multipath::{Action, Core, Input};
 use assay_iscsi::session::{OutPdu, Payload};
 use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, UnitProof, UnitWatch};
 
+use crate::disk::CHUNKS;
 use crate::fault::{FAULTS, Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
@@ -20,8 +21,6 @@ use crate::time::{MS, Nanos, SECOND, US};
 const TICK: Nanos = 50 * MS;
 /// PDUs that a connection's own queue holds.
 const QUEUE_MAX: usize = 8;
-/// PDUs on the way to the target after which a socket accepts no more.
-const SOCKET_MAX: usize = 24;
 /// Steps after which a run counts as endless.
 const STEPS_MAX: u64 = 2_000_000;
 
@@ -135,6 +134,8 @@ struct Link {
     on_the_way: usize,
     last_arrival: Nanos,
     since: Nanos,
+    /// Time of the last PDU that arrived.
+    heard_at: Nanos,
 }
 
 /// How a run ended.
@@ -163,6 +164,8 @@ struct World {
     enabled: Vec<Fault>,
     latency: Nanos,
     depth: usize,
+    /// PDUs on the way to the target after which a socket accepts no more.
+    socket_max: usize,
     io_limit: Nanos,
     faults_end: Nanos,
     /// Time from which no fault applies any more, as far as is known.
@@ -236,7 +239,7 @@ impl World {
         Self {
             core: Core::new(config, [1, 2, 3], base).expect("the configuration is valid"),
             storage,
-            load: Load::new(commands),
+            load: Load::new(commands, *random.pick(&[4, 10, CHUNKS])),
             links: (0..paths).map(|_| Link::default()).collect(),
             heap: BinaryHeap::new(),
             number: 0,
@@ -245,6 +248,7 @@ impl World {
             latency: *random.pick(&[50 * US, 200 * US, 5 * MS]),
             enabled,
             depth,
+            socket_max: *random.pick(&[2, 6, 24]),
             io_limit,
             faults_end: random.between(5, 20) * SECOND,
             quiet_from: 0,
@@ -423,7 +427,7 @@ impl World {
             return self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
         }
         let link = &mut self.links[usize::from(path)];
-        (link.conn, link.since) = (Some((conn, port)), self.now);
+        (link.conn, link.since, link.heard_at) = (Some((conn, port)), self.now, self.now);
         self.core.on(Input::Up { path, agreed }, self.at());
     }
 
@@ -438,6 +442,7 @@ impl World {
             return Ok(());
         }
         let Some(path) = self.path_of(conn) else { return Ok(()) };
+        self.links[usize::from(path)].heard_at = self.now;
         if pdu.bhs.opcode() == 0x21 && pdu.data.get(4) == Some(&6) && pdu.data.get(14) == Some(&0x3f) {
             self.told_at.get_or_insert(self.now);
         }
@@ -473,11 +478,15 @@ impl World {
         let until = self.now + self.random.between(10 * MS, long);
         let until = until.min(self.faults_end);
         self.storage.begin(fault, port, until);
-        self.quiet_from = self.quiet_from.max(until);
+        let is_late = matches!(fault, Fault::LateAnswer | Fault::ManagementLate);
+        self.quiet_from = self.quiet_from.max(until + if is_late { 4 * SECOND } else { 0 });
         if self.trace {
             println!("{:>12} us: {fault:?} at portal {port} until {} us", self.now / US, until / US);
         }
         self.at_once(fault, port, until);
+        if self.random.chance(20) {
+            (0..self.names.len()).for_each(|port| self.storage.begin(fault, port, until));
+        }
         // What is aborted only now and then seldom meets a target that refuses it.
         let management: Vec<Fault> =
             self.enabled.iter().copied().filter(|fault| fault.is_management()).collect();
@@ -485,7 +494,7 @@ impl World {
             let other = *self.random.pick(&management);
             let until = self.faults_end.min(self.now + self.io_limit);
             self.storage.begin(other, port, until);
-            self.quiet_from = self.quiet_from.max(until);
+            self.quiet_from = self.quiet_from.max(until + 4 * SECOND);
         }
     }
 
@@ -599,7 +608,7 @@ impl World {
         let link = &mut self.links[usize::from(path)];
         let at = link.last_arrival.max(self.now + self.latency);
         let (epoch, conn) = (link.epoch + 1, link.conn);
-        *link = Link { epoch, since: link.since, ..Link::default() };
+        *link = Link { epoch, since: link.since, heard_at: link.heard_at, ..Link::default() };
         if let Some((conn, port)) = conn
             && self.cut(port).is_none()
         {
@@ -620,7 +629,7 @@ impl World {
                 }
                 self.links[at].queue.push_back(pdu);
             }
-            if self.links[at].on_the_way >= SOCKET_MAX {
+            if self.links[at].on_the_way >= self.socket_max {
                 return;
             }
             let Some(pdu) = self.links[at].queue.pop_front() else { return };
@@ -660,7 +669,9 @@ impl World {
     /// Checks that a command that failed had a reason: three quarters of its time without a fault suffice for it.
     fn is_excused(&self, completion: &Completion<Vec<u8>>) -> Result<(), String> {
         let Err(error) = &completion.result else { return Ok(()) };
-        let is_quiet = self.now > self.quiet_from + self.io_limit / 4 * 3;
+        // A target may ask for a pause before the next login.
+        let pause = u64::from(self.storage.habits.time2wait_s) * SECOND;
+        let is_quiet = self.now > self.quiet_from + self.io_limit / 4 * 3 + pause;
         if is_quiet && self.core.lost().is_none() && !self.storage.is_swapped {
             return Err(format!("command {} fails although nothing is faulty: {error}", completion.tag));
         }
@@ -691,6 +702,10 @@ impl World {
             Fault::AbortOvertaken,
         ];
         let is_ended = ends.into_iter().any(touched);
+        let is_heard = |other: &&Link| other.heard_at > link.heard_at + 100 * MS;
+        if cause.contains("while another path answered") && !self.links.iter().any(|other| is_heard(&other)) {
+            return Err(format!("path {path} was ended although no other path answered: {cause}"));
+        }
         let is_unanswered = delays.into_iter().any(touched) && refusals.into_iter().any(touched);
         if is_ended || is_unanswered || cause.contains("an I/O") || self.now > self.faults_end {
             return Ok(());

@@ -284,7 +284,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             let candidates = self.paths.iter().filter(|path| path.is_trusted()).map(|path| Candidate {
                 path: path.index,
                 access: path.access,
-                outstanding: path.outstanding(),
+                outstanding: path.io_outstanding(),
+                has_room: path.has_room(now),
             });
             let Some(path) = self.path_selector.choose(candidates, self.slots.get(index).transfer_bytes)
             else {

@@ -77,7 +77,9 @@ impl ResponseTimes {
         // A ping sent before the silence began may have been delayed by earlier load; its time counts from the start of
         // the silence.
         let asked_at = asked_at.max(quiet.since);
-        let others_answer = quiet.others_heard_at.is_some_and(|at| at > asked_at);
+        // Another path that was last heard just after this one has fallen silent as well.
+        let heard_after = asked_at.max(quiet.since + limit / 4);
+        let others_answer = quiet.others_heard_at.is_some_and(|at| at > heard_after);
         let has_had_time = now.saturating_duration_since(asked_at) >= limit / 2;
         if !others_answer || !has_had_time || silent < limit {
             return SilenceAction::None;

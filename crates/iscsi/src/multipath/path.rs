@@ -99,6 +99,12 @@ pub(crate) struct Path {
     pub port_group: Option<u16>,
     /// Limit of commands in flight; lowered by TASK SET FULL.
     pub depth_limit: u16,
+    /// End of the pause after the last command was refused as BUSY or NOT READY, and the next pause; none after a
+    /// command that was executed.
+    pub busy_until: Instant,
+    pub busy_pause: Duration,
+    /// Number of such refusals since then.
+    pub busy_count: u32,
     /// Number of GOOD completions since the limit was lowered.
     pub good_since_full: u32,
     /// Number of writes that wait until this path is fenced.
@@ -151,6 +157,9 @@ impl Path {
             group: None,
             port_group: None,
             depth_limit: depth,
+            busy_until: now,
+            busy_pause: Duration::ZERO,
+            busy_count: 0,
             good_since_full: 0,
             fenced_count: 0,
             fence_group: FenceGroup::Any,
@@ -209,6 +218,32 @@ impl Path {
             _ => 0,
         };
         tasks + u32::try_from(self.pending.len()).expect("bounded by the number of slots")
+    }
+
+    /// Returns the number of commands assigned to the path, without a check of the unit: on a slow target these follow
+    /// one another without a pause.
+    pub(crate) fn io_outstanding(&self) -> u32 {
+        let is_checked = matches!(&self.state, State::Online(connection) if connection.probe.is_some());
+        self.outstanding().saturating_sub(u32::from(is_checked))
+    }
+
+    /// Returns true if a command would be sent at once: there is room in the window and below the limit, and the last
+    /// commands were not refused as busy. After a pause one command shows whether that has changed.
+    pub(crate) fn has_room(&self, now: Instant) -> bool {
+        let State::Online(connection) = &self.state else { return false };
+        if !self.busy_pause.is_zero() && (now < self.busy_until || self.io_outstanding() > 0) {
+            return false;
+        }
+        let pending = u32::try_from(self.pending.len()).expect("bounded by the number of slots");
+        let below_limit = u32::from(self.depth_limit.saturating_sub(connection.session.task_count()));
+        pending < connection.session.room().min(below_limit)
+    }
+
+    /// Records that the path refused a command as busy.
+    pub(crate) fn refused_as_busy(&mut self, now: Instant, pauses: (Duration, Duration)) {
+        self.busy_pause = (self.busy_pause * 2).clamp(pauses.0, pauses.1);
+        self.busy_until = now + self.busy_pause;
+        self.busy_count += 1;
     }
 
     /// Starts an attempt.

@@ -74,7 +74,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     /// Moves commands that the target has not seen yet to any path that is up.
-    fn take_back_unsent(&mut self, at: usize) {
+    pub(super) fn take_back_unsent(&mut self, at: usize) {
         let index = self.paths[at].index;
         let is_unsent = |place| match place {
             CommandState::Bound { path } | CommandState::Started { path } => path == index,

@@ -7,7 +7,7 @@ use assay_tcp::nanos;
 use super::core::{Completion, Core};
 use crate::error::IoError;
 use crate::events::EventKind;
-use crate::multipath::{Phase, State};
+use crate::multipath::{Path, Phase, State};
 use crate::pdu::Direction;
 use crate::scsi::{AccessState, Sense, SenseAction, status};
 use crate::session::{SessionEvent, TaskOutcome};
@@ -19,6 +19,8 @@ const ATTEMPTS_MAX: u32 = 16;
 const BUSY_PAUSE_MIN: Duration = Duration::from_millis(20);
 /// Longest pause after BUSY.
 const BUSY_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Number of refusals in a row after which a path is reported as busy.
+const BUSY_REPORTED: u32 = 8;
 /// Number of GOOD completions after which a depth lowered by TASK SET FULL is raised by one.
 const GOOD_TO_RAISE: u32 = 256;
 
@@ -196,6 +198,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             }
             stats.latency_ns.saturating_record(nanos(now.saturating_duration_since(slot.sent_at)));
         }
+        if !path.busy_pause.is_zero() {
+            path.busy_pause = Duration::ZERO;
+            let refusals = std::mem::take(&mut path.busy_count);
+            if refusals >= BUSY_REPORTED {
+                self.log.push(now, Some(path.index), EventKind::PathTakes { refusals });
+            }
+        }
         if path.depth_limit < self.config.path_depth {
             path.good_since_full += 1;
             if path.good_since_full >= GOOD_TO_RAISE {
@@ -261,8 +270,22 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.waiting.push_back(user);
     }
 
+    /// Handles a command that the target is too busy for, or not ready for: it goes to another path that is not, or is
+    /// sent again later.
     fn pause(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
-        self.paths[at].stats.retries += 1;
+        let path = &mut self.paths[at];
+        path.stats.retries += 1;
+        if outcome.status != status::TASK_SET_FULL {
+            path.refused_as_busy(now, (BUSY_PAUSE_MIN, BUSY_PAUSE_MAX));
+            if path.busy_count == BUSY_REPORTED {
+                let (index, answer) = (path.index, words(outcome));
+                self.log.push(now, Some(index), EventKind::PathBusy { answer });
+            }
+        }
+        let is_able = |path: &&Path| path.is_trusted() && path.access.serves_io() && path.has_room(now);
+        if self.lost.is_none() && self.paths.iter().any(|path| is_able(&path)) {
+            return self.requeue(user, now, &words(outcome));
+        }
         let slot = self.slots.get_mut(user);
         if self.lost.is_some() || now.duration_since(slot.submitted_at) > self.config.timeouts.busy {
             let error = IoError::GivenUp { attempts: slot.attempts, last: words(outcome) };

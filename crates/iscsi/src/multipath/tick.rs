@@ -37,6 +37,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.watch_silence(now);
         self.watch_fences(now);
         self.abort_overdue(now);
+        self.leave_closed_windows(now);
         self.drop_closed_windows(now);
         self.watch_paths(now);
         self.watch_stalls(now);
@@ -114,6 +115,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
                 && connection.session.abort(user)
             {
                 connection.abort = Some((user, now + timeouts.management()));
+            }
+        }
+    }
+
+    /// Moves commands that wait for the window of a path to open to paths that would send them at once.
+    fn leave_closed_windows(&mut self, now: Instant) {
+        for at in 0..self.paths.len() {
+            let path = &self.paths[at];
+            let is_stuck = path.is_serving()
+                && !path.has_room(now)
+                && self.slots.live().any(|(_, slot)| {
+                    let is_here = slot.place == CommandState::Started { path: path.index };
+                    is_here && now.saturating_duration_since(slot.submitted_at) > self.config.timeouts.suspect
+                });
+            let mut others = self.paths.iter().filter(|other| other.index != path.index);
+            if is_stuck && others.any(|o| o.is_trusted() && o.access.serves_io() && o.has_room(now)) {
+                self.take_back_unsent(at);
             }
         }
     }

@@ -84,7 +84,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         slot.attempts = 0;
         slot.submitted_at = now;
         slot.place = CommandState::Bound { path };
-        self.paths[at].pending.push_front(user);
+        // With room for one command, checks and I/O take turns: a check that always came first would leave no turn.
+        let target = &mut self.paths[at];
+        if target.depth_limit > 1 {
+            target.pending.push_front(user)
+        } else {
+            target.pending.push_back(user)
+        }
         if let State::Online(connection) = &mut self.paths[at].state {
             (connection.probe, connection.check) = (Some(user), Some(check));
         }
