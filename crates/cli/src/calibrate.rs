@@ -16,8 +16,9 @@ use assay_model::quantity::Bounds;
 use assay_model::resolved::Tables;
 use assay_model::validate::median;
 use assay_model::workload::Workload;
-use assay_record::{RunHeader, StatedMemory};
+use assay_record::RunHeader;
 use assay_report::prediction::interval;
+use assay_runner::Order;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 
@@ -26,9 +27,10 @@ use crate::arrays::array;
 use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
 use crate::output::{Kept, Output, OutputKind};
-use crate::run::{Done, Order, execute, refuse_store, too_small};
+use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::terminal::{note, say};
+use crate::words::targets::refuse_store;
 use assay_report::standing::about;
 
 /// The micro-tests. Their names select the part of [`MicroTests`] that they fill.
@@ -55,18 +57,10 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let run = |text: &str, label: &str| {
         let targets = std::slice::from_ref(target);
         let order = Order {
-            plan: plan(args, text)?,
-            targets,
-            label: Some(label),
-            note: None,
-            array: None,
-            stated: StatedMemory::default(),
-            setting: assay_record::RunSetting::default(),
-            turn: None,
-            too_small: too_small(args.size),
-            diagnosis: None,
+            label: Some(label.to_owned()),
+            ..args.io.order(plan(args, text)?, targets, args.size, &stop)?
         };
-        let mut done = execute(order, &args.io, &store, &stop)?;
+        let mut done = execute(order, &store)?;
         done.failures.pop().map_or(Ok(done), Err)
     };
     // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the

@@ -5,8 +5,8 @@
 
 use anyhow::{Context as _, bail};
 use assay_analysis::RunSummary;
-use assay_record::StatedMemory;
 use assay_report::separated;
+use assay_runner::Order;
 use assay_spec::curve::{CurveTiming, Maximum, depth_plan, load_plan, maximum_of};
 use assay_spec::units::Nanos;
 use assay_spec::{Plan, PlanFile};
@@ -14,11 +14,14 @@ use assay_spec::{Plan, PlanFile};
 use crate::args::CurveArgs;
 use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
-use crate::run::{Choice, Done, Order, Telling, check_output, execute, overrides, resolve, tell, too_small};
+use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::suites::is_plan;
 use crate::targets::array_of_run;
+use crate::tell::{Telling, tell};
 use crate::terminal::note;
+use crate::words::plan::{Choice, overrides, resolve};
+use crate::words::targets::check_output;
 
 /// The load of a curve of which no plan is given.
 const DEFAULT_PLAN: &str = include_str!("curve.toml");
@@ -38,17 +41,8 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let array = array_of_run(None, targets, &store)?;
     let stop = stop_on_signals()?;
-    let order = |plan: Plan| Order {
-        plan,
-        targets,
-        label: args.kept.label.as_deref(),
-        note: args.kept.note.as_deref(),
-        array: array.clone(),
-        stated: StatedMemory::default(),
-        too_small: too_small(args.size),
-        setting: assay_record::RunSetting::default(),
-        turn: None,
-        diagnosis: None,
+    let order = |plan: Plan| -> anyhow::Result<Order> {
+        Ok(Order { array: array.clone(), ..args.io.order(plan, targets, args.size, &stop)? })
     };
     let telling = Telling {
         note: args.kept.note.as_deref(),
@@ -56,18 +50,18 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
         options: args.view.options(),
         baseline: None,
     };
-    let run = |order: Order<'_>| -> anyhow::Result<Exit> {
-        let done = execute(order, &args.io, &store, &stop)?;
+    let run = |plan: Plan| -> anyhow::Result<Exit> {
+        let (label, note) = (args.kept.label.clone(), args.kept.note.clone());
+        let done = execute(Order { label, note, ..order(plan)? }, &store)?;
         let printed = tell(telling, &done, output.as_ref());
         done.end(printed)
     };
     if args.qd {
-        return run(Order { plan: named(depths, &base, "queue depths", None), ..order(base.clone()) });
+        return run(named(depths, &base, "queue depths", None));
     }
     note!("searching for the maximum: queue depths 1 to 256");
     let search = named(depths, &base, "search for the maximum", None);
-    let order_of_search = Order { plan: search, label: None, note: Some(SEARCH_NOTE), ..order(base.clone()) };
-    let mut done = execute(order_of_search, &args.io, &store, &stop)?;
+    let mut done = execute(Order { note: Some(SEARCH_NOTE.to_owned()), ..order(search)? }, &store)?;
     if let Some(error) = done.failures.pop() {
         return Err(error);
     }
@@ -78,7 +72,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let maxima = maxima(&base, &done)?;
     let found = found_words(&base, &maxima, &done.header.run);
     note!("{found}");
-    run(order(named(load_plan(&base, &maxima, timing(run_time))?, &base, "load curve", Some(found))))
+    run(named(load_plan(&base, &maxima, timing(run_time))?, &base, "load curve", Some(found)))
 }
 
 /// Steps of this length, with a warm-up in proportion.

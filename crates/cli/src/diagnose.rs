@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 use assay_diagnose::WritesAllowed;
 use assay_prepare::Changes;
-use assay_record::StatedMemory;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
+use assay_runner::Steps;
 use assay_spec::suites::SUITES;
 use assay_spec::{Address, Overrides, Pacing, Plan, PlanFile, Test, suggest};
 
@@ -16,16 +16,14 @@ use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::render::{Page, Rendered as _};
-use crate::run::{Choice, Done, Order, execute, exit_of, refuse_store, resolve, too_small};
+use crate::running::{Budget, Done, experiment};
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
 use crate::suites::plan_file;
+use crate::tell::exit_of;
 use crate::terminal::{error_options, note, say, text_options};
-
-mod chooser;
-mod ways;
-
-pub(crate) use chooser::{Budget, Chooser};
+use crate::words::plan::{Choice, resolve};
+use crate::words::targets::refuse_store;
 
 /// The load where nobody names one.
 const LOAD: &str = include_str!("diagnose/load.toml");
@@ -51,19 +49,10 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
     if writes == WritesAllowed::Yes {
         load.tests.extend(writing(&load));
     }
-    let order = Order {
-        plan: load,
-        targets: std::slice::from_ref(&args.target),
-        label: args.label.as_deref(),
-        note: None,
-        array: None,
-        stated: StatedMemory::default(),
-        too_small: too_small(args.size),
-        setting: assay_record::RunSetting::default(),
-        turn: None,
-        diagnosis: Some(Budget { seconds: budget_s, load: name, writes, changes }),
-    };
-    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    let (stop, targets) = (stop_on_signals()?, std::slice::from_ref(&args.target));
+    let mut order = args.io.order(load, targets, args.size, &stop)?;
+    (order.steps, order.options.changes, order.label) = (Steps::Diagnosis, changes, args.label.clone());
+    let done = experiment(order, &store, Budget { seconds: budget_s, load: name, writes })?;
     let printed = tell(args, &done, output.as_ref());
     done.end(printed)
 }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
-use assay_record::{Event, RunHeader};
+use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
 use assay_store::Store;
@@ -15,9 +15,9 @@ use crate::exit::{Exit, Failed};
 use crate::open_store::{existing_store, open_store};
 use crate::output::{Kept, Output, OutputKind};
 use crate::render::{Page, Rendered as _};
-use crate::run::Choice;
-use crate::run_file::{Cover, Exported, is_export, read};
+use crate::run_file::{Exported, is_export, read};
 use crate::terminal::{note, say};
+use crate::words::plan::Choice;
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     match args.format {
@@ -28,6 +28,7 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         ExportFormat::Openmetrics => export_results(args, openmetrics::export),
         ExportFormat::Hdr => export_results(args, hdr::export),
         ExportFormat::Parquet => export_parquet(args),
+        ExportFormat::Raw => export_raw(args),
         ExportFormat::Csv => export_table(args, Format::Csv),
         ExportFormat::Markdown => export_table(args, Format::Markdown),
         ExportFormat::Bbcode => export_table(args, Format::BbCode),
@@ -45,6 +46,23 @@ fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -
 fn export_table(args: &ExportArgs, format: Format) -> anyhow::Result<Exit> {
     let stored = crate::stored::named(&args.store, &args.run)?;
     write_text(args, &Page::of(&stored).table(format))?;
+    Ok(Exit::Done)
+}
+
+/// Writes what is stored of a run as it is: a line for each column of its row and for each event.
+fn export_raw(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let store = existing_store(&args.store)?;
+    let run = store.find(&args.run)?;
+    let mut text = String::new();
+    store.each_raw(&run, |name, bytes| {
+        // Bytes that are no text stand as their code points in Latin-1, which loses none.
+        let line = std::str::from_utf8(bytes).map_or_else(
+            |_| serde_json::json!({ "name": name, "latin1": bytes.iter().map(|b| char::from(*b)).collect::<String>() }),
+            |value| serde_json::json!({ "name": name, "text": value }),
+        );
+        text.push_str(&format!("{line}\n"));
+    })?;
+    write_text(args, &text)?;
     Ok(Exit::Done)
 }
 
@@ -77,7 +95,7 @@ fn run_named(args: &ExportArgs) -> anyhow::Result<(RunHeader, Vec<Event>)> {
 fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
     let is_plan = suite(&args.run).is_some() || Path::new(&args.run).is_file();
     let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
-        (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
+        (crate::words::plan::resolve(&args.run, &Choice::default())?, Vec::new())
     } else {
         let stored = crate::stored::named(&args.store, &args.run)?;
         let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
@@ -127,10 +145,10 @@ fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exi
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
     let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(run))?;
     let events = store.load(run)?;
-    let cover = Cover {
+    let cover = ExportCover {
         events: Some(events.len()),
         lost: row.lost,
-        ..Cover::of(run, row.label.as_deref(), row.note.as_deref())
+        ..ExportCover::of(run, row.label.as_deref(), row.note.as_deref())
     };
     let mut text = serde_json::to_string(&cover)? + "\n";
     for event in &events {

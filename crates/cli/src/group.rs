@@ -3,9 +3,11 @@
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_analysis::repeats::pooled;
+use assay_engine::StopSignal;
 use assay_record::RunSetting;
 use assay_report::repeats::{RepeatedSide, Repeats};
-use assay_spec::Plan;
+use assay_runner::{Order, Turn};
+use assay_spec::{Plan, without_secret};
 use assay_store::Store;
 
 use crate::args::{Form, RunArgs};
@@ -13,17 +15,21 @@ use crate::baseline;
 use crate::compare::stored_repetitions;
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
+use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::Output;
 use crate::render::Rendered as _;
-use crate::run::{
-    Done, Order, Turn, check_order, check_paths, execute, exit_of, journal_of, plan, too_small, understood,
-};
+use crate::running::{Done, execute};
 use crate::serve::OwnServer;
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
+use crate::suites::is_plan;
 use crate::targets::{array_of_run, price_of_run};
+use crate::tell::exit_of;
 use crate::terminal::{note, say};
+use crate::words::order::journal_of;
+use crate::words::plan::{plan, understood};
+use crate::words::targets::check_paths;
 
 /// One of those that take turns.
 struct Taker {
@@ -41,6 +47,33 @@ pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
     let own_server = args.serve.then(|| OwnServer::start(&args.store)).transpose()?;
     own_server.iter().for_each(OwnServer::announce);
     if is_group(args) { run(args) } else { crate::run_verb::run(args) }
+}
+
+/// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
+fn check_order(args: &RunArgs) -> anyhow::Result<()> {
+    let is_tool = matches!(args.plan.as_str(), "fio" | "diskspd" | "sqlio");
+    let is_file = |word: &str| is_plan(word) || (is_tool && word.ends_with(".sh"));
+    let plan_first = args.targets.iter().find(|word| is_file(word)).filter(|_| !is_plan(&args.plan));
+    match (plan_first, args.targets.first()) {
+        (Some(plan), _) if is_tool => {
+            let targets: Vec<&str> =
+                args.targets.iter().filter(|word| *word != plan).map(String::as_str).collect();
+            let targets = if targets.is_empty() { "TARGET".to_owned() } else { targets.join(" ") };
+            bail!("{plan} is the plan: assay run {plan} {targets}")
+        }
+        (Some(plan), _) => {
+            bail!("the plan comes before its targets: assay run {plan} {}", without_secret(&args.plan))
+        }
+        (None, None) if !is_plan(&args.plan) && looks_like_target(&args.plan) => {
+            let target = without_secret(&args.plan);
+            bail!(
+                "which plan? assay run vmware {target} --quick runs the forum's tests; assay suites lists more"
+            )
+        }
+        (None, None) if !args.map.is_empty() => Ok(()),
+        (None, None) => bail!("{}", crate::foreign::no_target(&args.plan)),
+        (None, Some(_)) => Ok(()),
+    }
 }
 
 /// Returns true if a command line asks for more than one run.
@@ -71,7 +104,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 number,
                 of: args.repeat,
             };
-            let done = execute(order(args, taker, &store, turn)?, &args.io, &store, &stop)?;
+            let done = execute(order(args, taker, &store, (turn, &stop))?, &store)?;
             group.get_or_insert_with(|| done.header.run.clone());
             exit = worse(exit, add(&mut sides, index, &done)?);
             if exit == Exit::Interrupted || stop.is_set() {
@@ -125,23 +158,25 @@ fn takers(args: &RunArgs) -> anyhow::Result<Vec<Taker>> {
     Ok(takers)
 }
 
-fn order<'o>(args: &'o RunArgs, taker: &'o Taker, store: &Store, turn: Turn) -> anyhow::Result<Order<'o>> {
+fn order(
+    args: &RunArgs,
+    taker: &Taker,
+    store: &Store,
+    (turn, stop): (Turn, &StopSignal),
+) -> anyhow::Result<Order> {
     let setting = RunSetting {
         price: price_of_run(args.price.as_ref(), &taker.targets, store)?,
         journal: journal_of(args, &taker.targets, store)?,
         ..RunSetting::default()
     };
     Ok(Order {
-        plan: taker.plan.clone(),
-        targets: &taker.targets,
-        label: args.label.as_deref(),
-        note: args.note.as_deref(),
+        label: args.label.clone(),
+        note: args.note.clone(),
         array: array_of_run(args.array.as_deref(), &taker.targets, store)?,
         stated: args.stated.memory(),
-        too_small: too_small(args.size),
         setting,
         turn: Some(turn),
-        diagnosis: None,
+        ..args.io.order(taker.plan.clone(), &taker.targets, args.size, stop)?
     })
 }
 

@@ -19,8 +19,8 @@ use crate::journals::{About, all, named};
 use crate::open_store::{existing_store, open_store, store_if_any};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
-use crate::run::{Choice, resolve};
 use crate::terminal::{note, say, text_options};
+use crate::words::plan::{Choice, resolve};
 
 pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
     match &args.verb {

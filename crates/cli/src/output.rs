@@ -351,7 +351,7 @@ fn real_path(path: &Path) -> Option<PathBuf> {
     Some(parent(path).canonicalize().ok()?.join(path.file_name()?))
 }
 
-pub(crate) fn parent(path: &Path) -> &Path {
+fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -1,11 +1,14 @@
 //! `assay overhead`: the real engine on the null target, which leaves the tester's own cost.
 
+use anyhow::Context as _;
+use assay_analysis::Collector;
+use assay_record::RunEvent;
+use assay_runner::on_null;
 use assay_spec::units::Nanos;
 use assay_spec::{Overrides, Plan, PlanFile};
 use serde_json::json;
 
 use crate::args::OverheadArgs;
-use crate::ceiling::on_null;
 use crate::exit::Exit;
 use crate::terminal::say;
 
@@ -56,7 +59,14 @@ fn plan(run: Nanos) -> anyhow::Result<Plan> {
 }
 
 fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
-    let summary = on_null(plan, &assay_host::host_facts())?;
+    let mut collector: Option<Collector> = None;
+    on_null(plan, &assay_host::host_facts(), &mut |event| {
+        if let RunEvent::Started(header) = &event.what {
+            collector = Some(Collector::new(header));
+        }
+        collector.iter_mut().for_each(|collector| collector.add(event));
+    })?;
+    let summary = collector.context("the run on null: did not begin")?.summary();
     let cost = |step: &assay_analysis::StepSummary| Cost {
         outstanding: step.outstanding_asked,
         ns_per_io: 1e9 / step.total.iops,

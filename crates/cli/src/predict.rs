@@ -20,8 +20,8 @@ use crate::arrays::array;
 use crate::exit::Exit;
 use crate::output::{Kept, Output, OutputKind};
 use crate::render::Rendered as _;
-use crate::run::{Choice, resolve};
 use crate::terminal::say;
+use crate::words::plan::{Choice, resolve};
 
 /// The span unless the plan or the command line gives one: that of published forum tables.
 const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);

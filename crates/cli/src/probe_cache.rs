@@ -7,6 +7,7 @@ use std::os::unix::fs::FileTypeExt as _;
 
 use assay_prepare::PrepareError;
 use assay_record::StatedMemory;
+use assay_runner::Order;
 use assay_spec::probe::ProbePlan;
 use assay_spec::units::{Bytes, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -14,10 +15,12 @@ use assay_spec::{Address, Overrides, Plan, PlanFile};
 use crate::args::{ProbeCacheArgs, StatedArgs};
 use crate::exit::Exit;
 use crate::open_store::open_store;
-use crate::run::{Order, Telling, check_output, execute, tell, too_small};
+use crate::running::execute;
 use crate::signals::stop_on_signals;
 use crate::targets::array_of_run;
+use crate::tell::{Telling, tell};
 use crate::terminal::note;
+use crate::words::targets::check_output;
 
 /// The largest working set where nothing says how much memory there may be, bytes.
 const SIZE_DEFAULT: u64 = 4 << 30;
@@ -35,18 +38,13 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let run = |plan: Plan| {
         let order = Order {
-            plan,
-            targets,
-            label: args.kept.label.as_deref(),
-            note: args.kept.note.as_deref(),
+            label: args.kept.label.clone(),
+            note: args.kept.note.clone(),
             array: array.clone(),
             stated: args.stated.memory(),
-            too_small: too_small(args.size),
-            setting: assay_record::RunSetting::default(),
-            turn: None,
-            diagnosis: None,
+            ..args.io.order(plan, targets, args.size, &stop)?
         };
-        execute(order, &args.io, &store, &stop)
+        execute(order, &store)
     };
     let done = match run(plan(args, Writes::AsAllowed)?) {
         // Nobody allowed writing, and nothing has begun.
@@ -124,7 +122,7 @@ fn held_bytes(target: &str) -> Option<u64> {
 /// Whether a target was refused only because nobody named it to be overwritten.
 fn is_read_only(error: &anyhow::Error) -> bool {
     matches!(
-        error.downcast_ref::<PrepareError>(),
+        error.chain().find_map(|cause| cause.downcast_ref::<PrepareError>()),
         Some(
             PrepareError::DeviceNotNamed { .. }
                 | PrepareError::ForeignFile { .. }

@@ -5,42 +5,14 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_record::{Event, RunEvent, RunHeader};
+use assay_record::{Event, ExportCover, RunEvent, RunHeader};
 use assay_target::input::{self, Input};
-use serde::{Deserialize, Serialize};
 
-/// Name and version of the file's form, its first words.
-const SCHEMA: &str = "assay.export/1";
 /// Bytes of a file that tell whether it is one.
 const HEAD_BYTES: u64 = 64;
 
 /// All events of one are in memory at once. A job that runs for a day has about 250 MiB.
 const EXPORT: Input = Input { name: "a file of assay export", bytes_max: 2 << 30 };
-
-/// The first line.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Cover {
-    pub(crate) schema: String,
-    pub(crate) run: String,
-    pub(crate) label: Option<String>,
-    pub(crate) note: Option<String>,
-    /// Number of lines that follow; `None` in the file of a run whose store was lost, which grows while the run goes
-    /// on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) events: Option<usize>,
-    /// Why events are missing from some moment on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lost: Option<String>,
-}
-
-impl Cover {
-    /// Of a run that is not over.
-    pub(crate) fn of(run: &str, label: Option<&str>, note: Option<&str>) -> Self {
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        let (schema, run) = (SCHEMA.to_owned(), run.to_owned());
-        Self { schema, run, label: owned(label), note: owned(note), events: None, lost: None }
-    }
-}
 
 /// A run from a file.
 pub(crate) struct Exported {
@@ -57,7 +29,7 @@ pub(crate) fn is_export(path: &Path) -> bool {
     let mut head = Vec::new();
     let Ok(file) = input::open(path, EXPORT) else { return false };
     let read = file.take(HEAD_BYTES).read_to_end(&mut head);
-    read.is_ok() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
+    read.is_ok() && head.starts_with(format!("{{\"schema\":\"{}\"", ExportCover::SCHEMA).as_bytes())
 }
 
 /// Reads a file of `assay export`, and checks that it is whole.
@@ -69,7 +41,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     }
     let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
-    let cover: Cover =
+    let cover: ExportCover =
         serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;
     let mut events: Vec<Event> = Vec::new();
     for (index, line) in lines.enumerate() {

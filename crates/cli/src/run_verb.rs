@@ -6,45 +6,35 @@ use assay_engine::StopSignal;
 use assay_interop::{ImportedPlan, without_secrets};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::held::Held;
-use assay_spec::{Overrides, PlanFile, without_secret};
+use assay_runner::Order;
+use assay_spec::{Overrides, Plan, PlanFile, without_secret};
 use assay_store::Store;
 
-use crate::args::{Form, Io, IoArgs, RunArgs};
+use crate::args::{Form, Io, RunArgs};
 use crate::baseline;
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
 use crate::journal::quoted;
 use crate::maxima::{Found, SEARCH_NOTE};
 use crate::open_store::open_store;
-use crate::run::{
-    Done, Order, Telling, check_paths, choice, execute, file, journal_of, overrides, tell, too_small,
-    understood,
-};
+use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
 use crate::targets::{array_of_run, price_of_run};
+use crate::tell::{Telling, tell};
 use crate::terminal::note;
+use crate::words::order::journal_of;
+use crate::words::plan::{choice, file, overrides, understood};
+use crate::words::targets::check_paths;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let ForeignOrder { imported, targets } = crate::foreign::order(args, understood)?;
     let written = Written::of(args, imported.as_ref())?;
     let search = written.file.search(&written.overrides)?;
     // A plan that cannot be resolved is refused before anything else happens.
-    let plan = match &search {
+    let mut plan = match &search {
         Some(search) => search.clone(),
         None => written.file.resolve(&written.overrides)?,
-    };
-    let order = Order {
-        plan,
-        targets: &targets,
-        label: args.label.as_deref(),
-        note: args.note.as_deref(),
-        array: None,
-        stated: args.stated.memory(),
-        too_small: too_small(args.size),
-        setting: RunSetting::default(),
-        turn: None,
-        diagnosis: None,
     };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
@@ -55,18 +45,23 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         ..RunSetting::default()
     };
     let stop = stop_on_signals()?;
-    let mut order = Order { array, setting, ..order };
-    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
+    baseline::check_gates(&args.fail_if, &store, &plan.name, &targets)?;
+    let order = |plan: Plan| -> anyhow::Result<Order> {
+        let (array, stated) = (array.clone(), args.stated.memory());
+        Ok(Order { array, stated, ..args.io.order(plan, &targets, args.size, &stop)? })
+    };
     if search.is_some() {
-        let Some(found) = search_maxima(of_search(&order), &args.io, &store, &stop)? else {
+        let note = Some(SEARCH_NOTE.to_owned());
+        let Some(found) = search_maxima(Order { note, ..order(plan)? }, &store, &stop)? else {
             return Ok(Exit::Interrupted);
         };
         let mut overrides = written.overrides;
         overrides.maxima = found.maxima;
-        order.plan = written.file.resolve(&overrides)?;
-        order.plan.notes.push(found.says);
+        plan = written.file.resolve(&overrides)?;
+        plan.notes.push(found.says);
     }
-    let done = execute(order, &args.io, &store, &stop)?;
+    let (label, note) = (args.label.clone(), args.note.clone());
+    let done = execute(Order { label, note, setting, ..order(plan)? }, &store)?;
     let held = held(&store, &done);
     let telling = Telling {
         note: args.note.as_deref(),
@@ -84,14 +79,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 }
 
 /// Runs the search for the highest rates; `None` if somebody stopped it.
-fn search_maxima(
-    order: Order<'_>,
-    io: &IoArgs,
-    store: &Store,
-    stop: &StopSignal,
-) -> anyhow::Result<Option<Found>> {
+fn search_maxima(order: Order, store: &Store, stop: &StopSignal) -> anyhow::Result<Option<Found>> {
     note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
-    let mut done = execute(order, io, store, stop)?;
+    let mut done = execute(order, store)?;
     if let Some(error) = done.failures.pop() {
         return Err(error);
     }
@@ -102,22 +92,6 @@ fn search_maxima(
         .map_err(|error| Failed::new(Exit::Errors, error))?;
     note!("{}", found.says);
     Ok(Some(found))
-}
-
-/// The order of the run before a run, on the same targets.
-fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
-    Order {
-        plan: order.plan.clone(),
-        targets: order.targets,
-        label: None,
-        note: Some(SEARCH_NOTE),
-        array: order.array.clone(),
-        stated: order.stated,
-        too_small: order.too_small,
-        diagnosis: None,
-        setting: RunSetting::default(),
-        turn: None,
-    }
 }
 
 /// A plan as it is written, and what the command line changes in it.

@@ -5,16 +5,18 @@ use assay_analysis::scale::scale as judge;
 use assay_analysis::{RunStatus, RunSummary};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::scale::ScaleCheck;
+use assay_runner::Order;
 use assay_spec::{Overrides, Plan};
 
 use crate::args::ScaleArgs;
 use crate::exit::Exit;
 use crate::open_store::open_store;
 use crate::render::Rendered as _;
-use crate::run::{Order, execute, exit_of, too_small};
+use crate::running::execute;
 use crate::signals::stop_on_signals;
 use crate::suites::plan_file;
 use crate::targets::{array_of_run, price_of_run};
+use crate::tell::exit_of;
 use crate::terminal::{note, say, text_options};
 
 /// Bounds of the number of workers where nobody gives one.
@@ -42,18 +44,12 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
         note!("{workers} {worker} on {} of {targets} {target}", load.targets);
         let targets = &args.targets[..load.targets];
         let order = Order {
-            plan: plan(args, load.workers)?,
-            targets,
-            label: None,
-            note: Some("scale check"),
+            note: Some("scale check".to_owned()),
             array: array_of_run(None, targets, &store)?,
-            stated: assay_record::StatedMemory::default(),
-            too_small: too_small(args.size),
             setting: RunSetting { price: price_of_run(None, targets, &store)?, ..RunSetting::default() },
-            turn: None,
-            diagnosis: None,
+            ..args.io.order(plan(args, load.workers)?, targets, args.size, &stop)?
         };
-        let done = execute(order, &args.io, &store, &stop)?;
+        let done = execute(order, &store)?;
         done.failures.iter().for_each(|error| note!("error: {}", crate::message(error)));
         let summary = done.collector.summary();
         if !done.failures.is_empty() || summary.status != RunStatus::Done {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use assay_engine::StopSignal;
+use assay_runner::Stage;
 use assay_target::STOP_LIMIT;
 use nix::sys::signal::{SigSet, Signal};
 
@@ -23,25 +24,9 @@ static TERMINAL_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 /// A stop that was seen takes effect within this; what it has to wait for has a limit of its own.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What the program is at; it decides how long a stop may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Stage {
-    /// Looking at targets: names are resolved, sessions opened, mounts asked for. Nothing has to be kept.
-    Inspecting = 0,
-    /// Creating, locking and marking targets, which have passed inspection.
-    Opening = 1,
-    /// Filling targets: I/O in flight is waited for, and what was created is closed or removed.
-    Filling = 2,
-    /// Measuring and closing: I/O in flight is waited for, and targets are closed.
-    Running = 3,
-    /// Printing the result, for as long as its reader takes: no target is waited for any more.
-    Printing = 4,
-}
-
 static STAGE: AtomicU8 = AtomicU8::new(Stage::Inspecting as u8);
 
-/// Notes what the program is at.
+/// Notes what the program is at; it decides how long a stop may take.
 pub(crate) fn enter(stage: Stage) {
     STAGE.store(stage as u8, Ordering::Relaxed);
 }
@@ -51,7 +36,8 @@ fn limit(stage: u8) -> Option<(Duration, &'static str)> {
     const INSPECTING: u8 = Stage::Inspecting as u8;
     const OPENING: u8 = Stage::Opening as u8;
     const FILLING: u8 = Stage::Filling as u8;
-    const RUNNING: u8 = Stage::Running as u8;
+    const MEASURING: u8 = Stage::Measuring as u8;
+    const CLOSING: u8 = Stage::Closing as u8;
     match stage {
         INSPECTING => {
             let says = "the target has not answered since; nothing was measured, and nothing was written";
@@ -66,10 +52,11 @@ fn limit(stage: u8) -> Option<(Duration, &'static str)> {
             STOP_LIMIT + Duration::from_secs(2),
             "the target that was being filled has not answered since",
         )),
-        RUNNING => Some((
+        MEASURING | CLOSING => Some((
             STOP_LIMIT * 3,
             "the target has not answered since; assay show last prints what was measured",
         )),
+        // The result is printed, for as long as its reader takes: no target is waited for any more.
         _ => None,
     }
 }
@@ -158,7 +145,7 @@ mod tests {
         assert!(says(Stage::Inspecting).is_some_and(|says| says.contains("nothing was written")));
         assert!(says(Stage::Opening).is_some_and(|says| says.contains("may have been created or marked")));
         assert!(says(Stage::Filling).is_some_and(|says| !says.contains("nothing was written")));
-        assert!(says(Stage::Running).is_some_and(|says| says.contains("assay show last")));
-        assert_eq!(says(Stage::Printing), None);
+        assert!(says(Stage::Measuring).is_some_and(|says| says.contains("assay show last")));
+        assert_eq!(says(Stage::Over), None);
     }
 }

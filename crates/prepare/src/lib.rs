@@ -77,12 +77,14 @@ pub struct OpenTargets<'p> {
     targets: PreparedTargets,
 }
 
-/// Inspects every target of a plan, and opens them if all pass. `host` describes this host.
+/// Inspects every target of a plan, and opens them if all pass. `host` describes this host. `opening` is called once:
+/// every target has passed inspection, and the first is about to be created or marked.
 pub fn open<'p>(
     plan: &'p Plan,
     addresses: &[Address],
     options: &'p PrepareOptions,
     host: &HostFacts,
+    opening: &mut dyn FnMut(),
 ) -> Result<OpenTargets<'p>, PrepareError> {
     let (io, warnings) = options.engine()?;
     plan::check(plan, addresses)?;
@@ -103,7 +105,7 @@ pub fn open<'p>(
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new(), ways: Vec::new() };
-    (options.opening)();
+    opening();
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {
         Ok(()) => Ok(open),

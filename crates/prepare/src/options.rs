@@ -74,8 +74,6 @@ pub struct PrepareOptions {
     pub too_small: TooSmall,
     /// A CHAP secret typed by the user, for LUNs with a user name and no other secret.
     pub chap_secret: Option<Secret>,
-    /// Called once: every target has passed inspection, and the first is about to be created or marked.
-    pub opening: fn(),
 }
 
 impl PrepareOptions {

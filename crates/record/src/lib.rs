@@ -11,6 +11,7 @@ mod connection;
 mod diagnosis;
 mod digest;
 mod event;
+mod export;
 mod gap;
 mod host;
 mod latency;
@@ -29,6 +30,7 @@ pub use event::{
     PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning,
     WorkerPlacement,
 };
+pub use export::ExportCover;
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,

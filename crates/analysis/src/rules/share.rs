@@ -68,7 +68,7 @@ fn uneven(members: &[&MemberEnd], slack: f64, semantics: Semantics) -> Option<Fi
                 "Under Iometer's rules each target has its own queue, so a slow one gets fewer I/Os: measure each \
                  target alone."
             }
-            Semantics::Assay => "Measure each target alone and compare them.",
+            Semantics::Assay | Semantics::Fio => "Measure each target alone and compare them.",
         },
         weight: off / even,
     })

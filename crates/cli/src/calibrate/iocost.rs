@@ -4,15 +4,15 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use assay_analysis::StepSummary;
-use assay_record::StatedMemory;
+use assay_runner::Order;
 use assay_spec::Address;
 use assay_spec::units::Nanos;
 
-use super::{Done, plan};
+use super::plan;
 use crate::args::CalibrateArgs;
 use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
-use crate::run::{Order, execute, too_small};
+use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::terminal::say;
 
@@ -24,18 +24,10 @@ pub(super) fn iocost(args: &CalibrateArgs, target: &String) -> anyhow::Result<Ex
     let store = open_store(&args.store)?;
     let stop = stop_on_signals()?;
     let order = Order {
-        plan: plan(args, PLAN)?,
-        targets: std::slice::from_ref(target),
-        label: Some("iocost"),
-        note: None,
-        array: None,
-        stated: StatedMemory::default(),
-        too_small: too_small(args.size),
-        setting: assay_record::RunSetting::default(),
-        turn: None,
-        diagnosis: None,
+        label: Some("iocost".to_owned()),
+        ..args.io.order(plan(args, PLAN)?, std::slice::from_ref(target), args.size, &stop)?
     };
-    let mut done = execute(order, &args.io, &store, &stop)?;
+    let mut done = execute(order, &store)?;
     if let Some(failure) = done.failures.pop() {
         return Err(failure);
     }

@@ -40,7 +40,6 @@ pub(crate) fn options(overwrite: &[&str]) -> PrepareOptions {
         fill: FillChoice::WhereNeeded,
         too_small: TooSmall::UseAll,
         chap_secret: None,
-        opening: || {},
     }
 }
 
@@ -64,7 +63,7 @@ pub(crate) fn prepare_with(
 ) -> Result<PreparedTargets, PrepareError> {
     let plan = plan("1MiB", targets.len());
     let addresses: Vec<Address> = targets.iter().map(|target| address(target)).collect();
-    let open = assay_prepare::open(&plan, &addresses, options, &assay_host::host_facts())?;
+    let open = assay_prepare::open(&plan, &addresses, options, &assay_host::host_facts(), &mut || {})?;
     between();
     open.fill(&|| false, &mut |_| {})
 }

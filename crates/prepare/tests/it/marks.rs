@@ -112,7 +112,7 @@ fn data_in_the_file_of_a_killed_run_are_judged_whatever_their_kind() {
     let plan = assay_spec::PlanFile::parse("p", text).unwrap().resolve(&overrides).unwrap();
     let open = || {
         let (addresses, options) = ([crate::address(path.to_str().unwrap())], crate::options(&[]));
-        let opened = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts());
+        let opened = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {});
         opened.and_then(|open| open.fill(&|| false, &mut |_| {}))
     };
     let touch = |after_s: u64| {
@@ -142,7 +142,9 @@ fn a_file_whose_fill_was_killed_is_used_again() {
         let (plan, options) = (crate::plan("64MiB", 1), crate::options(&[]));
         let addresses = [crate::address(&target)];
         let killed = std::panic::catch_unwind(|| {
-            let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts()).unwrap();
+            let open =
+                assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {})
+                    .unwrap();
             let ended = open.fill(&|| false, &mut |progress| {
                 assert!(progress.done_bytes == 0, "killed: nothing is closed after this");
             });

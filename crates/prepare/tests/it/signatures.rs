@@ -50,14 +50,14 @@ fn options() -> PrepareOptions {
         fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,
-        opening: || {},
     }
 }
 
 fn open(address: &str) -> Result<(), PrepareError> {
     let (plan, options, host) = (plan(), options(), assay_host::host_facts());
     let address: Address = address.parse().unwrap();
-    let opened = assay_prepare::open(&plan, &[address], &options, &host)?.fill(&|| false, &mut |_| {})?;
+    let opened =
+        assay_prepare::open(&plan, &[address], &options, &host, &mut || {})?.fill(&|| false, &mut |_| {})?;
     opened.close().map(|_| ())
 }
 

@@ -281,7 +281,8 @@ fn change_after_fill(targets: [&str; 2], change: impl Fn()) -> Result<PreparedTa
     let plan = crate::plan("1MiB", 2);
     let addresses: Vec<Address> = targets.iter().map(|target| crate::address(target)).collect();
     let options = options(&[]);
-    let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts()).unwrap();
+    let open =
+        assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {}).unwrap();
     open.fill(&|| false, &mut |progress| {
         if progress.path == Path::new(targets[1]) && progress.done_bytes == progress.total_bytes {
             change();

@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("target", &["spec", "iscsi", "nfs"]),
     ("prepare", &["spec", "target", "record", "host"]),
     ("engine", &["spec", "target", "record", "host"]),
+    ("runner", &["spec", "record", "host", "target", "prepare", "engine", "store"]),
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
     ("statistics", &[]),
@@ -46,8 +47,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "runner",
+            "model", "sim", "analysis", "diagnose", "sizing", "store", "report", "interop", "results", "web",
         ],
     ),
 ];

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod circles;
+mod documents;
 mod files;
 mod lengths;
 mod rules;

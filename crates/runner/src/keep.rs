@@ -7,21 +7,20 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::RunExtract;
-use assay_record::{Event, RunDigest, RunEvent, RunHeader};
+use assay_record::{Event, ExportCover, RunDigest, RunEvent, RunHeader};
 use assay_store::{RunWriter, Store};
+use serde::Serialize;
 
-use crate::output::parent;
-use crate::progress::note_above;
-use crate::run_file::Cover;
+use crate::error::NotStored;
+use crate::follower::Follower;
 
 /// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
 /// from the store where that is still possible.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
-/// Takes the events of a run.
-pub(crate) struct Keeper {
-    cover: Cover,
+/// Keeps the events of a run.
+pub struct Keeper {
+    cover: ExportCover,
     store: PathBuf,
     /// `None` where the store did not even take the beginning.
     writer: Option<RunWriter>,
@@ -50,8 +49,13 @@ struct Spool {
 
 impl Keeper {
     /// Begins a run in the store.
-    pub(crate) fn begin(store: &Store, header: &RunHeader, label: Option<&str>, note: Option<&str>) -> Self {
-        let cover = Cover::of(&header.run, label, note);
+    pub(crate) fn begin(
+        store: &Store,
+        header: &RunHeader,
+        (label, note): (Option<&str>, Option<&str>),
+        follower: &mut dyn Follower,
+    ) -> Self {
+        let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {
             cover,
             store: store.path().to_owned(),
@@ -62,14 +66,14 @@ impl Keeper {
         };
         match store.begin_run(header, label, note) {
             Ok(writer) => keeper.writer = Some(writer),
-            Err(error) => keeper.lose(chain(&error)),
+            Err(error) => keeper.lose(chain(&error), follower),
         }
         keeper.take(&Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) });
         keeper
     }
 
     /// Takes an event. The first one of a run was taken when it began.
-    pub(crate) fn append(&mut self, event: &Event) {
+    pub(crate) fn append(&mut self, event: &Event, follower: &mut dyn Follower) {
         if matches!(event.what, RunEvent::Started(_)) {
             return;
         }
@@ -77,53 +81,46 @@ impl Keeper {
         if self.lost.is_none()
             && let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event))
         {
-            self.lose(chain(&error));
+            self.lose(chain(&error), follower);
         }
     }
 
     /// Keeps the run in short for lists, beside the events that are stored. One that cannot be kept is made again by
     /// whoever lists runs, so that nobody needs to know.
-    pub(crate) fn keep_digest(&self, digest: &RunDigest) {
+    pub fn keep_digest(&self, digest: &RunDigest) {
         if self.lost.is_none() {
             let _ = self.writer.as_ref().map(|writer| writer.keep_digest(digest));
         }
     }
 
-    /// Keeps the extract of the run for its page, beside the events that are stored. One that cannot be kept is made
-    /// again by whoever shows the run.
-    pub(crate) fn keep_extract(&self, extract: &RunExtract) {
+    /// Keeps the extract of the run for its page, beside the events that are stored. `version` is that of its form. One
+    /// that cannot be kept is made again by whoever shows the run.
+    pub fn keep_extract(&self, version: u32, extract: &impl Serialize) {
         if self.lost.is_none() {
-            let _ = self.writer.as_ref().map(|writer| writer.keep_extract(RunExtract::VERSION, extract));
+            let _ = self.writer.as_ref().map(|writer| writer.keep_extract(version, extract));
         }
     }
 
-    /// Ends the keeping, and looks whether the run can be found where it was put. Returns why not, with the place where
-    /// it is instead.
-    pub(crate) fn finish(mut self) -> Option<String> {
+    /// Ends the keeping, and looks whether the run can be found where it was put.
+    ///
+    /// # Errors
+    /// Where it cannot, with the place where it is instead.
+    pub(crate) fn finish(mut self, follower: &mut dyn Follower) -> Result<(), NotStored> {
         if self.lost.is_none()
             && let Some(Err(error)) = self.writer.as_ref().map(RunWriter::finish)
         {
-            self.lose(chain(&error));
+            self.lose(chain(&error), follower);
         }
-        let why = self.lost.take()?;
+        let Some(why) = self.lost.take() else { return Ok(()) };
         if self.spool.is_none() {
             self.open_spool();
         }
-        let run = &self.cover.run;
-        Some(match &self.spool {
-            Some(spool) if !spool.is_cut && spool.file.sync_all().is_ok() => {
-                let path = spool.path.display();
-                format!(
-                    "run {run} is not stored: {why}; all of it is in {path}: assay import {path} stores it"
-                )
-            }
-            Some(spool) => {
-                let path = spool.path.display();
-                format!("run {run} is not stored: {why}; a part of it is in {path}, and the rest is lost")
-            }
-            None => format!(
-                "run {run} is not stored: {why}; no other place could keep it, so it is only printed here"
-            ),
+        let is_whole = |spool: &Spool| !spool.is_cut && spool.file.sync_all().is_ok();
+        Err(NotStored {
+            run: self.cover.run,
+            why,
+            is_whole: self.spool.as_ref().is_some_and(is_whole),
+            file: self.spool.map(|spool| spool.path),
         })
     }
 
@@ -136,17 +133,11 @@ impl Keeper {
         }
     }
 
-    /// Says at once that the store is lost, and opens the file that takes its place.
-    fn lose(&mut self, why: String) {
+    /// Opens the file that takes the store's place, and says so at once.
+    fn lose(&mut self, why: String, follower: &mut dyn Follower) {
         self.open_spool();
-        let instead = match &self.spool {
-            Some(spool) => format!("the run goes on, and is kept in {}", spool.path.display()),
-            None => "the run goes on, and is kept in memory".to_owned(),
-        };
-        note_above(&format!(
-            "warning: this run can no longer use the store {}: {why}; {instead}",
-            self.store.display()
-        ));
+        let instead = self.spool.as_ref().map(|spool| spool.path.as_path());
+        follower.store_lost(&self.store, &why, instead);
         self.lost = Some(why);
     }
 
@@ -156,7 +147,8 @@ impl Keeper {
         let Ok(cover) = serde_json::to_string(&self.cover) else { return };
         let earlier = self.earlier();
         let name = format!("{}.assay", self.cover.run);
-        for folder in [parent(&self.store).to_owned(), PathBuf::from("."), std::env::temp_dir()] {
+        let beside = self.store.parent().map(Path::to_owned);
+        for folder in beside.into_iter().chain([PathBuf::from("."), std::env::temp_dir()]) {
             let Some(mut spool) = Spool::create(&folder, &name) else { continue };
             spool.put(&cover);
             earlier.iter().for_each(|line| spool.put(line));

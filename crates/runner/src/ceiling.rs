@@ -5,16 +5,18 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use assay_analysis::{Collector, RunSummary};
 use assay_engine::{EnoughSignal, RunRequest, StopSignal};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PreparedTargets, TooSmall};
-use assay_record::{HostFacts, MemberKind, NullCeiling, RunHeader, RunSetting, StepId};
+use assay_record::{
+    Event, HostFacts, Interval, MemberKind, NullCeiling, RunEvent, RunHeader, RunSetting, StepId,
+};
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Pacing, Plan, Role, Semantics, Step, Stop, Test};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
 
-use crate::run_targets::run_targets;
+use crate::error::RunnerError;
+use crate::run::run_targets;
 
 /// How long a load runs on the null target, after a shorter warm-up.
 const WINDOW: Nanos = Nanos(100_000_000);
@@ -26,10 +28,10 @@ const WORTH_TIMES: u64 = 20;
 /// to measure. A ceiling that cannot be measured is left out, as the run does not depend on it.
 pub(crate) fn null_ceilings(
     store: &Store,
-    plan: &Plan,
+    header: &RunHeader,
     targets: &PreparedTargets,
-    host: &HostFacts,
 ) -> Vec<NullCeiling> {
+    let RunHeader { plan, host, .. } = header;
     let is_storage = |kind: MemberKind| !matches!(kind, MemberKind::Null | MemberKind::Simulated);
     if !targets.facts().iter().any(|target| is_storage(target.member.kind)) {
         return Vec::new();
@@ -103,16 +105,53 @@ fn rates(plan: &Plan, steps: Vec<Step>, host: &HostFacts) -> Vec<f64> {
     };
     let tests = steps.into_iter().enumerate().map(test).collect();
     let plan = Plan { tests, ..plan.clone() };
-    let summary = on_null(&plan, host).ok();
-    let rate = |index: usize| {
-        let steps = summary.iter().flat_map(|summary| &summary.steps);
-        steps.filter(|step| step.id.test as usize == index).map(|step| step.total.iops).sum()
-    };
-    (0..count).map(rate).collect()
+    let mut counted = vec![Counted::default(); count];
+    // A ceiling that cannot be measured is left out.
+    let measured = on_null(&plan, host, &mut |event| match &event.what {
+        RunEvent::Interval(interval) => {
+            counted.get_mut(interval.test as usize).map(|test| test.add(interval));
+        }
+        RunEvent::StepEnded(end) => {
+            if let Some(test) = counted.get_mut(end.step.test as usize) {
+                test.windows_ns = end.jobs.iter().map(|job| job.measured_ns).collect();
+            }
+        }
+        _ => {}
+    });
+    match measured {
+        Ok(()) => counted.iter().map(Counted::iops).collect(),
+        Err(_) => vec![0.0; count],
+    }
 }
 
-/// Runs a plan on the null target, and keeps nothing of it.
-pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummary> {
+/// What a load did on the null target.
+#[derive(Debug, Clone, Default)]
+struct Counted {
+    /// Number of I/Os of each job.
+    ops: Vec<u64>,
+    /// Measured window of each job, ns.
+    windows_ns: Vec<u64>,
+}
+
+impl Counted {
+    fn add(&mut self, interval: &Interval) {
+        let job = interval.job as usize;
+        self.ops.resize(self.ops.len().max(job + 1), 0);
+        self.ops[job] += interval.by_access.iter().map(|of| of.read.ops() + of.write.ops()).sum::<u64>();
+    }
+
+    /// Returns the rate of all jobs together, per second.
+    fn iops(&self) -> f64 {
+        let of_job = |(ops, window_ns): (&u64, &u64)| *ops as f64 * 1e9 / (*window_ns).max(1) as f64;
+        self.ops.iter().zip(&self.windows_ns).map(of_job).sum()
+    }
+}
+
+/// Runs a plan on the null target, keeps nothing of it, and passes every event to `sink`.
+///
+/// # Errors
+/// Where the plan cannot run there, or ends early.
+pub fn on_null(plan: &Plan, host: &HostFacts, sink: &mut dyn FnMut(&Event)) -> Result<(), RunnerError> {
     let options = PrepareOptions {
         io: IoChoice::Psync,
         caching: Caching::Direct,
@@ -123,10 +162,10 @@ pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummar
         fill: FillChoice::Never,
         too_small: TooSmall::UseAll,
         chap_secret: None,
-        opening: || {},
     };
-    let addresses: [Address; 1] = ["null:".parse()?];
-    let prepared = assay_prepare::open(plan, &addresses, &options, host)?.fill(&|| false, &mut |_| {})?;
+    let null: [Address; 1] = ["null:".parse().expect("an address")];
+    let open = assay_prepare::open(plan, &null, &options, host, &mut || {})?;
+    let prepared = open.fill(&|| false, &mut |_| {})?;
     let targets = run_targets(&prepared);
     let header = RunHeader {
         run: "null".into(),
@@ -141,7 +180,6 @@ pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummar
         diagnosis: None,
         setting: RunSetting::default(),
     };
-    let mut collector = Collector::new(&header);
     let request = RunRequest {
         header,
         targets: &targets,
@@ -151,8 +189,8 @@ pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummar
         cpus: Vec::new(),
     };
     assay_engine::run(request, &mut |event| {
-        collector.add(&event);
+        sink(&event);
         Ok(())
     })?;
-    Ok(collector.summary())
+    Ok(())
 }

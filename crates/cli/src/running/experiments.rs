@@ -1,0 +1,85 @@
+//! The experiments of a diagnosis: all of them at the start, and after each the next.
+
+use std::time::{Duration, Instant};
+
+use assay_diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
+use assay_engine::{RunTargets, StopSignal};
+use assay_host::{CpuSnapshot, cpu_snapshot};
+use assay_record::{DiagnosisFacts, StepId};
+use assay_runner::Experiments;
+use assay_spec::Plan;
+use assay_target::{AccessMode, Member};
+
+use super::following::Followed;
+use super::ways;
+
+/// How long the host is watched before the load begins: what others use of it.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often a pause looks whether it is to end.
+const PAUSE_LOOK: Duration = Duration::from_millis(50);
+
+/// What a diagnosis is given.
+pub(crate) struct Budget {
+    /// Time for all experiments, s.
+    pub(crate) seconds: f64,
+    /// Name of the load.
+    pub(crate) load: String,
+    /// Whether experiments may write where the load only reads.
+    pub(crate) writes: WritesAllowed,
+}
+
+impl Budget {
+    /// Returns the experiments on the first test of a plan, and the targets with other ways to the same storage.
+    pub(super) fn experiments(&self, load: &Plan, targets: &RunTargets) -> Experiments {
+        let before = cpu_snapshot();
+        std::thread::sleep(LOOK);
+        let used = CpuSnapshot::between(&before, &cpu_snapshot());
+        // What the preparation had to know besides is an experiment now.
+        let mut load = load.clone();
+        load.tests.truncate(1);
+        let is_writable = targets.members.first().is_some_and(may_be_written);
+        let writes = if is_writable { self.writes } else { WritesAllowed::AsTheLoad };
+        let (targets, ways) = ways::with_other_ways(targets.clone(), &load);
+        let tests = plan(&Order {
+            plan: &load,
+            budget_s: self.seconds,
+            span_bytes: targets.facts.first().map(|facts| facts.member.span_bytes),
+            ways,
+            writes,
+        });
+        let facts = DiagnosisFacts {
+            load: self.load.clone(),
+            budget_s: self.seconds,
+            others_busy: Some(used.host_busy),
+            experiments: tests.iter().map(|test| test.experiment).collect(),
+        };
+        load.name = format!("Diagnosis of {}", self.load);
+        load.tests = tests.into_iter().map(|ExperimentTest { test, .. }| test).collect();
+        Experiments { plan: load, facts, targets }
+    }
+}
+
+fn may_be_written(member: &Member) -> bool {
+    let access = match member {
+        Member::File(file) => file.access,
+        Member::Lun(lun) => lun.access,
+        Member::Nfs(nfs) => nfs.access,
+        Member::Null { .. } | Member::Simulated(_) => return true,
+    };
+    access == AccessMode::ReadWrite
+}
+
+/// Chooses the next experiment from what the run has measured so far.
+pub(super) fn next(run: &Followed, stop: &StopSignal) -> Option<StepId> {
+    if stop.is_set() {
+        return None;
+    }
+    let budget_s = run.header.diagnosis.as_ref()?.budget_s;
+    let left_s = budget_s - run.began.elapsed().as_secs_f64();
+    let choice = choose(&run.header, &run.collector.summary(), left_s)?;
+    let until = Instant::now() + Duration::from_secs_f64(choice.pause_s);
+    while Instant::now() < until && !stop.is_set() {
+        std::thread::sleep(PAUSE_LOOK);
+    }
+    Some(choice.step)
+}

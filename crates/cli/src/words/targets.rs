@@ -1,0 +1,66 @@
+//! The targets that a command line means, and the places that may be written.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_spec::suites::suite;
+use assay_spec::{Address, without_secret};
+
+use crate::args::{Form, RunArgs, StoreArgs};
+use crate::output::{Kept, Output};
+
+/// Reads the addresses of targets.
+pub(crate) fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
+    refuse_suites(targets)?;
+    let address = |t: &String| {
+        t.parse()
+            .map_err(|error| crate::discovery::explain(t, error))
+            .with_context(|| format!("target `{}`", without_secret(t)))
+    };
+    targets.iter().map(address).collect()
+}
+
+/// The name of a suite in the place of a target would become a file of that name.
+fn refuse_suites(targets: &[String]) -> anyhow::Result<()> {
+    let is_meant = |target: &&String| suite(target).is_some() && !Path::new(target.as_str()).exists();
+    match targets.iter().find(is_meant) {
+        Some(target) => {
+            bail!("{target} is a suite, and a target is needed here; a file of that name is ./{target}")
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
+/// where the report goes.
+pub(crate) fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+    check_output(args.output.as_deref(), targets, &args.store, args.view.form())
+}
+
+/// The same for any verb that runs a plan.
+pub(crate) fn check_output(
+    output: Option<&Path>,
+    targets: &[String],
+    store: &StoreArgs,
+    form: Form,
+) -> anyhow::Result<Option<Output>> {
+    let targets = addresses(targets)?;
+    refuse_store(&targets, store)?;
+    let Some(path) = output else { return Ok(None) };
+    let output = Output::check_named(path, Kept::of(store, &targets), None)?;
+    if form != Form::Text && output.is_stdout() {
+        bail!("-o - and the format both print to standard output; give the report a file");
+    }
+    Ok(Some(output))
+}
+
+/// Refuses the store as a target, under any of its names.
+pub(crate) fn refuse_store(targets: &[Address], store: &StoreArgs) -> anyhow::Result<()> {
+    let kept = Kept::of(store, &[]);
+    for address in targets {
+        if matches!(address, Address::Path(path) if kept.has(path)) {
+            bail!("{address} is the store of runs; choose another target or another --store");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! The load, and what becomes of each of its events.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
+use assay_prepare::PreparedTargets;
+use assay_record::{Event, RunEvent, RunHeader, StepReason};
+use assay_spec::Plan;
+use assay_target::{OpenError, OpenRequest, Target};
+
+use crate::error::RunnerError;
+use crate::follower::Follower;
+use crate::keep::Keeper;
+use crate::order::Steps;
+use crate::rounds::Rounds;
+
+/// A load that is ready to begin.
+pub(crate) struct Measurement<'m> {
+    pub(crate) header: &'m RunHeader,
+    pub(crate) targets: &'m RunTargets,
+    pub(crate) steps: Steps,
+    pub(crate) cpus: Vec<usize>,
+    pub(crate) stop: StopSignal,
+}
+
+/// A load that has ended.
+pub(crate) struct Measured {
+    /// Why it ended early, or is not stored. The sinks have what was measured all the same.
+    pub(crate) failures: Vec<RunnerError>,
+    pub(crate) is_stored: bool,
+}
+
+/// Runs the plan; every event goes to the follower and to the store.
+pub(crate) fn measure<T: Target>(
+    measurement: Measurement<'_>,
+    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    prepared: &mut PreparedTargets,
+    mut keeper: Keeper,
+    follower: &mut dyn Follower,
+) -> Measured {
+    let Measurement { header, targets, steps, cpus, stop } = measurement;
+    let enough = EnoughSignal::default();
+    let warnings = std::mem::take(&mut prepared.warnings);
+    // Why the step that begins must not write to its targets. Its workers find it where they open them.
+    let refused: Mutex<Option<OpenError>> = Mutex::default();
+    // The engine asks for the next step when no event is being taken.
+    let follower = RefCell::new(follower);
+    let mut take = |event: &Event| {
+        if let Err(changed) = follow_step(prepared, &header.plan, &event.what) {
+            *lock(&refused) = Some(changed);
+        }
+        let mut follower = follower.borrow_mut();
+        if follower.event(event) {
+            enough.set();
+        }
+        keeper.append(event, &mut **follower);
+        follower.kept(event, &keeper);
+    };
+    let mut sink = |event: Event| {
+        if matches!(event.what, RunEvent::Ended(_)) {
+            let warning = follower.borrow_mut().ends();
+            warning.map(|warning| take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) }));
+        }
+        take(&event);
+        Ok(())
+    };
+    let open = |request: &OpenRequest<'_>| match lock(&refused).take() {
+        Some(changed) => Err(changed),
+        None => opener(request),
+    };
+    let mut rounds = Rounds::new(&header.plan);
+    let mut next = || match steps {
+        Steps::Diagnosis => follower.borrow_mut().next(),
+        Steps::Planned => rounds.next(|test| follower.borrow().is_steady(test)),
+    };
+    let enough = enough.clone();
+    let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus };
+    let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
+    let unkept = keeper.finish(&mut **follower.borrow_mut()).err();
+    let is_stored = unkept.is_none();
+    let failed = result.err().map(RunnerError::from);
+    Measured { failures: failed.into_iter().chain(unkept.map(RunnerError::from)).collect(), is_stored }
+}
+
+/// Notes the steps that write to targets. Fails if a step must not begin, as another program has changed a target.
+fn follow_step(prepared: &mut PreparedTargets, plan: &Plan, what: &RunEvent) -> Result<(), OpenError> {
+    match what {
+        RunEvent::StepStarted(step) => return prepared.step_started(plan, *step),
+        // After any other end something may still be in flight.
+        RunEvent::StepEnded(end) if end.reason == StepReason::Done => prepared.step_ended(plan, end.step),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn lock(refused: &Mutex<Option<OpenError>>) -> MutexGuard<'_, Option<OpenError>> {
+    // Nothing panics while it is locked.
+    refused.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,93 @@
+//! Rules about documents: what they name exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{none, root, sources, tracked};
+
+/// Endings of the files that ARCHITECTURE.md names by their path below `crates/`.
+const FILES: [&str; 2] = [".rs", ".md"];
+
+#[test]
+fn design_documents_have_numbers_of_their_own() {
+    let mut by_number: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in tracked() {
+        let Some(name) = path.strip_prefix("docs/design/") else { continue };
+        let number = name.split('-').next().unwrap_or_default().to_owned();
+        by_number.entry(number).or_default().push(name.to_owned());
+    }
+    assert!(by_number.len() > 1);
+    let shared: Vec<String> =
+        by_number.into_values().filter(|names| names.len() > 1).map(|names| names.join(", ")).collect();
+    none(&shared, "give each a number of its own");
+}
+
+#[test]
+fn what_architecture_names_exists() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("it is there");
+    let tracked: BTreeSet<String> = tracked().into_iter().collect();
+    let code: Vec<String> =
+        sources().into_iter().filter(|source| source.is_rust()).map(|source| source.text).collect();
+    let missing: Vec<String> = names(&text).filter(|name| !exists(name, &tracked, &code)).collect();
+    none(&missing, "ARCHITECTURE.md names what is not there: name what took its place");
+}
+
+/// Returns what stands in backticks outside of drawings.
+fn names(text: &str) -> impl Iterator<Item = String> {
+    let prose = text.split("```").step_by(2);
+    prose.flat_map(|part| part.split('`').skip(1).step_by(2)).map(str::to_owned)
+}
+
+/// Returns true unless a name is that of a file, a folder, a type or a function of the project that is not there.
+fn exists(name: &str, tracked: &BTreeSet<String>, code: &[String]) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if FILES.iter().any(|ending| name.ends_with(ending)) || (name.contains('/') && name.contains("/src/")) {
+        let below = format!("crates/{name}");
+        return [name, &below].iter().any(|path| {
+            tracked.contains(*path)
+                || tracked.range(format!("{path}/")..).next().is_some_and(|t| t.starts_with(*path))
+        });
+    }
+    let last = name.split("::").last().unwrap_or_default().split('(').next().unwrap_or_default();
+    let is_type =
+        is_word(last) && last.starts_with(char::is_uppercase) && last.chars().any(char::is_lowercase);
+    if is_type {
+        let kinds = ["struct", "enum", "trait", "type"];
+        return kinds.iter().any(|kind| defines(code, kind, last)) || is_variant(name, code, last);
+    }
+    // `room::function`, with the path as it is written.
+    !(name.contains("::") && is_word(last)) || defines(code, "fn", last) || defines(code, "mod", last)
+}
+
+fn defines(code: &[String], kind: &str, name: &str) -> bool {
+    let text = format!("{kind} {name}");
+    code.iter().any(|file| {
+        let ends = |at: usize| file[at..].chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        file.match_indices(&text).any(|(at, _)| ends(at + text.len()))
+    })
+}
+
+/// `Enum::Variant`.
+fn is_variant(name: &str, code: &[String], variant: &str) -> bool {
+    let path: Vec<&str> = name.split("::").collect();
+    matches!(path.as_slice(), [.., of, _] if defines(code, "enum", of))
+        && code.iter().any(|file| file.contains(&format!("    {variant}")))
+}
+
+#[test]
+fn a_name_that_is_not_there_is_found() {
+    let tracked = BTreeSet::from(["crates/a/src/b.rs".to_owned(), "crates/a/src/c/d.rs".to_owned()]);
+    let code = vec!["pub struct Plan {\n}\nenum Step {\n    Done,\n}\npub fn run(".to_owned()];
+    let check = |name: &str, expected: bool| assert_eq!(exists(name, &tracked, &code), expected, "{name}");
+    check("a/src/b.rs", true);
+    check("a/src/c", true);
+    check("a/src/e.rs", false);
+    check("Plan", true);
+    check("Plans", false);
+    check("a::run(header)", true);
+    check("a::runs", false);
+    check("Step::Done", true);
+    check("Step::Lost", false);
+    check("kill -9", true);
+    check("assay export", true);
+}
