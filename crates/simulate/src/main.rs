@@ -1,4 +1,5 @@
 //! Simulates seeds; the command line is that of `cargo xtask simulate`.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::world::{Outcome, run};
 
-/// Runs what the command line asks for: `[--seed N [--trace] | --from N] [--seeds N | --hours H] [--first]`. Returns true
-/// if no seed violated an oracle.
+/// Runs what the command line asks for: `[--seed N [--trace] | --from N] [--seeds N | --hours H] [--first]`. Returns
+/// true if no seed violated an oracle.
 #[must_use]
 pub fn program(arguments: &[String]) -> bool {
     let number = |name: &str| -> Option<f64> {

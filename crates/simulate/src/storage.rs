@@ -366,7 +366,7 @@ impl Storage {
         }
     }
 
-    /// Puts another unit behind the number, or the old one again; every session is told.
+    /// Puts another unit behind the number, or the old one again; every session gets a unit attention.
     pub(crate) fn swap(&mut self) {
         self.is_swapped = !self.is_swapped;
         self.attention([6, 0x3f, 0x0e], None);

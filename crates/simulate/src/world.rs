@@ -379,19 +379,7 @@ impl World {
                     self.core.on(Input::Redirected { path, portal }, self.at());
                 }
             }
-            Event::ToTarget { path, epoch, conn, port, pdu } => {
-                if let Some(until) = self.cut(port) {
-                    // Sent again when the cut ends, by a client that still has the connection.
-                    if self.is_current(path, epoch) {
-                        self.schedule(until, Event::ToTarget { path, epoch, conn, port, pdu });
-                    }
-                } else {
-                    if self.is_current(path, epoch) {
-                        self.links[usize::from(path)].on_the_way -= 1;
-                    }
-                    self.storage.on_pdu(conn, pdu, self.now);
-                }
-            }
+            event @ Event::ToTarget { .. } => self.reaches_target(event),
             Event::ToClient { conn, port, pdu } => self.arrived(conn, port, pdu)?,
             Event::HungUpByClient { conn } => self.storage.hung_up(conn),
             Event::HungUpByTarget { conn, port } => self.closed_by_target(conn, port),
@@ -399,6 +387,24 @@ impl World {
             Event::WindowOpens { port } => self.storage.tell_windows(port, self.now),
         }
         Ok(())
+    }
+
+    fn reaches_target(&mut self, event: Event) {
+        let Event::ToTarget { path, epoch, conn, port, pdu } = event else { return };
+        let is_current = self.is_current(path, epoch);
+        match self.cut(port) {
+            // Sent again when the cut ends, by a client that still has the connection.
+            Some(until) if is_current => {
+                self.schedule(until, Event::ToTarget { path, epoch, conn, port, pdu });
+            }
+            Some(_) => {}
+            None => {
+                if is_current {
+                    self.links[usize::from(path)].on_the_way -= 1;
+                }
+                self.storage.on_pdu(conn, pdu, self.now);
+            }
+        }
     }
 
     fn log_in(&mut self, path: u8, epoch: u32, port: usize, isid: [u8; 6]) {

@@ -27,7 +27,7 @@ cargo xtask fuzz [--seconds N] [TARGET]...
 cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array
 cargo xtask simulate [--seed N [--trace]] [--from N] [--seeds N | --hours H] [--first]
-    tortures the multipath core of the iSCSI client in virtual time, 2000 seeds unless told; see crates/simulate
+    tortures the multipath core of the iSCSI client in virtual time, 2000 seeds by default; see crates/simulate
 cargo xtask validate-diagnosis [SET_UPS]
     prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
