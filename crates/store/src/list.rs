@@ -110,21 +110,16 @@ impl Store {
         );
         let mut query = self.connection().prepare(&text).map_err(read)?;
         let found = query.query_map(params_from_iter(&passing.values), |of| {
-            let digest = of.get::<_, Option<String>>("digest")?.zip(of.get("checksum")?);
+            let digest = of.get::<_, Option<String>>("digest").ok().flatten().zip(of.get("checksum")?);
             let digest = digest.and_then(|(text, checksum)| decode(&text, checksum));
-            Ok((of.get::<_, i64>("id")?, ListedRun { row: row::read(of)?, digest }))
+            Ok(((row::read(of)?, of.get::<_, i64>("id")?), digest))
         });
-        let found: Vec<(i64, ListedRun)> = found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
-        let unended: Vec<i64> =
-            found.iter().filter(|(_, run)| run.row.status.is_none()).map(|(id, _)| *id).collect();
-        let is_live = live::are_live(self.path(), &unended);
-        let running: Vec<i64> =
-            unended.into_iter().zip(is_live).filter(|(_, is_live)| *is_live).map(|(id, _)| id).collect();
-        let runs = found.into_iter().map(|(id, mut run)| {
-            run.row.is_running = running.contains(&id);
-            run
-        });
-        Ok(RunPage { runs: runs.collect(), matching: usize::try_from(matching).unwrap_or(0) })
+        let found: Vec<((RunRow, i64), Option<RunDigest>)> =
+            found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
+        let (rows, digests): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let rows = self.with_liveness(rows)?.into_iter().zip(digests);
+        let runs = rows.map(|(row, digest)| ListedRun { row, digest }).collect();
+        Ok(RunPage { runs, matching: usize::try_from(matching).unwrap_or(0) })
     }
 
     /// Returns the number of runs.
@@ -236,7 +231,10 @@ impl Passing {
         };
         let part = |text: &Option<String>| text.as_ref().map(|text| Value::Text(like(text)));
         let whole = |text: &Option<String>| text.clone().map(Value::Text);
-        add("EXISTS (SELECT 1 FROM json_each(targets) WHERE value LIKE ? ESCAPE '\\')", part(&filter.target));
+        add(
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) WHERE value LIKE ? ESCAPE '\\')",
+            part(&filter.target),
+        );
         add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
         add("name LIKE ? ESCAPE '\\'", part(&filter.plan));
         add("label LIKE ? ESCAPE '\\'", part(&filter.label));
