@@ -114,16 +114,10 @@ impl Store {
             let digest = digest.and_then(|(text, checksum)| decode(&text, checksum));
             Ok((of.get::<_, i64>("id")?, ListedRun { row: row::read(of)?, digest }))
         });
-        let found: Vec<(i64, ListedRun)> = found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
-        let unended: Vec<i64> =
-            found.iter().filter(|(_, run)| run.row.status.is_none()).map(|(id, _)| *id).collect();
-        let is_live = live::are_live(self.path(), &unended);
-        let running: Vec<i64> =
-            unended.into_iter().zip(is_live).filter(|(_, is_live)| *is_live).map(|(id, _)| id).collect();
-        let runs = found.into_iter().map(|(id, mut run)| {
-            run.row.is_running = running.contains(&id);
-            run
-        });
+        let mut found: Vec<(i64, ListedRun)> =
+            found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
+        self.settle(&mut found.iter_mut().map(|(id, run)| (&mut run.row, *id)).collect::<Vec<_>>())?;
+        let runs = found.into_iter().map(|(_, run)| run);
         Ok(RunPage { runs: runs.collect(), matching: usize::try_from(matching).unwrap_or(0) })
     }
 

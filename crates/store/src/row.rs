@@ -30,6 +30,11 @@ pub struct RunRow {
     pub host: Option<String>,
 }
 
+/// Reads how a run ended from the first column.
+pub(crate) fn outcome(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Outcome>> {
+    row.get::<_, Option<String>>(0)?.map(|text| json(0, &text)).transpose()
+}
+
 /// Reads the columns of [`COLUMNS`].
 pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
     let started: i64 = row.get(5)?;

@@ -157,12 +157,9 @@ impl Store {
         let text = format!("SELECT {COLUMNS}, id FROM run ORDER BY started_unix_ms DESC, run.id DESC");
         let mut query = self.connection.prepare(&text).map_err(read)?;
         let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).map_err(read)?;
-        let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
-        let (mut rows, ids): (Vec<RunRow>, Vec<i64>) = rows.into_iter().unzip();
-        for (row, is_live) in rows.iter_mut().zip(live::are_live(&self.path, &ids)) {
-            row.is_running = is_live && row.status.is_none();
-        }
-        Ok(rows)
+        let mut rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
+        self.settle(&mut rows.iter_mut().map(|(row, id)| (row, *id)).collect::<Vec<_>>())?;
+        Ok(rows.into_iter().map(|(row, _)| row).collect())
     }
 
     /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
@@ -177,8 +174,27 @@ impl Store {
         let mut query = self.connection.prepare_cached(&text).map_err(read)?;
         let found = query.query_row([run], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).optional();
         let (mut row, id) = found.map_err(read)?.ok_or_else(|| self.unknown(run))?;
-        row.is_running = row.status.is_none() && live::are_live(&self.path, &[id]) == [true];
+        self.settle(&mut [(&mut row, id)])?;
         Ok(row)
+    }
+
+    /// Finds out which of the runs without an end are going on. A run stores its end before its lock is gone, so that
+    /// one without a lock is read again: it may have ended since its row was read, and was not killed then.
+    pub(crate) fn settle(&self, rows: &mut [(&mut RunRow, i64)]) -> Result<(), StoreError> {
+        let unended = rows.iter_mut().filter(|(row, _)| row.status.is_none());
+        let mut unended: Vec<_> = unended.collect();
+        let ids: Vec<i64> = unended.iter().map(|(_, id)| *id).collect();
+        for ((row, id), is_live) in unended.iter_mut().zip(live::are_live(&self.path, &ids)) {
+            row.is_running = is_live;
+            if !is_live {
+                let text = "SELECT outcome FROM run WHERE id = ?1";
+                let mut query =
+                    self.connection.prepare_cached(text).map_err(|source| self.read_error(source))?;
+                let found = query.query_row([*id], row::outcome).optional();
+                row.status = found.map_err(|source| self.read_error(source))?.flatten();
+            }
+        }
+        Ok(())
     }
 
     /// Returns every event of the run with exactly that id, in order. The first is [`RunEvent::Started`]; the last is
