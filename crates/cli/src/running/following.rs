@@ -113,7 +113,8 @@ impl Follower for Following {
 impl Followed {
     /// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized
     /// a thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what
-    /// its array should do, as simulations take CPU time that the next step needs, and its extract is kept for its page.
+    /// its array should do, as simulations take CPU time that the next step needs, and its extract is kept for its
+    /// page.
     fn keep_digest(&mut self, event: &Event, keeper: &Keeper) {
         let (header, collector) = (&self.header, &self.collector);
         match event.what {
