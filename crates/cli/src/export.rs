@@ -28,6 +28,7 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         ExportFormat::Openmetrics => export_results(args, openmetrics::export),
         ExportFormat::Hdr => export_results(args, hdr::export),
         ExportFormat::Parquet => export_parquet(args),
+        ExportFormat::Raw => export_raw(args),
         ExportFormat::Csv => export_table(args, Format::Csv),
         ExportFormat::Markdown => export_table(args, Format::Markdown),
         ExportFormat::Bbcode => export_table(args, Format::BbCode),
@@ -45,6 +46,23 @@ fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -
 fn export_table(args: &ExportArgs, format: Format) -> anyhow::Result<Exit> {
     let stored = crate::stored::named(&args.store, &args.run)?;
     write_text(args, &Page::of(&stored).table(format))?;
+    Ok(Exit::Done)
+}
+
+/// Writes what is stored of a run as it is: a line for each column of its row and for each event.
+fn export_raw(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let store = existing_store(&args.store)?;
+    let run = store.find(&args.run)?;
+    let mut text = String::new();
+    store.each_raw(&run, |name, bytes| {
+        // Bytes that are no text stand as their code points in Latin-1, which loses none.
+        let line = std::str::from_utf8(bytes).map_or_else(
+            |_| serde_json::json!({ "name": name, "latin1": bytes.iter().map(|b| char::from(*b)).collect::<String>() }),
+            |value| serde_json::json!({ "name": name, "text": value }),
+        );
+        text.push_str(&format!("{line}\n"));
+    })?;
+    write_text(args, &text)?;
     Ok(Exit::Done)
 }
 

@@ -40,7 +40,10 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
         }
         (store.list(&filter(args), slice)?, store.count()?)
     };
-    let listings: Vec<RunListing<'_>> = page.runs.iter().map(|run| listing(&run.row)).collect();
+    let unreadable: Vec<Option<String>> =
+        page.runs.iter().map(|run| Some(run.row.error()?.to_string())).collect();
+    let listings = page.runs.iter().zip(&unreadable).map(|(run, says)| listing(&run.row, says.as_deref()));
+    let listings: Vec<RunListing<'_>> = listings.collect();
     let list = RunList(&listings);
     if let Some(output) = &output {
         list.write(output, "list")?;
@@ -88,16 +91,17 @@ fn state(status: Status) -> RunState {
     }
 }
 
-fn listing(row: &RunRow) -> RunListing<'_> {
+fn listing<'r>(row: &'r RunRow, unreadable: Option<&'r str>) -> RunListing<'r> {
     RunListing {
         run: &row.run,
         name: &row.name,
-        status: status(row).name(),
+        status: if unreadable.is_some() { "unreadable" } else { status(row).name() },
         label: row.label.as_deref(),
         note: row.note.as_deref(),
         lost: row.lost.as_deref(),
         started_unix_ms: row.started_unix_ms,
         targets: &row.targets,
+        unreadable,
     }
 }
 
@@ -193,7 +197,7 @@ pub(crate) fn rm(args: &RmArgs) -> anyhow::Result<Exit> {
     // All names are resolved before anything is removed.
     let runs: Vec<String> = args.runs.iter().map(|name| store.find(name)).collect::<Result<_, _>>()?;
     for run in &runs {
-        if store.row(run)?.is_running {
+        if store.is_going_on(run)? {
             bail!(StoreError::Running { run: run.clone() });
         }
     }

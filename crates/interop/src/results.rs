@@ -11,6 +11,7 @@ pub mod dd;
 pub mod diskspd;
 mod fio_bins;
 pub mod fio_json;
+pub mod fio_text;
 mod fio_tree;
 pub mod hdr;
 pub mod iometer_csv;
@@ -25,6 +26,7 @@ pub mod table;
 mod tests;
 #[cfg(test)]
 mod text_tests;
+pub mod yabs;
 
 use assay_record::{
     Event, FlushEnd, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader,
@@ -39,8 +41,10 @@ pub use measured::{Measured, MeasuredJob, measured};
 
 /// How the results of a tool are recognised and read.
 type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
-const READERS: [Reader; 9] = [
+const READERS: [Reader; 11] = [
     (fio_json::is_results, fio_json::import),
+    (fio_text::is_results, fio_text::import),
+    (yabs::is_results, yabs::import),
     (iometer_csv::is_results, iometer_csv::import),
     (diskspd::is_xml, diskspd::import_xml),
     (diskspd::is_text, diskspd::import_text),

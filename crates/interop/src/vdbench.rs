@@ -3,6 +3,8 @@
 //! Each run definition becomes a test; its workloads are jobs side by side, and its `forxx` loops and rates sweeps. A
 //! definition named `default` gives values to those after it.
 
+mod keys;
+
 use std::collections::BTreeMap;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
@@ -207,13 +209,14 @@ fn read(
                 continue;
             }
             other => {
-                findings.notes.push(Note::new(line, format!("`{}` has no effect here.", short(other))));
+                keys::resolved((origin, line), None, other, findings)?;
                 continue;
             }
         }
-        let own = parameters.into_iter().skip(1);
         let mut all = defaults.get(&kind).cloned().unwrap_or_default();
-        all.extend(own);
+        for (key, values) in parameters.into_iter().skip(1) {
+            all.insert(keys::resolved((origin, line), Some(&kind), &key, findings)?, values);
+        }
         if name == "default" {
             defaults.insert(kind, all);
             continue;

@@ -25,6 +25,8 @@ pub struct RunListing<'r> {
     pub started_unix_ms: u64,
     /// Addresses of its targets.
     pub targets: &'r [String],
+    /// Why it cannot be read, with what to do; `None`: it can be.
+    pub unreadable: Option<&'r str>,
 }
 
 /// Number of columns of the widest cell in text; JSON and CSV have the whole.
@@ -41,6 +43,14 @@ pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
     if runs.is_empty() {
         return "No run is stored yet; `assay run SUITE TARGET` makes one.\n".to_owned();
     }
+    let (unreadable, runs): (Vec<_>, Vec<_>) = runs.iter().copied().partition(|run| run.unreadable.is_some());
+    let lines =
+        unreadable.iter().filter_map(|run| run.unreadable).map(|says| format!("{}\n", escape::line(says)));
+    let lines: String = lines.collect();
+    if runs.is_empty() {
+        return lines;
+    }
+    let runs = runs.as_slice();
     let cut = table(runs, width, &|text| left(text, CELL_MAX.min(crate::layout::width(text))));
     let targets: Vec<String> = runs.iter().map(|run| run.targets.join(", ")).collect();
     let is_confusing = cut.confuses(width)
@@ -48,9 +58,9 @@ pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
         || look_alike(targets.iter().map(String::as_str), CELL_MAX);
     let shown = if is_confusing { with_names_below(runs).text(width) } else { cut.text(width) };
     // A list has no rule under its titles, and no column that is empty throughout.
-    let mut lines = shown.text.lines();
-    let titles = lines.next().unwrap_or_default().to_owned();
-    lines.skip(1).fold(format!("{titles}\n"), |text, line| format!("{text}{line}\n"))
+    let mut shown_lines = shown.text.lines();
+    let titles = shown_lines.next().unwrap_or_default().to_owned();
+    shown_lines.skip(1).fold(format!("{titles}\n"), |text, line| format!("{text}{line}\n")) + &lines
 }
 
 /// The list in a format for programs, forums or documents: nothing is cut.
@@ -119,7 +129,7 @@ fn with_names_below(runs: &[RunListing<'_>]) -> Table {
 #[must_use]
 pub fn runs_json(runs: &[RunListing<'_>]) -> Value {
     let object = |r: &RunListing<'_>| {
-        json!({
+        let mut object = json!({
             "run": r.run,
             "plan": r.name,
             "status": r.status,
@@ -128,7 +138,11 @@ pub fn runs_json(runs: &[RunListing<'_>]) -> Value {
             "lost": r.lost,
             "started": number::iso(r.started_unix_ms),
             "targets": r.targets,
-        })
+        });
+        if let Some(says) = r.unreadable {
+            object["unreadable"] = says.into();
+        }
+        object
     };
     Value::Array(runs.iter().map(object).collect())
 }

@@ -37,7 +37,10 @@ impl PlanFile {
     pub fn resolve(&self, over: &Overrides) -> Result<Plan, PlanError> {
         let written = self.semantics.unwrap_or(Semantics::Assay);
         // Iometer has no rates.
-        let semantics = if over.is_open { Semantics::Assay } else { written };
+        let semantics = match written {
+            Semantics::Iometer if over.is_open => Semantics::Assay,
+            written => written,
+        };
         let mut notes = self.notes.clone();
         if semantics != written {
             notes.push(

@@ -10,7 +10,7 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 24] = [
+pub const SUITES: [Suite; 26] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
@@ -24,6 +24,8 @@ pub const SUITES: [Suite; 24] = [
     },
     Suite { name: "crystaldiskmark-mix", text: include_str!("../../../suites/crystaldiskmark-mix.toml") },
     Suite { name: "crystaldiskmark-3", text: include_str!("../../../suites/crystaldiskmark-3.toml") },
+    Suite { name: "kdiskmark", text: include_str!("../../../suites/kdiskmark.toml") },
+    Suite { name: "yabs", text: include_str!("../../../suites/yabs.toml") },
     Suite { name: "atto", text: include_str!("../../../suites/atto.toml") },
     Suite { name: "as-ssd", text: include_str!("../../../suites/as-ssd.toml") },
     Suite { name: "iometer-classics", text: include_str!("../../../suites/iometer-classics.toml") },

@@ -154,6 +154,17 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The row of a run in the list of all runs is not what was written.
+    #[error(
+        "run {run}: cannot be read: {why}; assay rm {run} removes it, and assay export {run} --format raw -o FILE saves \
+         what is stored of it"
+    )]
+    Unreadable {
+        /// Which run.
+        run: String,
+        /// What is wrong with its row.
+        why: String,
+    },
     /// An earlier event of the run could not be stored, so that no later one is.
     #[error("events of run {run} are already lost, as the store {path} could not keep one before: {why}")]
     AlreadyLost {

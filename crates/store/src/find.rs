@@ -110,6 +110,7 @@ mod tests {
             targets: vec!["./t.dat".into()],
             lost: None,
             host: None,
+            unreadable: None,
         };
         vec![
             run("261122-aaaa", Some("after")),

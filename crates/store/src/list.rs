@@ -110,15 +110,16 @@ impl Store {
         );
         let mut query = self.connection().prepare(&text).map_err(read)?;
         let found = query.query_map(params_from_iter(&passing.values), |of| {
-            let digest = of.get::<_, Option<String>>("digest")?.zip(of.get("checksum")?);
+            let digest = of.get::<_, Option<String>>("digest").ok().flatten().zip(of.get("checksum")?);
             let digest = digest.and_then(|(text, checksum)| decode(&text, checksum));
-            Ok((of.get::<_, i64>("id")?, ListedRun { row: row::read(of)?, digest }))
+            Ok(((row::read(of)?, of.get::<_, i64>("id")?), digest))
         });
-        let mut found: Vec<(i64, ListedRun)> =
+        let found: Vec<((RunRow, i64), Option<RunDigest>)> =
             found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
-        self.settle(&mut found.iter_mut().map(|(id, run)| (&mut run.row, *id)).collect::<Vec<_>>())?;
-        let runs = found.into_iter().map(|(_, run)| run);
-        Ok(RunPage { runs: runs.collect(), matching: usize::try_from(matching).unwrap_or(0) })
+        let (rows, digests): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let rows = self.with_liveness(rows)?.into_iter().zip(digests);
+        let runs = rows.map(|(row, digest)| ListedRun { row, digest }).collect();
+        Ok(RunPage { runs, matching: usize::try_from(matching).unwrap_or(0) })
     }
 
     /// Returns the number of runs.
@@ -230,7 +231,10 @@ impl Passing {
         };
         let part = |text: &Option<String>| text.as_ref().map(|text| Value::Text(like(text)));
         let whole = |text: &Option<String>| text.clone().map(Value::Text);
-        add("EXISTS (SELECT 1 FROM json_each(targets) WHERE value LIKE ? ESCAPE '\\')", part(&filter.target));
+        add(
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) WHERE value LIKE ? ESCAPE '\\')",
+            part(&filter.target),
+        );
         add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
         add("name LIKE ? ESCAPE '\\'", part(&filter.plan));
         add("label LIKE ? ESCAPE '\\'", part(&filter.label));

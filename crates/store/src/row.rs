@@ -1,9 +1,19 @@
 //! A run in a list, and how it is read.
+//!
+//! A row has a checksum, as events have, and reading one never fails: what is wrong with a row is part of what was read,
+//! so that one damaged row costs that row and no other.
 
 use assay_record::Outcome;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-/// What [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "run, name, outcome, label, note, started_unix_ms, targets, lost, host";
+use crate::error::StoreError;
+
+/// What [`read`] reads, in its order. The checksum covers what stands in front of it.
+pub(crate) const COLUMNS: &str =
+    "run, name, outcome, label, note, started_unix_ms, targets, lost, host, row_crc32c";
+/// Number of columns that the checksum covers.
+const COVERED: usize = 9;
 
 /// A stored run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,34 +38,90 @@ pub struct RunRow {
     pub lost: Option<String>,
     /// Name of the machine that issued the I/O.
     pub host: Option<String>,
+    /// Why the row cannot be read; the fields above have what is left of it. `None`: it is what was written.
+    pub unreadable: Option<String>,
 }
 
-/// Reads how a run ended from the first column.
-pub(crate) fn outcome(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Outcome>> {
-    row.get::<_, Option<String>>(0)?.map(|text| json(0, &text)).transpose()
+impl RunRow {
+    /// Returns the error of a row that cannot be read: what is wrong with it, and what to do.
+    #[must_use]
+    pub fn error(&self) -> Option<StoreError> {
+        let why = self.unreadable.clone()?;
+        Some(StoreError::Unreadable { run: self.run.clone(), why })
+    }
 }
 
 /// Reads the columns of [`COLUMNS`].
-pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
-    let started: i64 = row.get(5)?;
-    let outcome: Option<String> = row.get(2)?;
-    let targets: String = row.get(6)?;
-    Ok(RunRow {
-        run: row.get(0)?,
-        name: row.get(1)?,
-        status: outcome.map(|text| json(2, &text)).transpose()?,
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let mut wrong = Vec::new();
+    let outcome = text(row, 2, &mut wrong)?.map(|text| json(&text, "its outcome", &mut wrong));
+    let targets = text(row, 6, &mut wrong)?.map(|text| json(&text, "its list of targets", &mut wrong));
+    let mut row_read = RunRow {
+        run: text(row, 0, &mut wrong)?.unwrap_or_default(),
+        name: text(row, 1, &mut wrong)?.unwrap_or_default(),
+        status: outcome.flatten(),
         is_running: false,
-        label: row.get(3)?,
-        note: row.get(4)?,
-        started_unix_ms: u64::try_from(started).unwrap_or(0),
-        targets: json(6, &targets)?,
-        lost: row.get(7)?,
-        host: row.get(8)?,
+        label: text(row, 3, &mut wrong)?,
+        note: text(row, 4, &mut wrong)?,
+        started_unix_ms: row.get_ref(5)?.as_i64().ok().and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0),
+        targets: targets.flatten().unwrap_or_default(),
+        lost: text(row, 7, &mut wrong)?,
+        host: text(row, 8, &mut wrong)?,
+        unreadable: None,
+    };
+    // Rows of earlier versions have no checksum.
+    let expected = row.get_ref(COVERED)?.as_i64().ok();
+    if wrong.is_empty() && expected.is_some_and(|expected| expected != i64::from(checksum(row))) {
+        wrong.push("it does not match its checksum".to_owned());
+    }
+    row_read.unreadable = (!wrong.is_empty()).then(|| wrong.join(", "));
+    Ok(row_read)
+}
+
+/// Sets the checksum of a row to what it holds. Called in the transaction that changes it.
+pub(crate) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    let query = format!("SELECT {COLUMNS} FROM run WHERE id = ?1");
+    let sum = connection.prepare_cached(&query)?.query_row([id], |row| Ok(checksum(row))).optional()?;
+    let Some(sum) = sum else { return Ok(()) };
+    connection
+        .prepare_cached("UPDATE run SET row_crc32c = ?2 WHERE id = ?1")?
+        .execute(params![id, sum])
+        .map(drop)
+}
+
+/// CRC-32C of the covered columns: the type of each, its length and its bytes.
+fn checksum(row: &Row<'_>) -> u32 {
+    (0..COVERED).fold(0, |sum, column| {
+        let (kind, bytes) = match row.get_ref(column) {
+            Ok(ValueRef::Null) | Err(_) => (0_u8, Vec::new()),
+            Ok(ValueRef::Integer(number)) => (1, number.to_le_bytes().to_vec()),
+            Ok(ValueRef::Real(number)) => (2, number.to_le_bytes().to_vec()),
+            Ok(ValueRef::Text(text)) => (3, text.to_vec()),
+            Ok(ValueRef::Blob(bytes)) => (4, bytes.to_vec()),
+        };
+        let sum = crc32c::crc32c_append(sum, &[kind]);
+        let sum = crc32c::crc32c_append(sum, &bytes.len().to_le_bytes());
+        crc32c::crc32c_append(sum, &bytes)
     })
 }
 
-fn json<T: serde::de::DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|source| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(source))
+/// Reads a column of text; what of it is no text is replaced, and noted.
+fn text(row: &Row<'_>, column: usize, wrong: &mut Vec<String>) -> rusqlite::Result<Option<String>> {
+    let mut not_text =
+        || wrong.push(format!("`{}` is not text", row.as_ref().column_name(column).unwrap_or("?")));
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => None,
+        ValueRef::Text(bytes) => Some(String::from_utf8(bytes.to_vec()).unwrap_or_else(|error| {
+            not_text();
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        })),
+        _ => {
+            not_text();
+            None
+        }
     })
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str, what: &str, wrong: &mut Vec<String>) -> Option<T> {
+    serde_json::from_str(text).map_err(|error| wrong.push(format!("{what} cannot be decoded: {error}"))).ok()
 }

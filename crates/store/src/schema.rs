@@ -11,7 +11,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -126,6 +126,9 @@ const MIGRATIONS: [&str; 6] = [
         body    BLOB NOT NULL,                    -- compressed JSON of assay_analysis::RunExtract
         crc32c  INTEGER NOT NULL                  -- of the body
     ) STRICT;
+",
+    "
+    ALTER TABLE run ADD COLUMN row_crc32c INTEGER; -- of what a list reads (row.rs); NULL in rows from before there was one
 ",
 ];
 

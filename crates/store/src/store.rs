@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_record::{Event, RunEvent, RunHeader};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
@@ -157,9 +158,29 @@ impl Store {
         let text = format!("SELECT {COLUMNS}, id FROM run ORDER BY started_unix_ms DESC, run.id DESC");
         let mut query = self.connection.prepare(&text).map_err(read)?;
         let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).map_err(read)?;
-        let mut rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
-        self.settle(&mut rows.iter_mut().map(|(row, id)| (row, *id)).collect::<Vec<_>>())?;
-        Ok(rows.into_iter().map(|(row, _)| row).collect())
+        let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
+        self.with_liveness(rows)
+    }
+
+    /// Finds out which of these rows are of runs that go on. A run may have ended after its row was read and before its
+    /// lock is looked at: it wrote its end before it gave up its lock, so its row is read once more.
+    pub(crate) fn with_liveness(&self, rows: Vec<(RunRow, i64)>) -> Result<Vec<RunRow>, StoreError> {
+        let unended: Vec<i64> =
+            rows.iter().filter(|(row, _)| row.status.is_none()).map(|(_, id)| *id).collect();
+        let mut is_live = live::are_live(&self.path, &unended).into_iter();
+        let settled = rows.into_iter().map(|(mut row, id)| {
+            if row.status.is_some() {
+                return Ok(row);
+            }
+            row.is_running = is_live.next().unwrap_or(false);
+            if row.is_running {
+                return Ok(row);
+            }
+            let text = format!("SELECT {COLUMNS} FROM run WHERE id = ?1");
+            let mut query = self.connection.prepare_cached(&text)?;
+            Ok(query.query_row([id], row::read).optional()?.unwrap_or(row))
+        });
+        settled.collect::<rusqlite::Result<_>>().map_err(|source| self.read_error(source))
     }
 
     /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
@@ -173,28 +194,9 @@ impl Store {
         let text = format!("SELECT {COLUMNS}, id FROM run WHERE run = ?1");
         let mut query = self.connection.prepare_cached(&text).map_err(read)?;
         let found = query.query_row([run], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).optional();
-        let (mut row, id) = found.map_err(read)?.ok_or_else(|| self.unknown(run))?;
-        self.settle(&mut [(&mut row, id)])?;
-        Ok(row)
-    }
-
-    /// Finds out which of the runs without an end are going on. A run stores its end before its lock is gone, so that
-    /// one without a lock is read again: it may have ended since its row was read, and was not killed then.
-    pub(crate) fn settle(&self, rows: &mut [(&mut RunRow, i64)]) -> Result<(), StoreError> {
-        let unended = rows.iter_mut().filter(|(row, _)| row.status.is_none());
-        let mut unended: Vec<_> = unended.collect();
-        let ids: Vec<i64> = unended.iter().map(|(_, id)| *id).collect();
-        for ((row, id), is_live) in unended.iter_mut().zip(live::are_live(&self.path, &ids)) {
-            row.is_running = is_live;
-            if !is_live {
-                let text = "SELECT outcome FROM run WHERE id = ?1";
-                let mut query =
-                    self.connection.prepare_cached(text).map_err(|source| self.read_error(source))?;
-                let found = query.query_row([*id], row::outcome).optional();
-                row.status = found.map_err(|source| self.read_error(source))?.flatten();
-            }
-        }
-        Ok(())
+        let found = found.map_err(read)?.ok_or_else(|| self.unknown(run))?;
+        let row = self.with_liveness(vec![found])?.pop().ok_or_else(|| self.unknown(run))?;
+        row.error().map_or(Ok(row), Err)
     }
 
     /// Returns every event of the run with exactly that id, in order. The first is [`RunEvent::Started`]; the last is
@@ -264,10 +266,64 @@ impl Store {
 
     /// Removes the run and all its events; refused while it is in progress.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
-        if self.row(run)?.is_running {
+        let write = |source| StoreError::writing(&self.path, source);
+        let id = self.id_of_listed(run)?;
+        if self.is_going_on(run)? {
             return Err(StoreError::Running { run: run.to_owned() });
         }
-        self.change(run, "DELETE FROM run WHERE run = ?1", params![run])
+        let transaction = write_transaction(&self.connection).map_err(write)?;
+        transaction.execute("DELETE FROM run WHERE id = ?1", [id]).map_err(write)?;
+        transaction.commit().map_err(write)
+    }
+
+    /// Returns whether the run with exactly that id is going on, also where its row cannot be read.
+    pub fn is_going_on(&self, run: &str) -> Result<bool, StoreError> {
+        let id = self.id_of_listed(run)?;
+        let query = "SELECT outcome IS NULL FROM run WHERE id = ?1";
+        let unended = self.connection.query_row(query, [id], |row| row.get(0));
+        Ok(unended.map_err(|source| self.read_error(source))? && live::are_live(&self.path, &[id]) == [true])
+    }
+
+    /// Returns the number of the row of the run with that id, also where the id in the row is no text any more and
+    /// `run` is how a list shows it.
+    fn id_of_listed(&self, run: &str) -> Result<i64, StoreError> {
+        if let Some((id, _)) = self.id_and_end(run)? {
+            return Ok(id);
+        }
+        let query = "SELECT id, CAST(run AS BLOB) FROM run WHERE typeof(run) = 'text'";
+        let mut query = self.connection.prepare(query).map_err(|source| self.read_error(source))?;
+        let rows = query.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)));
+        let rows = rows
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|source| self.read_error(source))?;
+        let found = rows.into_iter().find(|(_, bytes)| String::from_utf8_lossy(bytes) == run);
+        found.map(|(id, _)| id).ok_or_else(|| self.unknown(run))
+    }
+
+    /// Gives all that the store holds of a run, as it is stored, to `take`: its row, then each event. Nothing is
+    /// decoded or checked, so this works on what nothing else reads. Each piece has a name and its bytes.
+    ///
+    /// # Errors
+    /// Where no run has that id, or the file itself cannot be read.
+    pub fn each_raw(&self, run: &str, mut take: impl FnMut(&str, &[u8])) -> Result<(), StoreError> {
+        let id = self.id_of_listed(run)?;
+        let read = |source| self.read_error(source);
+        let mut query = self.connection.prepare("SELECT * FROM run WHERE id = ?1").map_err(read)?;
+        let names: Vec<String> = query.column_names().map(|name| format!("run.{name}")).collect();
+        let mut rows = query.query([id]).map_err(read)?;
+        if let Some(row) = rows.next().map_err(read)? {
+            for (column, name) in names.iter().enumerate() {
+                raw(row.get_ref(column).map_err(read)?, |bytes| take(name, bytes));
+            }
+        }
+        let query = "SELECT sequence, body FROM event WHERE run_id = ?1 ORDER BY sequence";
+        let mut query = self.connection.prepare(query).map_err(read)?;
+        let mut rows = query.query([id]).map_err(read)?;
+        while let Some(row) = rows.next().map_err(read)? {
+            let name = format!("event.{}", row.get::<_, i64>(0).map_err(read)?);
+            raw(row.get_ref(1).map_err(read)?, |bytes| take(&name, bytes));
+        }
+        Ok(())
     }
 
     /// Sets the array that a target is on, as the text of an array file; `None` removes it.
@@ -303,9 +359,11 @@ impl Store {
     fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
         let write = |source| StoreError::writing(&self.path, source);
         let transaction = write_transaction(&self.connection).map_err(write)?;
-        let rows = transaction.execute(sql, parameters).map_err(write)?;
-        transaction.commit().map_err(write)?;
-        if rows == 0 { Err(self.unknown(run)) } else { Ok(()) }
+        // A new checksum over a damaged row would hide the damage.
+        self.row(run)?;
+        let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
+        transaction.execute(sql, parameters).and_then(|_| row::seal(&transaction, id)).map_err(write)?;
+        transaction.commit().map_err(write)
     }
 
     /// Returns the number of the run's row, and whether the run came to its end.
@@ -346,5 +404,15 @@ impl Store {
     pub(crate) fn unknown(&self, run: &str) -> StoreError {
         let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
         StoreError::Find { path: self.path.clone(), source }
+    }
+}
+
+/// Gives a value as bytes: text and blobs as they are, numbers as people write them, and nothing for NULL.
+fn raw(value: ValueRef<'_>, take: impl FnOnce(&[u8])) {
+    match value {
+        ValueRef::Null => {}
+        ValueRef::Integer(number) => take(number.to_string().as_bytes()),
+        ValueRef::Real(number) => take(number.to_string().as_bytes()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => take(bytes),
     }
 }

@@ -12,6 +12,7 @@ use crate::file::OpenFiles;
 use crate::key::key_of_run;
 use crate::live::{LiveLock, live_path};
 use crate::process::Process;
+use crate::row;
 
 /// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
 /// intervals. Sooner would put flushes into measured windows.
@@ -83,6 +84,7 @@ impl RunWriter {
         }
         let run_id = transaction.last_insert_rowid();
         insert(&transaction, run_id, 0, &body).map_err(write)?;
+        row::seal(&transaction, run_id).map_err(write)?;
         for target in &header.targets {
             let insert = "INSERT OR IGNORE INTO run_target (address, run_id) VALUES (?1, ?2)";
             transaction.execute(insert, params![key_of_run(target), run_id]).map_err(write)?;
@@ -210,8 +212,12 @@ impl RunWriter {
     /// keep it from taking this too, so it is tried again with each later event and at the end.
     fn mark(&mut self) {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.is_marked) else { return };
-        let marked =
-            self.connection.execute("UPDATE run SET lost = ?2 WHERE id = ?1", params![self.run_id, lost.why]);
+        let (connection, id) = (&self.connection, self.run_id);
+        let marked = connection.unchecked_transaction().and_then(|transaction| {
+            transaction.execute("UPDATE run SET lost = ?2 WHERE id = ?1", params![id, lost.why])?;
+            row::seal(&transaction, id)?;
+            transaction.commit()
+        });
         lost.is_marked = marked.is_ok();
     }
 
@@ -221,6 +227,7 @@ impl RunWriter {
         if let Some(outcome) = outcome {
             transaction
                 .execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![self.run_id, outcome])?;
+            row::seal(&transaction, self.run_id)?;
         }
         transaction.commit()
     }

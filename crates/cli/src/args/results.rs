@@ -304,6 +304,8 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// The table, for spreadsheets.
     Csv,
+    /// All that the store holds of the run, undecoded and unchecked, a line of JSON each: to save a damaged run.
+    Raw,
     /// The table, for documents.
     #[value(alias = "md")]
     Markdown,

@@ -50,6 +50,9 @@ fn a_diskspd_line_is_a_plan() {
     assert_eq!((job.workers, job.outstanding, job.targets.len()), (4, 32, 0));
     assert_eq!((job.mix[0].size, job.mix[0].read, job.mix[0].random), (Bytes(8192), 70.0, 100.0));
     assert!(job.sync && !read("diskspd -b8K -w30 -Su", 1).tests[0].steps[0].jobs[0].sync);
+    for both in ["-Sw -Su", "-Su -Sw", "-Suw"] {
+        assert!(read(&format!("diskspd -b8K -w30 {both}"), 1).tests[0].steps[0].jobs[0].sync, "{both}");
+    }
 }
 
 #[test]

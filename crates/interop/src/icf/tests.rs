@@ -304,3 +304,10 @@ fn a_damaged_file_never_panics() {
         }
     }
 }
+
+#[test]
+fn a_file_of_network_workers_alone_is_refused() {
+    let text = cycled("NORMAL", &[&["C:"]]).replace("\tDISK\n", "\tNETWORK,TCP\n");
+    let error = import("net.icf", &text, &ImportOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("has network workers only"), "{error}");
+}

@@ -8,10 +8,14 @@ use assay_spec::units::{KIB, MIB};
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, repeated, whole};
 use crate::{ImportError, complain};
 
-/// Whether a text is CrystalDiskMark's.
+/// KDiskMark prints the same lines.
+const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
+
+/// Whether a text is CrystalDiskMark's or KDiskMark's.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text[..text.floor_char_boundary(4096)].contains("CrystalDiskMark") && text.contains("MB/s")
+    let head = &text[..text.floor_char_boundary(4096)];
+    TOOLS.iter().any(|tool| head.contains(tool)) && text.contains("MB/s")
 }
 
 /// A row of the text.
@@ -39,6 +43,10 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("CrystalDiskMark ") {
             version = rest.split_whitespace().next().map(str::to_owned);
+        }
+        // `KDiskMark (3.1.2): https://…`
+        if let Some(rest) = line.strip_prefix("KDiskMark (") {
+            version = rest.split(')').next().map(|version| format!("of KDiskMark {version}"));
         }
         if let Some(rest) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             heading = rest.0.trim().to_lowercase();
@@ -137,6 +145,8 @@ fn row(line: &str, heading: &str) -> Option<Row> {
 
 /// The size in a label: `1MiB`, `512KB`, `4KiB`. Versions up to 4 wrote KB for 1024 bytes.
 fn size(label: &str) -> Option<u64> {
+    // KDiskMark has a blank in `1 MiB`.
+    let label = label.replace(" MiB", "MiB").replace(" KiB", "KiB");
     label.split([' ', '(']).find_map(|word| {
         let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = match &word[digits.len()..] {

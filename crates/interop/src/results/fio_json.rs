@@ -45,7 +45,9 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     let mut rows: Vec<ResultRow> = Vec::new();
     let mut groups: Vec<Option<u64>> = Vec::new();
-    let mut state = Missing::default();
+    let version = document["fio version"].as_str().unwrap_or_default();
+    let is_old = version.starts_with("fio-2.") || version.starts_with("fio-1.");
+    let mut state = Missing { is_old, ..Missing::default() };
     for (index, job) in jobs.iter().enumerate() {
         let (name, job_rows) = row_jobs(origin, index, job, &document["global options"], &mut state)?;
         let group = job["groupid"].as_u64();
@@ -103,6 +105,7 @@ fn number(rows: &mut [ResultRow]) {
 
 /// What a document lacks.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each becomes a sentence of its own")]
 struct Missing {
     bins: bool,
     percentiles: bool,
@@ -221,7 +224,9 @@ fn direction(part: &Value, missing: &mut Missing) -> Result<Direction, String> {
     }
     let kib = part["io_kbytes"].as_u64().map(|kib| kib.saturating_mul(1024));
     // Version 2 called KiB `io_bytes`, and had no `io_kbytes` beside it.
-    let of_bytes = part["io_bytes"].as_u64().map(|n| if missing.is_old { n.saturating_mul(1024) } else { n });
+    let of_bytes = part["io_bytes"]
+        .as_u64()
+        .map(|n| if missing.is_old && kib.is_none() { n.saturating_mul(1024) } else { n });
     let bytes = of_bytes.or(kib).unwrap_or(0);
     let stats = OpStats { bytes, service: latency(part, ops, missing)?, ..OpStats::default() };
     Ok(Direction { stats, measured_ms: part["runtime"].as_u64().unwrap_or(0) })
@@ -283,15 +288,21 @@ fn latency(part: &Value, ops: u64, missing: &mut Missing) -> Result<Latency, Str
         return Ok(Latency::from_summary(ops, mean, (min > 0).then_some(min), (max > 0).then_some(max)));
     }
     missing.bins = true;
+    let known: Vec<(f64, f64)> = known.into_iter().map(|(percent, time)| (percent, time * unit)).collect();
+    Ok(Latency::from_buckets(steps(&known, ops, max).into_iter(), mean, min, max))
+}
+
+/// The distribution of `ops` I/Os of which percentiles are known (percent, ns): between them it is a step.
+pub(super) fn steps(known: &[(f64, f64)], ops: u64, max_ns: u64) -> Vec<(u64, u64)> {
     let mut counted = 0;
     let mut counts: Vec<(u64, u64)> = Vec::new();
-    for (percent, ns) in &known {
+    for (percent, ns) in known {
         let up_to = whole(percent.min(100.0) / 100.0 * ops as f64).min(ops);
-        counts.push((whole(ns * unit), up_to.saturating_sub(counted)));
+        counts.push((whole(*ns), up_to.saturating_sub(counted)));
         counted = counted.max(up_to);
     }
-    counts.push((max, ops - counted));
-    Ok(Latency::from_buckets(counts.into_iter(), mean, min, max))
+    counts.push((max_ns, ops - counted));
+    counts
 }
 
 /// Writes a run as fio's json+ would be.

@@ -34,7 +34,7 @@ impl Place {
             (Self::Document, "fio version" | "timestamp" | "timestamp_ms")
             | (Self::Job, "jobname" | "groupid" | "total_err")
             | (Self::Options, "filename" | "rw" | "readwrite" | "numjobs" | "iodepth")
-            | (Self::Part, "total_ios" | "io_kbytes" | "io_bytes" | "runtime")
+            | (Self::Part, "total_ios" | "io_kbytes" | "io_bytes" | "runtime" | "iops")
             | (Self::Times, "mean" | "min" | "max") => Self::Leaf,
             (Self::Job, "read" | "write" | "trim" | "sync") => Self::Part,
             (Self::Part, "clat_ns" | "clat" | "lat_ns") => Self::Times,

@@ -396,3 +396,15 @@ fn a_document_of_fio_without_a_measurement_is_refused() {
     let odd = "{\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":[1]}}]}";
     assert!(fio_json::import("f.json", odd).unwrap_err().message.contains("is not a count"));
 }
+
+/// fio 2.2.10 wrote `io_bytes` in KiB, no `total_ios`, and times in microseconds.
+#[test]
+fn results_of_fio_2_have_their_own_units() {
+    let text = r#"{"fio version": "fio-2.2.10", "jobs": [{"jobname": "x", "groupid": 0, "read": {"io_bytes": 1048576,
+        "bw": 104857, "iops": 26214.40, "runtime": 10000, "clat": {"min": 5, "max": 900, "mean": 37.5, "stddev": 1.0}},
+        "write": {"io_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0}}]}"#;
+    let rows = fio_json::import("old.json", text).unwrap().rows;
+    let read = &rows[0].jobs[0].stats.read;
+    assert_eq!((read.bytes, read.ops(), read.bytes / read.ops()), (1 << 30, 262_144, 4096));
+    assert_eq!(read.service.mean_ns().map(f64::round), Some(37_500.0));
+}

@@ -157,3 +157,85 @@ fn texts_of_no_tool_are_of_none() {
         }
     }
 }
+
+/// The sizes that the source of CrystalDiskMark 4 to 6 has for rows whose labels name none.
+#[test]
+fn the_queued_sequential_row_of_old_crystaldiskmark_has_128_kib() {
+    let text = "CrystalDiskMark 6.0.0 x64 (C) 2007-2017 hiyohiyo\n\n   Sequential Read (Q= 32,T= 1) :  3400.000 MB/s\n   \
+        Sequential Read (T= 1) :  2000.000 MB/s\n";
+    let rows = crystaldiskmark::import("c.txt", text).unwrap().rows;
+    let sizes: Vec<u64> = rows.iter().map(|row| row.jobs[0].mix[0].size.0).collect();
+    assert_eq!(sizes, [128 << 10, 1 << 20]);
+}
+
+/// Both printed by fio 3.42; the JSON of the same kind of run has the same figures.
+#[test]
+fn what_fio_prints_for_people_has_its_counts_and_percentiles() {
+    let text = "> mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\n\
+        > fio-3.42\n\
+        > mix: (groupid=0, jobs=2): err= 0: pid=5515: Mon Nov 23 17:58:21 2026\n\
+        >   read: IOPS=20.9k, BW=81.6MiB/s (85.6MB/s)(3928KiB/47msec)\n\
+        >     clat (nsec): min=621, max=6146.7k, avg=88218.59, stdev=397806.92\n\
+        >     clat percentiles (nsec):\n\
+        >      |  1.00th=[    764],  5.00th=[   1004], 50.00th=[  41728],\n\
+        >      | 99.00th=[2539520], 99.99th=[6127616]\n\
+        >   write: IOPS=22.7k, BW=88.6MiB/s (92.9MB/s)(4264KiB/47msec)\n\
+        >     clat (usec): min=1, max=66, avg=3.93, stdev=4.65\n\
+        >      issued rwts: total=982,1066,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    let result = fio_text::import("post.txt", text).unwrap();
+    assert_eq!(result.from.tool, "fio-3.42");
+    let job = &result.rows[0].jobs[0];
+    let (read, write) = (&job.stats.read, &job.stats.write);
+    assert_eq!((read.ops(), read.bytes, write.ops(), write.bytes), (982, 982 * 4096, 1066, 1066 * 4096));
+    assert_eq!((job.workers, job.measured_ns, job.mix[0].random), (2, 47_000_000, 100.0));
+    assert!((read.service.quantile_ns(0.5).unwrap() / 41_728.0 - 1.0).abs() < 0.02);
+    assert_eq!(write.service.mean_ns().map(f64::round), Some(3930.0));
+}
+
+#[test]
+fn old_and_terse_lines_of_fio_are_read_too() {
+    let old = "x: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=64\n\
+        x: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 23 17:58:21 2015\n  \
+        read : io=3071.7MB, bw=48237KB/s, iops=12059, runt= 65207msec\n    \
+        clat (usec): min=56, max=6100, avg=123.45, stdev=1.0\n     \
+        issued    : total=r=786355/w=0/d=0, short=r=0/w=0/d=0\n";
+    let job = fio_text::import("old.txt", old).unwrap().rows.remove(0).jobs.remove(0);
+    assert_eq!((job.outstanding, job.stats.read.ops(), job.stats.read.bytes), (64, 786_355, 786_355 * 4096));
+    let terse = format!(
+        "3;fio-3.42;w;1;0;{}4096;341333;5333;12;0;0;0.0;0.0;9;7369;138.822578;918.2;1.000000%=9;99.990000%=7372;\n",
+        "0;".repeat(41)
+    );
+    let job = fio_text::import("terse.txt", &terse).unwrap().rows.remove(0).jobs.remove(0);
+    assert_eq!((job.stats.write.ops(), job.stats.write.bytes, job.measured_ns), (64, 4 << 20, 12_000_000));
+    assert_eq!(job.stats.write.service.mean_ns().map(f64::round), Some(138_823.0));
+}
+
+#[test]
+fn a_posted_yabs_table_is_four_mixed_rows() {
+    let text = "fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda1):\n---------------------------------\n\
+        Block Size | 4k            (IOPS) | 64k           (IOPS)\n  ------   | ---            ----  | ----           ---- \n\
+        Read       | 170.81 MB/s  (42.7k) | 1.05 GB/s    (16.4k)\n\
+        Write      | 171.26 MB/s  (42.8k) | 1.06 GB/s    (16.5k)\n\
+        Total      | 342.07 MB/s  (85.5k) | 2.11 GB/s    (33.0k)\n           |                      |\n\
+        Block Size | 512k          (IOPS) | 1m            (IOPS)\n  ------   | ---            ----  | ----           ---- \n\
+        Read       | 1.15 GB/s     (2.2k) | 1.16 GB/s     (1.1k)\nWrite      | 1.21 GB/s     (2.3k) | 1.24 GB/s     (1.2k)\n";
+    let rows = yabs::import("post.txt", text).unwrap().rows;
+    let iops: Vec<(String, u64)> =
+        rows.iter().map(|row| (row.test.clone(), row.jobs[0].stats.read.ops() / 30)).collect();
+    let expected = [("mixed 4k", 42_702), ("mixed 64k", 16_406), ("mixed 512k", 2_246), ("mixed 1m", 1_132)];
+    assert_eq!(iops, expected.map(|(name, iops)| (name.to_owned(), iops)));
+}
+
+#[test]
+fn kdiskmark_prints_the_lines_of_crystaldiskmark() {
+    let text = "                     KDiskMark (3.1.2): https://github.com/JonMagon/KDiskMark\n\
+        * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\n[Read]\n\
+        Sequential   1 MiB (Q=  8, T= 1):   538.480 MB/s [    525.9 IOPS] < 15190.94 us>\n\
+        Random       4 KiB (Q= 32, T= 1):   173.640 MB/s [  43410.7 IOPS] <   735.80 us>\n\n[Write]\n\
+        Sequential   1 MiB (Q=  8, T= 1):   410.000 MB/s [    400.4 IOPS] < 19000.00 us>\n";
+    assert!(crystaldiskmark::is_results(text));
+    let result = crystaldiskmark::import("k.txt", text).unwrap();
+    let names: Vec<&str> = result.rows.iter().map(|row| row.test.as_str()).collect();
+    assert_eq!(names, ["SEQ1M Q8T1 read", "RND4K Q32T1 read", "SEQ1M Q8T1 write"]);
+    assert!(result.from.tool.contains("KDiskMark 3.1.2"), "{}", result.from.tool);
+}

@@ -182,3 +182,20 @@ fn parameter_files_are_known_by_their_definitions() {
         assert!(!is_parameter_file(text), "{text}");
     }
 }
+
+#[test]
+fn parameters_may_be_abbreviated_and_unknown_ones_are_refused() {
+    let plan = read("sd=s,lun=x,size=1g\nwd=w,sd=s,xf=8k,see=0\nrd=r,wd=w,el=3,in=1,io=10\n");
+    let step = &plan.tests[0].steps[0];
+    assert_eq!((step.stop.time.0, step.jobs[0].mix[0].size.0), (3_000_000_000, 8192));
+    assert!(matches!(step.jobs[0].pacing, Pacing::Open { rate, .. } if rate.0 == 10.0));
+    for (text, expected) in [
+        ("foobar=7\nsd=s,lun=x\nwd=w,sd=s\nrd=r,wd=w\n", "p.vdb:1: `foobar` is no parameter of vdbench"),
+        ("sd=s,lun=x\nwd=w,sd=s,frob=1\nrd=r,wd=w\n", "p.vdb:2: `frob` is no parameter of vdbench"),
+        ("sd=s,lun=x\nwd=w,sd=s\nrd=r,wd=w,forr=(1,2)\n", "p.vdb:3: `forr` begins 2 parameters"),
+        ("sd=s,lun=x,replay=(123,/dev/y)\nwd=w,sd=s\nrd=r,wd=w\n", "the replay of a trace is not supported"),
+    ] {
+        let error = imported(text, Strictness::Strict).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}

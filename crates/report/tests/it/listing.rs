@@ -6,6 +6,7 @@ use assay_report::{RunListing, runs_json, runs_table};
 fn runs_are_listed_with_what_tells_them_apart() {
     let targets = ["/srv/t.dat".to_owned(), "/dev/sdb".to_owned()];
     let run = |run, label, note| RunListing {
+        unreadable: None,
         run,
         name: "VMware forum storage test",
         status: "done",
@@ -39,6 +40,7 @@ fn plans_and_targets_can_be_told_apart_at_every_width() {
     let targets = ["nas-a", "nas-b"]
         .map(|host| vec![format!("iscsi://{host}.example.com/iqn.2004-01.com.example:storage.disk/1")]);
     let run = |run, targets| RunListing {
+        unreadable: None,
         run,
         name: "VMware forum storage test",
         status: "done",

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use assay_record::Event;
-use assay_store::{Store, StoreError};
+use assay_store::{RunFilter, RunSlice, Store, StoreError};
 use assay_testkit::{need, story};
 use tempfile::TempDir;
 
@@ -191,4 +191,79 @@ fn a_gap_a_missing_end_and_a_changed_byte_are_named() {
             assert!(error.contains(part), "{part}: {error}");
         }
     }
+}
+
+/// Writes to the columns of a run behind the store's back, as a failing disk does.
+fn break_row(path: &Path, run: &str, set: &str) {
+    let other = rusqlite::Connection::open(path).unwrap();
+    let changed = other.execute(&format!("UPDATE run SET {set} WHERE run = '{run}'"), []).unwrap();
+    assert_eq!(changed, 1, "{set}");
+}
+
+/// A story of one row that could not be decoded: the whole store was unreadable, and the run could not be removed.
+#[test]
+fn a_row_that_cannot_be_read_costs_that_row_and_no_other() {
+    for (set, says) in [
+        ("outcome = '{'", "its outcome cannot be decoded"),
+        ("targets = 'x'", "its list of targets cannot be decoded"),
+        ("label = CAST(x'ff61' AS TEXT)", "`label` is not text"),
+        ("name = 'another'", "does not match its checksum"),
+        ("started_unix_ms = started_unix_ms + 1", "does not match its checksum"),
+        ("outcome = '\"failed\"'", "does not match its checksum"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        let store = Store::open(&path).unwrap();
+        write(&store, &header("261121-aaaa"), None);
+        write(&store, &header("261121-bbbb"), None);
+        break_row(&path, "261121-aaaa", set);
+
+        let rows = store.runs().unwrap();
+        let broken = rows.iter().find(|row| row.run == "261121-aaaa").unwrap();
+        assert!(broken.unreadable.as_ref().unwrap().contains(says), "{set}: {broken:?}");
+        assert!(rows.iter().any(|row| row.run == "261121-bbbb" && row.unreadable.is_none()), "{set}");
+        let filter = RunFilter { target: Some("t.dat".into()), ..RunFilter::default() };
+        assert!(store.list(&filter, RunSlice::ALL).is_ok(), "{set}");
+        assert_eq!(store.list(&RunFilter::default(), RunSlice::ALL).unwrap().runs.len(), 2, "{set}");
+        assert!(store.load("261121-bbbb").is_ok() && store.row("261121-bbbb").is_ok(), "{set}");
+
+        let error = message(&store.row("261121-aaaa").unwrap_err());
+        assert!(error.contains(says) && error.contains("assay rm 261121-aaaa removes it"), "{error}");
+        assert!(
+            store.set_label("261121-aaaa", Some("x")).is_err(),
+            "a change must not hide the damage: {set}"
+        );
+        let mut pieces = 0;
+        store.each_raw("261121-aaaa", |_, _| pieces += 1).unwrap();
+        assert!(pieces > 8, "{set}: {pieces}");
+
+        store.remove("261121-aaaa").unwrap();
+        assert_eq!(store.runs().unwrap().len(), 1, "{set}");
+    }
+}
+
+#[test]
+fn a_run_whose_id_is_no_text_any_more_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let store = Store::open(&path).unwrap();
+    write(&store, &header("261121-aaaa"), None);
+    break_row(&path, "261121-aaaa", "run = CAST(x'323631ff' AS TEXT)");
+    let rows = store.runs().unwrap();
+    assert!(rows[0].unreadable.as_ref().unwrap().contains("`run` is not text"), "{rows:?}");
+    store.remove(&rows[0].run).unwrap();
+    assert_eq!(store.runs().unwrap(), []);
+}
+
+#[test]
+fn labels_notes_and_ends_renew_the_checksum_of_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("store.sqlite")).unwrap();
+    write(&store, &header("261121-aaaa"), None);
+    store.set_label("261121-aaaa", Some("Täglich")).unwrap();
+    store.set_note("261121-aaaa", Some("cable 7")).unwrap();
+    store.set_lost("261121-aaaa", Some("disk gone")).unwrap();
+    assert_eq!(store.row("261121-aaaa").unwrap().label.as_deref(), Some("Täglich"));
+    store.set_label("261121-aaaa", None).unwrap();
+    assert_eq!(store.row("261121-aaaa").unwrap().unreadable, None);
 }

@@ -161,7 +161,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("has format 99, but this version of Assay reads formats up to 6"), "{text}");
+    assert!(text.contains("has format 99, but this version of Assay reads formats up to 7"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
@@ -227,7 +227,7 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
                 DROP TRIGGER run_text_update; DROP TRIGGER run_text_delete; DROP INDEX run_unended; \
                 DROP INDEX run_label; DROP TABLE run_target; DROP TABLE digest; DROP TABLE run_finding; \
                 DROP TABLE baseline; DROP TABLE checked; DROP TABLE extract; ALTER TABLE run DROP COLUMN host; \
-                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; \
+                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; ALTER TABLE run DROP COLUMN row_crc32c; \
                 DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \
                 ALTER TABLE event DROP COLUMN crc32c; ALTER TABLE run DROP COLUMN lost;";
     old.execute_batch(&format!("{undo} PRAGMA user_version = 1;")).unwrap();

@@ -163,6 +163,10 @@ fn search(asked: &Fields) -> String {
 fn row(run: &ListedRun, visitor: &Visitor) -> String {
     let row = &run.row;
     let id = escape(&row.run);
+    if let Some(error) = row.error() {
+        let says = escape(&error.to_string());
+        return format!("<tr><td></td><td class=\"w\" colspan=\"6\">{says}</td></tr>\n");
+    }
     let status = status(row);
     let digest = run.digest.as_ref();
     let spark = digest

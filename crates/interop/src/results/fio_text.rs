@@ -1,0 +1,351 @@
+//! What fio prints for people, of versions 2 and 3, and its terse lines (`--minimal`), as they stand in posts.
+
+use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_spec::units::KIB;
+use assay_spec::{Access, Change, Semantics};
+
+use super::fio_json::steps;
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, whole};
+use crate::{ImportError, complain};
+
+/// Whether a text is what fio prints.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    let is_job = |line: &str| line.contains(": (groupid=") && line.contains("err=");
+    text.lines().any(|line| is_job(line) || is_terse(plain(line)))
+}
+
+/// A line without the marks of a quotation in a post.
+fn plain(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t']).trim_end()
+}
+
+fn is_terse(line: &str) -> bool {
+    let mut fields = line.split(';');
+    let has_version = fields.next().is_some_and(|field| ["3", "4", "5"].contains(&field));
+    has_version && fields.next().is_some_and(|field| field.starts_with("fio-"))
+}
+
+/// One direction of a job.
+#[derive(Default)]
+struct Side {
+    ops: u64,
+    bytes: u64,
+    runtime_ms: u64,
+    /// ns for each unit of the latencies.
+    mean_ns: f64,
+    min_ns: u64,
+    max_ns: u64,
+    /// Percent, ns.
+    percentiles: Vec<(f64, f64)>,
+}
+
+/// A job while it is read.
+struct Job {
+    name: String,
+    group: u64,
+    jobs: u32,
+    failed: bool,
+    /// Reads, writes, trims.
+    sides: [Side; 3],
+}
+
+/// What the line of a job's definition says: `x: (g=0): rw=randread, bs=4K-4K/4K-4K, ioengine=libaio, iodepth=32`.
+struct Definition {
+    name: String,
+    is_random: bool,
+    /// Bytes of every I/O, where all have the same size.
+    size: Option<u64>,
+    depth: u32,
+}
+
+/// Reads the text.
+///
+/// # Errors
+/// When it has no job that did I/O.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
+    let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
+    for (index, line) in text.lines().map(plain).enumerate() {
+        if jobs.len() > ROWS_MAX {
+            return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));
+        }
+        if is_terse(line) {
+            version = line.split(';').nth(1).map(str::to_owned);
+            jobs.push(terse(line));
+        } else if line.starts_with("fio-") && !line.contains(' ') {
+            version = Some(line.to_owned());
+        } else if let Some(definition) = definition(line) {
+            definitions.push(definition);
+        } else if let Some(job) = job(line) {
+            jobs.push(job);
+            is_percentiles = false;
+        } else if let Some(job) = jobs.last_mut() {
+            if let Some(found) = way_of(line) {
+                (way, is_percentiles) = (found, false);
+                rate(&mut job.sides[way], line);
+            } else if line.starts_with("clat (") || line.starts_with("clat percentiles (") {
+                unit = unit_of(line);
+                is_percentiles = line.starts_with("clat percentiles");
+                if !is_percentiles {
+                    times(&mut job.sides[way], line, unit);
+                }
+            } else if line.starts_with('|') && is_percentiles {
+                job.sides[way].percentiles.extend(percentiles(line, unit));
+            } else if line.starts_with("issued") {
+                issued(&mut job.sides, line);
+            }
+        }
+    }
+    result(origin, &definitions, jobs, version)
+}
+
+fn result(
+    origin: &str,
+    definitions: &[Definition],
+    jobs: Vec<Job>,
+    version: Option<String>,
+) -> Result<ImportedResult, ImportError> {
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut group = None;
+    for job in jobs.into_iter().filter(|job| job.sides.iter().any(|side| side.ops > 0)) {
+        let own = Some(job.group);
+        let name = job.name.clone();
+        let row = row_job(job, definitions.iter().find(|definition| definition.name == name));
+        match rows.last_mut().filter(|_| group == own) {
+            Some(last) => {
+                last.test = format!("{} + {name}", last.test).chars().take(200).collect();
+                last.jobs.push(row);
+            }
+            None => rows.push(ResultRow {
+                swept: super::repeated(&name, &rows),
+                test: name,
+                jobs: vec![row],
+                cpu_busy: None,
+            }),
+        }
+        group = own;
+    }
+    if rows.is_empty() {
+        return Err(complain(origin, 0, "contains no job of fio that did I/O"));
+    }
+    let name = crate::names::stem(origin).to_owned();
+    Ok(ImportedResult {
+        from: Imported {
+            tool: version.unwrap_or_else(|| "fio".to_owned()).chars().take(60).collect(),
+            file: crate::names::file_name(origin).to_owned(),
+            missing: vec!["histograms".to_owned(), "CPU use".to_owned()],
+            has_series: false,
+        },
+        started_unix_ms: None,
+        targets: vec![name.clone()],
+        name,
+        semantics: Semantics::Fio,
+        rows,
+        notes: vec![
+            "Latency is fio's completion latency (clat): from submission to completion. Between the listed \
+             percentiles the distribution is a step."
+                .to_owned(),
+            "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
+                .to_owned(),
+        ],
+    })
+}
+
+fn row_job(job: Job, definition: Option<&Definition>) -> RowJob {
+    let measured_ms = job.sides.iter().map(|side| side.runtime_ms).max().unwrap_or(0);
+    let ops: u64 = job.sides.iter().map(|side| side.ops).sum();
+    let bytes: u64 = job.sides.iter().map(|side| side.bytes).sum();
+    let read = job.sides[0].ops as f64 / ops.max(1) as f64 * 100.0;
+    let trims = job.sides[2].ops > 0 && job.sides[1].ops == 0;
+    let size = definition.and_then(|definition| definition.size);
+    let [reads, writes, trimmed] = job.sides.map(|side| stats(&side, size));
+    let mut stats = AccessStats { read: reads, write: if trims { trimmed } else { writes } };
+    stats.read.errors = u64::from(job.failed);
+    let random = if definition.is_some_and(|definition| definition.is_random) { 100.0 } else { 0.0 };
+    let change = if trims { Change::Trim } else { Change::Write };
+    let size = size.unwrap_or_else(|| bytes.checked_div(ops).unwrap_or(0));
+    RowJob {
+        name: job.name,
+        workers: job.jobs,
+        outstanding: definition.map_or(1, |definition| definition.depth),
+        mix: vec![Access { change, ..access(size, read.round(), random) }],
+        flush: None,
+        stats,
+        measured_ns: measured_ms.saturating_mul(1_000_000),
+        series: Vec::new(),
+    }
+}
+
+fn stats(side: &Side, size: Option<u64>) -> OpStats {
+    let exact = size.map(|size| side.ops.saturating_mul(size));
+    let bytes = exact.filter(|exact| exact.abs_diff(side.bytes) <= side.bytes / 50).unwrap_or(side.bytes);
+    let service = if side.percentiles.is_empty() {
+        let known = |ns: u64| (ns > 0).then_some(ns);
+        Latency::from_summary(side.ops, side.mean_ns, known(side.min_ns), known(side.max_ns))
+    } else {
+        let counts = steps(&side.percentiles, side.ops, side.max_ns);
+        Latency::from_buckets(counts.into_iter(), side.mean_ns, side.min_ns, side.max_ns)
+    };
+    OpStats { bytes, service, ..OpStats::default() }
+}
+
+fn definition(line: &str) -> Option<Definition> {
+    let (name, rest) = line.split_once(": (g=")?;
+    let after = |key: &str| rest.split(key).nth(1).map(|text| text.split(',').next().unwrap_or(text));
+    // `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K` of version 2.
+    let sizes = rest.split(" bs=").nth(1)?.split(", ioengine").next()?;
+    let sizes: Vec<Option<u64>> = sizes
+        .split(['-', '/', ','])
+        .map(|part| amount(part.trim().trim_start_matches(|c: char| !c.is_ascii_digit())))
+        .collect();
+    let is_one = sizes.windows(2).all(|pair| pair[0] == pair[1]);
+    Some(Definition {
+        name: name.trim().to_owned(),
+        is_random: after("rw=").is_some_and(|rw| rw.contains("rand")),
+        size: sizes.first().copied().flatten().filter(|_| is_one),
+        depth: after("iodepth=")
+            .and_then(leading_number)
+            .map(whole)
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(1),
+    })
+}
+
+fn job(line: &str) -> Option<Job> {
+    let (name, rest) = line.split_once(": (groupid=")?;
+    let number = |key: &str| rest.split(key).nth(1).and_then(leading_number).map(whole);
+    Some(Job {
+        name: name.trim().chars().take(100).collect(),
+        group: leading_number(rest).map(whole)?,
+        jobs: number("jobs=").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
+        failed: number("err=").is_some_and(|errors| errors > 0),
+        sides: Default::default(),
+    })
+}
+
+fn way_of(line: &str) -> Option<usize> {
+    ["read", "write", "trim"].iter().position(|way| {
+        let rest = line.strip_prefix(way).map(str::trim_start).and_then(|rest| rest.strip_prefix(':'));
+        rest.is_some_and(|rest| rest.contains("IOPS=") || rest.contains("iops="))
+    })
+}
+
+/// `read: IOPS=20.9k, BW=81.6MiB/s (85.6MB/s)(3928KiB/47msec)`, or of version 2
+/// `read : io=3071.7MB, bw=48237KB/s, iops=12059, runt= 65207msec`.
+fn rate(side: &mut Side, line: &str) {
+    let old = line.split("io=").nth(1).filter(|_| line.contains("runt="));
+    let (bytes, runtime) = match old {
+        Some(old) => (old.split(',').next(), line.split("runt=").nth(1)),
+        None => match line.rsplit_once(")(").and_then(|(_, last)| last.split(')').next()?.split_once('/')) {
+            Some((bytes, runtime)) => (Some(bytes), Some(runtime)),
+            None => (None, None),
+        },
+    };
+    side.bytes = bytes.and_then(amount).unwrap_or(0);
+    side.runtime_ms = runtime.and_then(leading_number).map_or(0, whole);
+    let iops = line.split_once("IOPS=").or_else(|| line.split_once("iops=")).map(|(_, rest)| rest);
+    let iops = iops.and_then(|rest| scaled(rest.split(',').next().unwrap_or_default().trim())).unwrap_or(0.0);
+    // The line of what was issued has the exact count.
+    side.ops = whole(iops * side.runtime_ms as f64 / 1000.0);
+}
+
+/// `clat (usec): min=56, max=6100, avg=123.45, stdev=…`; large numbers end in `k`.
+fn times(side: &mut Side, line: &str, unit: f64) {
+    let at = |key: &str| {
+        let text = line.split(key).nth(1)?.split(',').next()?.trim();
+        scaled(text).map(|value| value * unit)
+    };
+    (side.min_ns, side.max_ns) = (at("min=").map_or(0, whole), at("max=").map_or(0, whole));
+    side.mean_ns = at("avg=").unwrap_or(0.0);
+}
+
+/// `| 50.00th=[ 41728], 99.00th=[2539520],`
+fn percentiles(line: &str, unit: f64) -> impl Iterator<Item = (f64, f64)> {
+    line.trim_start_matches('|').split(',').filter_map(move |part| {
+        let (percent, value) = part.split_once("th=[")?;
+        let value = scaled(value.trim().trim_end_matches(']').trim())?;
+        Some((percent.trim().parse::<f64>().ok()?, value * unit))
+    })
+}
+
+/// `issued rwts: total=982,1066,0,0 short=…`, or of version 2 `issued    : total=r=785920/w=262656/d=0, short=…`.
+fn issued(sides: &mut [Side; 3], line: &str) {
+    let Some(totals) = line.split("total=").nth(1).and_then(|rest| rest.split([' ']).next()) else { return };
+    let counts = totals.split([',', '/']).filter_map(leading_number).map(whole);
+    for (side, count) in sides.iter_mut().zip(counts) {
+        side.ops = count;
+    }
+}
+
+/// A terse line of version 3 or later: fields of reads from the sixth on, 41 for each direction, latencies in
+/// microseconds.
+fn terse(line: &str) -> Job {
+    const FIRST: usize = 5;
+    const EACH: usize = 41;
+    let fields: Vec<&str> = line.split(';').collect();
+    let number = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+    // Trims are there from version 4 on.
+    let ways = if fields.first().is_some_and(|version| *version == "3") { 2 } else { 3 };
+    let side = |way: usize| {
+        let at = FIRST + way * EACH;
+        let has_any = way < ways && number(at) > 0.0;
+        if !has_any {
+            return Side::default();
+        }
+        let runtime_ms = whole(number(at + 3));
+        let listed = fields.iter().skip(at + 12).take(20).filter_map(|field| field.split_once("%="));
+        let pairs = listed
+            .filter_map(|(percent, us)| Some((percent.parse::<f64>().ok()?, us.parse::<f64>().ok()? * 1e3)));
+        Side {
+            ops: whole(number(at + 2) * runtime_ms as f64 / 1000.0),
+            bytes: whole(number(at)).saturating_mul(KIB),
+            runtime_ms,
+            min_ns: whole(number(at + 8) * 1e3),
+            max_ns: whole(number(at + 9) * 1e3),
+            mean_ns: number(at + 10) * 1e3,
+            percentiles: pairs.filter(|(percent, _)| *percent > 0.0).collect(),
+        }
+    };
+    Job {
+        name: fields.get(2).unwrap_or(&"fio").chars().take(100).collect(),
+        group: whole(number(3)),
+        jobs: 1,
+        failed: number(4) > 0.0,
+        sides: [side(0), side(1), side(2)],
+    }
+}
+
+/// ns of a unit in parentheses.
+fn unit_of(line: &str) -> f64 {
+    match line.split('(').nth(1).and_then(|rest| rest.split(')').next()) {
+        Some("usec") => 1e3,
+        Some("msec") => 1e6,
+        Some("sec") => 1e9,
+        _ => 1.0,
+    }
+}
+
+/// `20.9k`, `1234`, `1.2M`: a number, thousands, millions.
+fn scaled(text: &str) -> Option<f64> {
+    let factor = match text.chars().last()? {
+        'k' | 'K' => 1e3,
+        'M' | 'm' => 1e6,
+        _ => 1.0,
+    };
+    leading_number(text).map(|number| number * factor)
+}
+
+/// `3928KiB`, `3071.7MB` of version 2, `4K`, `4096B`: all in powers of 1024.
+fn amount(text: &str) -> Option<u64> {
+    let number = leading_number(text)?;
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let power = match unit.chars().next() {
+        Some('K' | 'k') => 1,
+        Some('M' | 'm') => 2,
+        Some('G' | 'g') => 3,
+        Some('T' | 't') => 4,
+        _ => 0,
+    };
+    Some(whole(number * 1024_f64.powi(power)))
+}
