@@ -224,7 +224,7 @@ fn a_run_that_ends_while_it_is_looked_at_was_not_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     let store = Store::open(&path).unwrap();
-    for index in 0..400 {
+    for index in 0..100 {
         let of = header(&format!("261122-r{index}"));
         let mut writer = store.begin_run(&of, None, None).unwrap();
         std::thread::scope(|scope| {
