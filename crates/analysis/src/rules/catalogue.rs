@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 64] = [
+pub(crate) const RULES: [Rule; 65] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -107,6 +107,7 @@ pub(crate) const RULES: [Rule; 64] = [
     Rule::new("unsteady", Step(goal::unsteady)),
     Rule::new("short-window", Step(load::short_window)),
     Rule::new("missed-rate", Step(load::missed_rate)),
+    Rule::new("full-depth", Step(load::full_depth)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("uneven-targets", Step(share::uneven_targets)),

@@ -5,6 +5,7 @@ mod circles;
 mod documents;
 mod files;
 mod lengths;
+mod names;
 mod rules;
 mod words;
 
