@@ -365,6 +365,7 @@ impl Collector {
             outstanding_asked: self.outstanding_asked(job),
             // What was due in a part of the window is not counted.
             due: end.and_then(|e| e.due).filter(|_| window.is_none()),
+            full: end.and_then(|e| Some(e.full_ns? as f64 / e.measured_ns.max(1) as f64)),
             reconnects: counted.reconnects,
             flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
             total,

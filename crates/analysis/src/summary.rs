@@ -177,6 +177,9 @@ pub struct JobSummary {
     pub outstanding_asked: u64,
     /// I/Os that were due in the window, where the load has a rate.
     pub due: Option<u64>,
+    /// Share of the window in which I/Os of an open loop were due and waited because as many as the plan allows were
+    /// in flight, in [0, 1]; `None` for other loads, and for records of earlier versions.
+    pub full: Option<f64>,
     /// Drains followed by a reopen.
     pub reconnects: u64,
     /// Flushes between writes, where the job makes them; in no other number.

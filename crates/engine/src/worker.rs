@@ -20,6 +20,7 @@ use crate::control::{Control, Pulse, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::flushing::Flushing;
+use crate::full::FullTime;
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
@@ -68,6 +69,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
     pub(crate) due: u64,
+    /// Time in which I/Os with a rate were due and had no slot, ns.
+    pub(crate) full_ns: u64,
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
@@ -102,6 +105,7 @@ pub(crate) struct Worker<'s, T> {
 
     phase: Phase,
     budget: Budget,
+    full: FullTime,
     window: Window,
     waiting: Waiting,
     done: Vec<Completion>,
@@ -210,6 +214,7 @@ impl<'s, T: Target> Worker<'s, T> {
                 begins_ns: 0,
             },
             budget: Budget::UNLIMITED,
+            full: FullTime::default(),
             window: Window::default(),
             waiting: Waiting { held: None, replies: VecDeque::with_capacity(depth) },
             done: Vec::with_capacity(BATCH_MAX),
@@ -361,6 +366,9 @@ impl<'s, T: Target> Worker<'s, T> {
             }
             Order::OneByOne { .. } => self.reap_one_by_one(before_ns)?,
         };
+        if self.is_paced {
+            self.full.end(now_ns);
+        }
         let settled = self.done.len();
         if settled > 0 {
             // Taken out and put back, so that its memory is kept and `self` can be borrowed.
@@ -381,6 +389,9 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.tally.turned(issued_ns - now_ns);
             }
         }
+        if self.is_paced {
+            self.look_for_room(now_ns);
+        }
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
             issued_ns = 0;
@@ -399,6 +410,15 @@ impl<'s, T: Target> Worker<'s, T> {
             *begins_ns = issued_ns;
         }
         Ok(now_ns)
+    }
+
+    /// Begins to count the time in which the next I/O is due and has no slot, if that is so.
+    fn look_for_room(&mut self, now_ns: u64) {
+        let counts =
+            self.phase.is_issuing && self.phase.counting == Counting::On && !self.budget.is_used_up();
+        if counts && let Some(due_ns) = self.supply.pacer.due_ns().filter(|_| !self.flights.has_free()) {
+            self.full.begin(now_ns, due_ns);
+        }
     }
 
     /// Executes a batch, one I/O per poll, and records when each completed. Returns the time after the last. A clock
@@ -642,6 +662,7 @@ impl<'s, T: Target> Worker<'s, T> {
         WorkerEnd {
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
             due: self.budget.due,
+            full_ns: self.full.sum_ns(),
             last: self.tally.finish(end_ns.max(zero_ns)),
             failures: self.trouble.failures,
             mismatches: self.trouble.mismatches,

@@ -253,6 +253,7 @@ impl ImportedResult {
             span: Span::Whole,
             quick: false,
             changes: Vec::new(),
+            limits: Vec::new(),
             tests,
         }
     }
@@ -287,7 +288,8 @@ impl ResultRow {
                 push(start_ns + from_ns, RunEvent::Interval(Box::new(slice)));
             }
         }
-        let jobs = self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None });
+        let jobs =
+            self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None, full_ns: None });
         let cpu = StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() };
         let mut end = StepEnd::new(step, StepReason::Done, jobs.collect(), cpu);
         let flushes = (0..).zip(&self.jobs).filter_map(|(job, row)| Some((job, row.flush.clone()?)));

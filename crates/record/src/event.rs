@@ -380,6 +380,10 @@ pub struct JobEnd {
     pub measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
     pub due: Option<u64>,
+    /// Time in which I/Os of an open loop were due and waited because as many as the plan allows were in flight: the
+    /// mean over the workers, ns. `None` for other loads, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_ns: Option<u64>,
 }
 
 /// CPU use over a measured window.

@@ -219,6 +219,7 @@ fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
         "outstanding_effective": rounded(job.outstanding_effective),
         "outstanding_asked": job.outstanding_asked,
         "due": job.due,
+        "depth_full_ratio": job.full.and_then(rounded),
         "reconnects": job.reconnects,
         "expected": expected,
         "verdict": verdict,

@@ -108,6 +108,7 @@ pub(crate) const RULES: [Rule; 65] = [
     Rule::new("unsteady", Step(goal::unsteady)),
     Rule::new("short-window", Step(load::short_window)),
     Rule::new("missed-rate", Step(load::missed_rate)),
+    Rule::new("full-depth", Step(load::full_depth)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("uneven-targets", Step(share::uneven_targets)),

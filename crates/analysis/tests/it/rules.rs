@@ -327,6 +327,33 @@ fn quick_runs_say_so() {
     assert!(!fires("quick", |_, _| {}));
 }
 
+/// A depth of 1 held the rate at 46 % of what was asked for, and the target was blamed.
+#[test]
+fn a_depth_that_was_full_is_named_before_the_target() {
+    let open = |outstanding: u32, done: u64, full: f64| {
+        let (mut header, mut summary) = clean();
+        header.plan.tests[0].steps[0].jobs[0].outstanding = outstanding;
+        let job = &mut summary.steps[0].jobs[0];
+        (job.due, job.full) = (Some(10_000), Some(full));
+        job.total = OpSummary { ops: done, iops: 185.0, ..OpSummary::default() };
+        (found("missed-rate", &header, &summary), found("full-depth", &header, &summary))
+    };
+    let (Some(missed), None) = open(1, 4_610, 0.54) else { panic!("one finding") };
+    assert!(
+        missed.says.contains("The limit of 1 in flight was full for 54 % of the time"),
+        "{}",
+        missed.says
+    );
+    assert!(!missed.says.contains("sustain") && missed.next.contains("Raise `outstanding`"), "{missed:?}");
+    let (Some(missed), None) = open(256, 4_610, 0.54) else { panic!("one finding") };
+    assert!(missed.says.contains("does not sustain this rate at that depth"), "{}", missed.says);
+    let (Some(missed), None) = open(1, 4_610, 0.0) else { panic!("one finding") };
+    assert!(missed.says.ends_with("the target does not sustain this rate."), "{}", missed.says);
+    let (None, Some(full)) = open(1, 10_000, 0.02) else { panic!("reached, and waited") };
+    assert!(full.says.contains("full for 2 % of the time: response times include"), "{}", full.says);
+    assert_eq!(open(1, 10_000, 0.009), (None, None));
+}
+
 #[test]
 fn a_rate_is_missed_below_99_percent() {
     let set = |done: u64| {
