@@ -314,6 +314,7 @@ impl Collector {
             failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
+            late_blocks: end.map_or(0, |e| e.late_blocks),
             members: end.map(|e| e.members.clone()).unwrap_or_default(),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
             tcp: state.host.settled_tcp(),
@@ -364,6 +365,7 @@ impl Collector {
             outstanding_asked: self.outstanding_asked(job),
             // What was due in a part of the window is not counted.
             due: end.and_then(|e| e.due).filter(|_| window.is_none()),
+            full: end.and_then(|e| Some(e.full_ns? as f64 / e.measured_ns.max(1) as f64)),
             reconnects: counted.reconnects,
             flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
             total,

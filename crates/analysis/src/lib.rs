@@ -32,6 +32,7 @@ mod standing;
 mod steadiness;
 mod summary;
 mod tester;
+mod threshold;
 mod timeline;
 pub mod trend;
 mod verdict;
@@ -68,5 +69,6 @@ pub use summary::{
     TcpSummary,
 };
 pub use tester::{TesterLimits, TesterUse, tester_limits, tester_use};
+pub use threshold::{Answer, Judged, judge_thresholds};
 pub use timeline::{HeatMap, Timeline, TimelineSample};
 pub use verdict::{Agreement, RunVerdict, Verdict};

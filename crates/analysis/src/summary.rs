@@ -115,6 +115,8 @@ pub struct StepSummary {
     pub mismatches: Vec<Mismatch>,
     /// How many wrong blocks there were in all.
     pub mismatch_count: u64,
+    /// Number of blocks read that held an older write of which two copies were sent.
+    pub late_blocks: u64,
     /// I/Os of each target of a job with several, over the whole window; empty for records of earlier versions.
     pub members: Vec<MemberEnd>,
     /// What went over each path, for targets that have paths.
@@ -175,6 +177,9 @@ pub struct JobSummary {
     pub outstanding_asked: u64,
     /// I/Os that were due in the window, where the load has a rate.
     pub due: Option<u64>,
+    /// Share of the window in which I/Os of an open loop were due and waited because as many as the plan allows were
+    /// in flight, in [0, 1]; `None` for other loads, and for records of earlier versions.
+    pub full: Option<f64>,
     /// Drains followed by a reopen.
     pub reconnects: u64,
     /// Flushes between writes, where the job makes them; in no other number.

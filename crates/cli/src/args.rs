@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use assay_analysis::compare::Gate;
 use assay_record::Price;
 use assay_spec::Tolerance;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
@@ -12,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod baseline;
 mod curve;
 mod diagnose;
+mod fail_if;
 mod lab;
 mod model;
 mod probe;
@@ -22,6 +22,7 @@ mod serve;
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use fail_if::*;
 pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
@@ -281,10 +282,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) view: ViewArgs,
     /// Exit with code 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops
-    /// -5%;
-    /// changes that noise explains do not count.
-    #[arg(long, value_name = "FIGURE CHANGE")]
-    pub(crate) fail_if: Vec<Gate>,
+    /// -5%; changes that noise explains do not count. Or if a figure exceeds a limit: 'p99 > 20ms', 'iops < 5000',
+    /// 'errors > 0', 'RealLife: p99 > 20ms' for one test. Code 4 if that is undecided.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<FailIf>,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use assay_analysis::Answer;
 use assay_analysis::compare::{Comparison, Gate, ResultSet, Side, broken, compare_with};
 use assay_report::reading;
 use assay_store::Store;
@@ -10,6 +11,7 @@ use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
+use crate::fail_if::of_answer;
 use crate::open_store::existing_store;
 use crate::output::{Kept, Output};
 use crate::published;
@@ -47,9 +49,10 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 pub(crate) fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
-        for says in broken(comparison, *gate) {
-            note!("--fail-if \"{gate}\": {says}");
-            exit = Exit::Worse;
+        for (answer, says) in broken(comparison, *gate) {
+            let undecided = if answer == Answer::Undecided { " undecided" } else { "" };
+            note!("--fail-if \"{gate}\"{undecided}: {says}");
+            exit = exit.or_worse(of_answer(answer));
         }
     }
     exit

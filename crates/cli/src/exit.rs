@@ -9,10 +9,23 @@ pub(crate) enum Exit {
     Errors = 1,
     /// It was refused before anything began; nothing was written anywhere.
     Refused = 2,
-    /// A comparison was made, and a limit of --fail-if is broken.
+    /// A limit of --fail-if or of the plan is exceeded.
     Worse = 3,
+    /// A limit is neither exceeded nor kept, as far as the results tell.
+    Undecided = 4,
     /// A signal stopped it: Ctrl-C, SIGTERM, or SIGHUP when the terminal was closed.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// Returns the more severe of two: what is exceeded goes before what is undecided.
+    pub(crate) fn or_worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Undecided, Self::Worse) | (Self::Worse, Self::Undecided) => Self::Worse,
+            (a, b) if a as u8 >= b as u8 => a,
+            (_, b) => b,
+        }
+    }
 }
 
 /// What `--help` says of them.
@@ -23,7 +36,9 @@ Exit codes:
        not be filled, closed or removed, results that could not be stored or
        printed
   2    refused: nothing was started, and nothing was written to any target
-  3    compared, and something is worse than --fail-if allows
+  3    done, and a limit of --fail-if or of the plan is exceeded
+  4    done, and a limit is undecided: an interval contains it, a change is not
+       proven, or the runs cannot be compared
   130  stopped by a signal: Ctrl-C, SIGTERM, or the terminal was closed (SIGHUP)";
 
 /// An error after something had begun.

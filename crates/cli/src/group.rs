@@ -14,6 +14,7 @@ use crate::args::{Form, RunArgs};
 use crate::baseline;
 use crate::compare::stored_repetitions;
 use crate::exit::{Exit, Failed};
+use crate::fail_if::{changes, judged_by_limits};
 use crate::foreign::ForeignOrder;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
@@ -88,12 +89,12 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();
     let output = check_paths(args, &all)?;
     for taker in &takers {
-        baseline::check_gates(&args.fail_if, &store, &taker.plan.name, &taker.targets)?;
+        baseline::check_gates(&changes(&args.fail_if), &store, &taker.plan.name, &taker.targets)?;
     }
     let stop = stop_on_signals()?;
     let mut sides: Vec<Side> = Vec::new();
     let mut group: Option<String> = None;
-    let mut exit = Exit::Done;
+    let (mut exit, mut limited) = (Exit::Done, Exit::Done);
     'turns: for number in 1..=args.repeat {
         for (index, taker) in takers.iter().enumerate() {
             note!("repetition {number} of {}{}", args.repeat, of_side(index, takers.len()));
@@ -106,7 +107,12 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             };
             let done = execute(order(args, taker, &store, (turn, &stop))?, &store)?;
             group.get_or_insert_with(|| done.header.run.clone());
-            exit = worse(exit, add(&mut sides, index, &done)?);
+            exit = exit.or_worse(add(&mut sides, index, &done)?);
+            limited = limited.or_worse(judged_by_limits(
+                &args.fail_if,
+                &done.header.plan.limits,
+                &done.collector.summary(),
+            ));
             if exit == Exit::Interrupted || stop.is_set() {
                 exit = Exit::Interrupted;
                 break 'turns;
@@ -116,7 +122,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let history = stored_repetitions(&store, &sides)?;
     print(args, &repeats_of(&sides, &history), output.as_ref())?;
     let held = against_baselines(args, &store, &sides)?;
-    Ok(if exit == Exit::Done { held } else { exit })
+    Ok(if exit == Exit::Done { limited.or_worse(held) } else { exit })
 }
 
 /// Prints every side against the baseline of its plan and target, and returns the exit code that --fail-if asks for.
@@ -128,7 +134,7 @@ fn against_baselines(args: &RunArgs, store: &Store, sides: &[Side]) -> anyhow::R
         if let Some(held) = held.as_ref().filter(|_| args.view.form() == Form::Text) {
             say(&assay_report::held::text(held, args.view.options()))?;
         }
-        exit = worse(exit, baseline::judged_by(&args.fail_if, held.as_ref()));
+        exit = exit.or_worse(baseline::judged_by(&changes(&args.fail_if), held.as_ref()));
     }
     Ok(exit)
 }
@@ -192,11 +198,7 @@ fn add(sides: &mut Vec<Side>, index: usize, done: &Done) -> anyhow::Result<Exit>
     for error in &done.failures {
         note!("error: {}", crate::message(error));
     }
-    Ok(if done.failures.is_empty() { exit } else { worse(exit, Exit::Errors) })
-}
-
-fn worse(a: Exit, b: Exit) -> Exit {
-    if a as u8 >= b as u8 { a } else { b }
+    Ok(if done.failures.is_empty() { exit } else { exit.or_worse(Exit::Errors) })
 }
 
 /// Pools each side, and compares several.

@@ -18,6 +18,7 @@ mod diagnose;
 mod discovery;
 mod exit;
 mod export;
+mod fail_if;
 mod foreign;
 mod group;
 mod journal;

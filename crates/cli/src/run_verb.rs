@@ -13,6 +13,7 @@ use assay_store::Store;
 use crate::args::{Form, Io, RunArgs};
 use crate::baseline;
 use crate::exit::{Exit, Failed};
+use crate::fail_if::{changes, judged_by_limits};
 use crate::foreign::ForeignOrder;
 use crate::journal::quoted;
 use crate::maxima::{Found, SEARCH_NOTE};
@@ -45,7 +46,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         ..RunSetting::default()
     };
     let stop = stop_on_signals()?;
-    baseline::check_gates(&args.fail_if, &store, &plan.name, &targets)?;
+    let changes = changes(&args.fail_if);
+    baseline::check_gates(&changes, &store, &plan.name, &targets)?;
     let order = |plan: Plan| -> anyhow::Result<Order> {
         let (array, stated) = (array.clone(), args.stated.memory());
         Ok(Order { array, stated, ..args.io.order(plan, &targets, args.size, &stop)? })
@@ -70,7 +72,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         baseline: held.as_ref(),
     };
     let printed = tell(telling, &done, output.as_ref()).map(|exit| {
-        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
+        if exit != Exit::Done {
+            return exit;
+        }
+        let limited = judged_by_limits(&args.fail_if, &done.header.plan.limits, &done.collector.summary());
+        limited.or_worse(baseline::judged_by(&changes, held.as_ref()))
     });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);

@@ -16,6 +16,7 @@ mod fill;
 mod fit;
 mod flights;
 mod flushing;
+mod full;
 mod pacer;
 mod paths;
 mod placement;

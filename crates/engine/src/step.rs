@@ -478,7 +478,10 @@ fn job_end(job: &Job, ends: &[WorkerEnd]) -> JobEnd {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of I/Os")]
         Pacing::Throttled { rate } => Some((rate.0 * measured_ns as f64 / 1e9).round() as u64),
     };
-    JobEnd { measured_ns, due }
+    // A throttled load is a closed loop, which waits for its depth by design.
+    let full_ns = matches!(job.pacing, Pacing::Open { .. })
+        .then(|| ends.iter().map(|e| e.full_ns).sum::<u64>() / u64::from(job.workers));
+    JobEnd { measured_ns, due, full_ns }
 }
 
 /// Returns the times at which the step loaded its targets.
@@ -507,6 +510,7 @@ fn step_end(
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
+        end.late_blocks += worker.late_count;
     }
     end.failures.truncate(StepEnd::KEPT);
     end.mismatches.truncate(StepEnd::KEPT);

@@ -20,12 +20,13 @@ use crate::control::{Control, Pulse, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::flushing::Flushing;
+use crate::full::FullTime;
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
 use crate::prefilled::PrefilledBuffers;
 use crate::shares::Shares;
-use crate::stamp::StampTable;
+use crate::stamp::{Cause, StampTable};
 use crate::tally::Tally;
 use crate::trouble::Trouble;
 
@@ -68,9 +69,12 @@ pub(crate) struct WorkerEnd {
     pub(crate) measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
     pub(crate) due: u64,
+    /// Time in which I/Os with a rate were due and had no slot, ns.
+    pub(crate) full_ns: u64,
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) late_count: u64,
     pub(crate) lost: Option<TargetLost>,
     /// Number of I/Os that were outstanding when a stop could not wait any longer.
     pub(crate) abandoned: u32,
@@ -101,6 +105,7 @@ pub(crate) struct Worker<'s, T> {
 
     phase: Phase,
     budget: Budget,
+    full: FullTime,
     window: Window,
     waiting: Waiting,
     done: Vec<Completion>,
@@ -209,6 +214,7 @@ impl<'s, T: Target> Worker<'s, T> {
                 begins_ns: 0,
             },
             budget: Budget::UNLIMITED,
+            full: FullTime::default(),
             window: Window::default(),
             waiting: Waiting { held: None, replies: VecDeque::with_capacity(depth) },
             done: Vec::with_capacity(BATCH_MAX),
@@ -360,6 +366,9 @@ impl<'s, T: Target> Worker<'s, T> {
             }
             Order::OneByOne { .. } => self.reap_one_by_one(before_ns)?,
         };
+        if self.is_paced {
+            self.full.end(now_ns);
+        }
         let settled = self.done.len();
         if settled > 0 {
             // Taken out and put back, so that its memory is kept and `self` can be borrowed.
@@ -380,6 +389,9 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.tally.turned(issued_ns - now_ns);
             }
         }
+        if self.is_paced {
+            self.look_for_room(now_ns);
+        }
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
             issued_ns = 0;
@@ -398,6 +410,15 @@ impl<'s, T: Target> Worker<'s, T> {
             *begins_ns = issued_ns;
         }
         Ok(now_ns)
+    }
+
+    /// Begins to count the time in which the next I/O is due and has no slot, if that is so.
+    fn look_for_room(&mut self, now_ns: u64) {
+        let counts =
+            self.phase.is_issuing && self.phase.counting == Counting::On && !self.budget.is_used_up();
+        if counts && let Some(due_ns) = self.supply.pacer.due_ns().filter(|_| !self.flights.has_free()) {
+            self.full.begin(now_ns, due_ns);
+        }
     }
 
     /// Executes a batch, one I/O per poll, and records when each completed. Returns the time after the last. A clock
@@ -478,9 +499,12 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Settles a completion. Its I/O started when it was issued, but not before `begins_ns`.
     #[inline(always)]
     fn settle(&mut self, completion: Completion, begins_ns: u64, now_ns: u64) -> Result<(), TargetLost> {
-        let Completion { tag, outcome, buf } = completion;
+        let Completion { tag, outcome, buf, is_moved } = completion;
         let flight = self.flights.end(tag, buf);
         let counts = self.counts(&flight, now_ns);
+        if is_moved {
+            self.distrust(&flight);
+        }
         if outcome != Ok(flight.size_bytes) {
             self.settle_failure(flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0));
         } else if counts {
@@ -579,13 +603,26 @@ impl<'s, T: Target> Worker<'s, T> {
         self.trouble.failed(self.setup.job_index, member, &flight, errno, moved);
     }
 
+    /// Notes that an older copy of a write may replace newer data later.
+    #[cold]
+    fn distrust(&self, flight: &Flight) {
+        if let Some(stamps) = self.setup.stamps.get(flight.member as usize) {
+            stamps.moved(flight.size_bytes, flight.offset_bytes);
+        }
+    }
+
     #[cold]
     fn check(&mut self, tag: u32, flight: Flight) {
         let stamps = Arc::clone(&self.setup.stamps[flight.member as usize]);
         let bytes = &mut self.flights.buffer_mut(tag)[..flight.size_bytes as usize];
         let (mismatches, count) = (&mut self.trouble.mismatches, &mut self.trouble.mismatch_count);
+        let late_count = &mut self.trouble.late_count;
         let (job, names) = (self.setup.job_index, self.setup.member_names);
         stamps.check(bytes, flight.offset_bytes, |wrong| {
+            if wrong.cause == Cause::LateCopy {
+                *late_count += 1;
+                return;
+            }
             *count += 1;
             if mismatches.len() < StepEnd::KEPT {
                 mismatches.push(Mismatch {
@@ -625,10 +662,12 @@ impl<'s, T: Target> Worker<'s, T> {
         WorkerEnd {
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
             due: self.budget.due,
+            full_ns: self.full.sum_ns(),
             last: self.tally.finish(end_ns.max(zero_ns)),
             failures: self.trouble.failures,
             mismatches: self.trouble.mismatches,
             mismatch_count: self.trouble.mismatch_count,
+            late_count: self.trouble.late_count,
             lost,
             abandoned,
             job: self.setup.job_index,

@@ -162,6 +162,10 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
+    /// Number of blocks read that held an older write of which two copies were sent, because its connection was lost. They
+    /// are not among the wrong blocks.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub late_blocks: u64,
     /// I/Os of each target of a job with several, in the order of the plan; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberEnd>,
@@ -343,6 +347,7 @@ impl StepEnd {
             failures: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            late_blocks: 0,
             members: Vec::new(),
             paths: Vec::new(),
             flushes: Vec::new(),
@@ -375,6 +380,10 @@ pub struct JobEnd {
     pub measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
     pub due: Option<u64>,
+    /// Time in which I/Os of an open loop were due and waited because as many as the plan allows were in flight: the
+    /// mean over the workers, ns. `None` for other loads, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_ns: Option<u64>,
 }
 
 /// CPU use over a measured window.

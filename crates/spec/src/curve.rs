@@ -8,11 +8,12 @@
 //! outstanding = 32
 //! [[test]]
 //! name = "4 KiB random read, open loop"
-//! outstanding = 32
+//! outstanding = 256
 //! pace = { rate = "8000/s", arrivals = "poisson" }
 //! sweep = { load = ["10%", "20%", "50%", "95%"] }
 //! ```
 
+use crate::limits::OPEN_OUTSTANDING;
 use crate::plan::{Arrivals, Job, Pacing, Plan, Semantics, Step, Swept, Test};
 use crate::units::{Nanos, PerSecond};
 
@@ -93,6 +94,8 @@ pub fn load_plan(plan: &Plan, maxima: &[Maximum], timing: CurveTiming) -> Result
             let swept = Swept { key: "load".to_owned(), value: format!("{percent}%") };
             let rate = PerSecond(maximum.rate.0 * f64::from(*percent) / 100.0);
             let pacing = Pacing::Open { rate, arrivals: Arrivals::Poisson };
+            // The depth that reaches the maximum delays arrivals that come together.
+            let outstanding = outstanding.max(OPEN_OUTSTANDING);
             with(step, timing, vec![swept], |job| Job { outstanding, pacing, ..job.clone() })
         };
         let steps = CURVE_LOADS.iter().map(at).collect();
@@ -148,10 +151,10 @@ mod tests {
     fn a_curve_is_what_a_plan_file_of_the_same_loads_resolves_to() {
         let maximum = Maximum { outstanding: 8, rate: PerSecond(8000.0) };
         let made = load_plan(&plan(BASE), &[maximum], SECONDS).unwrap();
-        let timing = "warmup = \"1s\"\nrun = \"10s\"\noutstanding = 8\n";
+        let timing = "warmup = \"1s\"\nrun = \"10s\"\n";
         let loads: Vec<String> = CURVE_LOADS.iter().map(|load| format!("\"{load}%\"")).collect();
         let written = plan(&format!(
-            "{}{timing}{}{timing}pace = {{ rate = \"8000/s\", arrivals = \"poisson\" }}\nsweep = {{ load = [{}] }}\n",
+            "{}{timing}outstanding = 8\n{}{timing}pace = {{ rate = \"8000/s\", arrivals = \"poisson\" }}\nsweep = {{ load = [{}] }}\n",
             BASE.replace("\"t\"", "\"t, maximum\""),
             BASE.replace("\"t\"", "\"t, open loop\""),
             loads.join(", ")

@@ -4,10 +4,11 @@
 //! [`Plan`](crate::Plan).
 
 use crate::goal::{Times, Tolerance};
-use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
+use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, THRESHOLDS_MAX, VALUE_CHARS_MAX};
 use crate::place::{Distribution, Extent, Window, Zone};
 use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
+use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// The largest I/O a plan may ask for, bytes: the largest buffers times the deepest queue must stay allocatable.
@@ -35,6 +36,7 @@ pub struct PlanFile {
     pub(crate) size: Option<SizeSpec>,
     pub(crate) precondition: Option<Times>,
     pub(crate) defaults: Settings,
+    pub(crate) limits: Vec<Threshold>,
     pub(crate) tests: Vec<TestFile>,
 }
 
@@ -215,6 +217,11 @@ impl PlanFile {
             size: top.parsed("size")?,
             precondition: top.parsed("precondition")?,
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
+            limits: top
+                .get("limit")
+                .map(|v| v.array_up_to(THRESHOLDS_MAX, "limits")?.iter().map(limit).collect())
+                .transpose()?
+                .unwrap_or_default(),
             tests: top
                 .get("test")
                 .map(|v| v.array_up_to(STEPS_MAX, "tests")?.iter().map(test).collect())
@@ -257,6 +264,16 @@ fn defaults(value: &Value<'_>) -> Result<Settings, PlanError> {
     let settings = settings_of(&table)?;
     table.finish()?;
     Ok(settings)
+}
+
+/// `[[limit]]` with `fail_if = "p99 > 20ms"`, and perhaps the `test`.
+fn limit(value: &Value<'_>) -> Result<Threshold, PlanError> {
+    let table = value.table()?;
+    let (test, limit) = (text_of(&table, "test")?, table.parsed::<Threshold>("fail_if")?);
+    let missing = table.complain("a limit needs `fail_if`, for example fail_if = \"p99 > 20ms\"");
+    table.finish()?;
+    let limit = limit.ok_or(missing)?;
+    Ok(Threshold { test: test.or(limit.test), ..limit })
 }
 
 fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {

@@ -27,6 +27,7 @@ pub mod reader;
 mod resolve;
 mod secret;
 pub mod suites;
+pub mod threshold;
 pub mod units;
 
 pub use address::{Address, AddressError};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::goal::Goal;
 use crate::place::{Distribution, Extent, Window};
+use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// What to do: tests run one after another.
@@ -33,6 +34,9 @@ pub struct Plan {
     /// What the command line changed by `--set`, as typed.
     #[serde(default)]
     pub changes: Vec<String>,
+    /// Absolute limits of the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Threshold>,
     /// In the order in which they run; never empty.
     pub tests: Vec<Test>,
 }

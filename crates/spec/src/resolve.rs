@@ -8,7 +8,7 @@ use crate::file::{
     AccessFile, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value,
 };
 use crate::goal::{Goal, Times};
-use crate::limits::STEP_WORKERS_MAX;
+use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
 use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
@@ -83,6 +83,7 @@ impl PlanFile {
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
             changes: over.changes.clone(),
+            limits: self.limits.clone(),
             tests,
         })
     }
@@ -566,22 +567,21 @@ fn resolve_job(
             "pace: Iometer has no rates; use semantics = \"assay\", or `delay` and `burst`",
         ));
     }
-    let default_data = match semantics {
-        Semantics::Assay | Semantics::Fio => Data::Unique,
-        Semantics::Iometer => Data::IometerRepeating,
-    };
     let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
     let (span, window) = places(settings.window.unwrap_or_default(), increment);
+    let mix = resolve_mix(place, lines, &settings.line, semantics)?;
     Ok(Job {
         name,
         targets: resolve_targets(settings),
         span,
-        mix: resolve_mix(place, lines, &settings.line, semantics)?,
+        outstanding: settings
+            .outstanding
+            .unwrap_or_else(|| outstanding_default(semantics, settings.pace, &mix)),
+        mix,
         workers: settings.workers.unwrap_or(1),
-        outstanding: settings.outstanding.unwrap_or(1),
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
-        data: settings.data.unwrap_or(default_data),
+        data: settings.data.unwrap_or(default_data(semantics)),
         sync: settings.sync.unwrap_or(false),
         window,
         flush: settings.flush.flatten(),
@@ -590,6 +590,28 @@ fn resolve_job(
         targets_each: settings.targets_each.unwrap_or(0),
         stop: None,
     })
+}
+
+/// Returns what writes write where a plan says nothing.
+fn default_data(semantics: Semantics) -> Data {
+    match semantics {
+        Semantics::Assay | Semantics::Fio => Data::Unique,
+        Semantics::Iometer => Data::IometerRepeating,
+    }
+}
+
+/// Returns the queue depth where a plan gives none. A closed loop has one I/O in flight, and so has every load under
+/// the rules of fio. An open loop has as many as cannot be its limit: up to [`OPEN_OUTSTANDING`], in buffers of at
+/// most [`OPEN_BUFFERS`].
+fn outstanding_default(semantics: Semantics, pace: Option<PacingFile>, mix: &[Access]) -> u32 {
+    match pace {
+        Some(PacingFile::Open(..) | PacingFile::OpenMax { .. }) if semantics == Semantics::Assay => {
+            let largest = mix.iter().map(|line| line.size.max(line.reply).0).max().unwrap_or(1).max(1);
+            u32::try_from(OPEN_BUFFERS.0 / largest)
+                .map_or(OPEN_OUTSTANDING, |depth| depth.clamp(1, OPEN_OUTSTANDING))
+        }
+        _ => 1,
+    }
 }
 
 /// A value that only the rules of fio know.

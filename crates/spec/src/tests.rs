@@ -333,3 +333,15 @@ fn a_job_may_use_a_part_of_the_span() {
     assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
     assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must be more than zero"));
 }
+
+#[test]
+fn an_open_loop_without_a_depth_gets_one_that_is_no_limit() {
+    let depth = |size: &str, more: &str| {
+        let text = format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"{size}\" }}]\n{more}\n");
+        resolve(&text, &overrides(&[])).unwrap().jobs().next().unwrap().outstanding
+    };
+    let open = "pace = { rate = \"400/s\", arrivals = \"poisson\" }";
+    assert_eq!([depth("4KiB", open), depth("1MiB", open), depth("64MiB", open)], [256, 256, 4]);
+    assert_eq!([depth("4KiB", "pace = { rate = \"400/s\" }"), depth("4KiB", "")], [1, 1], "closed loops");
+    assert_eq!(depth("4KiB", &format!("{open}\noutstanding = 3")), 3);
+}

@@ -268,7 +268,7 @@ fn simulate(header: &RunHeader, job: &Job, length_ns: u64, target: Target, seed:
     }
     let measured_ns = if iometer { length_ns } else { last_ns };
     let due = gap_ns.map(|gap| length_ns / gap);
-    Simulated { seconds, reconnects, end: JobEnd { measured_ns, due } }
+    Simulated { seconds, reconnects, end: JobEnd { measured_ns, due, full_ns: None } }
 }
 
 fn stats(is_open: bool) -> OpStats {

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use assay_spec::Figure;
 
+use crate::threshold::Answer;
+
 use super::{Against, Cell, Change, Comparison};
 
 /// A figure and the change that is too much of it.
@@ -47,10 +49,13 @@ impl fmt::Display for Gate {
     }
 }
 
-/// Returns what breaks a gate, a sentence for each test; none: all is within it. A change that noise explains breaks
-/// nothing; one that cannot be judged does, as a script must not take silence for a pass.
+/// A change of this factor or more, up or down, is beyond the scatter of runs without a measured spread.
+const PLAIN: f64 = 2.0;
+
+/// Returns what breaks a gate or leaves it undecided, a sentence for each test; none: all is within it. A change that
+/// noise explains breaks nothing. One that cannot be judged is undecided, as a script must not take silence for a pass.
 #[must_use]
-pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<String> {
+pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<(Answer, String)> {
     let mut says = Vec::new();
     for test in &comparison.tests {
         let name = format!("{} {}", test.test, test.step);
@@ -58,23 +63,24 @@ pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<String> {
         for (side, cell) in comparison.sides.iter().zip(&test.cells).skip(1) {
             let of = format!("{} of {}", name.trim_end(), side.name);
             let Some(against) = cell.as_ref().and_then(|cell| cell.against.as_ref()) else {
-                says.push(format!("{of} was not measured"));
+                says.push((Answer::Undecided, format!("{of} was not measured")));
                 continue;
             };
-            if let Some(words) = cell.as_ref().and_then(|cell| breaks(gate, first, cell, against)) {
-                says.push(format!("{of}: {words}"));
+            if let Some((answer, words)) = cell.as_ref().and_then(|cell| breaks(gate, first, cell, against)) {
+                says.push((answer, format!("{of}: {words}")));
             }
         }
     }
     if !comparison.tests.iter().any(|test| test.cells.iter().all(Option::is_some)) {
-        says.push("no test is on all sides".to_owned());
+        says.push((Answer::Undecided, "no test is on all sides".to_owned()));
     }
     says
 }
 
-fn breaks(gate: Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<String> {
+fn breaks(gate: Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(Answer, String)> {
+    let undecided = |words: String| Some((Answer::Undecided, words));
     if against.change == Change::NotComparable {
-        return Some("cannot be compared, because its load or its conditions differ".to_owned());
+        return undecided("cannot be compared, because its load or its conditions differ".to_owned());
     }
     let by_cells = |a: Option<f64>, b: Option<f64>| a.zip(b).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a);
     let (ratio, change) = match gate.figure {
@@ -87,13 +93,21 @@ fn breaks(gate: Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<St
         Figure::P90 | Figure::P95 | Figure::P999 => (None, None),
     };
     let title = gate.figure.title();
-    let Some(ratio) = ratio else { return Some(format!("{title} is not known on both sides")) };
+    let Some(ratio) = ratio else { return undecided(format!("{title} is not known on both sides")) };
     let is_noise = matches!(change, Some(Change::Same | Change::Unclear));
     let is_beyond = if gate.change > 0.0 { ratio > 1.0 + gate.change } else { ratio < 1.0 + gate.change };
-    (is_beyond && !is_noise).then(|| {
-        let word = change.map_or("", Change::says);
-        format!("{title} changed by {:+.1} % ({word})", (ratio - 1.0) * 100.0)
-    })
+    if !is_beyond || is_noise {
+        return None;
+    }
+    let is_plain = ratio >= PLAIN || ratio <= 1.0 / PLAIN;
+    let word = change.map_or("", Change::says);
+    let words = format!("{title} changed by {:+.1} % ({word})", (ratio - 1.0) * 100.0);
+    match change {
+        None | Some(Change::Unknown) if !is_plain => {
+            undecided(format!("{words}; repeat each side three times (--repeat 3) to decide"))
+        }
+        _ => Some((Answer::Exceeded, words)),
+    }
 }
 
 /// The word for the rate, also where p99 is what a paced load is judged by.

@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 64] = [
+pub(crate) const RULES: [Rule; 65] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -91,6 +91,7 @@ pub(crate) const RULES: [Rule; 64] = [
     Rule::new("small-calls", Check::Run(settings::small_calls)),
     Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
+    Rule::new("moved-writes", Step(nfs::moved_writes)),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
     Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),
@@ -107,6 +108,7 @@ pub(crate) const RULES: [Rule; 64] = [
     Rule::new("unsteady", Step(goal::unsteady)),
     Rule::new("short-window", Step(load::short_window)),
     Rule::new("missed-rate", Step(load::missed_rate)),
+    Rule::new("full-depth", Step(load::full_depth)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("uneven-targets", Step(share::uneven_targets)),

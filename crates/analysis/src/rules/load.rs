@@ -1,8 +1,8 @@
 //! About the load: data that changed, I/Os that failed, and loads that the storage did not sustain.
 
 use assay_record::{Stamp, StepReason};
-
-use assay_spec::Pacing;
+use assay_spec::limits::OPEN_OUTSTANDING;
+use assay_spec::{Job, Pacing};
 
 use super::{Fired, StepCase};
 use crate::figures::{time, whole};
@@ -11,6 +11,11 @@ use crate::summary::WINDOW_MIN_S;
 
 /// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
+
+/// From this share of the window on, I/Os that were due waited for the plan's own queue depth.
+const FULL_MIN: f64 = 0.01;
+const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; sweep lower rates to find the highest one \
+                           it sustains.";
 
 /// A stall must have cost this many I/Os at the mean rate.
 const MISSED_MIN: f64 = 20.0;
@@ -69,14 +74,24 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Critical,
         says: format!(
-            "{count} {} not contain what Assay wrote there.{}",
+            "{count} {} not contain what Assay wrote there.{}{}",
             if count == 1 { "block of 512 bytes did" } else { "blocks of 512 bytes did" },
-            where_to.unwrap_or_default()
+            where_to.unwrap_or_default(),
+            late_copies(case.step.late_blocks),
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
         next: "Do not store data on this system. Check its log, memory, controller and cables, then verify again.",
         weight: count as f64,
     })
+}
+
+fn late_copies(blocks: u64) -> String {
+    match blocks {
+        0 => String::new(),
+        blocks => format!(
+            " Not among them: {blocks} with an older write of which Assay had sent two copies (see moved-writes)."
+        ),
+    }
 }
 
 /// I/Os failed.
@@ -196,33 +211,70 @@ fn longest_silence(case: StepCase<'_>) -> Option<(usize, usize)> {
     longest
 }
 
-/// The target did not sustain the rate of the plan.
+/// The rate of the plan was missed: by the target, or by a queue depth of the plan that was too small for the rate.
 pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     if !case.step.complete {
         return None;
     }
-    let shares = case.step.jobs.iter().filter_map(|job| {
+    let shares = case.jobs().filter_map(|(plan, job)| {
         let due = job.due.filter(|due| *due > 0)?;
-        Some((job.total.ops as f64 / due as f64, due, job))
+        Some((job.total.ops as f64 / due as f64, due, plan, job))
     });
-    let (share, due, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (share, due, plan, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if share >= ACHIEVED_MIN {
+        return None;
+    }
+    let done = format!(
+        "{:.1} % of the {due} I/Os that were due in the window were completed ({:.0} per second)",
+        share * 100.0,
+        job.total.iops
+    );
+    let mut evidence =
+        vec![Evidence::new("due", due as f64, "I/Os"), Evidence::new("done", job.total.ops as f64, "I/Os")];
+    let full = job.full.filter(|full| *full >= FULL_MIN);
+    evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
+    let (says, next) = match full {
+        Some(full) if plan.outstanding < OPEN_OUTSTANDING => (
+            format!(
+                "{done}. {}: the limit, not the target, may have set this rate.",
+                limit_words(plan, full)
+            ),
+            "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
+        ),
+        Some(full) => (
+            format!(
+                "{done}. {}: the target does not sustain this rate at that depth.",
+                limit_words(plan, full)
+            ),
+            SWEEP_LOWER,
+        ),
+        None => (format!("{done}: the target does not sustain this rate."), SWEEP_LOWER),
+    };
+    Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share })
+}
+
+/// The rate was reached, but I/Os waited for the queue depth of the plan.
+pub(super) fn full_depth(case: StepCase<'_>) -> Option<Fired> {
+    let jobs = case.jobs().filter_map(|(plan, job)| Some((job.full.filter(|full| *full >= FULL_MIN)?, plan)));
+    let (full, plan) = jobs.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // A missed rate says the same, and more.
+    if missed_rate(case).is_some() {
         return None;
     }
     Some(Fired {
         severity: Severity::Warning,
-        says: format!(
-            "The target completed {:.1} % of the {due} I/Os that were due in the window ({:.0} per second): it does \
-             not sustain this rate.",
-            share * 100.0,
-            job.total.iops
-        ),
-        evidence: vec![
-            Evidence::new("due", due as f64, "I/Os"),
-            Evidence::new("done", job.total.ops as f64, "I/Os"),
-        ],
-        next: "Read its latency as that of an overloaded target; sweep lower rates to find the highest one it \
-         sustains.",
-        weight: 1.0 - share,
+        says: format!("{}: response times include waits for it.", limit_words(plan, full)),
+        evidence: vec![Evidence::new("depth limit full", full * 100.0, "%")],
+        next: "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
+        weight: full,
     })
+}
+
+fn limit_words(plan: &Job, full: f64) -> String {
+    let workers = if plan.workers == 1 { "" } else { " per worker" };
+    format!(
+        "The limit of {} in flight{workers} was full for {:.0} % of the time",
+        plan.outstanding,
+        full * 100.0
+    )
 }

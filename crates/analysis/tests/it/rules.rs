@@ -327,6 +327,33 @@ fn quick_runs_say_so() {
     assert!(!fires("quick", |_, _| {}));
 }
 
+/// A depth of 1 held the rate at 46 % of what was asked for, and the target was blamed.
+#[test]
+fn a_depth_that_was_full_is_named_before_the_target() {
+    let open = |outstanding: u32, done: u64, full: f64| {
+        let (mut header, mut summary) = clean();
+        header.plan.tests[0].steps[0].jobs[0].outstanding = outstanding;
+        let job = &mut summary.steps[0].jobs[0];
+        (job.due, job.full) = (Some(10_000), Some(full));
+        job.total = OpSummary { ops: done, iops: 185.0, ..OpSummary::default() };
+        (found("missed-rate", &header, &summary), found("full-depth", &header, &summary))
+    };
+    let (Some(missed), None) = open(1, 4_610, 0.54) else { panic!("one finding") };
+    assert!(
+        missed.says.contains("The limit of 1 in flight was full for 54 % of the time"),
+        "{}",
+        missed.says
+    );
+    assert!(!missed.says.contains("sustain") && missed.next.contains("Raise `outstanding`"), "{missed:?}");
+    let (Some(missed), None) = open(256, 4_610, 0.54) else { panic!("one finding") };
+    assert!(missed.says.contains("does not sustain this rate at that depth"), "{}", missed.says);
+    let (Some(missed), None) = open(1, 4_610, 0.0) else { panic!("one finding") };
+    assert!(missed.says.ends_with("the target does not sustain this rate."), "{}", missed.says);
+    let (None, Some(full)) = open(1, 10_000, 0.02) else { panic!("reached, and waited") };
+    assert!(full.says.contains("full for 2 % of the time: response times include"), "{}", full.says);
+    assert_eq!(open(1, 10_000, 0.009), (None, None));
+}
+
 #[test]
 fn a_rate_is_missed_below_99_percent() {
     let set = |done: u64| {
@@ -634,6 +661,25 @@ fn writes_that_a_server_may_have_forgotten_are_critical() {
     summary.steps[0].writes = vec![WriteEnd { failure: Some("no space".into()), ..unstable(0.1) }];
     let finding = found("uncertain-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("may not be durable: no space"), "{}", finding.says);
+}
+
+#[test]
+fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_blocks() {
+    let moved = |moved| WriteEnd { moved, ..unstable(0.1) };
+    assert!(!fires("moved-writes", |_, s| s.steps[0].writes = vec![moved(0)]));
+    let (header, mut summary) = clean();
+    summary.steps[0].writes = vec![moved(1), moved(2)];
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("3 writes were sent again"), "{}", finding.says);
+    assert_eq!(finding.severity, Severity::Info);
+    summary.steps[0].late_blocks = 8;
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("8 blocks of 512 bytes"), "{}", finding.says);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(found("mismatch", &header, &summary).is_none(), "the storage is not blamed");
+    summary.steps[0].mismatch_count = 1;
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.says.contains("Not among them: 8"), "{}", finding.says);
 }
 
 #[test]

@@ -102,6 +102,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         failures: vec![],
         mismatches: vec![],
         mismatch_count: 0,
+        late_blocks: 0,
         members: Vec::new(),
         paths: vec![],
         writes: vec![],
@@ -161,7 +162,7 @@ fn simulate(array: &mut Simulation, step: &Step, span: u64) -> (Vec<AccessStats>
         }
     }
     let owed = gap_ns.map(|gap| ((length_ns as f64 - due_ns).max(0.0) / gap) as u64);
-    (seconds, JobEnd { measured_ns: last_ns, due: owed.map(|owed| count + owed) })
+    (seconds, JobEnd { measured_ns: last_ns, due: owed.map(|owed| count + owed), full_ns: None })
 }
 
 fn next_op(job: &Job, span: u64, count: u64, random: &mut Random) -> VirtualOp {

@@ -6,6 +6,8 @@ use crate::story::{DONE, Story};
 
 /// Exit code of a broken --fail-if.
 const WORSE: i32 = 3;
+/// Exit code of one that is neither exceeded nor kept, as far as the results tell.
+const UNDECIDED: i32 = 4;
 const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"2s\"\n\
     access = [{ size = \"4KiB\", read = 100, random = 100 }]\noutstanding = 1\n";
 
@@ -79,7 +81,7 @@ fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
     gated("iops -90%").ends(DONE).says(&["BASELINE"]);
     // A change of the load is never taken for a change of the target.
     let other = story.assay(&[&run[..], &["--set", "outstanding=4", "--fail-if", "iops -90%"]].concat());
-    other.ends(WORSE).says(&["--fail-if \"IOPS -90%\"", "cannot be compared"]);
+    other.ends(UNDECIDED).says(&["--fail-if \"IOPS -90%\" undecided", "cannot be compared"]);
     let repeated = story.assay(&[&run[..], &["--repeat", "2", "--fail-if", "iops -90%"]].concat());
     repeated.ends(DONE).says(&["BASELINE"]);
     story.assay(&["rm", "calm"]).ends(DONE);
@@ -99,7 +101,8 @@ fn a_run_of_some_tests_is_held_against_those_of_its_baseline() {
     some.ends(DONE).says(&["BASELINE"]);
 }
 
-/// The simulated disk of a target is replaced by a slower one, as nobody would notice on a real one.
+/// The simulated disk of a target is replaced by one that takes more than twice as long: single runs have no spread
+/// that could explain less.
 #[test]
 fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
     let story = Story::new();
@@ -108,11 +111,11 @@ fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
         story.assay(&["arrays", "show", "hdd-7200"]).ends(DONE).out.replace("rpm = 7200", "rpm = 15000");
     let slow = fast
         .replace("rpm = 15000", "rpm = 5400")
-        .replace("value = 8.5, range = [8.0, 9.5]", "value = 16, range = [15, 17]");
-    let slow = slow.replace("value = 17, range = [15, 20]", "value = 30, range = [28, 32]");
+        .replace("value = 8.5, range = [8.0, 9.5]", "value = 55, range = [54, 56]");
+    let slow = slow.replace("value = 17, range = [15, 20]", "value = 90, range = [89, 91]");
     assert_ne!(fast, slow);
     story.write("disk.toml", fast);
-    let run = ["run", "p.toml", "sim:disk.toml", "--size", "4GiB"];
+    let run = ["run", "p.toml", "sim:disk.toml", "--size", "400GiB"];
     story.assay(&[&run[..], &["--label", "new"]].concat()).ends(DONE);
     story.assay(&["baseline", "set", "new"]).ends(DONE);
     story.write("disk.toml", slow);
@@ -120,4 +123,33 @@ fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
     let broken = ["BASELINE", "--fail-if \"IOPS -10%\"", "random of this run: IOPS changed by -"];
     gated("iops -10%").ends(WORSE).says(&broken);
     gated("iops -99%").ends(DONE).says(&["BASELINE"]);
+}
+
+/// A nightly test without a baseline: absolute limits, typed and in the plan, for one test and for all.
+#[test]
+fn a_figure_beyond_an_absolute_limit_is_exceeded_kept_or_undecided() {
+    let story = Story::new();
+    let test = |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = 4096 }}]\n");
+    let tests = format!("name = \"nightly\"\n{}{}", test("small"), test("RealLife"));
+    story.write("p.toml", &tests);
+    let run = |conditions: &[&str], run: &str| {
+        let mut words = vec!["run", "p.toml", "null:", "--set", run, "--set", "warmup=0s"];
+        words.extend(conditions.iter().flat_map(|condition| ["--fail-if", condition]));
+        story.assay(&words)
+    };
+    let long = "run=6s";
+    run(&["p99 > 1s", "iops < 1", "errors > 0"], long).ends(DONE);
+    let broken = run(&["RealLife: p50 > 1ns", "errors > 0"], long).ends(WORSE);
+    let broken = broken.says(&["limit \"RealLife: p50 > 0.001 µs\" exceeded: RealLife "]);
+    assert!(!broken.err.contains("small "), "{}", broken.err);
+    // No interval in a second or less: nothing says on which side the figure is.
+    run(&["iops < 1"], "run=1s").ends(UNDECIDED).says(&["undecided", "without an interval"]);
+    run(&["absent: iops < 1"], "run=1s").ends(UNDECIDED).says(&["no test of that name was measured"]);
+    run(&["p99 > 20"], "run=1s").refused(&["a time with its unit"]);
+
+    story.write("p.toml", format!("{tests}[[limit]]\nfail_if = \"mean > 1ns\"\ntest = \"small\"\n"));
+    let broken = run(&[], long).ends(WORSE);
+    broken.says(&["limit \"small: mean latency > 0.001 µs\" exceeded: small "]);
+    story.write("p.toml", format!("{tests}[[limit]]\ntest = \"small\"\n"));
+    run(&[], long).refused(&["a limit needs `fail_if`"]);
 }

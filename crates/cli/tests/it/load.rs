@@ -119,6 +119,29 @@ fn an_open_load_beyond_the_storage_counts_what_it_could_not_issue() {
     assert!(number(test, "/total/response_us/p50") > number(test, "/total/service_us/p50"));
 }
 
+/// An open loop without `outstanding` had one I/O in flight, and the target was said not to sustain the rate.
+#[test]
+fn an_open_loop_is_limited_by_no_depth_unless_the_plan_says_so() {
+    let story = Story::new();
+    let plan = |outstanding: &str| {
+        format!(
+            "[[test]]\nname = \"t\"\nrun = \"2s\"\n{outstanding}\naccess = [{{ size = \"8KiB\", random = 100 }}]\n\
+             pace = {{ rate = \"400/s\", arrivals = \"constant\" }}\n"
+        )
+    };
+    let run = |outstanding: &str| {
+        story.write("plan.toml", plan(outstanding));
+        story.assay(&["run", "plan.toml", "sim:nas-4bay", "--json"]).ends(DONE).json()
+    };
+    let free = run("");
+    assert_eq!(free["plan"]["tests"][0]["steps"][0]["jobs"][0]["outstanding"], 256);
+    assert!(number(&free["tests"][0], "/jobs/0/depth_full_ratio") < 0.01, "{:#}", free["tests"][0]["jobs"]);
+    let one = run("outstanding = 1");
+    assert!(number(&one["tests"][0], "/jobs/0/depth_full_ratio") > 0.3, "{:#}", one["tests"][0]["jobs"]);
+    let missed = one["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "missed-rate").unwrap();
+    assert!(missed["says"].as_str().unwrap().contains("The limit of 1 in flight was full for"), "{missed}");
+}
+
 #[test]
 fn a_throttled_load_is_never_faster_than_its_rate() {
     let lines = format!("{MIX}\nrun = \"1s\"\noutstanding = 8\nworkers = 2\npace = {{ rate = \"1000/s\" }}");

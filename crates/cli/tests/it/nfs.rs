@@ -3,6 +3,7 @@
 
 mod depth;
 mod faults;
+mod moved;
 mod mute;
 mod net;
 mod own;
@@ -203,6 +204,8 @@ fn check_tells_what_is_there_and_touches_nothing() {
 /// with an NFS server or rpcbind, which answered in place of theirs.
 fn on_own_loopback(name: &str, test: impl FnOnce() + Send) {
     let Some(host) = Namespaces::new(name, &["host"]) else { return };
+    // Nothing is resolved, not even 127.0.0.1, where no other address is.
+    host.all("host: addr add 192.0.2.1/32 dev lo");
     host.inside("host", test);
 }
 

@@ -150,6 +150,15 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
              unit, and may end early; here the map is in units of the smaller.",
         );
     }
+    if kind.change == Change::Trim {
+        let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
+        let line = options.job.options.iter().rfind(is_kind).map_or(0, |option| option.line);
+        options.note(
+            line,
+            "trim: fio discards; on a block device Assay asks for the blocks to be deallocated and to read as zeroes \
+             (WRITE ZEROES with deallocation), which a device may do by writing.",
+        );
+    }
     pauses(options, &mut mix)?;
     Ok(mix)
 }

@@ -317,7 +317,7 @@ const SYNCHRONOUS: [&str; 9] =
 const ASYNCHRONOUS: [&str; 8] =
     ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "null", "libiscsi", "nfs"];
 /// Engines of other kinds of storage: the I/Os are those of the job, the way to the storage is that of TARGET.
-const ELSEWHERE: [&str; 21] = [
+const ELSEWHERE: [&str; 25] = [
     "io_uring_cmd",
     "sg",
     "rbd",
@@ -339,9 +339,13 @@ const ELSEWHERE: [&str; 21] = [
     "libnfs",
     "cpp_null",
     "rdma_rpma",
+    "libcufile",
+    "libhipfile",
+    "nbd",
+    "dfs",
 ];
 /// Options of such engines: where the storage is and how it is spoken to.
-const OF_ENGINES: [&str; 39] = [
+const OF_ENGINES: [&str; 46] = [
     "clustername",
     "rbdname",
     "pool",
@@ -381,6 +385,13 @@ const OF_ENGINES: [&str; 39] = [
     "fdp_pli",
     "plids",
     "dataplacement",
+    "gpu_dev_ids",
+    "cuda_io",
+    "rocm_io",
+    "svcl",
+    "cont",
+    "object_class",
+    "nfs_url",
 ];
 
 fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
@@ -496,7 +507,10 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
         options.note(line, "fio uses the page cache here; Assay bypasses it (--cached uses it).");
     }
     let is_elsewhere = options.job.options.iter().any(|option| {
-        option.key == "ioengine" && ELSEWHERE.contains(&option.value.split(':').next().unwrap_or_default())
+        option.key == "ioengine"
+            && [&ELSEWHERE[..], &["nfs"]]
+                .concat()
+                .contains(&option.value.split(':').next().unwrap_or_default())
     });
     let left: Vec<(&str, &OptionLine)> = std::mem::take(&mut options.left).into_iter().collect();
     for (key, option) in left {
@@ -504,7 +518,7 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
         if WITHOUT_EFFECT.contains(&key) {
             continue;
         }
-        if is_elsewhere && OF_ENGINES.contains(&key) {
+        if is_elsewhere && (OF_ENGINES.contains(&key) || key.starts_with("http_")) {
             continue;
         }
         match DIFFERENT.iter().find(|(known, _)| *known == key) {

@@ -1,0 +1,205 @@
+//! An absolute limit on a figure: `p99 > 20ms`, `RealLife: iops < 5000`, `errors > 0`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::goal::Figure;
+use crate::units::{Nanos, PerSecond};
+
+/// A limit, and the tests that it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// A test by its name in the table, or a part of that; `None`: every test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// The limited quantity.
+    pub quantity: Quantity,
+    /// The side of the limit on which values exceed it.
+    pub side: Side,
+    /// The limit in the unit of its quantity: I/Os per second, MiB/s, µs, or failed I/Os.
+    pub value: f64,
+}
+
+/// A quantity that can be limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// A figure of the result table.
+    Figure(Figure),
+    /// Number of failed I/Os.
+    Errors,
+}
+
+/// A side of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Greater values exceed the limit.
+    Above,
+    /// Smaller values exceed it.
+    Below,
+}
+
+/// Why a text is no threshold.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ThresholdError {
+    /// It has neither `>` nor `<`.
+    #[error(
+        "`{0}` is not a limit; write a figure, > or <, and a value, like \"p99 > 20ms\" or \"RealLife: iops < 5000\""
+    )]
+    Form(String),
+    /// The quantity is not known.
+    #[error("`{0}` cannot be limited; choose from iops, mib/s, mean, p50, p90, p95, p99, p99.9 and errors")]
+    Quantity(String),
+    /// The value has no meaning for the quantity.
+    #[error("`{value}` is no limit of {quantity}; {example}")]
+    Value {
+        /// As written.
+        value: String,
+        /// Name of the quantity.
+        quantity: &'static str,
+        /// How to write one.
+        example: &'static str,
+    },
+}
+
+impl Quantity {
+    /// Returns its name in tables.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Figure(figure) => figure.title(),
+            Self::Errors => "errors",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_lowercase().as_str() {
+            "errors" | "error" => Some(Self::Errors),
+            name => Figure::named(name).map(Self::Figure),
+        }
+    }
+
+    /// Reads a value in the unit of the quantity.
+    fn value(self, text: &str) -> Result<f64, ThresholdError> {
+        let text = text.trim();
+        let (value, example) = match self {
+            Self::Errors => (text.parse::<u32>().ok().map(f64::from), "write a whole number"),
+            Self::Figure(Figure::Iops) => {
+                (text.parse::<PerSecond>().ok().map(|rate| rate.0), "write a rate, for example 5000 or 5k")
+            }
+            Self::Figure(Figure::MibPerS) => (throughput(text), "write MiB/s, for example 100, or 100 MB/s"),
+            Self::Figure(_) => (latency_us(text), "write a time with its unit, for example 20ms or 800us"),
+        };
+        let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+        value.ok_or(ThresholdError::Value { value: text.to_owned(), quantity: self.title(), example })
+    }
+}
+
+/// Reads MiB/s, where no unit means that, and MB/s.
+fn throughput(text: &str) -> Option<f64> {
+    let lower = text.to_ascii_lowercase();
+    let (number, factor) = match lower.strip_suffix("mb/s") {
+        Some(number) => (number, 1e6 / f64::from(1 << 20)),
+        None => (lower.strip_suffix("mib/s").unwrap_or(&lower), 1.0),
+    };
+    number.trim().parse::<f64>().ok().map(|number| number * factor)
+}
+
+/// Reads a time as µs. A number without a unit could be any.
+fn latency_us(text: &str) -> Option<f64> {
+    let has_unit = text.ends_with(|last: char| last.is_alphabetic());
+    has_unit.then(|| text.parse::<Nanos>().ok()).flatten().map(|time| time.0 as f64 / 1e3)
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    /// Reads `p99 > 20ms` and `RealLife: iops < 5000`. Names of tests may contain every sign but these.
+    fn from_str(text: &str) -> Result<Self, ThresholdError> {
+        let form = || ThresholdError::Form(text.trim().to_owned());
+        let at = text.rfind(['<', '>']).ok_or_else(form)?;
+        let side = if text[at..].starts_with('>') { Side::Above } else { Side::Below };
+        let (left, value) = (&text[..at], &text[at + 1..]);
+        let (test, name) = match left.rsplit_once(':') {
+            Some((test, name)) => (Some(test.trim().to_owned()), name),
+            None => (None, left),
+        };
+        if name.trim().is_empty() || test.as_ref().is_some_and(String::is_empty) {
+            return Err(form());
+        }
+        let quantity =
+            Quantity::named(name).ok_or_else(|| ThresholdError::Quantity(name.trim().to_owned()))?;
+        Ok(Self { test, quantity, side, value: quantity.value(value)? })
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(test) = &self.test {
+            write!(f, "{test}: ")?;
+        }
+        let side = if self.side == Side::Above { '>' } else { '<' };
+        write!(f, "{} {side} {}", self.quantity.title(), self.quantity.written(self.value))
+    }
+}
+
+impl Quantity {
+    /// Returns a value with the unit of the quantity.
+    #[must_use]
+    pub fn written(self, value: f64) -> String {
+        let short = |value: f64| format!("{}", (value * 1e3).round() / 1e3);
+        match self {
+            Self::Errors => format!("{value:.0}"),
+            Self::Figure(Figure::Iops) => short((value * 10.0).round() / 10.0),
+            Self::Figure(Figure::MibPerS) => format!("{} MiB/s", short((value * 10.0).round() / 10.0)),
+            Self::Figure(_) if value >= 1e6 => format!("{} s", short(value / 1e6)),
+            Self::Figure(_) if value >= 1e3 => format!("{} ms", short(value / 1e3)),
+            Self::Figure(_) => format!("{} µs", short(value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, String> {
+        text.parse::<Threshold>().map(|of| of.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn limits_are_read_with_units_and_names_of_tests() {
+        for (text, expected) in [
+            ("p99 > 20ms", "p99 > 20 ms"),
+            ("p99.9>1500us", "p99.9 > 1.5 ms"),
+            ("iops < 5k", "IOPS < 5000"),
+            ("mib/s < 100", "MiB/s < 100 MiB/s"),
+            ("MiB/s < 104.8576 MB/s", "MiB/s < 100 MiB/s"),
+            ("errors > 0", "errors > 0"),
+            ("RealLife: mean > 2s", "RealLife: mean latency > 2 s"),
+            ("a: b > c: iops < 1", "a: b > c: IOPS < 1"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_limit_is_answered_with_how_to_write_one() {
+        for (text, words) in [
+            ("p99", "write a figure, > or <, and a value"),
+            (": p99 > 1ms", "write a figure"),
+            ("p42 > 1ms", "`p42` cannot be limited; choose from iops"),
+            ("p99 > 20", "`20` is no limit of p99; write a time with its unit"),
+            ("p99 >= 20ms", "`= 20ms` is no limit"),
+            ("errors > -1", "a whole number"),
+            ("iops < many", "write a rate"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}
