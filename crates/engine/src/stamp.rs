@@ -13,8 +13,8 @@ const _: () =
 
 /// Sequence of a unit with unknown content: not written by this run.
 const UNKNOWN: u32 = 0;
-/// Bit of a unit of which a write was sent twice: the older copy may replace newer data at any time until the end of the
-/// run.
+/// Bit of a unit of which a write was sent twice: the older copy may replace newer data at any time until the end of
+/// the run.
 const MOVED: u32 = 1 << 31;
 /// Sequence of a unit whose last write failed: its content is undefined.
 const FAILED: u32 = !MOVED;
@@ -43,7 +43,8 @@ pub(crate) struct Wrong {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Storage,
-    /// An older write of this run, to a unit of which a write was sent twice: its first copy may have been executed late.
+    /// An older write of this run, to a unit of which a write was sent twice: its first copy may have been executed
+    /// late.
     LateCopy,
 }
 
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(causes(&first), [Cause::LateCopy; 4]);
         let mut damaged = first.clone();
         damaged[100] ^= 1;
-        assert_eq!(causes(&damaged)[0], Cause::Storage, "no write of ours left this");
+        assert_eq!(causes(&damaged)[0], Cause::Storage, "no write of this run left this");
         assert_eq!(causes(&[0; 2048]), [Cause::Storage; 4]);
         table.failed(2048, 4096);
         assert_eq!(wrongs(&table, &[0; 2048], 4096), []);

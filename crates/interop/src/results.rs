@@ -155,8 +155,8 @@ impl ImportedResult {
             }
         }
         if is_cut {
-            let says = "Numbers of the file are larger than any measurement's, so it is probably damaged. They were cut \
-                        to 2^48 I/Os, 2^60 bytes and 2^56 ns.";
+            let says = "Numbers of the file are larger than any measurement's, so it is probably damaged. They were \
+                        cut to 2^48 I/Os, 2^60 bytes and 2^56 ns.";
             self.notes.push(says.to_owned());
         }
         self

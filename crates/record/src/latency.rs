@@ -37,8 +37,8 @@ impl Default for Latency {
 impl Latency {
     /// Memory of one distribution, bytes, rounded up.
     pub const BYTES: u64 = 40 << 10;
-    /// Most times that one distribution counts; more are not counted. At a million a second that is nine years, and 2^15
-    /// full distributions can be merged before a bucket exceeds what HdrHistogram's stored form can hold.
+    /// Most times that one distribution counts; more are not counted. At a million a second that is nine years, and
+    /// 2^15 full distributions can be merged before a bucket exceeds what HdrHistogram's stored form can hold.
     pub const COUNT_MAX: u64 = 1 << 48;
 
     /// Returns times of another tool of which only count, mean and extremes are known. It has no percentiles. A mean of

@@ -65,8 +65,8 @@ pub struct WriteEnd {
     pub uncertain: u64,
     /// Number of bytes in these writes.
     pub uncertain_bytes: u64,
-    /// Number of writes that were sent over a connection which was lost before their answer: the server may execute that
-    /// copy later, even after newer writes.
+    /// Number of writes that were sent over a connection which was lost before their answer: the server may execute
+    /// that copy later, even after newer writes.
     #[serde(default)]
     pub moved: u64,
     /// Reason why a COMMIT failed, if one did.

@@ -64,8 +64,8 @@ pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("writes sent again", moved as f64, ""),
             Evidence::new("blocks with an older write", late as f64, ""),
         ],
-        next: "Find out why the connections were lost (assay journal); programs that need the order of their writes need \
-               NFSv4.1 sessions or iSCSI on such a network.",
+        next: "Find out why the connections were lost (assay journal); programs that need the order of their writes \
+               need NFSv4.1 sessions or iSCSI on such a network.",
         weight: late as f64,
     })
 }

@@ -82,8 +82,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.choose_where(Path::is_up)
     }
 
-    /// Returns the next connection that is up and has answered a call since it last failed: calls that lost a connection
-    /// go there first.
+    /// Returns the next connection that is up and has answered a call since it last failed: calls that lost a
+    /// connection go there first.
     fn choose_proven(&mut self) -> Option<u8> {
         self.choose_where(|path| path.is_up() && path.backoff.is_zero())
     }
