@@ -238,19 +238,35 @@ fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Resu
 
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
     make_room(store, exported)?;
+    let run = &exported.header.run;
+    // Before the writer, which is dropped first: a run is not removed while it is written.
+    let mut half = Half { store, run: None };
     let mut writer =
         store.begin_run(&exported.header, exported.label.as_deref(), exported.note.as_deref())?;
+    half.run = Some(run);
     let stored = exported.events.iter().try_for_each(|event| writer.append(event));
     drop(writer);
-    let stored = stored.and_then(|()| match &exported.lost {
-        Some(why) => store.set_lost(&exported.header.run, Some(why)),
-        None => Ok(()),
-    });
-    if stored.is_err() {
-        // Half of a run would be in the way of the next attempt.
-        let _ = store.remove(&exported.header.run);
+    stored?;
+    if let Some(why) = &exported.lost {
+        store.set_lost(run, Some(why))?;
     }
-    Ok(stored?)
+    half.run = None;
+    Ok(())
+}
+
+/// A run that is not imported yet: removed if the import fails, however it fails, because half of a run would be in the
+/// way of the next attempt.
+struct Half<'s> {
+    store: &'s Store,
+    run: Option<&'s str>,
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        if let Some(run) = self.run {
+            let _ = self.store.remove(run);
+        }
+    }
 }
 
 /// Removes what the store has of a run when it lost the rest, and the file has more.

@@ -8,7 +8,7 @@ use assay_runner::{Consequence, Left, Order, RunnerError, Sinks};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::Address;
 use assay_store::Store;
-use assay_target::OpenRequest;
+use assay_target::{OpenRequest, STOP_LIMIT};
 
 use crate::exit::{Exit, Failed};
 use crate::signals::terminal_is_closed;
@@ -97,8 +97,15 @@ fn meant(error: RunnerError) -> anyhow::Error {
 
 /// Says what closing the targets found.
 fn say_left(left: &Left) {
+    if left.is_unanswered {
+        note!(
+            "warning: a target did not answer within {} s when it was to be closed: the run is over, but the next one \
+             refuses the file or fills it again",
+            STOP_LIMIT.as_secs()
+        );
+    }
     for warning in &left.warnings {
-        note!("{}", format!("warning: {} {}", warning.says, warning.next).trim_end());
+        note!("{}", format!("{} {}", warning.says, warning.next).trim_end());
     }
     for kept in &left.kept {
         note!("kept {}: {}", kept.name, kept.why);

@@ -108,6 +108,8 @@ pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: Wr
         restarts: stats.restarts,
         uncertain: stats.uncertain,
         uncertain_bytes: stats.uncertain_bytes,
+        // As above: a copy sent in the warm-up may still be executed.
+        moved: stats.moved,
         failure: report.failure.clone(),
     }
 }

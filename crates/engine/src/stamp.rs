@@ -13,8 +13,13 @@ const _: () =
 
 /// Sequence of a unit with unknown content: not written by this run.
 const UNKNOWN: u32 = 0;
+/// Bit of a unit of which a write was sent twice: the older copy may replace newer data at any time until the end of
+/// the run.
+const MOVED: u32 = 1 << 31;
 /// Sequence of a unit whose last write failed: its content is undefined.
-const FAILED: u32 = u32::MAX;
+const FAILED: u32 = !MOVED;
+/// Sequence after a failed write, which used an unknown number: far above it.
+const AFTER_FAILED: u32 = 1 << 30;
 
 /// The last write of this run to each unit of a member.
 ///
@@ -31,6 +36,16 @@ pub(crate) struct Wrong {
     pub(crate) expected: Stamp,
     pub(crate) found: Option<Stamp>,
     pub(crate) says: &'static str,
+    pub(crate) cause: Cause,
+}
+
+/// Where wrong content comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Storage,
+    /// An older write of this run, to a unit of which a write was sent twice: its first copy may have been executed
+    /// late.
+    LateCopy,
 }
 
 impl StampTable {
@@ -43,12 +58,12 @@ impl StampTable {
     /// Stamps a buffer that is about to be written at `offset_bytes`.
     pub(crate) fn stamp(&self, bytes: &mut [u8], offset_bytes: u64) {
         for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
-            let next = match sequence.load(Ordering::Relaxed) {
-                // The failed write used an unknown number: continue far above it.
-                FAILED => 1 << 31,
+            let known = sequence.load(Ordering::Relaxed);
+            let next = match known & !MOVED {
+                FAILED => AFTER_FAILED,
                 last => last + 1,
             };
-            sequence.store(next, Ordering::Relaxed);
+            sequence.store(known & MOVED | next, Ordering::Relaxed);
             write_stamp(unit, &Header { offset_bytes: offset, run: self.run, sequence: u64::from(next) });
         }
     }
@@ -57,14 +72,24 @@ impl StampTable {
     pub(crate) fn failed(&self, size_bytes: u32, offset_bytes: u64) {
         let first = index(offset_bytes);
         for sequence in &self.sequences[first..first + size_bytes as usize / UNIT_BYTES] {
-            sequence.store(FAILED, Ordering::Relaxed);
+            sequence.fetch_or(FAILED, Ordering::Relaxed);
+        }
+    }
+
+    /// Records a write that was sent twice: from now on an older write of this run in its units says nothing about the
+    /// storage.
+    pub(crate) fn moved(&self, size_bytes: u32, offset_bytes: u64) {
+        let first = index(offset_bytes);
+        for sequence in &self.sequences[first..first + size_bytes as usize / UNIT_BYTES] {
+            sequence.fetch_or(MOVED, Ordering::Relaxed);
         }
     }
 
     /// Checks a buffer read at `offset_bytes`; calls `report` for each wrong unit.
     pub(crate) fn check(&self, bytes: &mut [u8], offset_bytes: u64, mut report: impl FnMut(Wrong)) {
         for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
-            let last = sequence.load(Ordering::Relaxed);
+            let known = sequence.load(Ordering::Relaxed);
+            let last = known & !MOVED;
             if last == FAILED {
                 continue;
             }
@@ -73,7 +98,9 @@ impl StampTable {
                 last => Some((self.run, u64::from(last))),
             };
             if let Err(wrong) = check_unit(unit, offset, expected) {
-                report(wrong);
+                let is_late = known & MOVED != 0 && wrong.is_older_write();
+                let cause = if is_late { Cause::LateCopy } else { Cause::Storage };
+                report(Wrong { cause, ..wrong });
             }
         }
     }
@@ -93,6 +120,17 @@ fn index(offset_bytes: u64) -> usize {
     usize::try_from(offset_bytes / UNIT_BYTES as u64).expect("offsets lie in the span")
 }
 
+impl Wrong {
+    /// Returns true for the intact stamp of an earlier write of this run to the same place.
+    fn is_older_write(&self) -> bool {
+        self.found.is_some_and(|found| {
+            found.checksum == self.expected.checksum
+                && (found.offset_bytes, found.run) == (self.expected.offset_bytes, self.expected.run)
+                && found.sequence < self.expected.sequence
+        })
+    }
+}
+
 /// Checks one unit. `expected` is the run and sequence of the last acknowledged write; `None` accepts any valid stamp
 /// for this position.
 fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Result<(), Wrong> {
@@ -107,7 +145,7 @@ fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Res
     let checksum = found.map_or(0, |(_, right)| right);
     let wrong = |says| {
         let expected = Stamp { offset_bytes: offset, run, sequence, checksum };
-        Err(Wrong { expected, found: found.map(|(stamp, _)| stamp), says })
+        Err(Wrong { expected, found: found.map(|(stamp, _)| stamp), says, cause: Cause::Storage })
     };
     match found {
         None => wrong("no stamp: something else overwrote the block, or its first bytes are damaged"),
@@ -184,6 +222,26 @@ mod tests {
         assert_eq!(wrongs(&table, &[0; 2048], 0), []);
         let bytes = written(&table, 0);
         assert_eq!(wrongs(&table, &bytes, 0), []);
+    }
+
+    #[test]
+    fn an_older_write_where_one_was_sent_twice_is_not_the_storage() {
+        let table = StampTable::new(7, 1 << 20);
+        let first = written(&table, 4096);
+        table.moved(2048, 4096);
+        assert_eq!(wrongs(&table, &first, 4096), [], "the copy is equal to it");
+        let newer = written(&table, 4096);
+        assert_eq!(wrongs(&table, &newer, 4096), []);
+        let causes = |bytes: &[u8]| wrongs(&table, bytes, 4096).iter().map(|w| w.cause).collect::<Vec<_>>();
+        assert_eq!(causes(&first), [Cause::LateCopy; 4]);
+        let mut damaged = first.clone();
+        damaged[100] ^= 1;
+        assert_eq!(causes(&damaged)[0], Cause::Storage, "no write of this run left this");
+        assert_eq!(causes(&[0; 2048]), [Cause::Storage; 4]);
+        table.failed(2048, 4096);
+        assert_eq!(wrongs(&table, &[0; 2048], 4096), []);
+        written(&table, 4096);
+        assert_eq!(causes(&newer), [Cause::LateCopy; 4], "known until the end of the run");
     }
 
     proptest! {

@@ -510,6 +510,7 @@ fn step_end(
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
+        end.late_blocks += worker.late_count;
     }
     end.failures.truncate(StepEnd::KEPT);
     end.mismatches.truncate(StepEnd::KEPT);

@@ -26,7 +26,7 @@ use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
 use crate::prefilled::PrefilledBuffers;
 use crate::shares::Shares;
-use crate::stamp::StampTable;
+use crate::stamp::{Cause, StampTable};
 use crate::tally::Tally;
 use crate::trouble::Trouble;
 
@@ -74,6 +74,7 @@ pub(crate) struct WorkerEnd {
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) late_count: u64,
     pub(crate) lost: Option<TargetLost>,
     /// Number of I/Os that were outstanding when a stop could not wait any longer.
     pub(crate) abandoned: u32,
@@ -498,9 +499,12 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Settles a completion. Its I/O started when it was issued, but not before `begins_ns`.
     #[inline(always)]
     fn settle(&mut self, completion: Completion, begins_ns: u64, now_ns: u64) -> Result<(), TargetLost> {
-        let Completion { tag, outcome, buf } = completion;
+        let Completion { tag, outcome, buf, is_moved } = completion;
         let flight = self.flights.end(tag, buf);
         let counts = self.counts(&flight, now_ns);
+        if is_moved {
+            self.distrust(&flight);
+        }
         if outcome != Ok(flight.size_bytes) {
             self.settle_failure(flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0));
         } else if counts {
@@ -599,13 +603,26 @@ impl<'s, T: Target> Worker<'s, T> {
         self.trouble.failed(self.setup.job_index, member, &flight, errno, moved);
     }
 
+    /// Notes that an older copy of a write may replace newer data later.
+    #[cold]
+    fn distrust(&self, flight: &Flight) {
+        if let Some(stamps) = self.setup.stamps.get(flight.member as usize) {
+            stamps.moved(flight.size_bytes, flight.offset_bytes);
+        }
+    }
+
     #[cold]
     fn check(&mut self, tag: u32, flight: Flight) {
         let stamps = Arc::clone(&self.setup.stamps[flight.member as usize]);
         let bytes = &mut self.flights.buffer_mut(tag)[..flight.size_bytes as usize];
         let (mismatches, count) = (&mut self.trouble.mismatches, &mut self.trouble.mismatch_count);
+        let late_count = &mut self.trouble.late_count;
         let (job, names) = (self.setup.job_index, self.setup.member_names);
         stamps.check(bytes, flight.offset_bytes, |wrong| {
+            if wrong.cause == Cause::LateCopy {
+                *late_count += 1;
+                return;
+            }
             *count += 1;
             if mismatches.len() < StepEnd::KEPT {
                 mismatches.push(Mismatch {
@@ -650,6 +667,7 @@ impl<'s, T: Target> Worker<'s, T> {
             failures: self.trouble.failures,
             mismatches: self.trouble.mismatches,
             mismatch_count: self.trouble.mismatch_count,
+            late_count: self.trouble.late_count,
             lost,
             abandoned,
             job: self.setup.job_index,

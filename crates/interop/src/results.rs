@@ -29,8 +29,8 @@ mod text_tests;
 pub mod yabs;
 
 use assay_record::{
-    Event, FlushEnd, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader,
-    StepCpu, StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
+    Event, FlushEnd, HostFacts, Imported, Interval, JobEnd, Latency, MemberFacts, Outcome, Phase, RunEvent,
+    RunHeader, StepCpu, StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
 };
 use assay_spec::units::Nanos;
 use assay_spec::{Access, Job, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
@@ -69,11 +69,14 @@ pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate:
     let reader = READERS.iter().find(|(is_of, _)| is_of(text));
     let text = of_text(text);
     let result = reader.map(|(_, import)| import(origin, &text)).transpose()?;
-    Ok(result.map(ImportedResult::covered))
+    Ok(result.map(|result| result.covered().bounded()))
 }
 
 /// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.
 const ROWS_MAX: usize = assay_spec::limits::STEPS_MAX;
+/// The most bytes of a job, and the longest measurement, 2.3 years: more is damage.
+const BYTES_MAX: u64 = 1 << 60;
+const MEASURED_MAX_NS: u64 = 1 << 56;
 /// The end of the year 9999, ms since 1970: a later date is damage.
 const DATE_MAX_MS: u64 = 253_402_300_800_000;
 
@@ -130,6 +133,31 @@ impl ImportedResult {
         for row in &mut self.rows {
             cover(&mut row.test);
             row.jobs.iter_mut().for_each(|job| cover(&mut job.name));
+        }
+        self
+    }
+
+    /// Cuts numbers that no measurement reaches, so that sums over them stay numbers, and says so.
+    fn bounded(mut self) -> Self {
+        let mut is_cut = false;
+        let mut cut = |value: &mut u64, most: u64| {
+            is_cut |= *value >= most;
+            *value = (*value).min(most);
+        };
+        for job in self.rows.iter_mut().flat_map(|row| &mut row.jobs) {
+            cut(&mut job.measured_ns, MEASURED_MAX_NS);
+            let sides = [&mut job.stats.read, &mut job.stats.write].into_iter();
+            for stats in sides.chain(&mut job.flush) {
+                cut(&mut stats.bytes, BYTES_MAX);
+                cut(&mut stats.errors, Latency::COUNT_MAX);
+                // It never counts more.
+                cut(&mut stats.ops(), Latency::COUNT_MAX);
+            }
+        }
+        if is_cut {
+            let says = "Numbers of the file are larger than any measurement's, so it is probably damaged. They were \
+                        cut to 2^48 I/Os, 2^60 bytes and 2^56 ns.";
+            self.notes.push(says.to_owned());
         }
         self
     }
@@ -234,7 +262,7 @@ impl ImportedResult {
 impl ResultRow {
     /// Adds the events of the row, and returns when it ended.
     fn report(&self, step: StepId, start_ns: u64, events: &mut Vec<Event>) -> u64 {
-        let end_ns = start_ns + self.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0);
+        let end_ns = start_ns.saturating_add(self.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0));
         let mut push = |at_ns, what| events.push(Event { at_ns, what });
         push(start_ns, RunEvent::StepStarted(step));
         push(start_ns, RunEvent::PhaseStarted { step, phase: Phase::Measure });

@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn elements_texts_and_lines_are_kept() {
-        let text = "<?xml version=\"1.0\"?>\n<!-- <x> -->\n<A ab=\"2\" c=\"a > b\" b=\"1\">\n <B>1 &lt; 2</B><B/>\n<C>\n\
+        let text = "<?xml version=\"1.0\"?>\n<!-- <x> -->\n<A ab=\"2\" c=\"a > b\" b=\"1\">\n <B>1 &lt; 2</B><B/>\n\
+                    <C>\n\
             <D>x</D></C></A>\n";
         let root = parse("f", text).unwrap();
         assert_eq!((root.name.as_str(), root.line, root.all("B").count()), ("A", 3, 2));

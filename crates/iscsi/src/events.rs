@@ -34,6 +34,16 @@ pub enum EventKind {
         /// Duration of the silence, ms.
         silent_ms: u128,
     },
+    /// The path refuses commands again and again: they go to the other paths, and one after each pause to this one.
+    PathBusy {
+        /// What it answers.
+        answer: String,
+    },
+    /// The path executes commands again.
+    PathTakes {
+        /// Number of commands that it refused in between.
+        refusals: u32,
+    },
     /// A silent path gets commands because no other path is up.
     PathNeeded,
     /// An attempt to bring the path up failed.

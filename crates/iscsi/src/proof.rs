@@ -110,6 +110,14 @@ pub struct UnitProof {
 
 impl Default for UnitProof {
     fn default() -> Self {
+        Self::begun_at(Instant::now())
+    }
+}
+
+impl UnitProof {
+    /// Returns an empty proof that began at this time.
+    #[must_use]
+    pub fn begun_at(began: Instant) -> Self {
         Self {
             known: Mutex::new(None),
             blocks: [const { AtomicU64::new(NONE) }; WITNESSES],
@@ -117,7 +125,7 @@ impl Default for UnitProof {
             inspected: OnceLock::new(),
             unwritten: AtomicUsize::new(0),
             is_written: AtomicBool::new(false),
-            began: Instant::now(),
+            began,
             remembered_ms: [const { AtomicU64::new(0) }; WITNESSES],
             doubts: AtomicU64::new(0),
             trims: TrimsInFlight::default(),
@@ -250,7 +258,7 @@ impl UnitProof {
     }
 
     /// Remembers a written block.
-    pub(crate) fn remember(&self, lba: u64, data: &[u8]) {
+    pub(crate) fn remember(&self, lba: u64, data: &[u8], now: Instant) {
         // Other disks hold zeros as well.
         if data.iter().all(|byte| *byte == 0) || self.trims.may_cover(lba) {
             return;
@@ -259,7 +267,7 @@ impl UnitProof {
         let oldest = || (0..WITNESSES).min_by_key(|slot| self.age(*slot));
         let Some(slot) = free.or_else(oldest) else { return };
         self.blocks[slot].store(NONE, Ordering::Release);
-        self.remembered_ms[slot].store(self.now_ms(), Ordering::Release);
+        self.remembered_ms[slot].store(self.ms_at(now), Ordering::Release);
         self.sums[slot].store(crc32c::crc32c(data).into(), Ordering::Release);
         // Stored before the trims are read again (see `TrimsInFlight`).
         self.blocks[slot].store(lba, Ordering::SeqCst);
@@ -292,9 +300,9 @@ impl UnitProof {
 
     /// Returns true if the next write is to be remembered: a slot is empty, or the last block was remembered a while
     /// ago.
-    pub(crate) fn wants_witness(&self) -> bool {
+    pub(crate) fn wants_witness(&self, now: Instant) -> bool {
         let last = (0..WITNESSES).map(|slot| self.age(slot)).max().unwrap_or(0);
-        self.now_ms() >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(|slot| self.witness(slot).is_none())
+        self.ms_at(now) >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(|slot| self.witness(slot).is_none())
     }
 
     /// Returns the time at which a block was remembered, ms since the proof began.
@@ -302,8 +310,8 @@ impl UnitProof {
         self.remembered_ms[slot].load(Ordering::Acquire)
     }
 
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    fn ms_at(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Returns true if the blocks are still known to hold these data.
@@ -345,7 +353,7 @@ mod tests {
     fn witnesses_are_forgotten_when_their_block_is_written_and_replaced_in_turn() {
         let proof = UnitProof::default();
         for lba in 0..10 {
-            proof.remember(lba, &[1; 512]);
+            proof.remember(lba, &[1; 512], Instant::now());
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         let blocks = || proof.witnesses().iter().map(|witness| witness.lba).collect::<Vec<_>>();
@@ -357,7 +365,7 @@ mod tests {
         assert_eq!(blocks(), [5, 6, 7, 8, 9]);
         assert!(!proof.still_holds(first));
         proof.forget(10, 100);
-        proof.remember(20, &[0; 512]);
+        proof.remember(20, &[0; 512], Instant::now());
         assert_eq!(blocks(), [5, 6, 7, 8, 9], "zeros prove nothing");
     }
 
@@ -365,11 +373,11 @@ mod tests {
     fn trims_leave_out_one_witness_and_what_is_in_flight_becomes_none() {
         let proof = UnitProof::default();
         assert_eq!(proof.begin_trim(0, 100).1, None, "nothing is known yet");
-        proof.remember(7, &[1; 512]);
+        proof.remember(7, &[1; 512], Instant::now());
         assert_eq!(proof.witnesses(), [], "the trim may come after the write");
         proof.end_trim(Listing::Entry(0));
         for lba in [7, 20, 30] {
-            proof.remember(lba, &[1; 512]);
+            proof.remember(lba, &[1; 512], Instant::now());
         }
         let blocks = || proof.witnesses().iter().map(|witness| witness.lba).collect::<Vec<_>>();
         let (first, kept) = proof.begin_trim(0, 25);
@@ -379,7 +387,7 @@ mod tests {
         proof.end_trim(first);
         proof.end_trim(second);
         // Every trim leaves out the same block: two that cover one witness each would otherwise remove both.
-        proof.remember(8, &[1; 512]);
+        proof.remember(8, &[1; 512], Instant::now());
         assert_eq!(proof.begin_trim(0, 100).1, Some(30));
         proof.forget(30, 1);
         assert_eq!((proof.begin_trim(40, 1).1, blocks()), (None, vec![]));
@@ -395,7 +403,7 @@ mod tests {
         proof.forget(1, 7);
         assert_eq!(seen(), [(8, 1)]);
         assert!(!proof.still_holds(first));
-        proof.remember(1, &[3; 512]);
+        proof.remember(1, &[3; 512], Instant::now());
         assert_eq!(seen(), [(1, 1)], "what was written proves more");
         proof.forget(1, 1);
         assert_eq!(seen(), [(8, 1)]);

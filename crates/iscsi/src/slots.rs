@@ -171,6 +171,16 @@ impl<B> Slots<B> {
         self.0.get_mut(index)
     }
 
+    /// Releases every buffer in the send queue of a path's connection, which has ended.
+    pub(crate) fn release_all(&mut self, path: u8) {
+        for at in 0..self.0.capacity() {
+            let slot = self.0.get_mut(u32::try_from(at).expect("a few thousand"));
+            if slot.last_path == Some(path) {
+                slot.held_count = 0;
+            }
+        }
+    }
+
     /// Returns all commands, with their numbers.
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
         self.0.taken()

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{CommandError, ConnectError};
-use crate::initiator::{Initiator, SessionUse};
+use crate::initiator::Initiator;
+use crate::multipath::SessionUse;
 use crate::scsi::{Inquiry, lun_from_wire};
 
 /// Time limit of each query to a unit; a unit that does not answer is listed by its number only.

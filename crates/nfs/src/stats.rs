@@ -42,6 +42,9 @@ pub struct WriteStats {
     pub uncertain: u64,
     /// Number of bytes in these writes.
     pub uncertain_bytes: u64,
+    /// Number of writes that were sent over a connection which was lost before their answer: the server may still
+    /// execute that copy, even after newer writes.
+    pub moved: u64,
     /// Number of bytes answered UNSTABLE and not committed now.
     pub uncommitted_bytes: u64,
 }

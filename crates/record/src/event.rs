@@ -162,6 +162,10 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
+    /// Number of blocks read that held an older write of which two copies were sent, because its connection was lost.
+    /// They are not among the wrong blocks.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub late_blocks: u64,
     /// I/Os of each target of a job with several, in the order of the plan; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberEnd>,
@@ -343,6 +347,7 @@ impl StepEnd {
             failures: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            late_blocks: 0,
             members: Vec::new(),
             paths: Vec::new(),
             flushes: Vec::new(),

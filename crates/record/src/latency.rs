@@ -37,11 +37,15 @@ impl Default for Latency {
 impl Latency {
     /// Memory of one distribution, bytes, rounded up.
     pub const BYTES: u64 = 40 << 10;
+    /// Most times that one distribution counts; more are not counted. At a million a second that is nine years, and
+    /// 2^15 full distributions can be merged before a bucket exceeds what HdrHistogram's stored form can hold.
+    pub const COUNT_MAX: u64 = 1 << 48;
 
     /// Returns times of another tool of which only count, mean and extremes are known. It has no percentiles. A mean of
     /// 0 and a maximum of 0 are unknown.
     #[must_use]
     pub fn from_summary(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
+        let count = count.min(Self::COUNT_MAX);
         Self {
             sum_ns: product(count, mean_ns),
             min_ns: min_ns.unwrap_or(u64::MAX),
@@ -79,6 +83,7 @@ impl Latency {
     /// Counts `count` times of about `ns`, from another histogram's bucket. Mean and extremes are as exact as that
     /// bucket.
     pub fn record_many(&mut self, ns: u64, count: u64) {
+        let count = count.min(Self::COUNT_MAX.saturating_sub(self.histogram.len()));
         if count == 0 {
             return;
         }
@@ -112,7 +117,7 @@ impl Latency {
     /// Returns the number of times counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len() + self.unplaced
+        self.histogram.len().saturating_add(self.unplaced)
     }
 
     /// Returns true if nothing was counted.
@@ -200,7 +205,7 @@ struct Stored {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

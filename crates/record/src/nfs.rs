@@ -65,6 +65,10 @@ pub struct WriteEnd {
     pub uncertain: u64,
     /// Number of bytes in these writes.
     pub uncertain_bytes: u64,
+    /// Number of writes that were sent over a connection which was lost before their answer: the server may execute
+    /// that copy later, even after newer writes.
+    #[serde(default)]
+    pub moved: u64,
     /// Reason why a COMMIT failed, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -83,6 +87,7 @@ impl WriteEnd {
         self.restarts = self.restarts.max(other.restarts);
         self.uncertain += other.uncertain;
         self.uncertain_bytes += other.uncertain_bytes;
+        self.moved += other.moved;
         if self.failure.is_none() {
             self.failure.clone_from(&other.failure);
         }

@@ -59,8 +59,8 @@ impl OpStats {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.errors += other.errors;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.errors = self.errors.saturating_add(other.errors);
         self.service.merge(&other.service);
         if let Some(response) = &other.response {
             self.response.get_or_insert_default().merge(response);

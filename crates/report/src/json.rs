@@ -91,6 +91,7 @@ fn step(
         "failures": step.failures,
         "mismatch_count": step.mismatch_count,
         "mismatches": step.mismatches,
+        "late_blocks": step.late_blocks,
         "jobs": jobs(step, judgement),
         "expected": expected,
         "verdict": verdict,

@@ -16,7 +16,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability};
 
 use crate::error::RunnerError;
-use crate::run::run_targets;
+use crate::targets::run_targets;
 
 /// How long a load runs on the null target, after a shorter warm-up.
 const WINDOW: Nanos = Nanos(100_000_000);
@@ -109,7 +109,9 @@ fn rates(plan: &Plan, steps: Vec<Step>, host: &HostFacts) -> Vec<f64> {
     // A ceiling that cannot be measured is left out.
     let measured = on_null(&plan, host, &mut |event| match &event.what {
         RunEvent::Interval(interval) => {
-            counted.get_mut(interval.test as usize).map(|test| test.add(interval));
+            if let Some(test) = counted.get_mut(interval.test as usize) {
+                test.add(interval);
+            }
         }
         RunEvent::StepEnded(end) => {
             if let Some(test) = counted.get_mut(end.step.test as usize) {

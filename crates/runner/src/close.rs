@@ -6,17 +6,19 @@ use std::time::Duration;
 use assay_engine::StopSignal;
 use assay_prepare::{Closed, KeptFile, PreparedTargets};
 use assay_record::Warning;
-use assay_target::{STOP_LIMIT, StopPatience};
+use assay_target::StopPatience;
 
 use crate::error::RunnerError;
 
 /// How often a stop is looked for while targets are closed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What became of the targets.
+/// The state of the targets after a run.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// Targets that are not as the run left them, or did not answer.
+    /// Whether closing was given up, as a target did not answer after somebody had asked to stop.
+    pub is_unanswered: bool,
+    /// Targets that are not as the run left them.
     pub warnings: Vec<Warning>,
     /// Files that were to be removed, and are kept.
     pub kept: Vec<KeptFile>,
@@ -40,7 +42,7 @@ pub(crate) fn close(
                 }
             }
         }
-        Ok(None) => left.warnings.push(unanswered()),
+        Ok(None) => left.is_unanswered = true,
         Err(error) => failures.push(error),
     }
     left
@@ -64,13 +66,5 @@ fn closed(targets: PreparedTargets, stop: &StopSignal) -> Result<Option<Closed>,
                 Ok(_) => unreachable!("a thread that ends has sent its result"),
             },
         }
-    }
-}
-
-fn unanswered() -> Warning {
-    Warning {
-        rule: "unclosed".into(),
-        says: format!("A target did not answer within {} s when it was to be closed.", STOP_LIMIT.as_secs()),
-        next: "The next run refuses the file or fills it again.".into(),
     }
 }

@@ -13,7 +13,6 @@ const UNCLOSED: &str = "the run is over, but the next one refuses the file or fi
 
 /// Why a run did not begin, ended early, or left something undone.
 #[derive(Debug, Error)]
-#[expect(clippy::large_enum_variant, reason = "at most a few for each run")]
 pub enum RunnerError {
     /// A target could not be used.
     #[error("{source}")]

@@ -1,13 +1,11 @@
 //! Who follows a run while it goes on.
 
-use std::path::Path;
-
 use assay_engine::RunTargets;
 use assay_prepare::PrepareProgress;
 use assay_record::{DiagnosisFacts, Event, Gap, RunHeader, StepId, Warning};
 use assay_spec::Plan;
 
-use crate::keep::Keeper;
+use crate::keep::{Keeper, LostStore};
 
 /// What a run is at; it decides what a stop waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +82,6 @@ pub trait Follower {
         None
     }
 
-    /// The store no longer takes the run, which goes on: the events go to the file `instead`, or are kept in memory.
-    fn store_lost(&mut self, _store: &Path, _why: &str, _instead: Option<&Path>) {}
+    /// The store no longer takes the run, which goes on.
+    fn store_lost(&mut self, _lost: &LostStore) {}
 }

@@ -12,7 +12,6 @@ use assay_store::{RunWriter, Store};
 use serde::Serialize;
 
 use crate::error::NotStored;
-use crate::follower::Follower;
 
 /// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
 /// from the store where that is still possible.
@@ -28,6 +27,19 @@ pub struct Keeper {
     spool: Option<Spool>,
     /// Why the store does not hold all of the run.
     lost: Option<String>,
+    /// The same, until it is reported.
+    news: Option<LostStore>,
+}
+
+/// A store that no longer takes the events of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostStore {
+    /// Path of the store.
+    pub store: PathBuf,
+    /// Reason.
+    pub why: String,
+    /// File that takes the events instead; `None` keeps them in memory.
+    pub instead: Option<PathBuf>,
 }
 
 /// The events so far as lines of JSON, as long as they are not too many.
@@ -53,7 +65,6 @@ impl Keeper {
         store: &Store,
         header: &RunHeader,
         (label, note): (Option<&str>, Option<&str>),
-        follower: &mut dyn Follower,
     ) -> Self {
         let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {
@@ -63,17 +74,18 @@ impl Keeper {
             lines: Lines::default(),
             spool: None,
             lost: None,
+            news: None,
         };
         match store.begin_run(header, label, note) {
             Ok(writer) => keeper.writer = Some(writer),
-            Err(error) => keeper.lose(chain(&error), follower),
+            Err(error) => keeper.lose(chain(&error)),
         }
         keeper.take(&Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) });
         keeper
     }
 
     /// Takes an event. The first one of a run was taken when it began.
-    pub(crate) fn append(&mut self, event: &Event, follower: &mut dyn Follower) {
+    pub(crate) fn append(&mut self, event: &Event) {
         if matches!(event.what, RunEvent::Started(_)) {
             return;
         }
@@ -81,7 +93,7 @@ impl Keeper {
         if self.lost.is_none()
             && let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event))
         {
-            self.lose(chain(&error), follower);
+            self.lose(chain(&error));
         }
     }
 
@@ -105,22 +117,22 @@ impl Keeper {
     ///
     /// # Errors
     /// Where it cannot, with the place where it is instead.
-    pub(crate) fn finish(mut self, follower: &mut dyn Follower) -> Result<(), NotStored> {
+    pub(crate) fn finish(&mut self) -> Result<(), NotStored> {
         if self.lost.is_none()
             && let Some(Err(error)) = self.writer.as_ref().map(RunWriter::finish)
         {
-            self.lose(chain(&error), follower);
+            self.lose(chain(&error));
         }
-        let Some(why) = self.lost.take() else { return Ok(()) };
+        let Some(why) = self.lost.clone() else { return Ok(()) };
         if self.spool.is_none() {
             self.open_spool();
         }
         let is_whole = |spool: &Spool| !spool.is_cut && spool.file.sync_all().is_ok();
         Err(NotStored {
-            run: self.cover.run,
+            run: self.cover.run.clone(),
             why,
             is_whole: self.spool.as_ref().is_some_and(is_whole),
-            file: self.spool.map(|spool| spool.path),
+            file: self.spool.as_ref().map(|spool| spool.path.clone()),
         })
     }
 
@@ -133,12 +145,17 @@ impl Keeper {
         }
     }
 
-    /// Opens the file that takes the store's place, and says so at once.
-    fn lose(&mut self, why: String, follower: &mut dyn Follower) {
+    /// Opens the file that takes the store's place.
+    fn lose(&mut self, why: String) {
         self.open_spool();
-        let instead = self.spool.as_ref().map(|spool| spool.path.as_path());
-        follower.store_lost(&self.store, &why, instead);
+        let instead = self.spool.as_ref().map(|spool| spool.path.clone());
+        self.news = Some(LostStore { store: self.store.clone(), why: why.clone(), instead });
         self.lost = Some(why);
+    }
+
+    /// Returns the loss of the store, once.
+    pub(crate) fn news(&mut self) -> Option<LostStore> {
+        self.news.take()
     }
 
     /// Opens the file beside the store, else in the working directory, else in that of temporary files, and writes what

@@ -24,11 +24,12 @@ mod measure;
 mod order;
 mod rounds;
 mod run;
+mod targets;
 
 pub use ceiling::on_null;
 pub use close::Left;
 pub use error::{Consequence, NotStored, RunnerError};
 pub use follower::{Experiments, Follower, Stage};
-pub use keep::Keeper;
+pub use keep::{Keeper, LostStore};
 pub use order::{Order, Steps, Turn};
 pub use run::{Done, Sinks, run};

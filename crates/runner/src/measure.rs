@@ -54,13 +54,18 @@ pub(crate) fn measure<T: Target>(
         if follower.event(event) {
             enough.set();
         }
-        keeper.append(event, &mut **follower);
+        keeper.append(event);
+        if let Some(lost) = keeper.news() {
+            follower.store_lost(&lost);
+        }
         follower.kept(event, &keeper);
     };
     let mut sink = |event: Event| {
         if matches!(event.what, RunEvent::Ended(_)) {
             let warning = follower.borrow_mut().ends();
-            warning.map(|warning| take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) }));
+            if let Some(warning) = warning {
+                take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) });
+            }
         }
         take(&event);
         Ok(())
@@ -77,7 +82,10 @@ pub(crate) fn measure<T: Target>(
     let enough = enough.clone();
     let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus };
     let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
-    let unkept = keeper.finish(&mut **follower.borrow_mut()).err();
+    let unkept = keeper.finish().err();
+    if let Some(lost) = keeper.news() {
+        follower.borrow_mut().store_lost(&lost);
+    }
     let is_stored = unkept.is_none();
     let failed = result.err().map(RunnerError::from);
     Measured { failures: failed.into_iter().chain(unkept.map(RunnerError::from)).collect(), is_stored }

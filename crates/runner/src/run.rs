@@ -16,6 +16,7 @@ use crate::follower::{Follower, Stage};
 use crate::keep::Keeper;
 use crate::measure::{Measured, Measurement, measure};
 use crate::order::{Order, Steps, label_of};
+use crate::targets::run_targets;
 
 /// Where the events of a run go.
 pub struct Sinks<'s> {
@@ -37,7 +38,7 @@ pub struct Done {
     pub failures: Vec<RunnerError>,
     /// Whether all of it is in the store.
     pub is_stored: bool,
-    /// What became of the targets.
+    /// The state of the targets.
     pub left: Left,
 }
 
@@ -68,7 +69,7 @@ pub fn run<T: Target>(
     header.setting.repetition = repetition;
     header.setting.null_ceilings = null_ceilings(store, &header, &targets);
     follower.begins(&header);
-    let keeper = Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref()), follower);
+    let keeper = Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref()));
     let measurement = Measurement {
         header: &header,
         targets: &ready,
@@ -83,12 +84,6 @@ pub fn run<T: Target>(
     let left = close(targets, &order.stop, order.remove, &mut failures);
     follower.stage(Stage::Over);
     Ok(Done { header, label, failures, is_stored, left })
-}
-
-/// Returns what the engine needs of prepared targets.
-pub(crate) fn run_targets(prepared: &PreparedTargets) -> RunTargets {
-    let (io, memory_bytes) = (prepared.io, prepared.memory_bytes);
-    RunTargets { members: prepared.members(), facts: prepared.facts(), io, memory_bytes }
 }
 
 fn prepare(order: &Order, follower: &mut dyn Follower) -> Result<PreparedTargets, RunnerError> {

@@ -253,14 +253,14 @@ impl Target for SimTarget {
                 (Role::Flush, state.simulation.submit_flush(now_ns, every))
             }
             OpKind::Trim => {
-                let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
+                let completion = Completion::new(op.tag, Ok(op.size_bytes), op.buf);
                 state.landed[*worker].push_back(completion);
                 return Ok(());
             }
         };
         match taken {
             Ok(id) => {
-                let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
+                let completion = Completion::new(op.tag, Ok(op.size_bytes), op.buf);
                 state.flights.insert(id, Flight { worker: *worker, completion, role });
                 Ok(())
             }

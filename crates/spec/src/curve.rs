@@ -154,7 +154,8 @@ mod tests {
         let timing = "warmup = \"1s\"\nrun = \"10s\"\n";
         let loads: Vec<String> = CURVE_LOADS.iter().map(|load| format!("\"{load}%\"")).collect();
         let written = plan(&format!(
-            "{}{timing}outstanding = 8\n{}{timing}pace = {{ rate = \"8000/s\", arrivals = \"poisson\" }}\nsweep = {{ load = [{}] }}\n",
+            "{}{timing}outstanding = 8\n{}{timing}pace = {{ rate = \"8000/s\", arrivals = \"poisson\" }}\n\
+             sweep = {{ load = [{}] }}\n",
             BASE.replace("\"t\"", "\"t, maximum\""),
             BASE.replace("\"t\"", "\"t, open loop\""),
             loads.join(", ")

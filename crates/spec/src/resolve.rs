@@ -363,14 +363,7 @@ fn resolve_step(
         jobs.push(job);
     }
     cover(&jobs, &mut timing);
-    let workers = jobs.iter().map(|job| job.workers).fold(0, u32::saturating_add);
-    if workers > STEP_WORKERS_MAX {
-        let says = format!(
-            "has {workers} workers in all its jobs; at most {STEP_WORKERS_MAX} are allowed in one step: use fewer \
-             workers with a larger `outstanding`"
-        );
-        return Err(complain(&file.place, &says));
-    }
+    check_workers(&file.place, &jobs)?;
     let verify = timing.verify.unwrap_or(false);
     if verify {
         check_verify(&file.place, jobs.iter(), semantics)?;
@@ -405,6 +398,19 @@ fn resolve_step(
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
+}
+
+/// Refuses more workers than one step may have.
+fn check_workers(place: &str, jobs: &[Job]) -> Result<(), PlanError> {
+    let workers = jobs.iter().map(|job| job.workers).fold(0, u32::saturating_add);
+    if workers <= STEP_WORKERS_MAX {
+        return Ok(());
+    }
+    let says = format!(
+        "has {workers} workers in all its jobs; at most {STEP_WORKERS_MAX} are allowed in one step: use fewer workers \
+         with a larger `outstanding`"
+    );
+    Err(complain(place, &says))
 }
 
 /// What ends a job before the others of its test; `None` if it says nothing of it.

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::find::FindError;
 use crate::process::StopError;
+use crate::row::RunRow;
 
 /// Why a run could not be stored or read.
 #[derive(Debug, Error)]
@@ -156,8 +157,8 @@ pub enum StoreError {
     },
     /// The row of a run in the list of all runs is not what was written.
     #[error(
-        "run {run}: cannot be read: {why}; assay rm {run} removes it, and assay export {run} --format raw -o FILE saves \
-         what is stored of it"
+        "run {run}: cannot be read: {why}; assay rm {run} removes it, and assay export {run} --format raw -o FILE \
+         saves what is stored of it"
     )]
     Unreadable {
         /// Which run.
@@ -264,5 +265,14 @@ impl StoreError {
             Some(ErrorCode::DatabaseCorrupt) => Ok(Self::Corrupt { path: path.to_owned(), source }),
             _ => Err(source),
         }
+    }
+}
+
+impl RunRow {
+    /// Returns the error of a row that cannot be read: what is wrong with it, and what to do.
+    #[must_use]
+    pub fn error(&self) -> Option<StoreError> {
+        let why = self.unreadable.clone()?;
+        Some(StoreError::Unreadable { run: self.run.clone(), why })
     }
 }

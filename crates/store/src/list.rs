@@ -232,7 +232,8 @@ impl Passing {
         let part = |text: &Option<String>| text.as_ref().map(|text| Value::Text(like(text)));
         let whole = |text: &Option<String>| text.clone().map(Value::Text);
         add(
-            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) WHERE value LIKE ? ESCAPE '\\')",
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) \
+             WHERE value LIKE ? ESCAPE '\\')",
             part(&filter.target),
         );
         add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));

@@ -1,13 +1,11 @@
 //! A run in a list, and how it is read.
 //!
-//! A row has a checksum, as events have, and reading one never fails: what is wrong with a row is part of what was read,
-//! so that one damaged row costs that row and no other.
+//! A row has a checksum, as events have, and reading one never fails: what is wrong with a row is part of what was
+//! read, so that one damaged row costs that row and no other.
 
 use assay_record::Outcome;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-
-use crate::error::StoreError;
 
 /// What [`read`] reads, in its order. The checksum covers what stands in front of it.
 pub(crate) const COLUMNS: &str =
@@ -40,15 +38,6 @@ pub struct RunRow {
     pub host: Option<String>,
     /// Why the row cannot be read; the fields above have what is left of it. `None`: it is what was written.
     pub unreadable: Option<String>,
-}
-
-impl RunRow {
-    /// Returns the error of a row that cannot be read: what is wrong with it, and what to do.
-    #[must_use]
-    pub fn error(&self) -> Option<StoreError> {
-        let why = self.unreadable.clone()?;
-        Some(StoreError::Unreadable { run: self.run.clone(), why })
-    }
 }
 
 /// Reads the columns of [`COLUMNS`].
@@ -105,7 +94,7 @@ fn checksum(row: &Row<'_>) -> u32 {
     })
 }
 
-/// Reads a column of text; what of it is no text is replaced, and noted.
+/// Reads a column of text. Bytes that are no text are replaced, and noted.
 fn text(row: &Row<'_>, column: usize, wrong: &mut Vec<String>) -> rusqlite::Result<Option<String>> {
     let mut not_text =
         || wrong.push(format!("`{}` is not text", row.as_ref().column_name(column).unwrap_or("?")));

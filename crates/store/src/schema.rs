@@ -128,7 +128,7 @@ const MIGRATIONS: [&str; 7] = [
     ) STRICT;
 ",
     "
-    ALTER TABLE run ADD COLUMN row_crc32c INTEGER; -- of what a list reads (row.rs); NULL in rows from before there was one
+    ALTER TABLE run ADD COLUMN row_crc32c INTEGER; -- of the columns of a list; NULL in rows from before there was one
 ",
 ];
 

@@ -81,7 +81,7 @@ impl Target for InlineTarget {
             Some(file) => transfer(file, &mut op),
             None => Err(IoFailure { errno: libc::EBADF }),
         };
-        done.push(Completion { tag: op.tag, outcome, buf: op.buf });
+        done.push(Completion::new(op.tag, outcome, op.buf));
         Ok(())
     }
 

@@ -143,6 +143,16 @@ pub struct Completion {
     pub outcome: Result<u32, IoFailure>,
     /// The operation's buffer.
     pub buf: IoBuf,
+    /// True for a write of which the other side may execute another copy later, even after newer writes.
+    pub is_moved: bool,
+}
+
+impl Completion {
+    /// Returns the completion of an operation that was sent once.
+    #[must_use]
+    pub fn new(tag: u32, outcome: Result<u32, IoFailure>, buf: IoBuf) -> Self {
+        Self { tag, outcome, buf, is_moved: false }
+    }
 }
 
 /// Why an operation failed: an error number of the operating system.

@@ -31,7 +31,7 @@ impl Target for NullTarget {
         if self.accepted.len() >= self.geometry.depth as usize {
             return Err(op);
         }
-        self.accepted.push_back(Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf });
+        self.accepted.push_back(Completion::new(op.tag, Ok(op.size_bytes), op.buf));
         Ok(())
     }
 

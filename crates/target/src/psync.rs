@@ -169,7 +169,7 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option
             },
             Err(_) => Err(IoFailure { errno: libc::EIO }),
         };
-        if finish.send(Completion { tag: op.tag, outcome, buf: op.buf }).is_err() {
+        if finish.send(Completion::new(op.tag, outcome, op.buf)).is_err() {
             return;
         }
     }
@@ -226,7 +226,7 @@ mod tests {
             target.poll(Wait::One, &mut done).unwrap();
         }
         target.reopen(0).unwrap();
-        let Completion { tag, outcome, buf } = done.pop().unwrap();
+        let Completion { tag, outcome, buf, .. } = done.pop().unwrap();
         assert_eq!(outcome, Ok(4096));
         let offset_bytes = u64::from(tag) * 4096;
         target

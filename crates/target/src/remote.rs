@@ -136,7 +136,7 @@ impl CompletionQueue {
         if op.kind.changes() && access == AccessMode::ReadOnly {
             self.failed(&"the target was opened for reading only");
             let outcome = Err(IoFailure { errno: libc::EROFS });
-            self.ready.push_back(Completion { tag: op.tag, outcome, buf: op.buf });
+            self.ready.push_back(Completion::new(op.tag, outcome, op.buf));
             return None;
         }
         Some(op)
@@ -145,7 +145,7 @@ impl CompletionQueue {
     /// Fails an operation that the target does not support. Plans that contain one are refused before the run.
     pub(crate) fn unsupported(&mut self, why: &'static str, tag: u32, buf: IoBuf) {
         self.failed(&why);
-        self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EOPNOTSUPP }), buf });
+        self.ready.push_back(Completion::new(tag, Err(IoFailure { errno: libc::EOPNOTSUPP }), buf));
     }
 
     /// Returns the longest wait of the client for a completion.
@@ -161,8 +161,12 @@ impl CompletionQueue {
 
     /// Takes a completion from the client.
     pub(crate) fn settle(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
-        let tag = u32::try_from(tag).expect("it was made from a 32-bit tag");
-        self.ready.push_back(Completion { tag, outcome, buf });
+        self.ready.push_back(Completion::new(own_tag(tag), outcome, buf));
+    }
+
+    /// Takes the completion of a write of which the server may execute another copy later.
+    pub(crate) fn settle_moved(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
+        self.ready.push_back(Completion { tag: own_tag(tag), outcome, buf, is_moved: true });
     }
 
     /// Keeps the message of a failure. Called for each, in order of completion.
@@ -199,4 +203,8 @@ impl CompletionQueue {
     pub(crate) fn first_failure(&mut self) -> Option<PathEvent> {
         self.first_failure.take()
     }
+}
+
+fn own_tag(tag: u64) -> u32 {
+    u32::try_from(tag).expect("it was made from a 32-bit tag")
 }

@@ -186,7 +186,7 @@ impl UringTarget {
             let moved = u32::try_from(result).map_err(|_| IoFailure { errno: -result });
             // The kernel returns 0 if no data is transferred.
             let outcome = if op.kind == OpKind::Trim { moved.map(|_| op.size_bytes) } else { moved };
-            done.push(Completion { tag: op.tag, outcome, buf: op.buf });
+            done.push(Completion::new(op.tag, outcome, op.buf));
         }
     }
 }

@@ -38,6 +38,12 @@ impl<T> Completions<T> {
         !self.ready.is_empty()
     }
 
+    /// Returns the number of completions that are ready for the caller.
+    #[must_use]
+    pub fn ready_count(&self) -> usize {
+        self.ready.len()
+    }
+
     /// Counts a submitted command.
     #[inline]
     pub fn taken(&mut self) {
@@ -50,7 +56,8 @@ impl<T> Completions<T> {
         self.ready.push_back(completion);
     }
 
-    fn hand_out(&mut self, done: &mut Vec<T>) {
+    /// Passes all completions to the caller.
+    pub fn hand_out(&mut self, done: &mut Vec<T>) {
         self.outstanding -= u32::try_from(self.ready.len()).expect("bounded by the depth of the client");
         done.extend(self.ready.drain(..));
     }

@@ -17,6 +17,7 @@ pub mod loop_device;
 pub mod lying;
 pub mod namespace;
 pub mod need;
+pub mod nfs_proxy;
 pub mod pauses;
 pub mod proxy;
 pub mod story;

@@ -1,6 +1,6 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` runs the fault matrix, `fuzz`
-//! runs the fuzz targets, `histogram` compares histograms, `validate-diagnosis`
-//! diagnoses planted set-ups.
+//! runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the multipath core in virtual time,
+//! `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -26,6 +26,8 @@ cargo xtask fuzz [--seconds N] [TARGET]...
     runs every fuzz target, or those with TARGET in their names, for N seconds each (2); see crates/fuzz
 cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array
+cargo xtask simulate [--seed N [--trace]] [--from N] [--seeds N | --hours H] [--first]
+    tortures the multipath core of the iSCSI client in virtual time, 2000 seeds by default; see crates/simulate
 cargo xtask validate-diagnosis [SET_UPS]
     prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
             histogram::histogram();
             Ok(())
         }
+        Some("simulate") => simulate(&args[1..]),
         Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),
     };
@@ -49,6 +52,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn simulate(args: &[String]) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        assay_simulate::program(args),
+        "a seed violates an oracle; it replays with --seed N --trace"
+    );
+    Ok(())
 }
 
 fn validate_diagnosis(set_ups: Option<&str>) -> anyhow::Result<()> {

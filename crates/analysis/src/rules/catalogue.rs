@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 65] = [
+pub(crate) const RULES: [Rule; 66] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -91,6 +91,7 @@ pub(crate) const RULES: [Rule; 65] = [
     Rule::new("small-calls", Check::Run(settings::small_calls)),
     Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
+    Rule::new("moved-writes", Step(nfs::moved_writes)),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
     Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),

@@ -74,14 +74,24 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Critical,
         says: format!(
-            "{count} {} not contain what Assay wrote there.{}",
+            "{count} {} not contain what Assay wrote there.{}{}",
             if count == 1 { "block of 512 bytes did" } else { "blocks of 512 bytes did" },
-            where_to.unwrap_or_default()
+            where_to.unwrap_or_default(),
+            late_copies(case.step.late_blocks),
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
         next: "Do not store data on this system. Check its log, memory, controller and cables, then verify again.",
         weight: count as f64,
     })
+}
+
+fn late_copies(blocks: u64) -> String {
+    match blocks {
+        0 => String::new(),
+        blocks => format!(
+            " Not among them: {blocks} with an older write of which Assay had sent two copies (see moved-writes)."
+        ),
+    }
 }
 
 /// I/Os failed.

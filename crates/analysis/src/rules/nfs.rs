@@ -42,6 +42,34 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
+/// Writes of which two copies were sent: the older one may replace newer data, and nothing can recall it.
+pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
+    let (moved, late) = (total(case).map_or(0, |writes| writes.moved), case.step.late_blocks);
+    if moved == 0 && late == 0 {
+        return None;
+    }
+    let seen = match late {
+        0 => String::new(),
+        late => format!(
+            " {late} blocks of 512 bytes that were read held such an older write: not counted as wrong."
+        ),
+    };
+    Some(Fired {
+        severity: if late > 0 { Severity::Warning } else { Severity::Info },
+        says: format!(
+            "{moved} writes were sent again because their connection was lost before the answer. NFSv3 cannot recall \
+             the first copies, so a stalled server may write older data over newer.{seen}"
+        ),
+        evidence: vec![
+            Evidence::new("writes sent again", moved as f64, ""),
+            Evidence::new("blocks with an older write", late as f64, ""),
+        ],
+        next: "Find out why the connections were lost (assay journal); programs that need the order of their writes \
+               need NFSv4.1 sessions or iSCSI on such a network.",
+        weight: late as f64,
+    })
+}
+
 /// Writes that the server held in memory, and the rate with the time that made them durable.
 pub(super) fn unstable_writes(case: StepCase<'_>) -> Option<Fired> {
     let writes = total(case).filter(|w| w.unstable > 0 && w.commits > 0)?;

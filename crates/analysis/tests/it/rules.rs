@@ -664,6 +664,25 @@ fn writes_that_a_server_may_have_forgotten_are_critical() {
 }
 
 #[test]
+fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_blocks() {
+    let moved = |moved| WriteEnd { moved, ..unstable(0.1) };
+    assert!(!fires("moved-writes", |_, s| s.steps[0].writes = vec![moved(0)]));
+    let (header, mut summary) = clean();
+    summary.steps[0].writes = vec![moved(1), moved(2)];
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("3 writes were sent again"), "{}", finding.says);
+    assert_eq!(finding.severity, Severity::Info);
+    summary.steps[0].late_blocks = 8;
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("8 blocks of 512 bytes"), "{}", finding.says);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(found("mismatch", &header, &summary).is_none(), "the storage is not blamed");
+    summary.steps[0].mismatch_count = 1;
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.says.contains("Not among them: 8"), "{}", finding.says);
+}
+
+#[test]
 fn a_server_that_makes_all_durable_unasked_is_said() {
     let nfs = |sync: &str| Some(Box::new(NfsFacts { sync: sync.into(), ..NfsFacts::default() }));
     let fires_with = |sync, writes: WriteEnd| {

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use assay_analysis::Collector;
 use assay_diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_record::{DiagnosisFacts, StepId};
+use assay_record::{DiagnosisFacts, RunHeader, StepId};
 use assay_runner::Experiments;
 use assay_spec::Plan;
 use assay_target::{AccessMode, Member};
 
-use super::following::Followed;
 use super::ways;
 
 /// How long the host is watched before the load begins: what others use of it.
@@ -70,13 +70,18 @@ fn may_be_written(member: &Member) -> bool {
 }
 
 /// Chooses the next experiment from what the run has measured so far.
-pub(super) fn next(run: &Followed, stop: &StopSignal) -> Option<StepId> {
+pub(super) fn next(
+    header: &RunHeader,
+    collector: &Collector,
+    began: Instant,
+    stop: &StopSignal,
+) -> Option<StepId> {
     if stop.is_set() {
         return None;
     }
-    let budget_s = run.header.diagnosis.as_ref()?.budget_s;
-    let left_s = budget_s - run.began.elapsed().as_secs_f64();
-    let choice = choose(&run.header, &run.collector.summary(), left_s)?;
+    let budget_s = header.diagnosis.as_ref()?.budget_s;
+    let left_s = budget_s - began.elapsed().as_secs_f64();
+    let choice = choose(header, &collector.summary(), left_s)?;
     let until = Instant::now() + Duration::from_secs_f64(choice.pause_s);
     while Instant::now() < until && !stop.is_set() {
         std::thread::sleep(PAUSE_LOOK);

@@ -1,6 +1,5 @@
 //! What the program does while a run goes on: the summary grows, the display moves, the digest for lists is kept.
 
-use std::path::Path;
 use std::time::Instant;
 
 use assay_analysis::{Collector, RunExtract, digest, gap_in_fill};
@@ -8,7 +7,7 @@ use assay_diagnose::headline;
 use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, Gap, RunEvent, RunHeader, StepId, Warning};
-use assay_runner::{Experiments, Follower, Keeper, Order, Stage};
+use assay_runner::{Experiments, Follower, Keeper, LostStore, Order, Stage};
 use assay_spec::Plan;
 
 use super::experiments::{Budget, next};
@@ -27,10 +26,10 @@ pub(super) struct Following {
 }
 
 /// A run that has begun.
-pub(super) struct Followed {
-    pub(super) header: RunHeader,
-    pub(super) collector: Collector,
-    pub(super) began: Instant,
+struct Followed {
+    header: RunHeader,
+    collector: Collector,
+    began: Instant,
     steps_ended: u32,
 }
 
@@ -93,27 +92,29 @@ impl Follower for Following {
     }
 
     fn next(&mut self) -> Option<StepId> {
-        next(self.run.as_ref()?, &self.stop)
+        let run = self.run.as_ref()?;
+        next(&run.header, &run.collector, run.began, &self.stop)
     }
 
     fn ends(&mut self) -> Option<Warning> {
         terminal_is_closed().then(closed_terminal)
     }
 
-    fn store_lost(&mut self, store: &Path, why: &str, instead: Option<&Path>) {
-        let instead = match instead {
+    fn store_lost(&mut self, lost: &LostStore) {
+        let instead = match &lost.instead {
             Some(file) => format!("the run goes on, and is kept in {}", file.display()),
             None => "the run goes on, and is kept in memory".to_owned(),
         };
-        let store = store.display();
+        let (store, why) = (lost.store.display(), &lost.why);
         note_above(&format!("warning: this run can no longer use the store {store}: {why}; {instead}"));
     }
 }
 
 impl Followed {
-    /// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a
-    /// thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what its
-    /// array should do, as simulations take CPU time that the next step needs, and its extract is kept for its page.
+    /// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized
+    /// a thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what
+    /// its array should do, as simulations take CPU time that the next step needs, and its extract is kept for its
+    /// page.
     fn keep_digest(&mut self, event: &Event, keeper: &Keeper) {
         let (header, collector) = (&self.header, &self.collector);
         match event.what {

@@ -133,3 +133,33 @@ fn a_run_is_exported_as_parquet() {
     let refused = story.assay(&["export", "last", "--format", "parquet"]).ends(BAD_INPUT);
     assert!(refused.err.contains("name the file to write"), "{}", refused.err);
 }
+
+/// Each was a panic, and the first left half of a run.
+#[test]
+fn counts_that_no_measurement_reaches_are_cut_with_a_warning() {
+    let all = u64::MAX;
+    let side = |ops: u64, clat: &str| {
+        format!(
+            "{{ \"io_bytes\" : {all}, \"total_ios\" : {ops}, \"runtime\" : {all}, \"clat_ns\" : {{ {clat} }} }}"
+        )
+    };
+    let bins = side(
+        1 << 63,
+        "\"min\" : 1, \"max\" : 1000, \"mean\" : 500.0, \"bins\" : { \"500\" : 9223372036854775808 }",
+    );
+    let mean = side(all, "\"mean\" : 500.0");
+    let story = Story::new();
+    for (read, write) in [(&bins, &bins), (&mean, &mean), (&bins, &mean)] {
+        let job = format!(
+            "{{ \"jobname\" : \"a\", \"total_err\" : {all}, \"read\" : {read}, \"write\" : {write} }}"
+        );
+        story.write("big.json", format!("{{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ {job}, {job} ] }}"));
+        let imported = story.assay(&["import", "big.json", "--label", "big"]).ends(DONE);
+        assert!(imported.err.contains("were cut to 2^48 I/Os"), "{}", imported.err);
+        let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+        assert_eq!(shown.pointer("/status").and_then(|status| status.as_str()), Some("done"));
+        story.assay(&["show", "last"]).ends(DONE);
+        let runs = story.assay(&["runs"]).ends(DONE);
+        assert!(!runs.out.contains("partial"), "{}", runs.out);
+    }
+}

@@ -3,6 +3,7 @@
 
 mod depth;
 mod faults;
+mod moved;
 mod mute;
 mod net;
 mod own;

@@ -101,7 +101,7 @@ impl Target for WatchedTarget {
         let outcome = if is_failing { Err(IoFailure { errno: 5 }) } else { Ok(op.size_bytes) };
         self.seen.failed.fetch_add(u64::from(is_failing), Ordering::Relaxed);
         // The upper half of the tag contains the member, for `poll` to count down.
-        self.held.push(Completion { tag: op.tag | op.member << 24, outcome, buf: op.buf });
+        self.held.push(Completion::new(op.tag | op.member << 24, outcome, op.buf));
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub(super) struct OptionLine {
     pub(super) key: String,
     /// Empty where there is no `=`.
     pub(super) value: String,
-    /// A variable in the value that is not set; only who needs the value is told.
+    /// A variable in the value that is not set; an error only for who needs the value.
     pub(super) unset: Option<String>,
 }
 

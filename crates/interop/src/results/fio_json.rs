@@ -64,7 +64,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     let has_measured = |job: &RowJob| {
         let (read, write) = (&job.stats.read, &job.stats.write);
-        read.ops() + write.ops() + read.errors > 0 || job.flush.is_some()
+        read.ops() > 0 || write.ops() > 0 || read.errors > 0 || job.flush.is_some()
     };
     if !rows.iter().flat_map(|row| &row.jobs).any(has_measured) {
         let says =
@@ -180,7 +180,7 @@ fn row_jobs(
     let row = |name: String, change, stats: AccessStats, flush| {
         let ops = stats.read.ops() + stats.write.ops();
         let read = if ops == 0 { 100.0 } else { stats.read.ops() as f64 / ops as f64 * 100.0 };
-        let size = (stats.read.bytes + stats.write.bytes).checked_div(ops).unwrap_or(0);
+        let size = stats.read.bytes.saturating_add(stats.write.bytes).checked_div(ops).unwrap_or(0);
         RowJob {
             name,
             workers: number("numjobs"),

@@ -161,7 +161,8 @@ fn texts_of_no_tool_are_of_none() {
 /// The sizes that the source of CrystalDiskMark 4 to 6 has for rows whose labels name none.
 #[test]
 fn the_queued_sequential_row_of_old_crystaldiskmark_has_128_kib() {
-    let text = "CrystalDiskMark 6.0.0 x64 (C) 2007-2017 hiyohiyo\n\n   Sequential Read (Q= 32,T= 1) :  3400.000 MB/s\n   \
+    let text = "CrystalDiskMark 6.0.0 x64 (C) 2007-2017 hiyohiyo\n\n\
+        \x20  Sequential Read (Q= 32,T= 1) :  3400.000 MB/s\n   \
         Sequential Read (T= 1) :  2000.000 MB/s\n";
     let rows = crystaldiskmark::import("c.txt", text).unwrap().rows;
     let sizes: Vec<u64> = rows.iter().map(|row| row.jobs[0].mix[0].size.0).collect();
@@ -171,7 +172,8 @@ fn the_queued_sequential_row_of_old_crystaldiskmark_has_128_kib() {
 /// Both printed by fio 3.42; the JSON of the same kind of run has the same figures.
 #[test]
 fn what_fio_prints_for_people_has_its_counts_and_percentiles() {
-    let text = "> mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\n\
+    let text = "> mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync,\x20\
+        iodepth=1\n\
         > fio-3.42\n\
         > mix: (groupid=0, jobs=2): err= 0: pid=5515: Mon Nov 23 17:58:21 2026\n\
         >   read: IOPS=20.9k, BW=81.6MiB/s (85.6MB/s)(3928KiB/47msec)\n\
@@ -213,12 +215,15 @@ fn old_and_terse_lines_of_fio_are_read_too() {
 #[test]
 fn a_posted_yabs_table_is_four_mixed_rows() {
     let text = "fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda1):\n---------------------------------\n\
-        Block Size | 4k            (IOPS) | 64k           (IOPS)\n  ------   | ---            ----  | ----           ---- \n\
+        Block Size | 4k            (IOPS) | 64k           (IOPS)\n\
+        \x20 ------   | ---            ----  | ----           ---- \n\
         Read       | 170.81 MB/s  (42.7k) | 1.05 GB/s    (16.4k)\n\
         Write      | 171.26 MB/s  (42.8k) | 1.06 GB/s    (16.5k)\n\
         Total      | 342.07 MB/s  (85.5k) | 2.11 GB/s    (33.0k)\n           |                      |\n\
-        Block Size | 512k          (IOPS) | 1m            (IOPS)\n  ------   | ---            ----  | ----           ---- \n\
-        Read       | 1.15 GB/s     (2.2k) | 1.16 GB/s     (1.1k)\nWrite      | 1.21 GB/s     (2.3k) | 1.24 GB/s     (1.2k)\n";
+        Block Size | 512k          (IOPS) | 1m            (IOPS)\n\
+        \x20 ------   | ---            ----  | ----           ---- \n\
+        Read       | 1.15 GB/s     (2.2k) | 1.16 GB/s     (1.1k)\n\
+        Write      | 1.21 GB/s     (2.3k) | 1.24 GB/s     (1.2k)\n";
     let rows = yabs::import("post.txt", text).unwrap().rows;
     let iops: Vec<(String, u64)> =
         rows.iter().map(|row| (row.test.clone(), row.jobs[0].stats.read.ops() / 30)).collect();

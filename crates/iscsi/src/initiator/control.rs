@@ -13,7 +13,7 @@ use crate::scsi::{
     PortGroup, Reservation, Rotation, ScsiDataError, parse_lba_status, parse_luns, parse_port_groups,
     parse_reservation, parse_reservation_keys, parse_rotation, parse_serial, parse_supported_pages,
 };
-use crate::slots::{CommandState, Data, Owner};
+use crate::slots::Data;
 
 /// Data of a control command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,28 +36,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         transfer: Transfer,
     ) -> Result<Vec<u8>, CommandError> {
         let not_sent = |why| CommandError::NotSent { what, why };
-        if self.lost.is_some() {
+        if self.core.lost.is_some() {
             return Err(not_sent("the target is lost"));
         }
-        let user = self.slots.take().ok_or(not_sent("too many commands are outstanding"))?;
         let (direction, data) = match transfer {
             Transfer::None => (Direction::None, Vec::new()),
             Transfer::In(bytes) => (Direction::Read, vec![0; usize::from(bytes)]),
             Transfer::Out(bytes) => (Direction::Write, bytes),
         };
-        let slot = self.slots.get_mut(user);
-        slot.owner = Owner::Control;
-        slot.transfer_bytes = u32::try_from(data.len()).map_err(|_| not_sent("too much data"))?;
-        slot.data = Data::Control(data);
-        slot.cdb = cdb;
-        slot.direction = direction;
-        slot.attempts = 0;
-        slot.last_path = None;
-        slot.submitted_at = Instant::now();
-        slot.place = CommandState::Waiting;
-        self.waiting.submit(user);
+        let queued = self.core.submit_control(cdb, direction, data, Instant::now());
+        let user = queued.ok_or(not_sent("too many commands are outstanding"))?;
         let result = self.wait_for_control(user);
-        let Data::Control(mut data) = self.slots.put(user) else {
+        let Data::Control(mut data) = self.core.slots.put(user) else {
             unreachable!("a control command has a buffer of its own");
         };
         let bytes = result.map_err(|source| CommandError::Failed { what, source })?;
@@ -70,7 +60,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn wait_for_control(&mut self, user: u32) -> Result<u32, IoError> {
         self.is_controlling = true;
         loop {
-            if let Some((_, result)) = self.control_result.take_if(|(ended, _)| *ended == user) {
+            if let Some((_, result)) = self.core.control_result.take_if(|(ended, _)| *ended == user) {
                 self.is_controlling = false;
                 return result;
             }

@@ -1,15 +1,10 @@
-//! The connection of a path in full feature phase: wire, session and timers.
+//! The connection of a path in full feature phase: session and timers.
 
 use std::time::{Duration, Instant};
 
-use assay_tcp::Blocking;
-
 use crate::login::Negotiated;
-use crate::pdu::{Bhs, Response};
 use crate::proof::{Check, UnitIdentity, Witness};
-use crate::session::{Placement, Session, SessionEvent};
-use crate::slots::{CommandState, Slots};
-use crate::transport::{Flow, Sink, Wire, WireError};
+use crate::session::Session;
 
 /// Current use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +55,6 @@ pub(crate) struct Reset {
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub wire: Wire,
     pub session: Session,
     pub phase: Phase,
     /// The command of the current step.
@@ -95,16 +89,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(
-        wire: Wire,
-        agreed: Negotiated,
-        lun: u64,
-        depth: u16,
-        phase: Phase,
-        now: Instant,
-    ) -> Self {
+    pub(crate) fn new(agreed: Negotiated, lun: u64, depth: u16, phase: Phase, now: Instant) -> Self {
         Self {
-            wire,
             session: Session::new(agreed, lun, depth),
             phase,
             probe: None,
@@ -123,43 +109,6 @@ impl Connection {
             swept_at: None,
             is_leaving: false,
         }
-    }
-
-    /// Writes as much to the socket as it accepts.
-    pub(crate) fn pump<B: AsRef<[u8]> + AsMut<[u8]>>(
-        &mut self,
-        path: u8,
-        slots: &mut Slots<B>,
-        now: Instant,
-    ) -> Result<(), WireError> {
-        loop {
-            while self.wire.has_room()
-                && let Some(pdu) = self.session.next_pdu()
-            {
-                if let Some(user) = pdu.started {
-                    let slot = slots.get_mut(user);
-                    slot.place = CommandState::Sent { path };
-                    slot.sent_at = now;
-                    slot.last_path = Some(path);
-                    slot.attempts += 1;
-                }
-                self.wire.push(pdu, slots);
-            }
-            if !self.wire.flush(slots)? || !self.session.wants_to_send() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Receives what has arrived. Returns true if that was anything.
-    pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
-        &mut self,
-        blocking: Blocking,
-        slots: &mut Slots<B>,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<bool, WireError> {
-        let mut sink = SessionSink { session: &mut self.session, slots, events };
-        Ok(self.wire.receive(blocking, &mut sink)? > 0)
     }
 
     /// Sends a ping when it is due. Fails if a ping was not answered and no other data arrived either.
@@ -187,27 +136,5 @@ impl Connection {
     pub(crate) fn on_pong(&mut self, itt: u32, now: Instant) -> Option<Duration> {
         let (_, sent_at) = self.ping.take_if(|(ping, _)| *ping == itt)?;
         Some(now.duration_since(sent_at))
-    }
-}
-
-struct SessionSink<'a, B> {
-    session: &'a mut Session,
-    slots: &'a mut Slots<B>,
-    events: &'a mut Vec<SessionEvent>,
-}
-
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Sink for SessionSink<'_, B> {
-    fn header(&mut self, bhs: &Bhs) -> Result<Placement, WireError> {
-        Ok(self.session.on_header(bhs)?.placement)
-    }
-
-    fn incoming(&mut self, user: u32, start: u32, end: u32) -> &mut [u8] {
-        self.slots.incoming(user, start, end)
-    }
-
-    fn complete(&mut self, bhs: &Bhs, control: &[u8]) -> Result<Flow, WireError> {
-        let response = Response::decode(bhs).map_err(crate::session::SessionError::from)?;
-        self.session.on_pdu(&response, control, self.events)?;
-        Ok(Flow::Continue)
     }
 }

@@ -1,25 +1,22 @@
 //! One path: a portal, an ISID, and the state of the connection between them.
 
 use std::collections::VecDeque;
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Backoff, Connecting, PathStats};
+use assay_tcp::{Backoff, PathStats};
 
 use super::connection::{Connection, Phase};
-use super::silence::ResponseTimes;
+use super::pace::ResponseTimes;
 use crate::config::Timeouts;
-use crate::error::{Missing, PathError};
-use crate::login::LoginConfig;
+use crate::error::Missing;
 use crate::scsi::AccessState;
-use crate::transport::{LoggingIn, resolve};
 
 /// First pause after a target refused a LUN reset; doubles up to [`RESET_PAUSE_MAX`].
 pub(crate) const RESET_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// Longest pause after a refused LUN reset.
 pub(crate) const RESET_PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Number of redirections followed in one attempt.
-const REDIRECTS_MAX: u8 = 3;
+pub(crate) const REDIRECTS_MAX: u8 = 3;
 
 /// Purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,17 +31,23 @@ pub(crate) enum Purpose {
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub purpose: Purpose,
-    pub portal: String,
     pub redirects: u8,
+    pub step: Step,
     pub deadline: Instant,
+}
+
+/// Step of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Connecting,
+    LoggingIn,
 }
 
 /// State of a path.
 #[derive(Debug)]
 pub(crate) enum State {
     Down { retry_at: Instant },
-    Connecting(Attempt, Connecting),
-    LoggingIn(Attempt, Box<LoggingIn>),
+    Opening(Attempt),
     Online(Box<Connection>),
 }
 
@@ -96,6 +99,12 @@ pub(crate) struct Path {
     pub port_group: Option<u16>,
     /// Limit of commands in flight; lowered by TASK SET FULL.
     pub depth_limit: u16,
+    /// End of the pause after the last command was refused as BUSY or NOT READY, and the next pause; none after a
+    /// command that was executed.
+    pub busy_until: Instant,
+    pub busy_pause: Duration,
+    /// Number of such refusals since then.
+    pub busy_count: u32,
     /// Number of GOOD completions since the limit was lowered.
     pub good_since_full: u32,
     /// Number of writes that wait until this path is fenced.
@@ -148,6 +157,9 @@ impl Path {
             group: None,
             port_group: None,
             depth_limit: depth,
+            busy_until: now,
+            busy_pause: Duration::ZERO,
+            busy_count: 0,
             good_since_full: 0,
             fenced_count: 0,
             fence_group: FenceGroup::Any,
@@ -208,50 +220,50 @@ impl Path {
         tasks + u32::try_from(self.pending.len()).expect("bounded by the number of slots")
     }
 
-    /// Returns the stream to poll, and whether to poll it for writing as well.
-    pub(crate) fn interest(&self) -> Option<(&TcpStream, bool)> {
-        match &self.state {
-            State::Down { .. } => None,
-            State::Connecting(_, connecting) => Some((connecting.stream(), true)),
-            State::LoggingIn(_, login) => Some((login.wire().stream(), login.wire().wants_to_send())),
-            State::Online(connection) => Some((connection.wire.stream(), connection.wire.wants_to_send())),
+    /// Returns the number of commands assigned to the path, without a check of the unit: on a slow target these follow
+    /// one another without a pause.
+    pub(crate) fn io_outstanding(&self) -> u32 {
+        let is_checked = matches!(&self.state, State::Online(connection) if connection.probe.is_some());
+        self.outstanding().saturating_sub(u32::from(is_checked))
+    }
+
+    /// Returns true if a command would be sent at once: there is room in the window and below the limit, and the last
+    /// commands were not refused as busy. After a pause one command shows whether that has changed.
+    pub(crate) fn has_room(&self, now: Instant) -> bool {
+        let State::Online(connection) = &self.state else { return false };
+        if !self.busy_pause.is_zero() && (now < self.busy_until || self.io_outstanding() > 0) {
+            return false;
+        }
+        let pending = u32::try_from(self.pending.len()).expect("bounded by the number of slots");
+        let below_limit = u32::from(self.depth_limit.saturating_sub(connection.session.task_count()));
+        pending < connection.session.room().min(below_limit)
+    }
+
+    /// Records that the path refused a command as busy.
+    pub(crate) fn refused_as_busy(&mut self, now: Instant, pauses: (Duration, Duration)) {
+        self.busy_pause = (self.busy_pause * 2).clamp(pauses.0, pauses.1);
+        self.busy_until = now + self.busy_pause;
+        self.busy_count += 1;
+    }
+
+    /// Starts an attempt.
+    pub(crate) fn begin(&mut self, purpose: Purpose, redirects: u8, now: Instant, timeouts: &Timeouts) {
+        let (step, deadline) = (Step::Connecting, now + timeouts.connect);
+        self.state = State::Opening(Attempt { purpose, redirects, step, deadline });
+    }
+
+    /// Records that the TCP connection was established: the login has a limit of its own.
+    pub(crate) fn connected(&mut self, now: Instant, timeouts: &Timeouts) {
+        if let State::Opening(attempt) = &mut self.state {
+            (attempt.step, attempt.deadline) = (Step::LoggingIn, now + timeouts.login);
         }
     }
 
-    /// Starts an attempt; the path stays down if that fails at once.
-    pub(crate) fn begin(
-        &mut self,
-        purpose: Purpose,
-        portal: String,
-        redirects: u8,
-        now: Instant,
-        timeouts: &Timeouts,
-    ) -> Result<(), PathError> {
-        if redirects > REDIRECTS_MAX {
-            return Err(PathError::RedirectLoop { portal });
+    /// Keeps a path that is down from being tried again.
+    pub(crate) fn stay_down(&mut self, now: Instant) {
+        if let State::Down { retry_at } = &mut self.state {
+            *retry_at = now + Duration::from_secs(3600);
         }
-        let address =
-            resolve(&portal).map_err(|source| PathError::Resolve { portal: portal.clone(), source })?;
-        let connecting = Connecting::begin(address)
-            .map_err(|source| PathError::Connect { portal: portal.clone(), source })?;
-        let attempt = Attempt { purpose, portal, redirects, deadline: now + timeouts.connect };
-        self.state = State::Connecting(attempt, connecting);
-        Ok(())
-    }
-
-    /// Starts the login if the TCP connection was established.
-    pub(crate) fn connected(
-        mut attempt: Attempt,
-        connecting: Connecting,
-        config: LoginConfig,
-        now: Instant,
-        timeouts: &Timeouts,
-    ) -> Result<State, PathError> {
-        let stream = connecting
-            .finish()
-            .map_err(|source| PathError::Connect { portal: attempt.portal.clone(), source })?;
-        attempt.deadline = now + timeouts.login;
-        Ok(State::LoggingIn(attempt, Box::new(LoggingIn::begin(stream, config))))
     }
 
     /// Shortens the pause of a path while no other path is up.

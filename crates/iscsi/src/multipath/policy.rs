@@ -9,6 +9,8 @@ pub(crate) struct Candidate {
     pub path: u8,
     pub access: AccessState,
     pub outstanding: u32,
+    /// True if a command would be sent at once, and not be refused as the last ones were.
+    pub has_room: bool,
 }
 
 /// Distributes commands over paths.
@@ -38,14 +40,19 @@ impl PathSelector {
         } else {
             AccessState::NonOptimized
         };
-        let mut usable = candidates.filter(|path| path.access == best).peekable();
-        usable.peek()?;
+        let best = candidates.filter(|path| path.access == best);
+        if let Policy::Fixed(path) = self.policy {
+            let mut usable = best.peekable();
+            let first = usable.peek().map(|path| path.path);
+            return usable.find(|candidate| candidate.path == path).map(|found| found.path).or(first);
+        }
+        // A path that is busy or has no window gets what the others cannot take: one command, which shows when it takes
+        // more.
+        let has_room = best.clone().any(|path| path.has_room);
+        let usable = best.filter(|path| path.has_room || (!has_room && path.outstanding == 0));
         match self.policy {
             Policy::LeastOutstanding => self.least_outstanding(usable),
-            Policy::Fixed(path) => {
-                let first = usable.peek().map(|path| path.path);
-                usable.find(|candidate| candidate.path == path).map(|found| found.path).or(first)
-            }
+            Policy::Fixed(_) => unreachable!("chosen above"),
             Policy::RoundRobin { rr_ios, rr_bytes } => self.round_robin(usable, rr_ios, rr_bytes, bytes),
         }
     }
@@ -89,7 +96,7 @@ mod tests {
     fn paths(states: &[(AccessState, u32)]) -> Vec<Candidate> {
         (0..)
             .zip(states)
-            .map(|(path, &(access, outstanding))| Candidate { path, access, outstanding })
+            .map(|(path, &(access, outstanding))| Candidate { path, access, outstanding, has_room: true })
             .collect()
     }
 
@@ -109,6 +116,19 @@ mod tests {
         check(Policy::ROUND_ROBIN_EACH, &three, 4096, &[0, 1, 2, 0, 1]);
         check(Policy::RoundRobin { rr_ios: 3, rr_bytes: u64::MAX }, &three, 4096, &[0, 0, 0, 1, 1, 1, 2]);
         check(Policy::RoundRobin { rr_ios: 100, rr_bytes: 8192 }, &three, 4096, &[0, 0, 1, 1, 2, 2, 0]);
+    }
+
+    #[test]
+    fn a_path_without_room_gets_only_what_no_other_can_take() {
+        let candidate = |path, outstanding, has_room| Candidate { path, access: Fast, outstanding, has_room };
+        for policy in [Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding] {
+            let mut spread = PathSelector::new(policy);
+            let mut choose = |paths: &[Candidate]| spread.choose(paths.iter().copied(), 1);
+            let one = [candidate(0, 0, false), candidate(1, 9, true)];
+            assert_eq!([choose(&one), choose(&one)], [Some(1), Some(1)], "{policy:?}");
+            assert_eq!(choose(&[candidate(0, 0, false), candidate(1, 9, false)]), Some(0), "{policy:?}");
+            assert_eq!(choose(&[candidate(0, 1, false), candidate(1, 9, false)]), None, "{policy:?}");
+        }
     }
 
     #[test]

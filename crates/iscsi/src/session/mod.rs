@@ -238,6 +238,14 @@ impl Session {
         self.window.is_open() && (sent_count == 0 || !self.is_serial())
     }
 
+    /// Returns the number of further tasks that would be sent at once: what the window has room for.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        let queued = u32::try_from(self.queued.len()).expect("bounded by the depth");
+        let open = if self.may_start() { self.window.open_count() } else { 0 };
+        open.saturating_sub(queued)
+    }
+
     /// Returns the number of tasks in flight, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {

@@ -103,8 +103,7 @@ impl Wire {
     }
 
     /// Resets the connection, so that none of its data can arrive later.
-    pub(crate) fn abandon<T: Buffers>(mut self, buffers: &mut T) {
-        self.tx.abandon(buffers);
+    pub(crate) fn abandon(self) {
         assay_tcp::abandon(self.stream);
     }
 }

@@ -156,14 +156,4 @@ impl Tx {
         }
         self.arena.clear();
     }
-
-    /// Releases every buffer in the queue; the connection has ended.
-    pub(crate) fn abandon<T: Buffers>(&mut self, buffers: &mut T) {
-        for segment in self.segments.drain(..) {
-            if let Segment::Task { user, .. } = segment {
-                buffers.release(user);
-            }
-        }
-        self.arena.clear();
-    }
 }

@@ -13,6 +13,7 @@ mod remap;
 mod scripted;
 mod session;
 mod silence;
+mod starve;
 mod trims;
 mod work;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use assay_tcp::{Blocking, Client, Completions};
 
-use super::path::State;
+use super::path::{Path, State};
 use super::table::{CallState, Owner};
 use super::{Completion, File, Kind};
 use crate::error::Lost;
@@ -62,7 +62,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Assigns calls to waiting commands, and waiting calls to connections that are up.
     fn dispatch(&mut self) {
         while let Some(&call) = self.homeless.front() {
-            let Some(path) = self.choose() else { return };
+            let Some(path) = self.choose_proven().or_else(|| self.choose()) else { return };
             self.homeless.pop_front();
             self.queue(call, path);
         }
@@ -79,8 +79,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// Returns the next connection that is up, in round-robin order.
     fn choose(&mut self) -> Option<u8> {
+        self.choose_where(Path::is_up)
+    }
+
+    /// Returns the next connection that is up and has answered a call since it last failed: calls that lost a
+    /// connection go there first.
+    fn choose_proven(&mut self) -> Option<u8> {
+        self.choose_where(|path| path.is_up() && path.backoff.is_zero())
+    }
+
+    fn choose_where(&mut self, fits: impl Fn(&Path) -> bool) -> Option<u8> {
         let count = self.paths.len();
-        let at = (0..count).map(|step| (self.next_path + step) % count).find(|at| self.paths[*at].is_up())?;
+        let at = (0..count).map(|step| (self.next_path + step) % count).find(|at| fits(&self.paths[*at]))?;
         self.next_path = (at + 1) % count;
         Some(self.paths[at].index)
     }

@@ -65,6 +65,9 @@ pub struct Completion<B> {
     pub result: Result<u32, IoError>,
     /// Connection of the last call.
     pub path: Option<u8>,
+    /// True for a write whose data were sent over a connection that was lost before the answer: the server may still
+    /// execute that copy, even after newer writes. NFSv3 has no means to recall it.
+    pub is_moved: bool,
 }
 
 /// Templates of the calls, complete except for the fields that change with each.
@@ -191,7 +194,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         (slot.tag, slot.kind, slot.offset_bytes) = (command.tag, command.kind, command.offset_bytes);
         (slot.data_bytes, slot.end_bytes) = (command.data_bytes, command.data_bytes);
         (slot.buf, slot.handed_bytes, slot.call_count) = (Some(command.buf), 0, 0);
-        (slot.error, slot.path, slot.sent_at) = (None, None, None);
+        (slot.error, slot.path, slot.sent_at, slot.is_moved) = (None, None, None, false);
         self.completions.taken();
         if fits {
             // The next turn sets `submitted_at`, so that the clock is read once per batch.

@@ -168,10 +168,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     /// Handles a failed connection or attempt. Its calls stay bound to it, because a duplicate request cache recognises
-    /// them only from the same port; they move only if it does not recover at once.
+    /// them only from the same port; they move if it does not recover at once, or fails again without an answer.
     pub(super) fn fail_path(&mut self, at: usize, cause: &str, now: Instant) {
         let path = &mut self.paths[at];
         path.attempts += 1;
+        // Only an answer to a call ends the pauses.
+        let is_repeated = !path.backoff.is_zero();
         let is_news = path.last_error.as_deref() != Some(cause);
         path.last_error = Some(cause.to_owned());
         let retry_at = now + path.next_backoff(&self.config.timeouts);
@@ -182,6 +184,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 wire.abandon();
                 let calls = self.bind(at, now);
                 self.log.push(now, Some(index), EventKind::Down { cause: cause.to_owned(), calls });
+                // A port that accepts and resets every connection must not keep its calls for ever.
+                if is_repeated && self.paths.iter().any(super::Path::is_up) {
+                    self.move_bound(index, None);
+                }
             }
             State::Connecting { .. } | State::Down { .. } => {
                 // An error that repeats with every attempt is reported once, or it would fill the log.
@@ -204,12 +210,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.tables.live().filter(|(_, call)| is_here(call.place)).map(|(index, _)| index).collect();
         let mut count = 0;
         for index_of_call in here {
-            let call = self.tables.call(index_of_call);
-            if call.owner == Owner::Ping {
+            if self.tables.call(index_of_call).owner == Owner::Ping {
                 self.tables.put_call(index_of_call);
                 continue;
             }
             count += 1;
+            self.note_copy(index_of_call);
+            let call = self.tables.call(index_of_call);
             let attempts = call.attempts;
             let first_at = call.first_at.unwrap_or(now);
             let is_late = now.saturating_duration_since(first_at) >= self.config.timeouts.no_server;
@@ -223,6 +230,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             }
         }
         count
+    }
+
+    /// Marks the command of a WRITE that was sent and is not answered: the server may execute that copy at any time.
+    fn note_copy(&mut self, call: u32) {
+        let of = self.tables.call(call);
+        if let (Kind::Write, Owner::Io { slot }, CallState::Sent { .. }) = (of.kind, of.owner, of.place) {
+            self.tables.slot(slot).is_moved = true;
+        }
     }
 
     /// Records when the last connection went down, and gives up after the limit on a silent server, even if its port
@@ -260,6 +275,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.lost = Some(Lost { waited_s, last });
         let calls: Vec<u32> = self.tables.live().map(|(index, _)| index).collect();
         for call in calls {
+            self.note_copy(call);
             self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
         }
         // Commands without a call.

@@ -144,9 +144,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// Completes a command and releases its buffer. Every command ends here.
     pub(super) fn finish(&mut self, index: u32, result: Result<u32, IoError>) {
-        let (tag, path) = (self.tables.slot(index).tag, self.tables.slot(index).path);
+        let slot = self.tables.slot(index);
+        let (tag, path, is_moved) = (slot.tag, slot.path, slot.is_moved);
+        self.writes.moved += u64::from(is_moved);
         let buf = self.tables.put_slot(index);
-        self.completions.ended(Completion { tag, buf, result, path });
+        self.completions.ended(Completion { tag, buf, result, path, is_moved });
     }
 
     fn settle_ping(&mut self, at: usize, call: u32, now: Instant) {

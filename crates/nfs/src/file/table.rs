@@ -31,6 +31,8 @@ pub(crate) struct Slot<B> {
     pub error: Option<IoError>,
     /// Connection of its calls.
     pub path: Option<u8>,
+    /// True for a write with a call that was sent over a connection which was lost before its answer.
+    pub is_moved: bool,
     /// Time of submission.
     pub submitted_at: Instant,
     pub sent_at: Option<Instant>,
@@ -109,6 +111,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
             end_bytes: 0,
             error: None,
             path: None,
+            is_moved: false,
             submitted_at: now,
             sent_at: None,
         };

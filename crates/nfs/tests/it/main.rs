@@ -6,6 +6,7 @@ mod behaviour;
 mod deadlines;
 mod faults;
 mod lies;
+mod moved;
 mod scripted;
 mod work;
 

@@ -1,7 +1,7 @@
 //! The store goes away while a run goes on.
 
 use assay_record::{Event, ExportCover, RunEvent};
-use assay_runner::{Consequence, NotStored, RunnerError};
+use assay_runner::{Consequence, LostStore, NotStored, RunnerError};
 
 use crate::{Notes, Place, order, plan};
 
@@ -26,7 +26,9 @@ fn a_store_that_is_lost_costs_no_event_and_is_reported_at_once() {
     };
     assert_eq!(error.consequence(), Consequence::Failed);
     assert_eq!(run, &done.header.run);
-    let [(lost, why, Some(instead))] = notes.lost.as_slice() else { panic!("{:?}", notes.lost) };
+    let [LostStore { store: lost, why, instead: Some(instead) }] = notes.lost.as_slice() else {
+        panic!("{:?}", notes.lost)
+    };
     assert_eq!((lost, instead), (&store, file));
     assert!(why.contains("was deleted or moved"), "{why}");
     let text = std::fs::read_to_string(file).unwrap();

@@ -6,12 +6,12 @@ mod choices;
 mod ends;
 mod lost_store;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PrepareProgress, TooSmall};
 use assay_record::{Event, RunEvent, RunHeader, RunSetting, StatedMemory, StepId};
-use assay_runner::{Done, Experiments, Follower, Keeper, Order, RunnerError, Sinks, Stage, Steps};
+use assay_runner::{Done, Experiments, Follower, Keeper, LostStore, Order, RunnerError, Sinks, Stage, Steps};
 use assay_spec::{Overrides, Plan, PlanFile};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
@@ -83,6 +83,9 @@ fn order(plan: Plan, targets: &[&str]) -> Order {
 /// What a follower does at a moment of the run.
 type Act = Box<dyn FnMut()>;
 
+/// Plans the experiments of a diagnosis.
+type Planner = Box<dyn FnMut(&Plan, &RunTargets) -> Experiments>;
+
 /// Notes everything, and acts where a test wants something to happen.
 #[derive(Default)]
 struct Notes {
@@ -90,7 +93,7 @@ struct Notes {
     header: Option<RunHeader>,
     events: Vec<Event>,
     kept: usize,
-    lost: Vec<(PathBuf, String, Option<PathBuf>)>,
+    lost: Vec<LostStore>,
     /// Done at the first interval.
     at_interval: Option<Act>,
     /// Done at the first progress of a fill.
@@ -100,7 +103,7 @@ struct Notes {
     /// Tests whose sweeps are steady from the start.
     steady: Vec<u32>,
     /// Turns the load into a diagnosis.
-    experiments: Option<Box<dyn FnMut(&Plan, &RunTargets) -> Experiments>>,
+    experiments: Option<Planner>,
     next: Vec<StepId>,
 }
 
@@ -160,7 +163,7 @@ impl Follower for Notes {
         self.next.pop()
     }
 
-    fn store_lost(&mut self, store: &Path, why: &str, instead: Option<&Path>) {
-        self.lost.push((store.to_owned(), why.to_owned(), instead.map(Path::to_owned)));
+    fn store_lost(&mut self, lost: &LostStore) {
+        self.lost.push(lost.clone());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_record::{
-    FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
+    Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
 use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunSlice, RunState, Store};
 
@@ -215,4 +215,30 @@ fn baselines_and_checks_of_targets_are_kept_and_a_removed_run_takes_its_baseline
     assert_eq!(store.checks().unwrap(), [checked("[]", 2)]);
     let addresses = store.target_addresses().unwrap();
     assert_eq!(addresses, ["/dev/sdx", "/srv/t.dat", "iscsi://nas/iqn.2001-05.com.equallogic:vmware/0"]);
+}
+
+/// A run stores its end before its lock is gone. Whoever read its row before and looked for the lock after saw a run
+/// without an end that nobody held: one that was killed.
+#[test]
+fn a_run_that_ends_while_it_is_looked_at_was_not_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    for index in 0..100 {
+        let of = header(&format!("261122-r{index}"));
+        let mut writer = store.begin_run(&of, None, None).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                writer.append(&Event { at_ns: 1, what: RunEvent::Ended(Outcome::Done) }).unwrap();
+                drop(writer);
+            });
+            loop {
+                let row = store.row(&of.run).unwrap();
+                assert!(row.is_running || row.status == Some(Outcome::Done), "run {index} looks killed");
+                if !row.is_running {
+                    break;
+                }
+            }
+        });
+    }
 }

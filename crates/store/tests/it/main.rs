@@ -227,7 +227,8 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
                 DROP TRIGGER run_text_update; DROP TRIGGER run_text_delete; DROP INDEX run_unended; \
                 DROP INDEX run_label; DROP TABLE run_target; DROP TABLE digest; DROP TABLE run_finding; \
                 DROP TABLE baseline; DROP TABLE checked; DROP TABLE extract; ALTER TABLE run DROP COLUMN host; \
-                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; ALTER TABLE run DROP COLUMN row_crc32c; \
+                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; \
+                ALTER TABLE run DROP COLUMN row_crc32c; \
                 DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \
                 ALTER TABLE event DROP COLUMN crc32c; ALTER TABLE run DROP COLUMN lost;";
     old.execute_batch(&format!("{undo} PRAGMA user_version = 1;")).unwrap();

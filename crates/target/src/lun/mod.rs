@@ -263,6 +263,12 @@ pub fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
         EventKind::PathAnswers { silent_ms } => {
             format!("{path} responds again after {silent_ms} ms; I/O on it resumes")
         }
+        EventKind::PathBusy { answer } => {
+            format!("{path} refuses commands ({answer}): the other paths get them")
+        }
+        EventKind::PathTakes { refusals } => {
+            format!("{path} executes commands again, after {refusals} refusals")
+        }
         EventKind::PathNeeded => {
             format!("{path} does not respond, but still gets I/O: no other path is left")
         }

@@ -118,7 +118,11 @@ impl NfsTarget {
                 self.completed.failed(&error);
                 IoFailure { errno: errno(&error) }
             });
-            self.completed.settle(back.tag, outcome, back.buf);
+            if back.is_moved {
+                self.completed.settle_moved(back.tag, outcome, back.buf);
+            } else {
+                self.completed.settle(back.tag, outcome, back.buf);
+            }
         }
     }
 

@@ -17,7 +17,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("iscsi", &["tcp"]),
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
-    ("xtask", &["host", "planted", FOR_TESTS]),
+    ("xtask", &["host", "planted", "simulate", FOR_TESTS]),
+    ("simulate", &["iscsi"]),
     ("planted", &["model", "spec", "record", "analysis", "diagnose", "report"]),
     (
         "fuzz",

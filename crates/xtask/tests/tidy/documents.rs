@@ -31,6 +31,28 @@ fn what_architecture_names_exists() {
     none(&missing, "ARCHITECTURE.md names what is not there: name what took its place");
 }
 
+/// `make test` runs no examples of comments, because there are none.
+#[test]
+fn code_in_comments_says_what_it_is() {
+    let mut offenders = Vec::new();
+    for source in sources().iter().filter(|source| source.is_rust() && !source.is_test()) {
+        let mut is_inside = false;
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let Some(comment) = ["//!", "///"].iter().find_map(|mark| line.trim_start().strip_prefix(mark))
+            else {
+                continue;
+            };
+            let Some(language) = comment.trim_start().strip_prefix("```") else { continue };
+            let is_run = ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&language.trim());
+            if !is_inside && is_run {
+                offenders.push(format!("{}:{number}", source.path));
+            }
+            is_inside = !is_inside;
+        }
+    }
+    none(&offenders, "write ```text, or a test: examples in comments are not run");
+}
+
 /// Returns what stands in backticks outside of drawings.
 fn names(text: &str) -> impl Iterator<Item = String> {
     let prose = text.split("```").step_by(2);

@@ -5,7 +5,6 @@ mod circles;
 mod documents;
 mod files;
 mod lengths;
-mod names;
 mod rules;
 mod words;
 

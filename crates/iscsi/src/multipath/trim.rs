@@ -3,7 +3,7 @@
 //! The blocks by which the unit is verified must keep their data, or another disk that took its number could not be
 //! detected. A trim of all of them leaves one out ([`UnitProof::begin_trim`](crate::proof::UnitProof::begin_trim)).
 
-use super::Initiator;
+use super::core::Core;
 use crate::scsi::cdb::{self, Cdb, UNMAP_LIST_BYTES};
 use crate::trims::Listing;
 
@@ -16,7 +16,7 @@ pub(super) struct ReadyTrim {
     pub listing: Listing,
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Lists a trim as being in flight, and returns its command.
     pub(super) fn ready_trim(&self, lba: u64, blocks: u32) -> ReadyTrim {
         let (listing, kept) = self.config.proof.begin_trim(lba, blocks);

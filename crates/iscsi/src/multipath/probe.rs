@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Initiator, LastBlock, SessionUse};
+use super::core::{Core, LastBlock, SessionUse};
 use crate::error::PathError;
 use crate::events::EventKind;
 use crate::multipath::{Connection, Phase, ProbeStep, State};
@@ -24,7 +24,7 @@ const TOO_LARGE: &str = "the LUN is too large for READ CAPACITY(10) and does not
 /// Allocation length for the target port groups, bytes.
 const ANSWER_BYTES: u32 = 1024;
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn begin_probe(&mut self, at: usize, now: Instant) {
         match self.session_use {
             SessionUse::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
@@ -82,12 +82,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    pub(super) fn probe_lost(&mut self, path: u8, now: Instant) {
-        self.lun_unusable(
-            usize::from(path),
-            "a command that reads the identity of the LUN was aborted".into(),
-            now,
-        );
+    /// Handles a command of the examination, or a check, that was aborted: it is sent again.
+    pub(super) fn probe_lost(&mut self, at: usize, user: u32, now: Instant) {
+        let State::Online(connection) = &mut self.paths[at].state else { return };
+        let is_present = connection.probe.take_if(|probe| *probe == user).is_some();
+        if !is_present || connection.check.take().is_some() || connection.phase == Phase::Serving {
+            return;
+        }
+        if connection.attentions >= READY_TRIES_MAX {
+            let why = "a command that reads the identity of the LUN was aborted again and again".into();
+            return self.lun_unusable(at, why, now);
+        }
+        connection.attentions += 1;
+        let tries = connection.attentions;
+        self.send_probe(at, ProbeStep::Ready { tries }, now);
     }
 
     fn lun_unusable(&mut self, at: usize, why: String, now: Instant) {

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::Initiator;
+use super::core::Core;
 use crate::config::Fence;
 use crate::events::{EventKind, FencedBy};
 use crate::multipath::{FenceGroup, Path, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State};
@@ -14,7 +14,7 @@ const NOT_SUPPORTED: u8 = 5;
 /// Longer than any run.
 const NEVER: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Counts writes that were fenced when their path failed.
     pub(super) fn fence(&mut self, at: usize, writes: u32) {
         let path = &mut self.paths[at];

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Initiator, SessionUse};
+use super::core::{Core, SessionUse};
 use crate::config::UnitWatch;
 use crate::multipath::{Path, State};
 use crate::pdu::Direction;
@@ -22,7 +22,7 @@ const REGULARLY: Duration = Duration::from_secs(1);
 /// Interval of presence checks. Another disk can take over a number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Reads a block on each path that is due for a check. Called with every tick.
     pub(super) fn check_content(&mut self, now: Instant) {
         let every = match self.config.watch {
@@ -84,7 +84,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.attempts = 0;
         slot.submitted_at = now;
         slot.place = CommandState::Bound { path };
-        self.paths[at].pending.push_front(user);
+        // With room for one command, checks and I/O take turns: a check that always came first would leave no turn.
+        let target = &mut self.paths[at];
+        if target.depth_limit > 1 {
+            target.pending.push_front(user)
+        } else {
+            target.pending.push_back(user)
+        }
         if let State::Online(connection) = &mut self.paths[at].state {
             (connection.probe, connection.check) = (Some(user), Some(check));
         }

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::{Initiator, SessionUse};
+use super::core::{Core, SessionUse};
 use crate::config::UnitWatch;
 use crate::error::{Lost, PathError};
 use crate::events::EventKind;
@@ -23,7 +23,7 @@ const LOST_MIN: usize = 2;
 /// The same for a fill, which writes every block once, by one initiator: the disk may change after its first write.
 const LOST_MIN_FILL: usize = 1;
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Handles a report that the unit may be another one: this path verifies it before further I/O, and every other
     /// path to the unit, including those of other initiators, before its next command.
     pub(super) fn doubt(&mut self, at: usize, now: Instant) {
@@ -74,7 +74,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     /// Moves commands that the target has not seen yet to any path that is up.
-    fn take_back_unsent(&mut self, at: usize) {
+    pub(super) fn take_back_unsent(&mut self, at: usize) {
         let index = self.paths[at].index;
         let is_unsent = |place| match place {
             CommandState::Bound { path } | CommandState::Started { path } => path == index,
@@ -191,7 +191,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// Remembers the first block of a completed write as a witness.
     #[cold]
-    pub(super) fn remember(&mut self, user: u32) {
+    pub(super) fn remember(&mut self, user: u32, now: Instant) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
         // A later write to the same block, or a trim of it, may already be in flight.
@@ -206,7 +206,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         self.is_sampling = false;
         if let Some(data) = self.slots.get(user).data.bytes().get(..block_bytes as usize) {
-            self.config.proof.remember(lba, data);
+            self.config.proof.remember(lba, data, now);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::Initiator;
+use super::core::Core;
 use crate::error::{Lost, PathError};
 use crate::events::EventKind;
-use crate::multipath::{Path, Phase, State};
+use crate::multipath::{Path, Phase, State, Step};
 use crate::slots::{CommandState, Owner};
 
 /// Time that a target gets to report commands of other sessions that a LUN reset ended. It may end them without a
@@ -20,10 +20,10 @@ enum Due {
     Left,
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn look_at_timers(&mut self, now: Instant) {
         self.stamp_submitted(now);
-        self.is_sampling |= self.config.proof.wants_witness();
+        self.is_sampling |= self.config.proof.wants_witness(now);
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -37,6 +37,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.watch_silence(now);
         self.watch_fences(now);
         self.abort_overdue(now);
+        self.leave_closed_windows(now);
         self.drop_closed_windows(now);
         self.watch_paths(now);
         self.watch_stalls(now);
@@ -59,12 +60,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let timeouts = &self.config.timeouts;
         match &mut self.paths[at].state {
             State::Down { retry_at } if now >= *retry_at => Due::Retry,
-            State::Connecting(attempt, _) if now >= attempt.deadline => {
-                Due::TimedOut("connecting", timeouts.connect)
-            }
-            State::LoggingIn(attempt, _) if now >= attempt.deadline => {
-                Due::TimedOut("the login", timeouts.login)
-            }
+            State::Opening(attempt) if now >= attempt.deadline => match attempt.step {
+                Step::Connecting => Due::TimedOut("connecting", timeouts.connect),
+                Step::LoggingIn => Due::TimedOut("the login", timeouts.login),
+            },
             State::Online(connection) => {
                 if connection.abort.is_some_and(|(_, deadline)| now >= deadline) {
                     return Due::TimedOut("an abort", timeouts.management());
@@ -116,6 +115,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 && connection.session.abort(user)
             {
                 connection.abort = Some((user, now + timeouts.management()));
+            }
+        }
+    }
+
+    /// Moves commands that wait for the window of a path to open to paths that would send them at once.
+    fn leave_closed_windows(&mut self, now: Instant) {
+        for at in 0..self.paths.len() {
+            let path = &self.paths[at];
+            let is_stuck = path.is_serving()
+                && !path.has_room(now)
+                && self.slots.live().any(|(_, slot)| {
+                    let is_here = slot.place == CommandState::Started { path: path.index };
+                    is_here && now.saturating_duration_since(slot.submitted_at) > self.config.timeouts.suspect
+                });
+            let mut others = self.paths.iter().filter(|other| other.index != path.index);
+            if is_stuck && others.any(|o| o.is_trusted() && o.access.serves_io() && o.has_room(now)) {
+                self.take_back_unsent(at);
             }
         }
     }
@@ -190,14 +206,5 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.waiting.clear();
         self.paused_count = 0;
         self.paths.iter_mut().for_each(|path| path.fenced_count = 0);
-    }
-}
-
-impl Path {
-    /// Keeps a path that is down from being tried again.
-    pub(super) fn stay_down(&mut self) {
-        if let State::Down { retry_at } = &mut self.state {
-            *retry_at = Instant::now() + std::time::Duration::from_secs(3600);
-        }
     }
 }

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use assay_tcp::StallNews;
 
-use super::Initiator;
+use super::core::Core;
 use crate::error::{IoError, PathError};
 use crate::events::EventKind;
 use crate::multipath::State;
 use crate::slots::CommandState;
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Starts the time limit of commands that were submitted since the last turn.
     pub(super) fn stamp_submitted(&mut self, now: Instant) {
         for index in self.waiting.unstamped() {

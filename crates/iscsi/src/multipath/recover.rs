@@ -9,24 +9,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::Initiator;
+use super::core::Core;
 use crate::error::PathError;
 use crate::events::{EventKind, FencedBy};
-use crate::login::{LoginConfig, Negotiated};
-use crate::multipath::{Attempt, Connection, FailedAt, Path, Phase, ProbeStep, Purpose, State};
+use crate::login::Negotiated;
+use crate::multipath::{Action, Connection, FailedAt, Phase, ProbeStep, Purpose, REDIRECTS_MAX, State};
 use crate::pdu::Direction;
 use crate::scsi::AccessState;
 use crate::slots::{CommandState, Owner};
-use crate::transport::{LoginFailure, LoginOutcome, Wire, WireError};
 
 /// Time limit for the logout of a connection that only ended an old session.
 const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    pub(super) fn connection_failed(&mut self, at: usize, error: &WireError, now: Instant) {
-        self.drop_connection(at, error.to_string(), now);
-    }
-
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn drop_connection(&mut self, at: usize, why: String, now: Instant) {
         let portal = self.paths[at].portal.clone();
         self.fail_path(at, &PathError::Connection { portal, why }, now);
@@ -50,7 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
         let old = std::mem::replace(&mut path.state, State::Down { retry_at });
         path.not_before = now;
-        if let State::Online(connection) = old {
+        if let State::Online(connection) = &old {
             // After an unexpected end of a connection the target may request a pause before its session is reinstated.
             // A connection that Assay ends because of silence is not subject to the pause, although RFC 7143 counts
             // that reset as well: its writes are fenced until the session is reinstated, and the other paths would be
@@ -59,9 +54,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let time2wait_s = connection.session.agreed().default_time2wait_s;
                 path.not_before = now + Duration::from_secs(time2wait_s.into());
             }
-            connection.wire.abandon(&mut self.slots);
         }
         path.state = State::Down { retry_at: retry_at.max(path.not_before) };
+        self.close(at);
+        let path = &mut self.paths[at];
         path.attempts = if was_serving { 0 } else { path.attempts + 1 };
         path.was_silent = matches!(error, PathError::TimedOut { .. } | PathError::Silent { .. });
         let (index, cause) = (path.index, error.to_string());
@@ -75,6 +71,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             // An error that repeats twice a second is reported once, or it would fill the log.
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
+    }
+
+    /// Has the connection of a path closed. Nothing of a buffer is sent any more: the driver closes it before it sends
+    /// anything else.
+    fn close(&mut self, at: usize) {
+        let path = self.paths[at].index;
+        self.slots.release_all(path);
+        self.actions.push_back(Action::Close { path });
     }
 
     /// Removes the commands of a failed path. Returns their number, and the number of fenced writes among them.
@@ -122,61 +126,48 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Starts the next attempt of a path that is down.
     pub(super) fn retry(&mut self, at: usize, now: Instant) {
         let elsewhere = self.fence_portal(at);
-        let path = &mut self.paths[at];
+        let path = &self.paths[at];
         // While writes are fenced, attempts alternate between the path's own portal and another one.
         let turn_of_own = path.attempts.is_multiple_of(2) != path.was_silent;
         let (purpose, portal) = match elsewhere {
             Some(portal) if !turn_of_own => (Purpose::Fence, portal),
             _ => (Purpose::Serve, path.portal.clone()),
         };
-        if let Err(error) = path.begin(purpose, portal, 0, now, &self.config.timeouts) {
-            self.fail_path(at, &error, now);
-        }
+        self.open(at, purpose, portal, 0, now);
         self.reset_instead(at, now);
     }
 
-    /// Advances a path that is not up yet: its socket is ready.
-    pub(super) fn advance_login(&mut self, at: usize, now: Instant) {
-        let path = &mut self.paths[at];
-        let result = match std::mem::replace(&mut path.state, State::Down { retry_at: now }) {
-            State::Connecting(attempt, connecting) => match login_config(&self.config, path.isid) {
-                Ok(config) => Path::connected(attempt, connecting, config, now, &self.config.timeouts),
-                Err(source) => Err(PathError::Connect { portal: attempt.portal, source }),
-            },
-            state => Ok(state),
-        };
-        match result {
-            Ok(State::LoggingIn(attempt, login)) => match login.advance() {
-                Ok(LoginOutcome::Pending(login)) => self.paths[at].state = State::LoggingIn(attempt, login),
-                Ok(LoginOutcome::Done(wire, agreed)) => self.logged_in(at, &attempt, *wire, *agreed, now),
-                Ok(LoginOutcome::Redirect(address)) => self.redirected(at, &attempt, address, now),
-                Err(failure) => self.fail_path(at, &login_error(attempt.portal, failure), now),
-            },
-            Ok(state) => self.paths[at].state = state,
-            Err(error) => self.fail_path(at, &error, now),
-        }
+    pub(super) fn redirected(&mut self, at: usize, address: String, now: Instant) {
+        let State::Opening(attempt) = &self.paths[at].state else { return };
+        let (purpose, redirects) = (attempt.purpose, attempt.redirects + 1);
+        self.open(at, purpose, address, redirects, now);
     }
 
-    fn redirected(&mut self, at: usize, attempt: &Attempt, address: String, now: Instant) {
-        let begun =
-            self.paths[at].begin(attempt.purpose, address, attempt.redirects + 1, now, &self.config.timeouts);
-        if let Err(error) = begun {
-            self.fail_path(at, &error, now);
+    fn open(&mut self, at: usize, purpose: Purpose, portal: String, redirects: u8, now: Instant) {
+        let path = &mut self.paths[at];
+        self.actions.push_back(Action::Close { path: path.index });
+        if redirects > REDIRECTS_MAX {
+            return self.fail_path(at, &PathError::RedirectLoop { portal }, now);
         }
+        path.begin(purpose, redirects, now, &self.config.timeouts);
+        self.actions.push_back(Action::Connect { path: path.index, portal, isid: path.isid });
     }
 
-    fn logged_in(&mut self, at: usize, attempt: &Attempt, wire: Wire, agreed: Negotiated, now: Instant) {
+    /// Handles a completed login.
+    pub(super) fn up(&mut self, at: usize, agreed: Negotiated, now: Instant) {
         let path = &mut self.paths[at];
-        let by = match attempt.purpose {
+        let State::Opening(attempt) = &path.state else { return };
+        let purpose = attempt.purpose;
+        let by = match purpose {
             Purpose::Serve => FencedBy::Reinstatement,
             Purpose::Fence => FencedBy::ReinstatementElsewhere,
         };
         // The portal group determines which sessions a login can reinstate.
         let is_reinstated = path.fence_group.is_reinstated_in(agreed.target_portal_group);
-        if attempt.purpose == Purpose::Serve {
+        if purpose == Purpose::Serve {
             (path.group, path.reset_at) = (agreed.target_portal_group, now);
         }
-        let phase = match attempt.purpose {
+        let phase = match purpose {
             Purpose::Serve => {
                 let deadline = now + self.config.timeouts.login;
                 Phase::Probing { step: ProbeStep::Ready { tries: 0 }, deadline }
@@ -185,10 +176,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         };
         let depth = self.config.path_depth;
         path.depth_limit = depth;
-        let mut connection = Connection::new(wire, agreed, self.lun, depth, phase, now);
+        let mut connection = Connection::new(agreed, self.lun, depth, phase, now);
         connection.next_ping_at = now + self.config.timeouts.ping_interval;
         let index = path.index;
-        if attempt.purpose == Purpose::Fence {
+        if purpose == Purpose::Fence {
             connection.session.logout();
         }
         path.state = State::Online(Box::new(connection));
@@ -198,10 +189,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             let why = format!("the old session is in the portal group of {portal}, and must be ended there");
             return self.drop_connection(at, why, now);
         }
-        if attempt.purpose == Purpose::Serve {
+        if purpose == Purpose::Serve {
             self.begin_probe(at, now);
-            // Some targets send the first response together with the last login response.
-            assay_tcp::receive_all(self, 1 << at, now);
         }
     }
 
@@ -210,11 +199,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let path = &mut self.paths[at];
         let pause = path.next_backoff(&self.config.timeouts).max(self.config.timeouts.retry_min);
         let was_serving = path.has_served();
-        if let State::Online(connection) =
-            std::mem::replace(&mut path.state, State::Down { retry_at: now + pause })
-        {
-            connection.wire.abandon(&mut self.slots);
-        }
+        path.state = State::Down { retry_at: now + pause };
+        self.close(at);
         let path = &mut self.paths[at];
         path.attempts += 1;
         let index = path.index;
@@ -230,35 +216,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if path.access != access {
             path.access = access;
             self.log.push(now, Some(path.index), EventKind::AccessState(access));
-        }
-    }
-}
-
-fn login_config(config: &crate::config::Config, isid: [u8; 6]) -> std::io::Result<LoginConfig> {
-    let mut challenge = [0; 16];
-    assay_tcp::random_bytes(&mut challenge)?;
-    Ok(LoginConfig {
-        initiator_name: config.initiator_name.clone(),
-        target_name: Some(config.target_name.clone()),
-        isid,
-        cid: 1,
-        chap: config.chap.clone(),
-        offer: config.offer.clone(),
-        challenge,
-    })
-}
-
-pub(crate) fn login_error(portal: String, failure: LoginFailure) -> PathError {
-    match failure {
-        LoginFailure::Wire(error) => PathError::Connection { portal, why: error.to_string() },
-        LoginFailure::Login(source) => PathError::Login { portal, source },
-        LoginFailure::HungUp { has_chap: false } => PathError::HungUp {
-            portal,
-            hint: "some targets (Linux LIO) do this when they require CHAP; give a user name (user@host) and its \
-                   secret",
-        },
-        LoginFailure::HungUp { has_chap: true } => {
-            PathError::HungUp { portal, hint: "see the target's log for the reason" }
         }
     }
 }

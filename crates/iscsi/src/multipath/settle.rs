@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::nanos;
 
-use super::{Completion, Initiator};
+use super::core::{Completion, Core};
 use crate::error::IoError;
 use crate::events::EventKind;
-use crate::multipath::{Phase, State};
+use crate::multipath::{Path, Phase, State};
 use crate::pdu::Direction;
 use crate::scsi::{AccessState, Sense, SenseAction, status};
 use crate::session::{SessionEvent, TaskOutcome};
@@ -19,6 +19,8 @@ const ATTEMPTS_MAX: u32 = 16;
 const BUSY_PAUSE_MIN: Duration = Duration::from_millis(20);
 /// Longest pause after BUSY.
 const BUSY_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Number of refusals in a row after which a path is reported as busy.
+const BUSY_REPORTED: u32 = 8;
 /// Number of GOOD completions after which a depth lowered by TASK SET FULL is raised by one.
 const GOOD_TO_RAISE: u32 = 256;
 
@@ -30,7 +32,7 @@ enum Verdict {
     Fail(IoError),
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn on_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
         // Subtleness ahead! An earlier event of the same batch may have taken the path down and moved all its commands
         // to other paths. The end of such a command is obsolete then: settling it here as well would complete it twice.
@@ -67,8 +69,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Settles the commands whose buffers have left the send queues.
-    pub(super) fn settle_released(&mut self, now: Instant) {
+    /// Completes the commands whose buffers have left the send queues. Called after sending.
+    #[inline]
+    pub fn released(&mut self, now: Instant) {
+        if !self.ending.is_empty() {
+            self.settle_released(now);
+        }
+    }
+
+    fn settle_released(&mut self, now: Instant) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.retain(|&user| {
             let slot = self.slots.get_mut(user);
@@ -189,6 +198,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
             stats.latency_ns.saturating_record(nanos(now.saturating_duration_since(slot.sent_at)));
         }
+        if !path.busy_pause.is_zero() {
+            path.busy_pause = Duration::ZERO;
+            let refusals = std::mem::take(&mut path.busy_count);
+            if refusals >= BUSY_REPORTED {
+                self.log.push(now, Some(path.index), EventKind::PathTakes { refusals });
+            }
+        }
         if path.depth_limit < self.config.path_depth {
             path.good_since_full += 1;
             if path.good_since_full >= GOOD_TO_RAISE {
@@ -204,7 +220,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         } else if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
             let is_first = !self.config.proof.is_written();
             if self.is_sampling || is_first {
-                self.remember(user);
+                self.remember(user, now);
             }
             if is_first {
                 self.config.proof.written();
@@ -240,7 +256,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let slot = self.slots.get_mut(user);
         if let Owner::Probe { path } = slot.owner {
             self.slots.put(user);
-            return self.probe_lost(path, now);
+            return self.probe_lost(path.into(), user, now);
         }
         if let Some(lost) = &self.lost {
             let error = lost.of_command();
@@ -254,8 +270,22 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.waiting.push_back(user);
     }
 
+    /// Handles a command that the target is too busy for, or not ready for: it goes to another path that is not, or is
+    /// sent again later.
     fn pause(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
-        self.paths[at].stats.retries += 1;
+        let path = &mut self.paths[at];
+        path.stats.retries += 1;
+        if outcome.status != status::TASK_SET_FULL {
+            path.refused_as_busy(now, (BUSY_PAUSE_MIN, BUSY_PAUSE_MAX));
+            if path.busy_count == BUSY_REPORTED {
+                let (index, answer) = (path.index, words(outcome));
+                self.log.push(now, Some(index), EventKind::PathBusy { answer });
+            }
+        }
+        let is_able = |path: &&Path| path.is_trusted() && path.access.serves_io() && path.has_room(now);
+        if self.lost.is_none() && self.paths.iter().any(|path| is_able(&path)) {
+            return self.requeue(user, now, &words(outcome));
+        }
         let slot = self.slots.get_mut(user);
         if self.lost.is_some() || now.duration_since(slot.submitted_at) > self.config.timeouts.busy {
             let error = IoError::GivenUp { attempts: slot.attempts, last: words(outcome) };

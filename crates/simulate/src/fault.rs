@@ -1,0 +1,121 @@
+//! The kinds of fault that a run can have, and how often each was injected.
+
+/// A kind of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// A portal is unreachable for a while: what is on the way arrives later, or never.
+    Cut,
+    /// A portal refuses connections for a while.
+    PortalClosed,
+    /// The target ends a connection.
+    HangUp,
+    /// The thread of a connection stalls, and handles afterwards what has arrived.
+    ThreadStall,
+    /// The disk stalls, for all connections.
+    DiskStall,
+    /// A command is never answered, whether or not it was executed.
+    LostCommand,
+    /// A command is answered long after it was executed.
+    LateAnswer,
+    /// BUSY.
+    Busy,
+    /// TASK SET FULL.
+    TaskSetFull,
+    /// NOT READY.
+    NotReady,
+    /// A unit attention.
+    UnitAttention,
+    /// The command window of a connection closes for a while.
+    WindowClosed,
+    /// Aborts and resets are refused.
+    ManagementRefused,
+    /// Aborts and resets take long.
+    ManagementLate,
+    /// Aborts and resets are not answered.
+    ManagementUnanswered,
+    /// Aborts are overtaken by the command, which completes.
+    AbortOvertaken,
+    /// A portal moves to another portal group.
+    GroupMoved,
+    /// A login is redirected to another portal.
+    Redirected,
+    /// Logins are refused for a while: no such target.
+    LoginRefused,
+    /// The target requests a logout.
+    LogoutRequested,
+    /// The target rejects a request for an abort or reset as a PDU.
+    ManagementRejected,
+    /// The access state of a port group changes.
+    AccessChanged,
+    /// Another unit takes the number, and the target reports it.
+    UnitSwapped,
+    /// The process is not scheduled for a while.
+    ClockPaused,
+}
+
+impl Fault {
+    /// Returns true for what makes a command wait for its answer.
+    pub(crate) fn is_delay(self) -> bool {
+        matches!(self, Self::LostCommand | Self::LateAnswer | Self::DiskStall)
+    }
+
+    /// Returns true for faults of task management.
+    pub(crate) fn is_management(self) -> bool {
+        matches!(
+            self,
+            Self::ManagementRefused
+                | Self::ManagementLate
+                | Self::ManagementUnanswered
+                | Self::ManagementRejected
+                | Self::AbortOvertaken
+        )
+    }
+}
+
+/// Every kind.
+pub const FAULTS: [Fault; 24] = [
+    Fault::Cut,
+    Fault::PortalClosed,
+    Fault::HangUp,
+    Fault::ThreadStall,
+    Fault::DiskStall,
+    Fault::LostCommand,
+    Fault::LateAnswer,
+    Fault::Busy,
+    Fault::TaskSetFull,
+    Fault::NotReady,
+    Fault::UnitAttention,
+    Fault::WindowClosed,
+    Fault::ManagementRefused,
+    Fault::ManagementLate,
+    Fault::ManagementUnanswered,
+    Fault::AbortOvertaken,
+    Fault::GroupMoved,
+    Fault::Redirected,
+    Fault::LoginRefused,
+    Fault::LogoutRequested,
+    Fault::ManagementRejected,
+    Fault::AccessChanged,
+    Fault::UnitSwapped,
+    Fault::ClockPaused,
+];
+
+/// Number of times that each kind was injected.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FaultCounts([u64; FAULTS.len()]);
+
+impl FaultCounts {
+    pub(crate) fn count(&mut self, fault: Fault) {
+        self.0[fault as usize] += 1;
+    }
+
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, more)| *own += more);
+    }
+
+    /// Returns the kinds with their counts.
+    pub fn all(&self) -> impl Iterator<Item = (Fault, u64)> {
+        FAULTS.into_iter().zip(self.0)
+    }
+}

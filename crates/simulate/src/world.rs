@@ -1,0 +1,721 @@
+//! One run: the core, its simulated driver and network, the storage, the faults, and virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::login::{LoginError, Negotiated};
+use assay_iscsi::multipath::{Action, Core, Input};
+use assay_iscsi::session::{OutPdu, Payload};
+use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, UnitProof, UnitWatch};
+
+use crate::disk::CHUNKS;
+use crate::fault::{FAULTS, Fault, FaultCounts};
+use crate::oracle::Load;
+use crate::random::Random;
+use crate::storage::{Effect, Pdu, Storage, Wake};
+use crate::time::{MS, Nanos, SECOND, US};
+
+/// Interval of ticks.
+const TICK: Nanos = 50 * MS;
+/// PDUs that a connection's own queue holds.
+const QUEUE_MAX: usize = 8;
+/// Steps after which a run counts as endless.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// Something that happens at a time.
+#[derive(Debug)]
+enum Event {
+    Tick,
+    Fault,
+    Think,
+    /// A request to connect reaches a portal.
+    Syn {
+        path: u8,
+        epoch: u32,
+        port: usize,
+        isid: [u8; 6],
+    },
+    Refused {
+        path: u8,
+        epoch: u32,
+    },
+    /// The TCP connection is there, as the client sees it.
+    Connected {
+        path: u8,
+        epoch: u32,
+        port: usize,
+        isid: [u8; 6],
+    },
+    /// The login request reaches the target.
+    LogIn {
+        path: u8,
+        epoch: u32,
+        port: usize,
+        isid: [u8; 6],
+    },
+    LoggedIn {
+        path: u8,
+        epoch: u32,
+        port: usize,
+        conn: u32,
+        agreed: Box<Negotiated>,
+    },
+    LoginRefused {
+        path: u8,
+        epoch: u32,
+    },
+    Redirected {
+        path: u8,
+        epoch: u32,
+        port: usize,
+    },
+    ToTarget {
+        path: u8,
+        epoch: u32,
+        conn: u32,
+        port: usize,
+        pdu: Pdu,
+    },
+    ToClient {
+        conn: u32,
+        port: usize,
+        pdu: Pdu,
+    },
+    HungUpByClient {
+        conn: u32,
+    },
+    HungUpByTarget {
+        conn: u32,
+        port: usize,
+    },
+    Storage(Wake),
+    WindowOpens {
+        port: usize,
+    },
+}
+
+/// An event with its time; those of one time keep their order.
+#[derive(Debug)]
+struct Timed {
+    at: Nanos,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Timed {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.number) == (other.at, other.number)
+    }
+}
+
+impl Eq for Timed {}
+
+impl PartialOrd for Timed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Timed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+/// The client's side of a connection.
+#[derive(Debug, Default)]
+struct Link {
+    /// Counts the connections of the path: what belongs to an earlier one is dropped.
+    epoch: u32,
+    conn: Option<(u32, usize)>,
+    queue: VecDeque<OutPdu>,
+    on_the_way: usize,
+    last_arrival: Nanos,
+    since: Nanos,
+    /// Time of the last PDU that arrived.
+    heard_at: Nanos,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Number of events.
+    pub steps: u64,
+    /// Number of commands that completed with an error.
+    pub failed: u64,
+    /// Faults injected.
+    pub faults: FaultCounts,
+    /// The oracle that was violated, with the virtual time.
+    pub violation: Option<String>,
+}
+
+struct World {
+    core: Core<Vec<u8>>,
+    storage: Storage,
+    load: Load,
+    links: Vec<Link>,
+    heap: BinaryHeap<Reverse<Timed>>,
+    number: u64,
+    base: Instant,
+    now: Nanos,
+    random: Random,
+    enabled: Vec<Fault>,
+    latency: Nanos,
+    depth: usize,
+    /// PDUs on the way to the target after which a socket accepts no more.
+    socket_max: usize,
+    io_limit: Nanos,
+    faults_end: Nanos,
+    /// Time from which no fault applies any more, as far as is known.
+    quiet_from: Nanos,
+    next_tick: Nanos,
+    /// End of the last pause of the client's process, and all its pauses.
+    paused_until: Nanos,
+    paused: Nanos,
+    /// Last arrival at the client, per portal, so that a connection keeps its order.
+    arrivals: Vec<Nanos>,
+    /// Time at which the client learned that another unit has the number.
+    told_at: Option<Nanos>,
+    names: Vec<String>,
+    done: Vec<Completion<Vec<u8>>>,
+    outcome: Outcome,
+    trace: bool,
+}
+
+/// Runs one seed. The result depends on nothing else.
+#[must_use]
+pub fn run(seed: u64, trace: bool) -> Outcome {
+    let mut world = World::new(seed, trace);
+    if let Err(why) = world.run() {
+        world.outcome.violation = Some(format!("{:.6} s: {why}", world.now as f64 / SECOND as f64));
+    }
+    world.outcome.faults = world.storage.counts.clone();
+    world.outcome.failed = world.load.failed;
+    world.outcome
+}
+
+fn timeouts(random: &mut Random) -> Timeouts {
+    let io = Duration::from_secs(*random.pick(&[4, 4, 4, 10, 20]));
+    let default = Timeouts::default();
+    Timeouts {
+        io,
+        login: default.login.min(io),
+        command: default.command.min(io / 2),
+        task_management: default.task_management.min(io / 2),
+        ping_interval: Duration::from_secs(1),
+        ping: default.ping.min(io),
+        no_path: io,
+        busy: default.busy.min(io),
+        ..default
+    }
+}
+
+impl World {
+    fn new(seed: u64, trace: bool) -> Self {
+        let mut random = Random::new(seed);
+        let portals = usize::try_from(random.between(1, 4)).expect("a few");
+        let names: Vec<String> = (0..portals).map(|at| format!("10.0.{at}.1:3260")).collect();
+        let base = Instant::now();
+        let timeouts = timeouts(&mut random);
+        let io_limit = u64::try_from(timeouts.io.as_nanos()).expect("seconds");
+        let depth = usize::try_from(random.between(1, 9)).expect("a few");
+        let config = Config {
+            timeouts,
+            sessions_per_portal: if random.chance(25) { 2 } else { 1 },
+            policy: *random.pick(&[Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding, Policy::Fixed(0)]),
+            depth: u16::try_from(depth).expect("a few"),
+            path_depth: *random.pick(&[2, 8, 8]),
+            proof: Arc::new(UnitProof::begun_at(base)),
+            watch: *random.pick(&[UnitWatch::Regularly, UnitWatch::OnNews, UnitWatch::Closely]),
+            ..Config::new(names.clone(), "iqn.2026-11.example:simulated", 0)
+        };
+        let paths = portals * usize::from(config.sessions_per_portal);
+        let storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
+        let share = random.between(5, 60);
+        let enabled = FAULTS.into_iter().filter(|_| random.chance(share)).collect();
+        let commands = random.between(100, 500);
+        Self {
+            core: Core::new(config, [1, 2, 3], base).expect("the configuration is valid"),
+            storage,
+            load: Load::new(commands, *random.pick(&[4, 10, CHUNKS])),
+            links: (0..paths).map(|_| Link::default()).collect(),
+            heap: BinaryHeap::new(),
+            number: 0,
+            base,
+            now: 0,
+            latency: *random.pick(&[50 * US, 200 * US, 5 * MS]),
+            enabled,
+            depth,
+            socket_max: *random.pick(&[2, 6, 24]),
+            io_limit,
+            faults_end: random.between(5, 20) * SECOND,
+            quiet_from: 0,
+            next_tick: 0,
+            paused_until: 0,
+            paused: 0,
+            arrivals: vec![0; portals],
+            told_at: None,
+            names,
+            done: Vec::new(),
+            outcome: Outcome::default(),
+            trace,
+            random,
+        }
+    }
+
+    fn at(&self) -> Instant {
+        self.base + Duration::from_nanos(self.now)
+    }
+
+    fn schedule(&mut self, at: Nanos, event: Event) {
+        self.number += 1;
+        self.heap.push(Reverse(Timed { at, number: self.number, event }));
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        self.schedule(0, Event::Tick);
+        self.schedule(SECOND / 2, Event::Fault);
+        self.schedule(0, Event::Think);
+        while let Some(Reverse(Timed { at, event, .. })) = self.heap.pop() {
+            self.now = self.now.max(at);
+            self.outcome.steps += 1;
+            if self.outcome.steps > STEPS_MAX {
+                return Err("the run does not end".into());
+            }
+            if self.is_for_client(&event) && self.now < self.paused_until {
+                self.schedule(self.paused_until, event);
+                continue;
+            }
+            self.handle(event)?;
+            self.effects()?;
+            self.turn()?;
+            let is_calm = self.now > self.faults_end;
+            if is_calm && self.load.left == 0 && self.load.outstanding() == 0 {
+                break;
+            }
+            if self.core.lost().is_some() && self.load.outstanding() == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_for_client(&self, event: &Event) -> bool {
+        !matches!(
+            event,
+            Event::Fault
+                | Event::Syn { .. }
+                | Event::LogIn { .. }
+                | Event::ToTarget { .. }
+                | Event::HungUpByClient { .. }
+                | Event::Storage(_)
+                | Event::WindowOpens { .. }
+        )
+    }
+
+    /// Returns the end of a cut, if there is one now.
+    fn cut(&self, port: usize) -> Option<Nanos> {
+        self.storage.is_on(Fault::Cut, port, self.now).then(|| self.storage.until(Fault::Cut, port))
+    }
+
+    fn is_current(&self, path: u8, epoch: u32) -> bool {
+        self.links[usize::from(path)].epoch == epoch
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), String> {
+        let soon = self.now + self.latency;
+        match event {
+            Event::Tick => {
+                self.next_tick = self.now + TICK;
+                self.schedule(self.next_tick, Event::Tick);
+                self.core.on(Input::Tick, self.at());
+                self.check_all()?;
+            }
+            Event::Fault => self.inject(),
+            Event::Think => {
+                let pause = self.random.between(MS, 100 * MS);
+                self.submit();
+                self.schedule(self.now + pause, Event::Think);
+            }
+            Event::Syn { path, epoch, port, isid } => {
+                if self.cut(port).is_some() {
+                } else if self.storage.is_on(Fault::PortalClosed, port, self.now) {
+                    self.schedule(soon, Event::Refused { path, epoch });
+                } else {
+                    self.schedule(soon, Event::Connected { path, epoch, port, isid });
+                }
+            }
+            Event::Refused { path, epoch } => {
+                if self.is_current(path, epoch) {
+                    let source = std::io::ErrorKind::ConnectionRefused.into();
+                    let portal = self.core.portal(path).to_owned();
+                    self.core
+                        .on(Input::Lost { path, error: PathError::Connect { portal, source } }, self.at());
+                }
+            }
+            Event::Connected { path, epoch, port, isid } => {
+                if self.is_current(path, epoch) {
+                    self.core.on(Input::Connected { path }, self.at());
+                    self.schedule(soon, Event::LogIn { path, epoch, port, isid });
+                }
+            }
+            Event::LogIn { path, epoch, port, isid } => self.log_in(path, epoch, port, isid),
+            Event::LoggedIn { path, epoch, port, conn, agreed } => {
+                self.logged_in(path, epoch, (port, conn), agreed);
+            }
+            Event::LoginRefused { path, epoch } => {
+                if self.is_current(path, epoch) {
+                    let (class, detail) = (2, 3);
+                    let source = LoginError::Refused { class, detail };
+                    let portal = self.core.portal(path).to_owned();
+                    self.core.on(Input::Lost { path, error: PathError::Login { portal, source } }, self.at());
+                }
+            }
+            Event::Redirected { path, epoch, port } => {
+                if self.is_current(path, epoch) {
+                    let portal = self.names[port].clone();
+                    self.core.on(Input::Redirected { path, portal }, self.at());
+                }
+            }
+            event @ Event::ToTarget { .. } => self.reaches_target(event),
+            Event::ToClient { conn, port, pdu } => self.arrived(conn, port, pdu)?,
+            Event::HungUpByClient { conn } => self.storage.hung_up(conn),
+            Event::HungUpByTarget { conn, port } => self.closed_by_target(conn, port),
+            Event::Storage(what) => self.storage.wake(what, self.now),
+            Event::WindowOpens { port } => self.storage.tell_windows(port, self.now),
+        }
+        Ok(())
+    }
+
+    fn reaches_target(&mut self, event: Event) {
+        let Event::ToTarget { path, epoch, conn, port, pdu } = event else { return };
+        let is_current = self.is_current(path, epoch);
+        match self.cut(port) {
+            // Sent again when the cut ends, by a client that still has the connection.
+            Some(until) if is_current => {
+                self.schedule(until, Event::ToTarget { path, epoch, conn, port, pdu });
+            }
+            Some(_) => {}
+            None => {
+                if is_current {
+                    self.links[usize::from(path)].on_the_way -= 1;
+                }
+                self.storage.on_pdu(conn, pdu, self.now);
+            }
+        }
+    }
+
+    fn log_in(&mut self, path: u8, epoch: u32, port: usize, isid: [u8; 6]) {
+        let soon = self.now + self.latency;
+        if self.cut(port).is_some() {
+            return;
+        }
+        if self.storage.is_on(Fault::LoginRefused, port, self.now) {
+            self.storage.counts.count(Fault::LoginRefused);
+            return self.schedule(soon, Event::LoginRefused { path, epoch });
+        }
+        if self.storage.is_on(Fault::Redirected, port, self.now) && self.random.chance(50) {
+            self.storage.counts.count(Fault::Redirected);
+            let port = usize::try_from(self.random.below(self.names.len() as u64)).expect("a few");
+            return self.schedule(soon, Event::Redirected { path, epoch, port });
+        }
+        let (conn, agreed) = self.storage.log_in(port, isid);
+        self.schedule(soon, Event::LoggedIn { path, epoch, port, conn, agreed: Box::new(agreed) });
+    }
+
+    fn logged_in(&mut self, path: u8, epoch: u32, (port, conn): (usize, u32), agreed: Box<Negotiated>) {
+        if let Some(until) = self.cut(port) {
+            return self.schedule(until, Event::LoggedIn { path, epoch, port, conn, agreed });
+        }
+        if !self.is_current(path, epoch) {
+            return self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
+        }
+        let link = &mut self.links[usize::from(path)];
+        (link.conn, link.since, link.heard_at) = (Some((conn, port)), self.now, self.now);
+        self.core.on(Input::Up { path, agreed }, self.at());
+    }
+
+    fn path_of(&self, conn: u32) -> Option<u8> {
+        let at = self.links.iter().position(|link| link.conn.is_some_and(|(of, _)| of == conn))?;
+        u8::try_from(at).ok()
+    }
+
+    fn arrived(&mut self, conn: u32, port: usize, pdu: Pdu) -> Result<(), String> {
+        if let Some(until) = self.cut(port) {
+            self.schedule(until, Event::ToClient { conn, port, pdu });
+            return Ok(());
+        }
+        let Some(path) = self.path_of(conn) else { return Ok(()) };
+        self.links[usize::from(path)].heard_at = self.now;
+        if pdu.bhs.opcode() == 0x21 && pdu.data.get(4) == Some(&6) && pdu.data.get(14) == Some(&0x3f) {
+            self.told_at.get_or_insert(self.now);
+        }
+        if let Err(error) = self.core.deliver(path, &pdu.bhs, &pdu.data, self.at()) {
+            return Err(format!("path {path} takes the target's answer for a violation: {error}"));
+        }
+        Ok(())
+    }
+
+    fn closed_by_target(&mut self, conn: u32, port: usize) {
+        if let Some(until) = self.cut(port) {
+            return self.schedule(until, Event::HungUpByTarget { conn, port });
+        }
+        let Some(path) = self.path_of(conn) else { return };
+        let portal = self.core.portal(path).to_owned();
+        let error = PathError::Connection { portal, why: "the target closed the connection".into() };
+        self.core.on(Input::Lost { path, error }, self.at());
+    }
+
+    /// Begins a fault, and plans the next one.
+    fn inject(&mut self) {
+        if self.now >= self.faults_end {
+            return self.storage.calm();
+        }
+        let pause = self.random.between(20 * MS, 2 * SECOND);
+        self.schedule(self.now + pause, Event::Fault);
+        if self.enabled.is_empty() {
+            return;
+        }
+        let fault = *self.random.pick(&self.enabled);
+        let port = usize::try_from(self.random.below(self.names.len() as u64)).expect("a few");
+        let long = *self.random.pick(&[300 * MS, 2 * SECOND, 6 * SECOND]);
+        let until = self.now + self.random.between(10 * MS, long);
+        let until = until.min(self.faults_end);
+        self.storage.begin(fault, port, until);
+        let is_late = matches!(fault, Fault::LateAnswer | Fault::ManagementLate);
+        self.quiet_from = self.quiet_from.max(until + if is_late { 4 * SECOND } else { 0 });
+        if self.trace {
+            println!("{:>12} us: {fault:?} at portal {port} until {} us", self.now / US, until / US);
+        }
+        self.at_once(fault, port, until);
+        if self.random.chance(20) {
+            (0..self.names.len()).for_each(|port| self.storage.begin(fault, port, until));
+        }
+        // What is aborted only now and then seldom meets a target that refuses it.
+        let management: Vec<Fault> =
+            self.enabled.iter().copied().filter(|fault| fault.is_management()).collect();
+        if fault.is_delay() && !management.is_empty() {
+            let other = *self.random.pick(&management);
+            let until = self.faults_end.min(self.now + self.io_limit);
+            self.storage.begin(other, port, until);
+            self.quiet_from = self.quiet_from.max(until + 4 * SECOND);
+        }
+    }
+
+    /// Does what a fault does at once, rather than to later commands.
+    fn at_once(&mut self, fault: Fault, port: usize, until: Nanos) {
+        match fault {
+            Fault::HangUp => {
+                for conn in self.storage.conns_of(port) {
+                    self.storage.hung_up(conn);
+                    self.schedule(self.now + self.latency, Event::HungUpByTarget { conn, port });
+                }
+            }
+            Fault::WindowClosed => self.schedule(until, Event::WindowOpens { port }),
+            Fault::GroupMoved => {
+                self.storage.ports[port].group = u16::try_from(self.random.between(1, 5)).expect("a few");
+            }
+            Fault::LogoutRequested => self.storage.request_logout(port, self.now),
+            Fault::AccessChanged => self.storage.change_access(),
+            Fault::UnitSwapped => {
+                self.storage.swap();
+                self.load.doubt_all();
+                self.told_at = None;
+            }
+            Fault::ClockPaused => {
+                let until = until.min(self.now + 3 * SECOND);
+                self.paused += until.saturating_sub(self.paused_until.max(self.now));
+                self.paused_until = self.paused_until.max(until);
+                self.quiet_from = self.quiet_from.max(until);
+            }
+            Fault::Cut | Fault::PortalClosed | Fault::ThreadStall | Fault::DiskStall => {}
+            _ => return,
+        }
+        self.storage.counts.count(fault);
+    }
+
+    /// Carries out what the storage wants.
+    fn effects(&mut self) -> Result<(), String> {
+        for effect in std::mem::take(&mut self.storage.effects) {
+            match effect {
+                Effect::Send { conn, port, pdu } => {
+                    let jitter = self.random.below(self.latency);
+                    let at = (self.now + self.latency + jitter).max(self.arrivals[port]);
+                    self.arrivals[port] = at;
+                    self.schedule(at, Event::ToClient { conn, port, pdu });
+                }
+                Effect::Wake { at, what } => self.schedule(at, Event::Storage(what)),
+                Effect::Close { conn, port } => {
+                    let at = (self.now + self.latency).max(self.arrivals[port]);
+                    self.schedule(at, Event::HungUpByTarget { conn, port });
+                }
+                Effect::Landed { chunk, version } => self.load.landed(chunk, version)?,
+                Effect::Foreign { sent_at } => {
+                    if self.told_at.is_some_and(|told_at| sent_at > told_at) {
+                        return Err("a write was sent to another unit although the target had said so".into());
+                    }
+                }
+                Effect::Torn { chunk } => {
+                    return Err(format!("bytes of no version were written to chunk {chunk}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn of the client, as `assay_tcp::turn` does it.
+    fn turn(&mut self) -> Result<(), String> {
+        if self.now < self.paused_until {
+            return Ok(());
+        }
+        self.act();
+        self.core.assign(self.at());
+        self.act();
+        for path in 0..self.links.len() {
+            self.pump(u8::try_from(path).expect("a few"));
+        }
+        self.core.released(self.at());
+        self.act();
+        let mut done = std::mem::take(&mut self.done);
+        self.core.completed(&mut done);
+        for completion in done.drain(..) {
+            self.load.completed(&completion)?;
+            self.is_excused(&completion)?;
+        }
+        self.done = done;
+        for event in self.core.events() {
+            if self.trace {
+                println!("{:>12} us: path {:?}: {:?}", self.now / US, event.path, event.kind);
+            }
+            if let (Some(path), EventKind::PathDown { cause, .. }) = (event.path, event.kind) {
+                self.is_justified(path, &cause)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn act(&mut self) {
+        while let Some(action) = self.core.next_action() {
+            match action {
+                Action::Close { path } => self.close(path),
+                Action::Connect { path, portal, isid } => {
+                    let Some(port) = self.names.iter().position(|name| *name == portal) else { continue };
+                    let epoch = self.links[usize::from(path)].epoch;
+                    self.schedule(self.now + self.latency, Event::Syn { path, epoch, port, isid });
+                }
+            }
+        }
+    }
+
+    /// Resets a connection. The reset reaches the target after what was sent, or is lost.
+    fn close(&mut self, path: u8) {
+        let link = &mut self.links[usize::from(path)];
+        let at = link.last_arrival.max(self.now + self.latency);
+        let (epoch, conn) = (link.epoch + 1, link.conn);
+        *link = Link { epoch, since: link.since, heard_at: link.heard_at, ..Link::default() };
+        if let Some((conn, port)) = conn
+            && self.cut(port).is_none()
+        {
+            self.schedule(at, Event::HungUpByClient { conn });
+        }
+    }
+
+    /// Fills the queue of a connection, and the socket as far as it accepts.
+    fn pump(&mut self, path: u8) {
+        let at = usize::from(path);
+        let Some((conn, port)) = self.links[at].conn else { return };
+        loop {
+            while self.links[at].queue.len() < QUEUE_MAX
+                && let Some(pdu) = self.core.next_pdu(path, self.at())
+            {
+                if let Payload::Task { user, .. } = pdu.payload {
+                    self.core.hold(user);
+                }
+                self.links[at].queue.push_back(pdu);
+            }
+            if self.links[at].on_the_way >= self.socket_max {
+                return;
+            }
+            let Some(pdu) = self.links[at].queue.pop_front() else { return };
+            let data = match pdu.payload {
+                Payload::None => Vec::new(),
+                Payload::Owned(bytes) => bytes,
+                Payload::Task { user, offset_bytes, data_bytes } => {
+                    let data = self.core.outgoing(user, offset_bytes, data_bytes).to_vec();
+                    self.core.release(user);
+                    data
+                }
+            };
+            let jitter = self.random.below(self.latency);
+            let arrival = (self.now + self.latency + jitter).max(self.links[at].last_arrival);
+            let link = &mut self.links[at];
+            (link.last_arrival, link.on_the_way) = (arrival, link.on_the_way + 1);
+            let (epoch, pdu) = (link.epoch, Pdu { bhs: pdu.bhs, data, sent_at: self.now });
+            self.schedule(arrival, Event::ToTarget { path, epoch, conn, port, pdu });
+        }
+    }
+
+    fn submit(&mut self) {
+        while self.load.outstanding() < self.depth && self.core.is_known() {
+            let Some(command) = self.load.next(&mut self.random, self.now) else { return };
+            if let Err(command) = self.core.submit(command) {
+                return self.load.refused(command.tag);
+            }
+        }
+    }
+
+    fn check_all(&mut self) -> Result<(), String> {
+        let slack = 2 * SECOND + self.paused;
+        self.load.in_time(self.io_limit + slack, self.now)?;
+        self.core.audit()
+    }
+
+    /// Checks that a command that failed had a reason: three quarters of its time without a fault suffice for it.
+    fn is_excused(&self, completion: &Completion<Vec<u8>>) -> Result<(), String> {
+        let Err(error) = &completion.result else { return Ok(()) };
+        // A target may ask for a pause before the next login.
+        let pause = u64::from(self.storage.habits.time2wait_s) * SECOND;
+        let is_quiet = self.now > self.quiet_from + self.io_limit / 4 * 3 + pause;
+        if is_quiet && self.core.lost().is_none() && !self.storage.is_swapped {
+            return Err(format!("command {} fails although nothing is faulty: {error}", completion.tag));
+        }
+        Ok(())
+    }
+
+    /// Checks that a path that went down had a reason: one that answers is not ended.
+    fn is_justified(&self, path: u8, cause: &str) -> Result<(), String> {
+        let link = &self.links[usize::from(path)];
+        let ports = 0..self.names.len();
+        let touched = |fault: Fault| ports.clone().any(|port| self.storage.until(fault, port) > link.since);
+        let ends = [
+            Fault::Cut,
+            Fault::HangUp,
+            Fault::ThreadStall,
+            Fault::LogoutRequested,
+            Fault::UnitSwapped,
+            Fault::GroupMoved,
+            Fault::WindowClosed,
+            Fault::ClockPaused,
+        ];
+        let delays = [Fault::LostCommand, Fault::LateAnswer, Fault::DiskStall];
+        let refusals = [
+            Fault::ManagementRefused,
+            Fault::ManagementUnanswered,
+            Fault::ManagementRejected,
+            Fault::ManagementLate,
+            Fault::AbortOvertaken,
+        ];
+        let is_ended = ends.into_iter().any(touched);
+        let is_heard = |other: &&Link| other.heard_at > link.heard_at + 100 * MS;
+        if cause.contains("while another path answered") && !self.links.iter().any(|other| is_heard(&other)) {
+            return Err(format!("path {path} was ended although no other path answered: {cause}"));
+        }
+        let is_unanswered = delays.into_iter().any(touched) && refusals.into_iter().any(touched);
+        if is_ended || is_unanswered || cause.contains("an I/O") || self.now > self.faults_end {
+            return Ok(());
+        }
+        Err(format!("path {path} answers, and was ended: {cause}"))
+    }
+}
