@@ -251,7 +251,7 @@ impl Collector {
                 let points = state.series.points();
                 let complete = points.iter().take_while(|p| p.t_s <= complete_s(plan, state)).count();
                 self.step_so_far(id)
-                    .is_some_and(|step| goal::is_within(tolerance, &points[..complete], step.total.waited()))
+                    .is_some_and(|step| goal::is_within(tolerance, &points[..complete], &step.total))
             }
         }
     }

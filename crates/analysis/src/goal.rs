@@ -7,12 +7,14 @@
 //! A noise that wanders slowly looks like a level for as long as it takes to come back, and an interval from such a
 //! window is far too narrow. So the window also has to last many times the memory of the noise.
 
-use assay_record::Latency;
 use assay_spec::{Figure, Goal, Tolerance};
 use serde::Serialize;
 
+use crate::precision::Window;
 use crate::series::Point;
-use assay_statistics::{Spread, correlation_time, mean, quantile};
+use crate::summary::OpSummary;
+use assay_statistics::correlation_time;
+use assay_statistics::window::Parts;
 
 /// Each look comes so many times later than the one before.
 const LOOK_RATIO: f64 = 1.1;
@@ -22,11 +24,6 @@ const LOOK_RATIO: f64 = 1.1;
 const MEMORIES_MIN: f64 = 50.0;
 /// Looks in a row at which the interval has to be narrow enough.
 const LOOKS: usize = 3;
-
-/// Steady-state limits of the Solid State Storage Performance Test Specification (SNIA, 2.0.2): the range of the
-/// rounds, and the way their line goes over the rounds, as shares of their mean.
-const RANGE_MAX: f64 = 0.2;
-const SLOPE_MAX: f64 = 0.1;
 
 /// One round of a step that is measured until it is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -58,28 +55,17 @@ pub struct SteadyState {
 
 impl SteadyState {
     /// The largest range, as a share.
-    pub const RANGE_MAX: f64 = RANGE_MAX;
+    pub const RANGE_MAX: f64 = Parts::RANGE_MAX;
     /// The largest slope over the five rounds, as a share.
-    pub const SLOPE_MAX: f64 = SLOPE_MAX;
+    pub const SLOPE_MAX: f64 = Parts::SLOPE_MAX;
 
     /// Judges the last five rounds; `None` before there are so many.
     #[must_use]
     pub fn of(rounds: Vec<Round>, round_s: f64, tracks: Tracks) -> Option<Self> {
         let first = rounds.len().checked_sub(Goal::ROUNDS)?;
         let tracked: Vec<f64> = rounds[first..].iter().map(|round| tracks.of(round)).collect();
-        let level = mean(&tracked);
-        if level <= 0.0 {
-            return None;
-        }
-        let highest = tracked.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let lowest = tracked.iter().copied().fold(f64::INFINITY, f64::min);
-        let middle = (tracked.len() - 1) as f64 / 2.0;
-        let x = |i: usize| i as f64 - middle;
-        let xy: f64 = tracked.iter().enumerate().map(|(i, y)| x(i) * (y - level)).sum();
-        let xx: f64 = (0..tracked.len()).map(|i| x(i).powi(2)).sum();
-        let range = (highest - lowest) / level;
-        let slope = (xy / xx).abs() * (tracked.len() - 1) as f64 / level;
-        let is_reached = range <= RANGE_MAX && slope <= SLOPE_MAX;
+        let parts = Parts::of(&tracked)?;
+        let (range, slope, is_reached) = (parts.range, parts.slope.abs(), parts.is_steady());
         Some(Self { round_s, tracks: tracks.name(), rounds, first, range, slope, is_reached })
     }
 }
@@ -110,12 +96,14 @@ impl Tracks {
 }
 
 /// Whether the interval of a figure is tight enough after these seconds, and was at the two looks before; `false`
-/// between two looks.
-pub(crate) fn is_within(tolerance: Tolerance, points: &[Point], waited: &Latency) -> bool {
+/// between two looks. The interval is the one that tables print ([`Window`]).
+pub(crate) fn is_within(tolerance: Tolerance, points: &[Point], total: &OpSummary) -> bool {
     let is_tight = |seconds: &usize| {
-        let points = &points[..*seconds];
-        half_width(tolerance.figure, points, waited).is_some_and(|width| width <= tolerance.share)
-            && memory_s(tolerance.figure, points).is_some_and(|memory| needed_s(memory) <= *seconds as f64)
+        let window = Window::new(&points[..*seconds], total);
+        let width = window.of(tolerance.figure).and_then(|estimate| estimate.half_width());
+        let memory = memory_s(tolerance.figure, &window);
+        width.is_some_and(|width| width <= tolerance.share)
+            && memory.is_some_and(|memory| needed_s(memory) <= *seconds as f64)
     };
     last_looks(points.len()).is_some_and(|looks| looks.iter().rev().all(is_tight))
 }
@@ -144,43 +132,16 @@ pub(crate) fn needed_s(memory_s: f64) -> f64 {
 }
 
 /// Autocorrelation time of the seconds that a figure is judged by, s; 1 where seconds do not depend on each other.
-pub(crate) fn memory_s(figure: Figure, points: &[Point]) -> Option<f64> {
-    let value = |point: &Point| match figure {
-        Figure::Iops => Some(point.iops),
-        Figure::MibPerS => Some(point.mib_per_s),
-        Figure::Mean => point.mean_us,
-        Figure::P50 => point.p50_us,
-        Figure::P90 | Figure::P95 | Figure::P99 | Figure::P999 => point.p99_us,
-    };
-    let values: Option<Vec<f64>> = points.iter().map(value).collect();
-    values.filter(|values| !values.is_empty()).map(|values| correlation_time(&values))
-}
-
-/// Half the 95 % interval of a figure over its value, from whole seconds.
-fn half_width(figure: Figure, points: &[Point], waited: &Latency) -> Option<f64> {
-    let of = |value: &dyn Fn(&Point) -> Option<f64>| {
-        let values: Option<Vec<f64>> = points.iter().map(value).collect();
-        Spread::widest_of_seconds(&values?)
-    };
-    let rate = of(&|point| Some(point.iops))?;
-    let (spread, q) = match figure {
-        Figure::Iops => return Some(rate.half_width()),
-        Figure::MibPerS => return Some(of(&|point| Some(point.mib_per_s))?.half_width()),
-        Figure::Mean => return Some(of(&|point| point.mean_us)?.half_width()),
-        Figure::P50 => (of(&|point| point.p50_us)?, 0.5),
-        Figure::P90 => (of(&|point| point.p99_us)?, 0.9),
-        Figure::P95 => (of(&|point| point.p99_us)?, 0.95),
-        Figure::P99 => (of(&|point| point.p99_us)?, 0.99),
-        Figure::P999 => (of(&|point| point.p99_us)?, 0.999),
-    };
-    let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
-    let independent = waited.count() as f64 * Spread::of_seconds(&rates)?.n / points.len() as f64;
-    let ordered = quantile(&|q| waited.quantile_ns(q), q, independent)?.half_width()?;
-    Some(ordered.max(spread.half_width()))
+pub(crate) fn memory_s(figure: Figure, window: &Window<'_>) -> Option<f64> {
+    let seconds = window.seconds_of(figure)?;
+    (!seconds.is_empty()).then(|| correlation_time(&seconds))
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_statistics::mean;
+    use assay_statistics::window::of_mean;
+
     use super::*;
 
     fn rounds(iops: &[f64]) -> Vec<Round> {
@@ -202,6 +163,29 @@ mod tests {
         check(&[111.0, 89.0, 100.0, 89.0, 111.0], 0.22, 0.0, false);
         check(&[500.0, 96.0, 98.0, 100.0, 102.0, 104.0], 0.08, 0.08, true);
         assert!(SteadyState::of(rounds(&[1.0; 4]), 60.0, Tracks::Iops).is_none());
+    }
+
+    /// `until = "p90:5%"` stopped by the scatter of p99, and the report printed a wider interval.
+    #[test]
+    fn a_run_never_stops_by_an_interval_that_is_narrower_than_the_printed_one() {
+        let mut service = assay_record::Latency::default();
+        (1..=100_000_u64).for_each(|us| service.record(us * 100));
+        let total = OpSummary { ops: 100_000, iops: 1000.0, service, ..OpSummary::default() };
+        for seed in 0..200 {
+            let mut points = noisy(seed, 25, 0.0);
+            let wild = noisy(seed + 1000, 25, 0.0);
+            for (point, other) in points.iter_mut().zip(&wild) {
+                // The median scatters more than p99.
+                let median = 5000.0 * (other.iops / 1000.0).powi(3);
+                (point.mean_us, point.p50_us, point.p99_us) = (Some(5000.0), Some(median), Some(9900.0));
+            }
+            let window = Window::new(&points, &total);
+            for figure in [Figure::Iops, Figure::P50, Figure::P90, Figure::P95, Figure::P99] {
+                let Some(printed) = window.of(figure).and_then(|of| of.half_width()) else { continue };
+                let tolerance = Tolerance { figure, share: printed * 0.999 };
+                assert!(!is_within(tolerance, &points, &total), "{seed} {figure:?} {printed}");
+            }
+        }
     }
 
     #[test]
@@ -231,6 +215,7 @@ mod tests {
             mean_us: None,
             p50_us: None,
             p99_us: None,
+            waited: None,
             errors: 0,
         };
         (1..=seconds).map(point).collect()
@@ -246,12 +231,12 @@ mod tests {
             let (mut held, mut stopped) = (0, 0);
             for seed in 0..runs {
                 let points = noisy(seed, seconds, memory);
-                let waited = Latency::default();
-                let end = (20..=points.len()).find(|n| is_within(tolerance, &points[..*n], &waited));
+                let total = OpSummary { iops: 1000.0, ..OpSummary::default() };
+                let end = (20..=points.len()).find(|n| is_within(tolerance, &points[..*n], &total));
                 let Some(end) = end else { continue };
                 stopped += 1;
                 let values: Vec<f64> = points[..end].iter().map(|p| p.iops).collect();
-                let width = Spread::widest_of_seconds(&values).unwrap().half_width();
+                let width = of_mean(mean(&values), &values).half_width().unwrap();
                 held += i32::from((mean(&values) - 1000.0).abs() <= width * mean(&values));
             }
             let share = f64::from(held) / f64::from(stopped);
