@@ -30,6 +30,7 @@ pub mod scale;
 mod series;
 mod standing;
 mod steadiness;
+mod stop;
 mod summary;
 mod tester;
 mod threshold;

@@ -33,8 +33,8 @@ pub struct Point {
     pub p50_us: Option<f64>,
     /// 99th percentile of the service time, µs.
     pub p99_us: Option<f64>,
-    /// The same of the time that was waited for an I/O: from when it was due, of an open loop. `None` where the record is
-    /// of an earlier version.
+    /// The same of the time that was waited for an I/O: from when it was due, of an open loop. `None` for a closed loop
+    /// and in records of earlier versions.
     #[serde(skip)]
     pub waited: Option<Times>,
     /// Operations that failed.

@@ -38,8 +38,8 @@ const LIKELY: f64 = 0.5;
 /// A diagnosis of this length is not worth repeating with more time, s.
 const LONG_BUDGET_S: f64 = 600.0;
 /// What to do about a cause that is not in the list.
-const OPEN_HELPS: &str = "Look at the statistics of the target while the load runs: latency and utilisation of each disk \
-    and each member of an array, its CPU, its error counters and its log.";
+const OPEN_HELPS: &str = "Look at the statistics of the target while the load runs: latency and utilisation of each \
+    disk and each member of an array, its CPU, its error counters and its log.";
 /// Most hypotheses that are named as ruled out.
 const NAMED_MAX: usize = 8;
 

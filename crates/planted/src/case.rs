@@ -7,12 +7,17 @@ use assay_diagnose::{Cause, Reach, Setting};
 use assay_record::Experiment;
 use assay_spec::{Data, Job, Pacing};
 
-use crate::header::{EVEN_PATHS, ONE_PATH, TARGET_BYTES};
 use crate::random::Random;
 use crate::world::{Lock, Medium, PlantedLoad, Seen, Spread, World, WriteCache, measure};
 
 mod causes;
 
+/// Bytes of every target.
+pub(crate) const TARGET_BYTES: u64 = 100 << 30;
+/// Targets that are the same storage, reached in other ways: every path in turn, one path, the next path for each I/O,
+/// more connections.
+pub(crate) const ONE_PATH: u32 = 1;
+pub(crate) const EVEN_PATHS: u32 = 2;
 /// Every cause that can be planted.
 pub(crate) const CAUSES: [Cause; 29] = [
     Cause::TesterCpu,

@@ -8,18 +8,12 @@ use assay_record::{
 };
 use assay_spec::{Engine, Overrides, Plan, PlanFile};
 
-use crate::case::PlantedCase;
+use crate::case::{EVEN_PATHS, ONE_PATH, PlantedCase, TARGET_BYTES};
 
 /// Time for a diagnosis, s.
 pub(crate) const BUDGET_S: f64 = 120.0;
-/// Bytes of every target.
-pub(crate) const TARGET_BYTES: u64 = 100 << 30;
 /// Name of the device of a local target.
 pub(crate) const DEVICE: &str = "sdb";
-/// Targets that are the same storage, reached in other ways: every path in turn, one path, the next path for each I/O,
-/// more connections.
-pub(crate) const ONE_PATH: u32 = 1;
-pub(crate) const EVEN_PATHS: u32 = 2;
 const MORE_CONNECTIONS: u32 = 3;
 const CPUS: u32 = 8;
 /// Payload of a link of 1 Gbit/s, MB/s.

@@ -1,4 +1,5 @@
-//! What a run of a set-up records: the events of each experiment, as the engine and the sampler of the host report them.
+//! What a run of a set-up records: the events of each experiment, as the engine and the sampler of the host report
+//! them.
 
 use assay_analysis::{Collector, DiskUse, RunSummary, TcpSummary};
 use assay_diagnose::Choice;
@@ -94,7 +95,7 @@ impl<'c> Recorder<'c> {
         let mut end = StepEnd::new(
             choice.step,
             StepReason::Done,
-            vec![JobEnd { measured_ns: seconds * SECOND_NS, due: None }],
+            vec![JobEnd { measured_ns: seconds * SECOND_NS, due: None, full_ns: None }],
             self.cpu(plan, seen, seconds, random),
         );
         end.workers = workers(plan);

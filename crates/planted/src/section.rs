@@ -41,8 +41,9 @@ pub fn section(title: &str, of: &Validation) -> String {
         ]);
     }
     format!(
-        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; none of the \
-         listed causes in {}; another was stated with 80 % or more in {}; {:.1} experiments each on average.\n\n{}\n{}",
+        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; none of \
+         the listed causes in {}; another was stated with 80 % or more in {}; {:.1} \
+         experiments each on average.\n\n{}\n{}",
         of.set_ups,
         of.from,
         of.from + of.set_ups as u64 - 1,
@@ -77,8 +78,8 @@ pub fn left_out_section(title: &str, of: &Validation) -> String {
         ]);
     }
     format!(
-        "### {title}, without the planted cause\n\nThe list of causes lacked the planted one. The answer was \"none of these\" \
-         in {}, another cause with 80 % or more in {}.\n\n{}",
+        "### {title}, without the planted cause\n\nThe list of causes lacked the planted one. The answer was \
+         \"none of these\" in {}, another cause with 80 % or more in {}.\n\n{}",
         percent(of.none),
         percent(of.confidently_wrong),
         table.render(Format::Markdown)

@@ -5,8 +5,9 @@ use assay_spec::{Goal, Tolerance};
 use super::shape::{Pattern, pattern};
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
-use crate::goal::{SteadyState, memory_s, needed_s};
+use crate::goal::SteadyState;
 use crate::precision::{Window, precision};
+use crate::stop::{memory_s, needed_s};
 
 /// A window that ended so much before its limit was ended by its goal, s.
 const EARLY_S: f64 = 0.5;

@@ -327,6 +327,18 @@ fn of_limits(cause: Cause, w: &mut World, l: &PlantedLoad, (seed, random): (u64,
     }
 }
 
+fn of_stripe(w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
+    (l.random, l.reads) = (1.0, random.one_of(&[1.0, 1.0, 0.7]));
+    l.outstanding = random.one_of(&[16, 32, 64]);
+    l.size = random.one_of(&[4096.0, 8192.0, 16_384.0]);
+    w.medium = Medium::Stripe {
+        members: random.one_of(&[4, 8]),
+        service_us: random.within(60.0, 3000.0),
+        slower: random.one_of(&[2.0, 3.0, 5.0]),
+        chunk: random.one_of(&[16_384.0, 65_536.0, 1_048_576.0]),
+    };
+}
+
 fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
     match cause {
         Cause::ReadCache => {
@@ -349,17 +361,7 @@ fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Rando
             (w.medium, l.random) = (disks(random), 0.0);
             l.size = random.one_of(&[32_768.0, 65_536.0, 131_072.0]);
         }
-        Cause::SlowMember => {
-            (l.random, l.reads) = (1.0, random.one_of(&[1.0, 1.0, 0.7]));
-            l.outstanding = random.one_of(&[16, 32, 64]);
-            l.size = random.one_of(&[4096.0, 8192.0, 16_384.0]);
-            w.medium = Medium::Stripe {
-                members: random.one_of(&[4, 8]),
-                service_us: random.within(60.0, 3000.0),
-                slower: random.one_of(&[2.0, 3.0, 5.0]),
-                chunk: random.one_of(&[16_384.0, 65_536.0, 1_048_576.0]),
-            };
-        }
+        Cause::SlowMember => of_stripe(w, l, random),
         Cause::SlcExhausted => {
             (l.reads, l.size) = (0.0, random.one_of(&[16_384.0, 65_536.0, 131_072.0]));
             if let Medium::Flash { slc, dies, .. } = &mut w.medium {
