@@ -10,8 +10,9 @@ use assay_record::{
 use assay_spec::{Goal, Job, Semantics, Step};
 use serde::{Deserialize, Serialize};
 
-use crate::goal::{self, Round, SteadyState, Tracks};
+use crate::goal::{Round, SteadyState, Tracks};
 use crate::series::Series;
+use crate::stop;
 use crate::summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
     WINDOW_MIN_S,
@@ -251,7 +252,7 @@ impl Collector {
                 let points = state.series.points();
                 let complete = points.iter().take_while(|p| p.t_s <= complete_s(plan, state)).count();
                 self.step_so_far(id)
-                    .is_some_and(|step| goal::is_within(tolerance, &points[..complete], step.total.waited()))
+                    .is_some_and(|step| stop::is_within(tolerance, &points[..complete], &step.total))
             }
         }
     }

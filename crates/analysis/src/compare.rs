@@ -110,8 +110,6 @@ pub struct Cell {
     pub mean_ms: Option<f64>,
     /// 99th percentile, ms.
     pub p99_ms: Option<f64>,
-    /// Shares of the I/Os with the latency that they do not exceed, ms; may be empty.
-    pub curve_ms: Vec<(f64, f64)>,
     /// Repetitions that have this test.
     pub repeats: usize,
     /// Standard deviation of the repetitions over their mean; `None` for a single one.
@@ -120,8 +118,8 @@ pub struct Cell {
     pub expected: Option<Bounds>,
     /// Whether that is a bound only.
     pub is_bound: bool,
-    /// Points of the percentile curve, ms; of several repetitions the median of theirs. May be empty.
-    pub curve: Vec<(f64, f64)>,
+    /// Shares of the I/Os with the latency that they do not exceed, ms; as far as all repetitions reach. May be empty.
+    pub curve_ms: Vec<(f64, f64)>,
     /// The price over these rates, where the price is known.
     pub cost: Option<Cost>,
     /// Against the first side; `None` for the first itself.
@@ -325,12 +323,11 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         mib_per_s: of(&|r| Some(r.mib_per_s)).unwrap_or(0.0),
         mean_ms: of(&|r| r.mean_ms),
         p99_ms: of(&|r| r.p99_ms.map(|p| p.value)),
-        curve_ms: curve(rows),
         repeats: rows.len(),
         cv: (rows.len() > 1).then(|| deviation(&iops) / mean(&iops)),
         expected: first.expected,
         is_bound: first.is_bound,
-        curve: curve(rows),
+        curve_ms: curve(rows),
         cost: None,
         against: None,
     })

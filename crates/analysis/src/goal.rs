@@ -1,32 +1,9 @@
-//! Whether a measured window has lasted long enough: a figure that is known well enough, or a steady state.
-//!
-//! An interval that is looked at again and again is narrow by luck sooner or later. So it is looked at rarely (each
-//! look a tenth later than the one before), and it has to be narrow enough at three looks in a row. docs/method.md has
-//! the share of simulated runs whose stated interval holds the true rate.
-//!
-//! A noise that wanders slowly looks like a level for as long as it takes to come back, and an interval from such a
-//! window is far too narrow. So the window also has to last many times the memory of the noise.
+//! The steady state of a step that is measured in rounds, by the limits of SNIA.
 
-use assay_record::Latency;
-use assay_spec::{Figure, Goal, Tolerance};
+use assay_spec::Goal;
 use serde::Serialize;
 
-use crate::series::Point;
-use assay_statistics::{Spread, correlation_time, mean, quantile};
-
-/// Each look comes so many times later than the one before.
-const LOOK_RATIO: f64 = 1.1;
-/// A window lasts at least so many autocorrelation times of its noise before its interval is believed. The time itself
-/// is estimated from the window, too short in short ones: with 30, simulated runs of slow noise stated intervals that
-/// held the rate in 65 %, with 50 in more than 90 % (docs/method.md).
-const MEMORIES_MIN: f64 = 50.0;
-/// Looks in a row at which the interval has to be narrow enough.
-const LOOKS: usize = 3;
-
-/// Steady-state limits of the Solid State Storage Performance Test Specification (SNIA, 2.0.2): the range of the
-/// rounds, and the way their line goes over the rounds, as shares of their mean.
-const RANGE_MAX: f64 = 0.2;
-const SLOPE_MAX: f64 = 0.1;
+use assay_statistics::window::Parts;
 
 /// One round of a step that is measured until it is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -58,28 +35,17 @@ pub struct SteadyState {
 
 impl SteadyState {
     /// The largest range, as a share.
-    pub const RANGE_MAX: f64 = RANGE_MAX;
+    pub const RANGE_MAX: f64 = Parts::RANGE_MAX;
     /// The largest slope over the five rounds, as a share.
-    pub const SLOPE_MAX: f64 = SLOPE_MAX;
+    pub const SLOPE_MAX: f64 = Parts::SLOPE_MAX;
 
     /// Judges the last five rounds; `None` before there are so many.
     #[must_use]
     pub fn of(rounds: Vec<Round>, round_s: f64, tracks: Tracks) -> Option<Self> {
         let first = rounds.len().checked_sub(Goal::ROUNDS)?;
         let tracked: Vec<f64> = rounds[first..].iter().map(|round| tracks.of(round)).collect();
-        let level = mean(&tracked);
-        if level <= 0.0 {
-            return None;
-        }
-        let highest = tracked.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let lowest = tracked.iter().copied().fold(f64::INFINITY, f64::min);
-        let middle = (tracked.len() - 1) as f64 / 2.0;
-        let x = |i: usize| i as f64 - middle;
-        let xy: f64 = tracked.iter().enumerate().map(|(i, y)| x(i) * (y - level)).sum();
-        let xx: f64 = (0..tracked.len()).map(|i| x(i).powi(2)).sum();
-        let range = (highest - lowest) / level;
-        let slope = (xy / xx).abs() * (tracked.len() - 1) as f64 / level;
-        let is_reached = range <= RANGE_MAX && slope <= SLOPE_MAX;
+        let parts = Parts::of(&tracked)?;
+        let (range, slope, is_reached) = (parts.range, parts.slope.abs(), parts.is_steady());
         Some(Self { round_s, tracks: tracks.name(), rounds, first, range, slope, is_reached })
     }
 }
@@ -109,76 +75,6 @@ impl Tracks {
     }
 }
 
-/// Whether the interval of a figure is tight enough after these seconds, and was at the two looks before; `false`
-/// between two looks.
-pub(crate) fn is_within(tolerance: Tolerance, points: &[Point], waited: &Latency) -> bool {
-    let is_tight = |seconds: &usize| {
-        let points = &points[..*seconds];
-        half_width(tolerance.figure, points, waited).is_some_and(|width| width <= tolerance.share)
-            && memory_s(tolerance.figure, points).is_some_and(|memory| needed_s(memory) <= *seconds as f64)
-    };
-    last_looks(points.len()).is_some_and(|looks| looks.iter().rev().all(is_tight))
-}
-
-/// The looks that decide after so many seconds, the last of them now; `None` where there is no look now, or too few
-/// before it.
-fn last_looks(seconds: usize) -> Option<[usize; LOOKS]> {
-    let mut look = usize::try_from(Goal::FIRST_LOOK.0 / 1_000_000_000).unwrap_or(usize::MAX);
-    let mut looks = [0; LOOKS];
-    while look <= seconds {
-        looks.rotate_left(1);
-        looks[LOOKS - 1] = look;
-        look = next_look(look);
-    }
-    (looks[0] > 0 && looks[LOOKS - 1] == seconds).then_some(looks)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of seconds")]
-fn next_look(look: usize) -> usize {
-    (look as f64 * LOOK_RATIO).ceil() as usize
-}
-
-/// How long a window has to last for noise of such a memory, s.
-pub(crate) fn needed_s(memory_s: f64) -> f64 {
-    memory_s * MEMORIES_MIN
-}
-
-/// Autocorrelation time of the seconds that a figure is judged by, s; 1 where seconds do not depend on each other.
-pub(crate) fn memory_s(figure: Figure, points: &[Point]) -> Option<f64> {
-    let value = |point: &Point| match figure {
-        Figure::Iops => Some(point.iops),
-        Figure::MibPerS => Some(point.mib_per_s),
-        Figure::Mean => point.mean_us,
-        Figure::P50 => point.p50_us,
-        Figure::P90 | Figure::P95 | Figure::P99 | Figure::P999 => point.p99_us,
-    };
-    let values: Option<Vec<f64>> = points.iter().map(value).collect();
-    values.filter(|values| !values.is_empty()).map(|values| correlation_time(&values))
-}
-
-/// Half the 95 % interval of a figure over its value, from whole seconds.
-fn half_width(figure: Figure, points: &[Point], waited: &Latency) -> Option<f64> {
-    let of = |value: &dyn Fn(&Point) -> Option<f64>| {
-        let values: Option<Vec<f64>> = points.iter().map(value).collect();
-        Spread::widest_of_seconds(&values?)
-    };
-    let rate = of(&|point| Some(point.iops))?;
-    let (spread, q) = match figure {
-        Figure::Iops => return Some(rate.half_width()),
-        Figure::MibPerS => return Some(of(&|point| Some(point.mib_per_s))?.half_width()),
-        Figure::Mean => return Some(of(&|point| point.mean_us)?.half_width()),
-        Figure::P50 => (of(&|point| point.p50_us)?, 0.5),
-        Figure::P90 => (of(&|point| point.p99_us)?, 0.9),
-        Figure::P95 => (of(&|point| point.p99_us)?, 0.95),
-        Figure::P99 => (of(&|point| point.p99_us)?, 0.99),
-        Figure::P999 => (of(&|point| point.p99_us)?, 0.999),
-    };
-    let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
-    let independent = waited.count() as f64 * Spread::of_seconds(&rates)?.n / points.len() as f64;
-    let ordered = quantile(&|q| waited.quantile_ns(q), q, independent)?.half_width()?;
-    Some(ordered.max(spread.half_width()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,61 +98,5 @@ mod tests {
         check(&[111.0, 89.0, 100.0, 89.0, 111.0], 0.22, 0.0, false);
         check(&[500.0, 96.0, 98.0, 100.0, 102.0, 104.0], 0.08, 0.08, true);
         assert!(SteadyState::of(rounds(&[1.0; 4]), 60.0, Tracks::Iops).is_none());
-    }
-
-    #[test]
-    fn looks_come_a_tenth_later_each() {
-        assert_eq!((last_looks(20), last_looks(22), last_looks(24)), (None, None, None));
-        assert_eq!((last_looks(25), last_looks(26)), (Some([20, 22, 25]), None));
-    }
-
-    /// Seconds of a steady rate of 1000 whose noise of 5 % remembers this share of the second before.
-    fn noisy(seed: u64, seconds: u32, memory: f64) -> Vec<Point> {
-        let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        let mut last = 0.0;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let uniform = (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
-            last = memory * last + 0.087 * (1.0 - memory * memory).sqrt() * uniform;
-            1000.0 * (1.0 + last)
-        };
-        // The first seconds forget where the recursion began.
-        (0..50).for_each(|_| _ = next());
-        let point = |t_s: u32| Point {
-            t_s: f64::from(t_s),
-            iops: next(),
-            mib_per_s: 1.0,
-            mean_us: None,
-            p50_us: None,
-            p99_us: None,
-            errors: 0,
-        };
-        (1..=seconds).map(point).collect()
-    }
-
-    /// Simulated runs of each memory; of those whose noise wanders for 19 s, many do not stop at all.
-    #[test]
-    fn a_run_that_stopped_at_two_percent_states_an_interval_that_holds_the_true_rate() {
-        let tolerance: Tolerance = "2%".parse().unwrap();
-        for (memory, seconds, runs, least) in
-            [(0.0, 600, 200, 190), (0.5, 900, 200, 180), (0.8, 1500, 100, 90), (0.9, 2500, 60, 50)]
-        {
-            let (mut held, mut stopped) = (0, 0);
-            for seed in 0..runs {
-                let points = noisy(seed, seconds, memory);
-                let waited = Latency::default();
-                let end = (20..=points.len()).find(|n| is_within(tolerance, &points[..*n], &waited));
-                let Some(end) = end else { continue };
-                stopped += 1;
-                let values: Vec<f64> = points[..end].iter().map(|p| p.iops).collect();
-                let width = Spread::widest_of_seconds(&values).unwrap().half_width();
-                held += i32::from((mean(&values) - 1000.0).abs() <= width * mean(&values));
-            }
-            let share = f64::from(held) / f64::from(stopped);
-            println!("memory {memory}: {stopped} of {runs} stopped, {share:.3} of them hold the rate");
-            assert!(stopped >= least && share >= 0.9, "memory {memory}: {stopped} stopped, {share}");
-        }
     }
 }

@@ -30,6 +30,7 @@ pub mod scale;
 mod series;
 mod standing;
 mod steadiness;
+mod stop;
 mod summary;
 mod tester;
 mod threshold;
@@ -61,7 +62,7 @@ pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
-pub use series::Point;
+pub use series::{Point, Times};
 pub use standing::{Left, Moment, PlannedStep, Standing};
 pub use steadiness::{FiveParts, five_parts};
 pub use summary::{

@@ -4,13 +4,14 @@
 //! the error of a mean over them. It says nothing of what differs between runs (another place on the disk, a cache
 //! that is warm by now, a neighbour); only repetitions do, and `compare` uses them.
 
-use assay_record::Latency;
 use assay_spec::Figure;
+use assay_statistics::window::{of_mean, of_quantile};
+use assay_statistics::{Estimate, NoInterval};
 
-use crate::summary::StepSummary;
-use assay_statistics::{Estimate, Spread, quantile};
+use crate::series::{Point, Times};
+use crate::summary::{OpSummary, StepSummary};
 
-/// The figures of a step with their 95 % intervals; a figure without ends had too few seconds.
+/// The figures of a step with their 95 % intervals; a figure without ends says why it has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Precision {
     /// Successful operations per second.
@@ -39,34 +40,90 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
     if step.skipped.is_some() || step.unmeasured.is_some() || step.total.ops == 0 {
         return None;
     }
-    let of = |figure: &dyn Fn(&crate::Point) -> Option<f64>| {
-        // A last second that was cut short is a batch of another size.
-        let whole = step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
-        let values: Option<Vec<f64>> = whole.map(figure).collect();
-        values.and_then(|values| Spread::widest_of_seconds(&values))
-    };
-    let rate = of(&|point| Some(point.iops));
-    let waited = step.total.waited();
-    // I/Os of one second depend on each other as much as the seconds do.
-    let rates: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
-    let independent = Spread::of_seconds(&rates).map_or(1.0, |spread| spread.n / rates.len() as f64);
-    let percentile = |q: f64, seconds: Option<Spread>| {
-        let ordered = quantile(&|q| waited.quantile_ns(q), q, waited.count() as f64 * independent)?;
-        Some(in_us(wider(ordered, seconds)))
-    };
-    let p50 = of(&|point| point.p50_us);
-    let p99 = of(&|point| point.p99_us);
+    let window = Window::new(&step.series, &step.total);
+    let percentile = |q: f64| window.percentile(q);
     Some(Precision {
-        iops: mean_of(step.total.iops, rate),
-        mib_per_s: mean_of(step.total.mib_per_s, of(&|point| Some(point.mib_per_s))),
-        mean_us: mean_us(waited).map(|value| mean_of(value, of(&|point| point.mean_us))),
-        p50_us: percentile(0.5, p50),
-        p90_us: percentile(0.9, widest(p50, p99)),
-        p95_us: percentile(0.95, widest(p50, p99)),
-        p99_us: percentile(0.99, p99),
-        p999_us: percentile(0.999, p99),
-        p9999_us: percentile(0.9999, p99),
+        iops: window.of(Figure::Iops)?,
+        mib_per_s: window.of(Figure::MibPerS)?,
+        mean_us: window.of(Figure::Mean),
+        p50_us: percentile(0.5),
+        p90_us: percentile(0.9),
+        p95_us: percentile(0.95),
+        p99_us: percentile(0.99),
+        p999_us: percentile(0.999),
+        p9999_us: percentile(0.9999),
     })
+}
+
+/// A measured window: what its figures and their intervals are computed from, for tables, stop rules and comparisons.
+pub(crate) struct Window<'w> {
+    total: &'w OpSummary,
+    rates: Vec<f64>,
+    throughput: Vec<f64>,
+    /// What was waited for in each second; `None` where a second is unknown.
+    waited: Option<Vec<Times>>,
+}
+
+impl<'w> Window<'w> {
+    pub(crate) fn new(series: &[Point], total: &'w OpSummary) -> Self {
+        // A last second that was cut short is a batch of another size.
+        let whole: Vec<&Point> = series.iter().filter(|point| point.t_s.fract() < 1e-6).collect();
+        let is_open = total.response.is_some();
+        let of_service =
+            |point: &Point| Some(Times { mean: point.mean_us?, p50: point.p50_us?, p99: point.p99_us? });
+        let waited = |point: &&Point| if is_open { point.waited } else { of_service(point) };
+        Self {
+            total,
+            rates: whole.iter().map(|point| point.iops).collect(),
+            throughput: whole.iter().map(|point| point.mib_per_s).collect(),
+            waited: whole.iter().map(waited).collect(),
+        }
+    }
+
+    /// The estimate of a figure; `None` where no I/O succeeded.
+    pub(crate) fn of(&self, figure: Figure) -> Option<Estimate> {
+        match figure {
+            Figure::Iops => Some(of_mean(self.total.iops, &self.rates)),
+            Figure::MibPerS => Some(of_mean(self.total.mib_per_s, &self.throughput)),
+            Figure::Mean => {
+                let us = self.total.waited().mean_ns()? / 1e3;
+                let seconds = self.seconds_of(figure);
+                Some(seconds.map_or(Estimate::without(us, NoInterval::SecondsUnknown), |of| of_mean(us, &of)))
+            }
+            Figure::P50 => self.percentile(0.5),
+            Figure::P90 => self.percentile(0.9),
+            Figure::P95 => self.percentile(0.95),
+            Figure::P99 => self.percentile(0.99),
+            Figure::P999 => self.percentile(0.999),
+        }
+    }
+
+    /// The seconds whose scatter a figure is judged by; of percentiles above the median those of p99.
+    pub(crate) fn seconds_of(&self, figure: Figure) -> Option<Vec<f64>> {
+        let of = |time: fn(&Times) -> f64| Some(self.waited.as_ref()?.iter().map(time).collect());
+        match figure {
+            Figure::Iops => Some(self.rates.clone()),
+            Figure::MibPerS => Some(self.throughput.clone()),
+            Figure::Mean => of(|times| times.mean),
+            Figure::P50 => of(|times| times.p50),
+            Figure::P90 | Figure::P95 | Figure::P99 | Figure::P999 => of(|times| times.p99),
+        }
+    }
+
+    /// A percentile of the time that was waited, µs. Between the median and p99 the seconds keep no percentile: the
+    /// wider of both counts.
+    fn percentile(&self, q: f64) -> Option<Estimate> {
+        let waited = self.total.waited();
+        let at = |q: f64| waited.quantile_ns(q).map(|ns| ns / 1e3);
+        let times = assay_statistics::window::Times { at: &at, count: waited.count(), rates: &self.rates };
+        let (p50, p99) = (self.seconds_of(Figure::P50), self.seconds_of(Figure::P99));
+        let known: Vec<&[f64]> = match q {
+            q if q <= 0.5 => p50.iter().map(Vec::as_slice).collect(),
+            q if q < 0.99 => p50.iter().chain(&p99).map(Vec::as_slice).collect(),
+            _ => p99.iter().map(Vec::as_slice).collect(),
+        };
+        of_quantile(times, q, &known)
+    }
 }
 
 impl Precision {
@@ -84,42 +141,4 @@ impl Precision {
             Figure::P999 => self.p999_us,
         }
     }
-}
-
-/// The larger of two spreads: the seconds keep no percentiles between the median and p99.
-fn widest(a: Option<Spread>, b: Option<Spread>) -> Option<Spread> {
-    a.zip(b).map(|(a, b)| if a.half_width() > b.half_width() { a } else { b })
-}
-
-fn mean_us(waited: &Latency) -> Option<f64> {
-    waited.mean_ns().map(|ns| ns / 1e3)
-}
-
-fn mean_of(value: f64, spread: Option<Spread>) -> Estimate {
-    spread.map_or(Estimate::bare(value), |spread| within(value, spread))
-}
-
-fn within(value: f64, spread: Spread) -> Estimate {
-    let width = spread.half_width();
-    Estimate {
-        value,
-        lo: Some(value * (1.0 - width).max(0.0)),
-        hi: Some(value * (1.0 + width)),
-        n_effective: spread.n,
-    }
-}
-
-/// The wider of two intervals of a percentile: by order statistics, which take the I/Os as one population, and by the
-/// scatter of the seconds' percentiles, which sees that the population changes.
-fn wider(ordered: Estimate, seconds: Option<Spread>) -> Estimate {
-    let (Some(spread), Some((lo, hi))) = (seconds, ordered.ends()) else { return ordered };
-    let scattered = within(ordered.value, spread);
-    let (low, high) = scattered.ends().unwrap_or((lo, hi));
-    let n_effective = if high - low > hi - lo { scattered.n_effective } else { ordered.n_effective };
-    Estimate { lo: Some(lo.min(low)), hi: Some(hi.max(high)), n_effective, ..ordered }
-}
-
-fn in_us(ns: Estimate) -> Estimate {
-    let us = |ns: f64| ns / 1e3;
-    Estimate { value: us(ns.value), lo: ns.lo.map(us), hi: ns.hi.map(us), ..ns }
 }

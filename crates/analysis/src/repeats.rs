@@ -99,7 +99,8 @@ fn repeat(row: &Row, between: Option<Spread>) -> Estimate {
             (row.iops * (-width).exp(), row.iops * width.exp())
         }
     };
-    Estimate { value: row.iops, lo: Some(lo), hi: Some(hi), n_effective: between.map_or(1.0, |of| of.n) }
+    let n_effective = between.map_or(1.0, |of| of.n);
+    Estimate { lo: Some(lo), hi: Some(hi), n_effective, ..Estimate::bare(row.iops) }
 }
 
 #[cfg(test)]

@@ -33,6 +33,10 @@ pub struct Point {
     pub p50_us: Option<f64>,
     /// 99th percentile of the service time, µs.
     pub p99_us: Option<f64>,
+    /// The same of the time that was waited for an I/O: from when it was due, of an open loop. `None` for a closed loop
+    /// and in records of earlier versions.
+    #[serde(skip)]
+    pub waited: Option<Times>,
     /// Operations that failed.
     pub errors: u64,
 }
@@ -55,14 +59,27 @@ struct Second {
     /// Of a second whose distributions are no longer kept.
     heat: Vec<(i32, u64)>,
     settled: Option<Times>,
+    /// The response times of such a second, where they differ from its service times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settled_response: Option<Times>,
 }
 
-/// Service times of a second, µs.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Times {
-    mean: f64,
-    p50: f64,
-    p99: f64,
+/// Times of the I/Os of a second, µs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Their mean.
+    pub mean: f64,
+    /// Their median.
+    pub p50: f64,
+    /// Their 99th percentile.
+    pub p99: f64,
+}
+
+impl Times {
+    fn of(times: &Latency) -> Option<Self> {
+        let quantile = |q: f64| times.quantile_ns(q).map(|ns| ns / 1e3);
+        Some(Self { mean: times.mean_ns()? / 1e3, p50: quantile(0.5)?, p99: quantile(0.99)? })
+    }
 }
 
 impl Series {
@@ -126,7 +143,7 @@ impl Series {
         if length_s < SHORTEST_S {
             return None;
         }
-        let times = slice.settled.or_else(|| slice.times());
+        let times = slice.times();
         Some(Point {
             t_s: end as f64 / 1e9,
             iops: slice.ops / length_s,
@@ -134,6 +151,7 @@ impl Series {
             mean_us: times.map(|t| t.mean),
             p50_us: times.map(|t| t.p50),
             p99_us: times.map(|t| t.p99),
+            waited: slice.response_times(),
             errors: slice.errors,
         })
     }
@@ -152,7 +170,8 @@ impl Second {
     }
 
     fn settle(&mut self) {
-        self.settled = self.times();
+        self.settled = self.service.as_deref().and_then(Times::of);
+        self.settled_response = self.response.as_deref().and_then(Times::of);
         self.heat = self.rungs();
         (self.service, self.response) = (None, None);
     }
@@ -172,9 +191,11 @@ impl Second {
     }
 
     fn times(&self) -> Option<Times> {
-        let service = self.service.as_ref()?;
-        let quantile = |q: f64| service.quantile_ns(q).map(|ns| ns / 1e3);
-        Some(Times { mean: service.mean_ns()? / 1e3, p50: quantile(0.5)?, p99: quantile(0.99)? })
+        self.settled.or_else(|| Times::of(self.service.as_deref()?))
+    }
+
+    fn response_times(&self) -> Option<Times> {
+        self.settled_response.or_else(|| Times::of(self.response.as_deref()?))
     }
 }
 

@@ -67,7 +67,7 @@ fn measured(quantity: Quantity, step: &StepSummary) -> Option<Estimate> {
         Quantity::Errors => {
             let value = step.errors as f64;
             let was_run = step.skipped.is_none();
-            was_run.then_some(Estimate { value, lo: Some(value), hi: Some(value), n_effective: 0.0 })
+            was_run.then_some(Estimate { lo: Some(value), hi: Some(value), ..Estimate::bare(value) })
         }
         Quantity::Figure(figure) => precision(step)?.of(figure),
     }

@@ -8,8 +8,8 @@ use assay_record::Experiment;
 use serde::Serialize;
 
 use crate::cause::Cause;
-use crate::hypotheses::ALL;
 use crate::hypothesis::Hypothesis;
+use crate::open::{NONE_OF_THESE, open_probability};
 use crate::quantity::{Observation, Quantity};
 use crate::range::Range;
 use crate::setting::Setting;
@@ -49,21 +49,23 @@ pub struct Odds {
 #[derive(Clone)]
 pub struct Belief<'s> {
     setting: &'s Setting,
+    seen: Vec<Observation>,
     logs: Vec<(&'static Hypothesis, Vec<Logs>)>,
 }
 
 impl<'s> Belief<'s> {
-    /// Nothing measured yet: every hypothesis that applies is as likely as the others.
+    /// Nothing measured yet: every one of these hypotheses that applies is as likely as the others.
     #[must_use]
-    pub fn new(setting: &'s Setting) -> Self {
-        let applying = ALL.iter().filter(|hypothesis| (hypothesis.applies)(setting));
+    pub fn among(hypotheses: &[&'static Hypothesis], setting: &'s Setting) -> Self {
+        let applying = hypotheses.iter().filter(|hypothesis| (hypothesis.applies)(setting));
         let logs =
             applying.map(|hypothesis| (*hypothesis, vec![Logs::default(); hypothesis.forms.len()])).collect();
-        Self { setting, logs }
+        Self { setting, seen: Vec::new(), logs }
     }
 
     /// Takes in a number.
     pub fn add(&mut self, observation: &Observation) {
+        self.seen.push(*observation);
         for (hypothesis, logs) in &mut self.logs {
             for (form, logs) in logs.iter_mut().enumerate() {
                 let expected = hypothesis.expected(form, observation.quantity, self.setting);
@@ -81,9 +83,38 @@ impl<'s> Belief<'s> {
         }
     }
 
-    /// The hypotheses with their probabilities, the most probable first.
+    /// The hypotheses with their probabilities, the most probable first, and beside them that none of them is true.
     #[must_use]
     pub fn odds(&self) -> Vec<Odds> {
+        let mut odds = self.listed_odds();
+        let Some(first) = odds.first().copied() else { return odds };
+        let open = open_probability(first.cause, &self.misfits(first.cause));
+        odds.iter_mut().for_each(|odds| odds.probability *= 1.0 - open);
+        odds.push(Odds { cause: Cause::NoneOfThese, name: NONE_OF_THESE, probability: open });
+        odds.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        odds
+    }
+
+    /// How far each number lies from what the best form of a hypothesis expects, in standard deviations, in the order
+    /// in which they were added; where it expects nothing in particular, from what is usual.
+    pub(crate) fn misfits(&self, cause: Cause) -> Vec<f64> {
+        let Some((hypothesis, form)) = self.best_form(cause) else { return Vec::new() };
+        let scale = self.scale();
+        let misfit = |seen: &Observation| {
+            let (log, error) = (seen.value.ln(), seen.whole_error(scale));
+            match hypothesis.expected(form, seen.quantity, self.setting) {
+                Some(range) => {
+                    let (middle, width) = range.log();
+                    (log - middle) / width.hypot(error)
+                }
+                None => seen.quantity.alarm(log, error),
+            }
+        };
+        self.seen.iter().map(misfit).collect()
+    }
+
+    /// The odds if one of the hypotheses is true.
+    fn listed_odds(&self) -> Vec<Odds> {
         let most =
             self.logs.iter().flat_map(|(_, logs)| logs.as_flattened()).copied().fold(f64::MIN, f64::max);
         let weight = |forms: &[Logs]| {
@@ -119,7 +150,7 @@ impl<'s> Belief<'s> {
 
     /// The odds with half of their certainty: an early mistake must not choose the experiments that would correct it.
     fn doubted(&self) -> Vec<Odds> {
-        let mut odds = self.odds();
+        let mut odds = self.listed_odds();
         odds.iter_mut().for_each(|odds| odds.probability = odds.probability.sqrt());
         let all: f64 = odds.iter().map(|odds| odds.probability).sum();
         odds.iter_mut().for_each(|odds| odds.probability /= all.max(f64::MIN_POSITIVE));

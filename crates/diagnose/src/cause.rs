@@ -26,6 +26,8 @@ pub enum Cause {
     RotatingSequential,
     /// The dies of flash.
     FlashParallelism,
+    /// One slow member of a stripe, or a slow region.
+    SlowMember,
     /// Flash whose fast write area is used up.
     SlcExhausted,
     /// Flash that moves data to make room.
@@ -62,6 +64,8 @@ pub enum Cause {
     UnmappedBlocks,
     /// Other load on the target.
     Neighbour,
+    /// None of the others explains what was measured.
+    NoneOfThese,
 }
 
 impl Cause {
@@ -79,6 +83,7 @@ impl Cause {
             Self::RotatingRandom => "rotating-random",
             Self::RotatingSequential => "rotating-sequential",
             Self::FlashParallelism => "flash-parallelism",
+            Self::SlowMember => "slow-member",
             Self::SlcExhausted => "slc-exhausted",
             Self::GarbageCollection => "garbage-collection",
             Self::Interface => "interface",
@@ -97,6 +102,7 @@ impl Cause {
             Self::ReducibleData => "reducible-data",
             Self::UnmappedBlocks => "unmapped-blocks",
             Self::Neighbour => "neighbour",
+            Self::NoneOfThese => "none-of-these",
         }
     }
 }

@@ -5,6 +5,8 @@ use assay_record::{Experiment, RunHeader, StepId};
 
 use crate::belief::{Belief, SETTLED};
 use crate::experiments::{MORE_OUTSTANDING, PAUSE_S, RATES, rate_at, timing};
+use crate::hypotheses::ALL;
+use crate::hypothesis::Hypothesis;
 use crate::observe::observed;
 use crate::observed::Observed;
 use crate::setting::Setting;
@@ -41,6 +43,17 @@ pub struct Choice {
 /// `None` where the odds are settled, or nothing more can be found out.
 #[must_use]
 pub fn choose(header: &RunHeader, summary: &RunSummary, left_s: f64) -> Option<Choice> {
+    choose_among(&ALL, header, summary, left_s)
+}
+
+/// The same for a list of causes.
+#[must_use]
+pub fn choose_among(
+    hypotheses: &[&'static Hypothesis],
+    header: &RunHeader,
+    summary: &RunSummary,
+    left_s: f64,
+) -> Option<Choice> {
     let facts = header.diagnosis.as_ref()?;
     let tried: Vec<u32> = summary.steps.iter().map(|step| step.id.test).collect();
     let seen = observed(header, summary);
@@ -62,7 +75,8 @@ pub fn choose(header: &RunHeader, summary: &RunSummary, left_s: f64) -> Option<C
         return None;
     }
     let seen = seen.unwrap_or_default();
-    let next = choose_from(&Setting::of(header)?, &seen, &open, (left_s, facts.budget_s))?;
+    let setting = Setting::of(header)?;
+    let next = choose_from(hypotheses, &setting, &seen, &open, (left_s, facts.budget_s))?;
     let test = (0..).zip(&facts.experiments).find(|(test, e)| **e == next.0 && !tried.contains(test))?.0;
     let step = if next.0 == Experiment::HalfRate { half_of(seen.base_iops()) } else { 0 };
     let pause_s = if next.0 == Experiment::AfterIdle { PAUSE_S } else { 0.0 };
@@ -76,8 +90,8 @@ fn half_of(iops: f64) -> u32 {
 }
 
 /// Chooses among experiments that were not made yet, with the time left and the whole budget, s.
-#[must_use]
-pub fn choose_from(
+fn choose_from(
+    hypotheses: &[&'static Hypothesis],
     setting: &Setting,
     seen: &Observed,
     open: &[Experiment],
@@ -94,7 +108,7 @@ pub fn choose_from(
     if since >= BETWEEN_BASES && base {
         return Some((Experiment::Base, 0.0));
     }
-    let mut belief = Belief::new(setting);
+    let mut belief = Belief::among(hypotheses, setting);
     seen.observations().iter().for_each(|observation| belief.add(observation));
     let experiments = seen.made.iter().filter(|m| m.experiment != Experiment::Base).count();
     let is_settled = belief.odds().first().is_some_and(|odds| odds.probability >= SETTLED);

@@ -51,6 +51,9 @@ pub struct Row {
     pub expected_second: Option<Range>,
     /// Times by which the number changed the odds of the first over the second.
     pub factor: f64,
+    /// How far the number lies from what the first expects, in standard deviations; from what is usual where the first
+    /// expects nothing in particular.
+    pub misfit: f64,
 }
 
 /// Odds after an experiment.

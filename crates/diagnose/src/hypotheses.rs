@@ -20,6 +20,7 @@ mod reducible_data;
 mod rotating_random;
 mod rotating_sequential;
 mod slc_exhausted;
+mod slow_member;
 mod slow_path;
 mod target_per_byte;
 mod target_per_io;
@@ -32,7 +33,7 @@ mod write_cache_full;
 use crate::hypothesis::Hypothesis;
 
 /// Every hypothesis.
-pub const ALL: [&Hypothesis; 28] = [
+pub const ALL: [&Hypothesis; 29] = [
     &tester_cpu::HYPOTHESIS,
     &host_cpu::HYPOTHESIS,
     &few_outstanding::HYPOTHESIS,
@@ -43,6 +44,7 @@ pub const ALL: [&Hypothesis; 28] = [
     &rotating_random::HYPOTHESIS,
     &rotating_sequential::HYPOTHESIS,
     &flash_parallelism::HYPOTHESIS,
+    &slow_member::HYPOTHESIS,
     &slc_exhausted::HYPOTHESIS,
     &garbage_collection::HYPOTHESIS,
     &interface::HYPOTHESIS,

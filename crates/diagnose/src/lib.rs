@@ -18,6 +18,7 @@ mod hypotheses;
 mod hypothesis;
 mod observe;
 mod observed;
+mod open;
 mod quantity;
 mod range;
 mod says;
@@ -27,20 +28,12 @@ mod tests;
 
 pub use belief::{Belief, Odds, SETTLED};
 pub use cause::Cause;
-pub use choose::{Choice, choose};
+pub use choose::{Choice, choose, choose_among};
 pub use diagnosis::{Diagnosis, Row, SeriesPoint};
 pub use experiments::{ExperimentTest, Order, OtherWays, PAUSE_S, WritesAllowed, plan, timing};
 pub use hypotheses::ALL as HYPOTHESES;
 pub use hypothesis::Hypothesis;
 pub use quantity::{Observation, Quantity};
 pub use range::Range;
-pub use says::{diagnose, headline};
+pub use says::{diagnose, diagnose_among, headline};
 pub use setting::{Reach, Setting};
-
-/// What only the validation with planted set-ups uses.
-#[doc(hidden)]
-pub mod trial {
-    pub use crate::choose::choose_from;
-    pub use crate::observe::nearest_bus;
-    pub use crate::observed::{Measurement, Observed};
-}

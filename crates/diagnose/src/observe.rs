@@ -25,12 +25,13 @@ const BUSES_MB_S: [f64; 10] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0,
 /// Returns what the experiments of a run measured; `None` before the load itself was.
 pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
     let experiments = &header.diagnosis.as_ref()?.experiments;
+    let content = Content::of(summary);
     let measured = summary.order.iter().filter_map(|id| {
         let step = summary.steps.iter().find(|step| step.id == *id)?;
         let experiment = *experiments.get(id.test as usize)?;
         // A step that was cut off is as good as one that was not, if it is long enough to be a result.
         (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
-            .then(|| measurement(header, experiment, step))
+            .then(|| measurement(header, experiment, step, content))
     });
     let mut seen = Observed { made: measured.collect() };
     seen.leave_out_cold_start();
@@ -38,7 +39,27 @@ pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Obser
     has_base.then_some(seen)
 }
 
-fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Measurement {
+/// Whether anybody knows that the blocks of the target hold data.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Known,
+    Unknown,
+}
+
+impl Content {
+    /// By the warning that whoever ran it got.
+    fn of(summary: &RunSummary) -> Self {
+        let is_unknown = summary.warnings.iter().any(|warning| warning.rule == "unknown-content");
+        if is_unknown { Self::Unknown } else { Self::Known }
+    }
+}
+
+fn measurement(
+    header: &RunHeader,
+    experiment: Experiment,
+    step: &StepSummary,
+    content: Content,
+) -> Measurement {
     let seconds: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
@@ -57,15 +78,27 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
         stolen_error,
         others_error,
         mean_us: step.total.service.mean_ns().map(|ns| ns / 1e3),
-        facts: facts(header, experiment, step),
+        facts: facts(header, experiment, step, content),
     }
 }
 
-fn facts(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Vec<(Quantity, f64)> {
+fn facts(
+    header: &RunHeader,
+    experiment: Experiment,
+    step: &StepSummary,
+    content: Content,
+) -> Vec<(Quantity, f64)> {
     let mean_us = step.total.service.mean_ns().map(|ns| ns / 1e3);
     match experiment {
         Experiment::OneOutstanding => mean_us.map(|us| (Quantity::LatencyOne, us)).into_iter().collect(),
-        Experiment::Base => of_base(header, step, mean_us),
+        Experiment::Base => {
+            let mut facts = of_base(header, step, mean_us);
+            let is_mapped = facts.iter().any(|(quantity, _)| *quantity == Quantity::Unwritten);
+            if content == Content::Unknown && !is_mapped {
+                facts.push((Quantity::UnknownContent, 1.0));
+            }
+            facts
+        }
         _ => Vec::new(),
     }
 }
@@ -108,8 +141,7 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
 }
 
 /// The interface or bus whose throughput is nearest, MB/s.
-#[must_use]
-pub fn nearest_bus(mb_per_s: f64) -> f64 {
+fn nearest_bus(mb_per_s: f64) -> f64 {
     let near = |bus: &f64| (mb_per_s.max(1e-6) / bus).ln().abs();
     BUSES_MB_S.into_iter().min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(1.0)
 }

@@ -6,8 +6,6 @@ use crate::quantity::{LEAST, Observation, Quantity};
 
 /// The error of a rate is at least this, as a share: targets vary.
 pub(crate) const ERROR_LEAST: f64 = 0.02;
-/// Error of a number that is read and not estimated.
-const ERROR_READ: f64 = 0.05;
 /// No error is stated as more than this.
 pub(crate) const ERROR_MOST: f64 = 0.5;
 /// Error of what depends on this host's CPUs for each share of their time that the hypervisor takes. With 9 % of it
@@ -26,62 +24,34 @@ const COLD: f64 = 0.1;
 
 /// What an experiment measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measurement {
-    /// Which one.
-    pub experiment: Experiment,
-    /// I/Os per second.
-    pub iops: f64,
+pub(crate) struct Measurement {
+    pub(crate) experiment: Experiment,
+    pub(crate) iops: f64,
     /// Standard error of its logarithm, by its own seconds and number of I/Os.
-    pub error: f64,
+    pub(crate) error: f64,
     /// Number of I/Os that it rests on.
-    pub ios: f64,
+    pub(crate) ios: f64,
     /// Share of this host's CPU time that the hypervisor took meanwhile. In \[0, 1\].
-    pub stolen: f64,
+    pub(crate) stolen: f64,
     /// Standard error of the logarithm of rates and times for that.
-    pub stolen_error: f64,
+    pub(crate) stolen_error: f64,
     /// Standard error of the logarithm of the rate for what others use of this host's CPUs.
-    pub others_error: f64,
+    pub(crate) others_error: f64,
     /// Mean latency, µs.
-    pub mean_us: Option<f64>,
+    pub(crate) mean_us: Option<f64>,
     /// Numbers beside the rate.
-    pub facts: Vec<(Quantity, f64)>,
+    pub(crate) facts: Vec<(Quantity, f64)>,
 }
 
 impl Measurement {
-    /// Returns the standard error of the logarithm of a number beside the rate. What is computed from a few I/Os is
-    /// uncertain, however exactly each was timed: 25 I/Os in a third of the window are 20 % off by chance.
+    /// Returns the standard error of the logarithm of a number beside the rate.
     fn error_of(&self, quantity: Quantity) -> f64 {
-        let ios = self.ios.max(1.0);
-        let by_count = match quantity {
-            // Two thirds are compared.
-            Quantity::Trend => (6.0 / ios).sqrt(),
-            Quantity::MedianToMean | Quantity::LowToMean | Quantity::PacedLatency => 1.0 / ios.sqrt(),
-            Quantity::LatencyOne => 0.7 / ios.sqrt(),
-            Quantity::LinkShare => 0.5 / ios.sqrt(),
-            _ => 0.0,
-        };
-        let read = match quantity {
-            // A throughput over a ceiling that is known is as exact as the rate itself.
-            Quantity::BusMatch => self.error,
-            _ => ERROR_READ,
-        };
-        read.hypot(by_count).min(ERROR_MOST)
+        quantity.error(self.ios, self.error).min(ERROR_MOST)
     }
 
     /// Returns what this host adds to the error of a number beside the rate.
     fn host_error_of(&self, quantity: Quantity) -> f64 {
-        match quantity {
-            Quantity::Trend
-            | Quantity::MedianToMean
-            | Quantity::LowToMean
-            | Quantity::PacedLatency
-            | Quantity::LatencyOne
-            | Quantity::LinkShare
-            | Quantity::PathDelays
-            | Quantity::PingWait
-            | Quantity::BusMatch => self.stolen_error,
-            _ => 0.0,
-        }
+        if quantity.feels_host() { self.stolen_error } else { 0.0 }
     }
 
     /// What this host adds to the error of the rate.
@@ -109,9 +79,8 @@ pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
 
 /// The measurements of a diagnosis, in the order in which they were made.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Observed {
-    /// In the order in which they were made.
-    pub made: Vec<Measurement>,
+pub(crate) struct Observed {
+    pub(crate) made: Vec<Measurement>,
 }
 
 impl Observed {
@@ -133,8 +102,7 @@ impl Observed {
     }
 
     /// Geometric mean of the rates of the load itself, IOPS. Those that were disturbed count for little.
-    #[must_use]
-    pub fn base_iops(&self) -> f64 {
+    pub(crate) fn base_iops(&self) -> f64 {
         self.base_mean().0.exp()
     }
 
@@ -179,9 +147,10 @@ impl Observed {
         let (mean, weights) = self.base_mean();
         let spread: f64 = self.bases().map(|m| m.weight() * (m.iops.ln() - mean).powi(2)).sum();
         let all = (count as f64 / (count - 1) as f64 * spread / weights).sqrt();
-        let of_host = |m: &Measurement| m.weight() * m.host_error().powi(2);
-        let by_host = self.bases().map(of_host).sum::<f64>() / weights;
-        (all.powi(2) - by_host).max(0.0).sqrt()
+        // Every ratio has the error of its own measurements beside this one: it must not count twice.
+        let of_measurement = |m: &Measurement| m.weight() * (m.error.powi(2) + m.host_error().powi(2));
+        let measured = self.bases().map(of_measurement).sum::<f64>() / weights;
+        (all.powi(2) - measured).max(0.0).sqrt()
     }
 
     /// Leaves out the first measurement of the load itself where it was slower than all later ones, at least two that
@@ -216,8 +185,7 @@ impl Observed {
     }
 
     /// Everything that hypotheses have expectations of.
-    #[must_use]
-    pub fn observations(&self) -> Vec<Observation> {
+    pub(crate) fn observations(&self) -> Vec<Observation> {
         let Some(first) = self.reference() else {
             return Vec::new();
         };

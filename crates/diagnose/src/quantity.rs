@@ -15,8 +15,6 @@ pub enum Quantity {
     PacedLatency,
     /// Mean latency with one I/O outstanding, µs.
     LatencyOne,
-    /// Mean latency of the load itself, µs; others are compared with it.
-    MeanLatency,
     /// Median over mean latency of the load itself.
     MedianToMean,
     /// Latency that a fifth of the load's I/Os stay below, over the mean.
@@ -47,43 +45,132 @@ pub enum Quantity {
     BusMatch,
     /// Share of the span that was never written.
     Unwritten,
+    /// 1 where nobody knows whether the blocks were ever written.
+    UnknownContent,
     /// Share of the writes that begin or end within a block of 4 KiB, or the larger one of the device.
     PartialBlocks,
 }
 
+/// An end of what is usual, in standard deviations: its range holds 90 %.
+const TWO_SIDES_OF_USUAL: f64 = 1.645;
+/// How fast a number beyond what is usual becomes surprising, as a logarithm.
+const ALARM: f64 = 0.15;
+/// Error of a number that is read and not estimated.
+const ERROR_READ: f64 = 0.05;
 /// The smallest value of a share: the logarithm of none is not a number.
 pub(crate) const LEAST: f64 = 0.001;
 /// The value of [`Quantity::LostFrames`] where there are none.
 pub(crate) const NO_LOST_FRAMES: f64 = 0.01;
 
+/// What is known of a quantity, whatever the cause is: everything but where hypotheses expect it.
+struct Entry {
+    /// As the table of a diagnosis has it.
+    words: &'static str,
+    /// Where it lies, with 90 % probability, for a hypothesis that expects nothing in particular.
+    usual: (f64, f64),
+    /// Probability that it lies outside the range of the true hypothesis.
+    outside: f64,
+    /// Whether it is counted, not estimated.
+    is_counted: bool,
+    /// Up to this, it is stated as 0.
+    none: f64,
+    /// Standard error of its logarithm, times the root of the number of I/Os that it rests on.
+    by_ios: f64,
+    /// Whether it is as exact as the rate itself.
+    is_rate: bool,
+    /// Whether a host that is disturbed by its hypervisor changes it.
+    feels_host: bool,
+}
+
+/// Read from counters or samples.
+const READ: Entry = Entry {
+    words: "",
+    usual: (0.0, 0.0),
+    outside: 0.04,
+    is_counted: false,
+    none: 0.0,
+    by_ios: 0.0,
+    is_rate: false,
+    feels_host: false,
+};
+/// Computed from times that were measured.
+const TIMED: Entry = Entry { feels_host: true, ..READ };
+/// Counted: `none` is none.
+const COUNTED: Entry = Entry { is_counted: true, none: LEAST, ..READ };
+/// What the kernel counts is hardly ever wrong; what a model expects of a ratio is, more often.
+const SURE: f64 = 0.003;
+/// A share that is computed from all I/Os of a window.
+const BY_IOS: f64 = 1.0;
+
 impl Quantity {
+    fn entry(self) -> Entry {
+        match self {
+            Self::Rate(experiment) => Entry {
+                words: "IOPS, ratio",
+                usual: usual_rate(experiment),
+                outside: if experiment == Experiment::Base { SURE } else { READ.outside },
+                ..TIMED
+            },
+            Self::PacedLatency => {
+                Entry { words: "latency, ratio", usual: (0.04, 1.1), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::LatencyOne => {
+                Entry { words: "latency, µs", usual: (12.0, 15_000.0), by_ios: 0.7, ..TIMED }
+            }
+            Self::MedianToMean => {
+                Entry { words: "median / mean latency", usual: (0.35, 1.08), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::LowToMean => {
+                Entry { words: "p20 / mean latency", usual: (0.02, 1.05), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::TesterBusy => Entry { words: "CPU of the workers", usual: (0.005, 0.7), ..READ },
+            Self::OthersBusy => Entry { words: "CPU of others", usual: (0.002, 0.3), outside: SURE, ..READ },
+            Self::LinkShare => Entry {
+                words: "of the link ceiling",
+                usual: (0.003, 0.85),
+                outside: SURE,
+                by_ios: 0.5,
+                ..TIMED
+            },
+            Self::PathShare => Entry { words: "busiest path / mean", usual: (0.98, 1.1), ..READ },
+            Self::PathDelays => {
+                Entry { words: "slowest / fastest path", usual: (1.0, 3.0), outside: SURE, ..TIMED }
+            }
+            Self::PingWait => {
+                Entry { words: "ping's wait / latency", usual: (LEAST, 1.2), none: LEAST, ..TIMED }
+            }
+            Self::Resent => Entry { words: "resent per 1,000 I/Os", usual: (LEAST, 0.5), ..COUNTED },
+            // Links of a bond and queues of an interface let a few overtake others.
+            Self::OutOfOrder => {
+                Entry { words: "out of order per 1,000", usual: (LEAST, 3.0), outside: SURE, ..COUNTED }
+            }
+            Self::LostFrames => Entry {
+                words: "frames lost",
+                usual: (0.008, 0.012),
+                outside: SURE,
+                none: NO_LOST_FRAMES * 2.0,
+                ..COUNTED
+            },
+            // Two thirds of the I/Os are compared.
+            Self::Trend => Entry { words: "last / first third", usual: (0.88, 1.12), by_ios: 2.45, ..TIMED },
+            Self::DeviceBytes => {
+                Entry { words: "device / tester bytes", usual: (0.95, 1.06), outside: SURE, ..READ }
+            }
+            Self::BusMatch => Entry { words: "of a bus standard", usual: (0.5, 1.7), is_rate: true, ..TIMED },
+            Self::Unwritten => {
+                Entry { words: "never written", usual: (LEAST, 0.005), outside: SURE, ..COUNTED }
+            }
+            // Devices that nobody filled mostly hold somebody's data.
+            Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
+            // Many such writes are merged or absorbed before they reach the medium.
+            Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
+        }
+    }
+
     /// Where the number lies, with 90 % probability, for a hypothesis that expects nothing in particular.
     #[must_use]
     pub fn usual(self) -> Range {
-        let (lo, hi) = match self {
-            Self::Rate(experiment) => usual_rate(experiment),
-            Self::PacedLatency => (0.04, 1.1),
-            Self::LatencyOne => (12.0, 15_000.0),
-            Self::MeanLatency => (1.0, 1e7),
-            Self::MedianToMean => (0.35, 1.08),
-            Self::LowToMean => (0.02, 1.05),
-            Self::TesterBusy => (0.005, 0.7),
-            Self::OthersBusy => (0.002, 0.3),
-            Self::LinkShare => (0.003, 0.85),
-            Self::PathShare => (0.98, 1.1),
-            Self::PathDelays => (1.0, 3.0),
-            Self::PingWait => (LEAST, 1.2),
-            Self::Resent => (LEAST, 0.5),
-            // Links of a bond and queues of an interface let a few overtake others.
-            Self::OutOfOrder => (LEAST, 3.0),
-            Self::LostFrames => (0.008, 0.012),
-            Self::Trend => (0.88, 1.12),
-            Self::DeviceBytes => (0.95, 1.06),
-            Self::BusMatch => (0.5, 1.7),
-            Self::Unwritten => (LEAST, 0.005),
-            // Many such writes are merged or absorbed before they reach the medium.
-            Self::PartialBlocks => (LEAST, 0.4),
-        };
+        let (lo, hi) = self.entry().usual;
         Range { lo, hi }
     }
 
@@ -118,40 +205,41 @@ impl Quantity {
         }
     }
 
-    /// Probability that the number lies outside the range of the true hypothesis. What the kernel counts is hardly ever
-    /// wrong; what a model expects of a ratio is, more often.
+    /// Probability that the number lies outside the range of the true hypothesis.
     pub(crate) fn outside(self) -> f64 {
-        match self {
-            Self::OthersBusy
-            | Self::DeviceBytes
-            | Self::LinkShare
-            | Self::LostFrames
-            | Self::OutOfOrder
-            | Self::PathDelays
-            | Self::Unwritten
-            | Self::Rate(Experiment::Base) => 0.003,
-            _ => 0.04,
-        }
+        self.entry().outside
+    }
+
+    /// Returns how far a number lies above what is usual, in standard deviations, for a hypothesis that does not expect
+    /// it: a resource that is nearly full, or a counter that should not move, needs an explanation. A low number needs
+    /// none.
+    pub(crate) fn alarm(self, log: f64, error: f64) -> f64 {
+        let beyond = log - self.usual().hi.ln();
+        if beyond <= 0.0 { 0.0 } else { TWO_SIDES_OF_USUAL + beyond / ALARM.hypot(error) }
     }
 
     /// Whether the number is counted, not estimated.
     pub(crate) fn is_counted(self) -> bool {
-        matches!(
-            self,
-            Self::LostFrames | Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::OutOfOrder
-        )
+        self.entry().is_counted
+    }
+
+    /// Returns the standard error of its logarithm beside what disturbs the host: read beside a rate of that error,
+    /// from so many I/Os. What is computed from a few is uncertain, however exactly each was timed: 25 I/Os in a third
+    /// of the window are 20 % off by chance.
+    pub(crate) fn error(self, ios: f64, of_rate: f64) -> f64 {
+        let entry = self.entry();
+        let read = if entry.is_rate { of_rate } else { ERROR_READ };
+        read.hypot(entry.by_ios / ios.max(1.0).sqrt())
+    }
+
+    /// Whether a host that is disturbed by its hypervisor changes it.
+    pub(crate) fn feels_host(self) -> bool {
+        self.entry().feels_host
     }
 
     /// Returns the number as it is stated: what stands for none is 0.
     pub(crate) fn stated(self, value: f64) -> f64 {
-        let is_none = match self {
-            Self::LostFrames => value <= NO_LOST_FRAMES * 2.0,
-            Self::Unwritten | Self::PartialBlocks | Self::Resent | Self::OutOfOrder | Self::PingWait => {
-                value <= LEAST
-            }
-            _ => false,
-        };
-        if is_none { 0.0 } else { value }
+        if value <= self.entry().none { 0.0 } else { value }
     }
 
     /// The same of the ends of a range.
@@ -162,28 +250,7 @@ impl Quantity {
     /// In words, as the table of a diagnosis has it.
     #[must_use]
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "IOPS, ratio",
-            Self::PacedLatency => "latency, ratio",
-            Self::LatencyOne => "latency, µs",
-            Self::MeanLatency => "latency of the load, µs",
-            Self::MedianToMean => "median / mean latency",
-            Self::LowToMean => "p20 / mean latency",
-            Self::TesterBusy => "CPU of the workers",
-            Self::OthersBusy => "CPU of others",
-            Self::LinkShare => "of the link ceiling",
-            Self::PathShare => "busiest path / mean",
-            Self::PathDelays => "slowest / fastest path",
-            Self::PingWait => "ping's wait / latency",
-            Self::Resent => "resent per 1,000 I/Os",
-            Self::OutOfOrder => "out of order per 1,000",
-            Self::LostFrames => "frames lost",
-            Self::Trend => "last / first third",
-            Self::DeviceBytes => "device / tester bytes",
-            Self::BusMatch => "of a bus standard",
-            Self::Unwritten => "never written",
-            Self::PartialBlocks => "partial-block writes",
-        }
+        self.entry().words
     }
 }
 

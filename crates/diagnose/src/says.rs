@@ -9,10 +9,12 @@ use crate::belief::{Belief, Odds, SETTLED, density};
 use crate::cause::Cause;
 use crate::diagnosis::{Diagnosis, Row, SeriesPoint};
 use crate::experiments::SIZE_TIMES;
+use crate::hypotheses::ALL;
 use crate::hypothesis::Hypothesis;
 use crate::observe::observed;
 use crate::observed::{Measurement, Observed};
 use crate::quantity::{Observation, Quantity};
+use crate::range::Range;
 use crate::setting::Setting;
 
 /// A hypothesis below this is ruled out.
@@ -35,6 +37,9 @@ const GAIN_LEAST: f64 = 1.05;
 const LIKELY: f64 = 0.5;
 /// A diagnosis of this length is not worth repeating with more time, s.
 const LONG_BUDGET_S: f64 = 600.0;
+/// What to do about a cause that is not in the list.
+const OPEN_HELPS: &str = "Look at the statistics of the target while the load runs: latency and utilisation of each \
+    disk and each member of an array, its CPU, its error counters and its log.";
 /// Most hypotheses that are named as ruled out.
 const NAMED_MAX: usize = 8;
 
@@ -42,9 +47,19 @@ const NAMED_MAX: usize = 8;
 /// was measured.
 #[must_use]
 pub fn diagnose(header: &RunHeader, summary: &RunSummary) -> Option<Diagnosis> {
+    diagnose_among(&ALL, header, summary)
+}
+
+/// The same for a list of causes.
+#[must_use]
+pub fn diagnose_among(
+    hypotheses: &[&'static Hypothesis],
+    header: &RunHeader,
+    summary: &RunSummary,
+) -> Option<Diagnosis> {
     let setting = Setting::of(header)?;
     let observed = observed(header, summary)?;
-    let mut diagnosis = diagnosis(&setting, &observed);
+    let mut diagnosis = diagnosis(hypotheses, &setting, &observed);
     advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
     Some(diagnosis)
 }
@@ -56,18 +71,19 @@ pub fn headline(header: &RunHeader, summary: &RunSummary) -> Option<String> {
 }
 
 /// Returns what was found out.
-pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
+pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, seen: &Observed) -> Diagnosis {
     let observations = seen.observations();
-    let mut belief = Belief::new(setting);
+    let mut belief = Belief::among(hypotheses, setting);
     observations.iter().for_each(|observation| belief.add(observation));
     let odds = belief.odds();
-    let first = odds.first().map(|o| o.cause);
-    let second = odds.get(1).map(|o| o.cause);
+    // The numbers stand beside what the best of the listed causes expect.
+    let listed: Vec<Cause> = odds.iter().map(|o| o.cause).filter(|c| *c != Cause::NoneOfThese).collect();
+    let (first, second) = (listed.first().copied(), listed.get(1).copied());
+    let misfits = first.map(|first| belief.misfits(first)).unwrap_or_default();
     let best = |cause: Option<Cause>| cause.and_then(|cause| belief.best_form(cause));
     let (best_first, best_second) = (best(first), best(second));
     let scale = belief.scale();
-    let is_shown = |quantity: Quantity| quantity != Quantity::MeanLatency;
-    let rows = observations.iter().filter(|o| is_shown(o.quantity)).map(|o| {
+    let rows = observations.iter().zip(misfits).map(|(o, misfit)| {
         let expected = |of: Option<(&'static Hypothesis, usize)>| {
             of.and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
         };
@@ -85,22 +101,30 @@ pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
             expected_first: a.map(|range| o.quantity.stated_range(range)),
             expected_second: b.map(|range| o.quantity.stated_range(range)),
             factor: density(a) / density(b),
+            misfit,
         }
     });
     let changed = changed(seen);
     Diagnosis {
-        says: sentence(setting, seen, &odds),
+        says: match first_listed_of_open(&odds) {
+            Some(nearest) => open_sentence(setting, seen, (&belief, &observations), &odds, nearest),
+            None => sentence(setting, seen, &odds),
+        },
         load: setting.load.clone(),
         iops: seen.base_iops(),
         rows: rows.collect(),
         ruled_out: ruled_out(setting, seen, &belief, &odds),
-        helps: helps(&observations, best_first),
+        helps: if first_listed_of_open(&odds).is_some() {
+            OPEN_HELPS.to_owned()
+        } else {
+            helps(&observations, best_first)
+        },
         unknown: [unknown(best_first, best_second, &odds), disks_at_work(setting, &observations, first)]
             .join(" ")
             .trim()
             .to_owned(),
         changed,
-        series: series(setting, seen, &odds),
+        series: series(hypotheses, setting, seen, &odds),
         is_settled: odds.first().is_some_and(|o| o.probability >= SETTLED),
         odds,
     }
@@ -137,9 +161,69 @@ fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
     text
 }
 
+/// Returns the most probable of the listed causes, where none of them is the answer.
+fn first_listed_of_open(odds: &[Odds]) -> Option<Odds> {
+    let first = odds.first().filter(|first| first.cause == Cause::NoneOfThese)?;
+    odds.get(1).filter(|_| first.probability >= LIKELY).copied()
+}
+
+/// The open answer, with the number that nobody explains.
+fn open_sentence(
+    setting: &Setting,
+    seen: &Observed,
+    (belief, observations): (&Belief<'_>, &[Observation]),
+    odds: &[Odds],
+    nearest: Odds,
+) -> String {
+    let misfits = belief.misfits(nearest.cause);
+    let oddest = observations.iter().zip(&misfits).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    let why = oddest.map_or_else(String::new, |(o, _)| {
+        let expected = belief
+            .best_form(nearest.cause)
+            .and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
+            .unwrap_or(o.quantity.usual());
+        unexplained(o, o.quantity.stated_range(expected), nearest.name)
+    });
+    format!(
+        "None of the causes that Assay knows explains the rate of {} ({} IOPS), with a probability of {}: {why} The \
+         nearest is {} ({}).",
+        setting.load,
+        whole(seen.base_iops()),
+        percent(odds[0].probability),
+        nearest.name,
+        percent(nearest.probability)
+    )
+}
+
+/// The number that the nearest cause does not explain, a sentence.
+fn unexplained(o: &Observation, expected: Range, nearest: &str) -> String {
+    let value = o.quantity.stated(o.value);
+    let (lo, hi) = (number(expected.lo), number(expected.hi));
+    match o.quantity {
+        Quantity::MedianToMean if value < expected.lo => format!(
+            "the median latency is {:.0} % of the mean, so that a small part of the I/Os takes nearly all of the time.",
+            value * 100.0
+        ),
+        Quantity::Rate(Experiment::Base) => {
+            format!("the rate of the load itself changed by a factor of {} meanwhile.", number(value))
+        }
+        Quantity::Rate(experiment) => format!(
+            "{} gives {} times the IOPS, and {nearest} would give {lo} to {hi} times.",
+            experiment.name(),
+            number(value)
+        ),
+        quantity => format!(
+            "{} of {} is {}, and {nearest} would give {lo} to {hi}.",
+            quantity.words(),
+            o.experiment.name(),
+            number(value)
+        ),
+    }
+}
+
 /// For each hypothesis that is out: the number that changed its odds most against the first.
 fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Odds]) -> Vec<String> {
-    let Some((first, first_form)) = odds.first().and_then(|o| belief.best_form(o.cause)) else {
+    let Some((first, first_form)) = odds.iter().find_map(|o| belief.best_form(o.cause)) else {
         return Vec::new();
     };
     let observations = seen.observations();
@@ -303,10 +387,15 @@ fn host_disturbed(seen: &Observed) -> String {
     )
 }
 
-fn series(setting: &Setting, seen: &Observed, odds: &[Odds]) -> Vec<SeriesPoint> {
+fn series(
+    hypotheses: &[&'static Hypothesis],
+    setting: &Setting,
+    seen: &Observed,
+    odds: &[Odds],
+) -> Vec<SeriesPoint> {
     let after = |count: usize| {
         let part = seen.until(count);
-        let mut belief = Belief::new(setting);
+        let mut belief = Belief::among(hypotheses, setting);
         part.observations().iter().for_each(|observation| belief.add(observation));
         belief.odds()
     };

@@ -1,5 +1,6 @@
 //! How often diagnoses of planted causes are right.
 
+use assay_diagnose::Cause;
 use assay_report::table::{Cell, Column, Format, Table};
 
 use crate::validation::Validation;
@@ -40,16 +41,48 @@ pub fn section(title: &str, of: &Validation) -> String {
         ]);
     }
     format!(
-        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; {:.1} \
+        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; none of \
+         the listed causes in {}; another was stated with 80 % or more in {}; {:.1} \
          experiments each on average.\n\n{}\n{}",
         of.set_ups,
         of.from,
         of.from + of.set_ups as u64 - 1,
         percent(of.first),
         percent(of.first_or_second),
+        percent(of.none),
+        percent(of.confidently_wrong),
         of.experiments,
         stated.render(Format::Markdown),
         planted.render(Format::Markdown)
+    )
+}
+
+/// Returns the validation without the planted causes as a section of the same document.
+#[must_use]
+pub fn left_out_section(title: &str, of: &Validation) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let titles = ["left out", "set-ups", "none of these", "another, 80 % or more", "said"];
+    let mut table = Table::new(titles.map(Column::text).into());
+    for cause in &of.causes {
+        let said: Vec<String> =
+            cause.instead.iter().map(|(cause, count)| format!("{} {count}", cause.name())).collect();
+        let share = |count: usize| percent(count as f64 / cause.planted.max(1) as f64);
+        let none =
+            cause.instead.iter().find(|(of, _)| *of == Cause::NoneOfThese).map_or(0, |(_, count)| *count);
+        table.push([
+            text(cause.cause.name()),
+            text(cause.planted.to_string()),
+            text(share(none)),
+            text(share(cause.confidently_wrong)),
+            text(said.join(", ")),
+        ]);
+    }
+    format!(
+        "### {title}, without the planted cause\n\nThe list of causes lacked the planted one. The answer was \
+         \"none of these\" in {}, another cause with 80 % or more in {}.\n\n{}",
+        percent(of.none),
+        percent(of.confidently_wrong),
+        table.render(Format::Markdown)
     )
 }
 

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use assay_diagnose::trial::{Observed, choose_from};
-use assay_diagnose::{Belief, Cause, PAUSE_S, timing};
-use assay_record::Experiment;
+use assay_diagnose::{Cause, Diagnosis, HYPOTHESES, Hypothesis, choose_among, diagnose_among, timing};
 use serde::Serialize;
 
-use crate::case::{CAUSES, PlantedCase, experiments, make, planted_case};
+use crate::case::{CAUSES, PlantedCase, planted_case};
+use crate::header::{BUDGET_S, header};
+use crate::random::Random;
+use crate::record::Recorder;
 
-/// Budget of each diagnosis, s.
-const BUDGET_S: f64 = 120.0;
+/// Time between two experiments, s.
+const AROUND_S: f64 = 0.3;
+/// From this probability on, an answer is confident.
+const CONFIDENT: f64 = 0.8;
 /// Lower ends of the classes of stated probability.
 const CLASSES: [f64; 6] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95];
 
@@ -34,6 +37,8 @@ pub struct CauseScore {
     pub first: usize,
     /// Of them, those where it came first or second.
     pub first_or_second: usize,
+    /// Of them, those where another was stated with 80 % or more.
+    pub confidently_wrong: usize,
     /// What was said instead, and how often, the most frequent first.
     pub instead: Vec<(Cause, usize)>,
 }
@@ -49,6 +54,10 @@ pub struct Validation {
     pub first: f64,
     /// Share in which it came first or second.
     pub first_or_second: f64,
+    /// Share in which the answer was that none of the listed causes is true.
+    pub none: f64,
+    /// Share in which another cause was stated with 80 % or more.
+    pub confidently_wrong: f64,
     /// Mean number of experiments.
     pub experiments: f64,
     /// Cause by cause.
@@ -60,42 +69,62 @@ pub struct Validation {
 /// Diagnoses set-ups with the seeds from `from` on.
 #[must_use]
 pub fn validate(from: u64, set_ups: usize) -> Validation {
-    let said: Vec<Said> = (from..).take(set_ups).map(|seed| said_of(&planted_case(seed))).collect();
+    let said: Vec<Said> =
+        (from..).take(set_ups).map(|seed| said_of(&planted_case(seed), &HYPOTHESES)).collect();
     score(from, &said)
 }
 
-/// Makes the experiments of a set-up until its odds are settled or the budget is used.
-pub(crate) fn observe(case: &PlantedCase) -> Observed {
-    let mut open = experiments(case);
-    let mut seen = Observed::default();
-    let (run, warmup) = timing(BUDGET_S);
-    let mut left = BUDGET_S;
-    while let Some((experiment, _)) = choose_from(&case.setting, &seen, &open, (left, BUDGET_S)) {
-        let Some(index) = open.iter().position(|e| *e == experiment) else { break };
-        open.remove(index);
-        let made = make(case, experiment, seen.made.len(), &seen);
-        seen.made.push(made);
-        left -= run + warmup + 0.3 + if experiment == Experiment::AfterIdle { PAUSE_S } else { 0.0 };
-    }
-    seen
+/// Diagnoses the same set-ups by a list of causes that lacks the planted one.
+#[must_use]
+pub fn validate_left_out(from: u64, set_ups: usize) -> Validation {
+    let one = |seed: u64| {
+        let case = planted_case(seed);
+        let others: Vec<&'static Hypothesis> =
+            HYPOTHESES.into_iter().filter(|of| of.cause != case.cause).collect();
+        said_of(&case, &others)
+    };
+    score(from, &(from..).take(set_ups).map(one).collect::<Vec<_>>())
 }
 
-fn said_of(case: &PlantedCase) -> Said {
-    let seen = observe(case);
-    let mut belief = Belief::new(&case.setting);
-    seen.observations().iter().for_each(|observation| belief.add(observation));
-    let odds = belief.odds();
+/// Diagnoses a set-up as `assay diagnose` does a target: the experiments that it chooses, until it has enough. Returns
+/// their number, too.
+///
+/// # Panics
+/// Where the load itself was not measured, which always comes first.
+#[must_use]
+pub fn diagnosed(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> (Diagnosis, usize) {
+    let header = header(case);
+    let mut recorder = Recorder::new(case, &header);
+    let mut random = Random::new(case.seed ^ 0x9E37);
+    let (run, warmup) = timing(BUDGET_S);
+    let mut left = BUDGET_S;
+    while let Some(choice) = choose_among(hypotheses, &header, &recorder.summary(), left) {
+        let step = &header.plan.tests[choice.step.test as usize].steps[choice.step.step as usize];
+        let seen = case.measure(choice.experiment, &step.jobs[0], recorder.made(), &mut random);
+        recorder.record(&choice, &seen, &mut random);
+        left -= run + warmup + AROUND_S + choice.pause_s;
+    }
+    let diagnosis =
+        diagnose_among(hypotheses, &header, &recorder.summary()).expect("the load itself comes first");
+    (diagnosis, recorder.made())
+}
+
+fn said_of(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> Said {
+    let (diagnosis, experiments) = diagnosed(case, hypotheses);
+    let odds = &diagnosis.odds;
     Said {
         planted: case.cause,
         first: odds[0].cause,
         second: odds.get(1).map(|odds| odds.cause),
         probability: odds[0].probability,
-        experiments: seen.made.len(),
+        experiments,
     }
 }
 
 fn score(from: u64, said: &[Said]) -> Validation {
     let share = |count: usize| count as f64 / said.len().max(1) as f64;
+    let is_confidently_wrong =
+        |s: &&Said| s.first != s.planted && s.first != Cause::NoneOfThese && s.probability >= CONFIDENT;
     let is_first = |s: &&Said| s.first == s.planted;
     let is_either = |s: &&Said| s.first == s.planted || s.second == Some(s.planted);
     let of_cause = |cause: Cause| {
@@ -109,6 +138,7 @@ fn score(from: u64, said: &[Said]) -> Validation {
             planted: of.len(),
             first: of.iter().copied().filter(is_first).count(),
             first_or_second: of.iter().copied().filter(is_either).count(),
+            confidently_wrong: of.iter().copied().filter(is_confidently_wrong).count(),
             instead,
         }
     };
@@ -124,6 +154,8 @@ fn score(from: u64, said: &[Said]) -> Validation {
         set_ups: said.len(),
         first: share(said.iter().filter(is_first).count()),
         first_or_second: share(said.iter().filter(is_either).count()),
+        none: share(said.iter().filter(|s| s.first == Cause::NoneOfThese).count()),
+        confidently_wrong: share(said.iter().filter(is_confidently_wrong).count()),
         experiments: said.iter().map(|s| s.experiments as f64).sum::<f64>() / said.len().max(1) as f64,
         causes: CAUSES.into_iter().map(of_cause).collect(),
         calibration: (0..CLASSES.len()).map(class).collect(),

@@ -24,6 +24,8 @@ use stations::{Links, Station};
 const IOS_MAX: usize = 2500;
 /// Share of them that warms up.
 const WARM_UP: f64 = 0.15;
+/// I/Os for each outstanding one until nearly all of them wait for the slow member of a stripe.
+const GATHERING: usize = 20;
 /// How long TCP waits before it sends a segment again that nobody asked for, µs (RFC 6298, Linux).
 const RETRANSMIT_US: f64 = 200_000.0;
 
@@ -156,18 +158,12 @@ pub struct PlantedLoad {
 }
 
 /// What the tester sees.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Seen {
     /// I/Os per second.
     pub iops: f64,
-    /// How many I/Os that rests on.
-    pub ios: usize,
-    /// Mean latency, µs.
-    pub mean_us: f64,
-    /// Median latency, µs.
-    pub median_us: f64,
-    /// Latency that a fifth of the I/Os stay below, µs.
-    pub low_us: f64,
+    /// Latency of each I/O, µs.
+    pub times_us: Vec<f64>,
     /// CPU time of the tester over that of its workers.
     pub tester_busy: f64,
     /// Throughput over the rate of all links; 0 without any.
@@ -182,8 +178,6 @@ pub struct Seen {
     pub resent: f64,
     /// Rate of the last third over that of the first.
     pub trend: f64,
-    /// Bytes of the devices over those of the tester.
-    pub device_bytes: f64,
 }
 
 /// Where an I/O is on its way.
@@ -225,7 +219,6 @@ struct Run<'w> {
     resent: usize,
     /// Time in the queues that a ping passes too, all I/Os together, µs.
     ping_wait_us: f64,
-    media_bytes: f64,
     ended: Vec<(f64, f64)>,
     tester_us: f64,
 }
@@ -255,7 +248,6 @@ impl<'w> Run<'w> {
             room,
             resent: 0,
             ping_wait_us: 0.0,
-            media_bytes: 0.0,
             ended: Vec::new(),
             tester_us: 0.0,
             rng,
@@ -271,7 +263,7 @@ impl<'w> Run<'w> {
             self.flights.push(flight);
             self.push(at, slot);
         }
-        while self.ended.len() < IOS_MAX {
+        while self.ended.len() < IOS_MAX + self.gathering() {
             let Some(Reverse((at_ns, slot))) = self.events.pop() else { break };
             let now_us = at_ns as f64 / 1e3;
             let flight = self.flights[slot];
@@ -292,6 +284,11 @@ impl<'w> Run<'w> {
         self.seen()
     }
 
+    fn gathering(&self) -> usize {
+        let is_stripe = matches!(self.world.medium, Medium::Stripe { .. });
+        if is_stripe { self.load.outstanding * GATHERING } else { 0 }
+    }
+
     fn begin_at(&mut self, at_us: f64) -> Flight {
         let is_read = self.rng.unit() < self.load.reads;
         let is_random = self.rng.unit() < self.load.random;
@@ -301,11 +298,6 @@ impl<'w> Run<'w> {
     }
 
     fn push(&mut self, at_us: f64, slot: usize) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "virtual times are positive"
-        )]
         let at_ns = (at_us * 1e3) as u64;
         self.events.push(Reverse((at_ns, slot)));
     }
@@ -398,7 +390,6 @@ impl<'w> Run<'w> {
         if !flight.is_read && load.repeats {
             work /= w.reduction;
         }
-        self.media_bytes += load.size * work;
         let is_locked = w.lock == Lock::All || (w.lock == Lock::Writes && !flight.is_read);
         let from = if is_locked { self.lock.free_at(now) } else { now };
         let place = media::Place {
@@ -418,26 +409,20 @@ impl<'w> Run<'w> {
     }
 
     fn seen(self) -> Seen {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
-        let skip = (self.ended.len() as f64 * WARM_UP) as usize;
+        let gathering = self.gathering();
+        let skip = ((self.ended.len().saturating_sub(gathering)) as f64 * WARM_UP) as usize + gathering;
         let kept = &self.ended[skip.min(self.ended.len().saturating_sub(1))..];
         let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return Seen::default() };
         let seconds = ((last.0 - first.0) / 1e6).max(1e-9);
-        let mut times: Vec<f64> = kept.iter().map(|(_, latency)| *latency).collect();
-        times.sort_by(f64::total_cmp);
         let iops = kept.len() as f64 / seconds;
         let third = kept.len() / 3;
         let span =
             |part: &[(f64, f64)]| part.last().zip(part.first()).map_or(1.0, |(l, f)| (l.0 - f.0).max(1e-9));
         let trend = if third > 5 { span(&kept[..third]) / span(&kept[kept.len() - third..]) } else { 1.0 };
-        let bytes = self.load.size * self.started as f64;
         let links = self.world.link_rate * self.world.paths as f64;
         Seen {
             iops,
-            ios: kept.len(),
-            mean_us: times.iter().sum::<f64>() / times.len() as f64,
-            median_us: times[times.len() / 2],
-            low_us: times[times.len() / 5],
+            times_us: kept.iter().map(|(_, latency)| *latency).collect(),
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),
@@ -445,7 +430,6 @@ impl<'w> Run<'w> {
             ping_wait_us: self.ping_wait_us / self.started as f64,
             resent: self.resent as f64 * 1000.0 / self.ended.len() as f64,
             trend,
-            device_bytes: if self.world.page_cached { 0.0 } else { self.media_bytes / bytes.max(1.0) },
         }
     }
 }

@@ -422,7 +422,7 @@ fn overlays(comparison: &Comparison) -> Value {
     let (shared, _) = shared_and_lone(comparison);
     let latency = shared.iter().map(|test| {
         let points = |cell: &Option<Cell>| {
-            let curve = cell.iter().flat_map(|cell| &cell.curve);
+            let curve = cell.iter().flat_map(|cell| &cell.curve_ms);
             curve.map(|(q, ms)| json!([q, rounded(*ms)])).collect::<Vec<_>>()
         };
         let sides: Vec<_> = test.cells.iter().map(points).collect();

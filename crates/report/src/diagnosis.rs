@@ -220,6 +220,7 @@ mod tests {
             expected_first: expected,
             expected_second: expected,
             factor: 1.0,
+            misfit: 0.0,
         };
         let of = Diagnosis {
             says: String::new(),

@@ -116,6 +116,7 @@ fn estimates(of: &Precision) -> Value {
             "lo": estimate.lo.and_then(rounded),
             "hi": estimate.hi.and_then(rounded),
             "n_effective": rounded(estimate.n_effective),
+            "no_interval": estimate.why.map(|why| why.to_string()),
         })
     };
     json!({

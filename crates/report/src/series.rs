@@ -56,6 +56,7 @@ mod tests {
             mean_us: None,
             p50_us: None,
             p99_us: None,
+            waited: None,
             errors: 0,
         };
         let points: Vec<Point> = (1..=7).map(|t| point(f64::from(t))).collect();

@@ -3,6 +3,8 @@
 //! Seconds of a run are not independent: caches fill, disks reorder, neighbours come and go. Their number is therefore
 //! corrected by their autocorrelation before any error is computed from them.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::basics::{correlation_time, deviation, mean};
@@ -10,10 +12,40 @@ use crate::student::student_95;
 
 /// Fewer seconds than this say nothing of their spread.
 const SECONDS_MIN: usize = 4;
+/// How much longer the memory of a series is than it appears, in units of its share of the window.
+const MEMORY_BIAS: f64 = 3.0;
 /// Numbers of batches whose means show how slowly a rate wanders.
 const BATCHES: [usize; 2] = [10, 5];
 /// Two-sided 95 % of the normal distribution.
 const NORMAL_95: f64 = 1.959_964;
+/// Why a figure has no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoInterval {
+    /// The window has fewer than four whole seconds.
+    TooShort,
+    /// The rate rises or falls through the whole window: a longer window has another mean.
+    Drifts,
+    /// The rate wanders as slowly as the window is long.
+    Wanders,
+    /// Too few I/Os are slower than the percentile.
+    TooFewBeyond,
+    /// The latency of each second is not known.
+    SecondsUnknown,
+}
+
+impl fmt::Display for NoInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooShort => "the window has fewer than 4 whole seconds",
+            Self::Drifts => "the rate rises or falls through the whole window",
+            Self::Wanders => "the rate wanders as slowly as the window is long",
+            Self::TooFewBeyond => "too few I/Os are slower than this percentile",
+            Self::SecondsUnknown => "the latency of each second is not stored",
+        })
+    }
+}
+
 /// A number with its 95 % interval; without ends where nothing is known of its error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
@@ -25,13 +57,22 @@ pub struct Estimate {
     pub hi: Option<f64>,
     /// Independent values it rests on; 0 where nothing is known of its error.
     pub n_effective: f64,
+    /// Why there is no interval, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<NoInterval>,
 }
 
 impl Estimate {
     /// A number of which no error is known.
     #[must_use]
     pub fn bare(value: f64) -> Self {
-        Self { value, lo: None, hi: None, n_effective: 0.0 }
+        Self { value, lo: None, hi: None, n_effective: 0.0, why: None }
+    }
+
+    /// A number without an interval, and the reason.
+    #[must_use]
+    pub fn without(value: f64, why: NoInterval) -> Self {
+        Self { why: Some(why), ..Self::bare(value) }
     }
 
     /// Half of the width over the value: the share on either side within which the true value is; `None` where
@@ -74,7 +115,12 @@ impl Spread {
         if values.len() < SECONDS_MIN || mean <= 0.0 {
             return None;
         }
-        let n = (values.len() as f64 / correlation_time(values)).max(2.0);
+        let all = values.len() as f64;
+        let memory = correlation_time(values);
+        // A short window shows too short a memory: its mean follows the wandering. In simulations of autocorrelated
+        // series this factor brings the intervals to the share of 95 % that they state.
+        let memory = memory * (1.0 + MEMORY_BIAS * (memory - 1.0) / all);
+        let n = (all / memory).max(2.0);
         Some(Self::new(deviation(values) / mean / n.sqrt(), n))
     }
 
@@ -152,10 +198,10 @@ pub fn ratio(a: f64, b: f64, spreads: Option<(Spread, Spread)>) -> Estimate {
     };
     let width = student_95(freedom) * variance.sqrt();
     Estimate {
-        value,
         lo: Some(value * (-width).exp()),
         hi: Some(value * width.exp()),
         n_effective: freedom + 1.0,
+        ..Estimate::bare(value)
     }
 }
 
@@ -167,7 +213,8 @@ pub fn quantile(at: &dyn Fn(f64) -> Option<f64>, q: f64, n: f64) -> Option<Estim
     let width = NORMAL_95 * (q * (1.0 - q) / n.max(1.0)).sqrt();
     // Where the interval would leave the distribution, nothing beyond it was seen.
     let ends = (q - width > 0.0 && q + width < 1.0).then(|| at(q - width).zip(at(q + width))).flatten();
-    Some(Estimate { value, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), n_effective: n })
+    let why = if ends.is_none() { Some(NoInterval::TooFewBeyond) } else { None };
+    Some(Estimate { value, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), n_effective: n, why })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Every interval, quantile, test, trend and change-point of the product, once.
 //!
 //! An [`Estimate`] is a number with its 95 % interval, or without one where none can be stated. A [`Spread`] is the
-//! error of a mean: of the seconds of a run, or of repetitions. [`shape`] finds what a window looks like over time,
+//! error of a mean: of the seconds of a run, or of repetitions. [`window`] gives the
+//! figures of one window their intervals, [`shape`] finds what a window looks like over time,
 //! [`changes`] where a series of runs changes. A stop rule, a table and a comparison that speak of the same thing call
 //! the same function here.
 //!
@@ -15,9 +16,10 @@ mod median;
 mod rank;
 pub mod shape;
 mod student;
+pub mod window;
 
 pub use basics::{correlation_time, deviation, geometric_mean, mean, median};
-pub use estimate::{Estimate, Spread, quantile, ratio};
+pub use estimate::{Estimate, NoInterval, Spread, quantile, ratio};
 pub use median::median_estimate;
 pub use rank::rank_test;
 pub use student::{student, student_95};

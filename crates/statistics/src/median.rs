@@ -28,7 +28,7 @@ pub fn median_estimate(values: &[f64]) -> Estimate {
             ((center - width).exp().min(value), (center + width).exp().max(value))
         })
     };
-    Estimate { value, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), n_effective: n as f64 }
+    Estimate { lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), n_effective: n as f64, ..Estimate::bare(value) }
 }
 
 /// Largest rank r, from 0, for which the values of rank r and n - 1 - r enclose the median with 95 %: the binomial

@@ -13,7 +13,9 @@ use crate::case::Case;
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
-use assay_statistics::{Estimate, Spread, quantile};
+use assay_statistics::Estimate;
+
+use crate::precision::{Precision, precision};
 
 /// Points of a latency curve, and the nines it ends at.
 const CURVE_POINTS: u32 = 48;
@@ -277,12 +279,11 @@ impl Row {
         let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
         let seconds: Vec<f64> = step.series.iter().map(|p| p.iops).collect();
         let waited = step.total.waited();
-        // I/Os of one second depend on each other as much as the seconds do.
-        let independent = Spread::of_seconds(&seconds).map_or(1.0, |s| s.n / seconds.len() as f64);
-        let percentile = |q: f64| {
-            let ns = quantile(&|q| waited.quantile_ns(q), q, waited.count() as f64 * independent)?;
-            let ms = |ns: f64| ns / 1e6;
-            Some(Estimate { value: ms(ns.value), lo: ns.lo.map(ms), hi: ns.hi.map(ms), ..ns })
+        let precision = precision(step);
+        let percentile = |of: fn(&Precision) -> Option<Estimate>| {
+            let us = of(precision.as_ref()?)?;
+            let ms = |us: f64| us / 1e3;
+            Some(Estimate { value: ms(us.value), lo: us.lo.map(ms), hi: us.hi.map(ms), ..us })
         };
         let load = judgement.and_then(|j| j.step(step.id)).and_then(|(case, _)| case.load.as_ref());
         Some(Self {
@@ -293,8 +294,8 @@ impl Row {
             iops: step.total.iops,
             mib_per_s: step.total.mib_per_s,
             mean_ms: waited.mean_ns().map(|ns| ns / 1e6),
-            p50_ms: percentile(0.5),
-            p99_ms: percentile(0.99),
+            p50_ms: percentile(|of| of.p50_us),
+            p99_ms: percentile(|of| of.p99_us),
             curve_ms: curve(waited),
             seconds,
             expected: load.map(|l| l.prediction.iops),

@@ -5,8 +5,9 @@ use assay_spec::{Goal, Tolerance};
 use super::shape::{Pattern, pattern};
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
-use crate::goal::{SteadyState, memory_s, needed_s};
-use crate::precision::precision;
+use crate::goal::SteadyState;
+use crate::precision::{Window, precision};
+use crate::stop::{memory_s, needed_s};
 
 /// A window that ended so much before its limit was ended by its goal, s.
 const EARLY_S: f64 = 0.5;
@@ -67,8 +68,8 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
             "The rate has two modes: its mean depends on how often each comes up.".to_owned()
         }
         None => {
-            let whole = case.step.series.iter().filter(|point| point.t_s.fract() < 1e-6).cloned();
-            let memory = memory_s(tolerance.figure, &whole.collect::<Vec<_>>()).unwrap_or(1.0);
+            let window = Window::new(&case.step.series, &case.step.total);
+            let memory = memory_s(tolerance.figure, &window).unwrap_or(1.0);
             if reached <= tolerance.share && needed_s(memory) > limit_s {
                 return format!(
                     "The noise is correlated: each second depends on the {memory:.0} s before it. Its interval is \

@@ -186,8 +186,13 @@ fn paced_loads_are_judged_by_p99_where_less_is_better() {
     let paced = |p99: f64| {
         let mut row = row(1000.0, 0.0, 60);
         row.is_paced = true;
-        row.p99_ms =
-            Some(Estimate { value: p99, lo: Some(p99 * 0.9), hi: Some(p99 * 1.1), n_effective: 500.0 });
+        row.p99_ms = Some(Estimate {
+            value: p99,
+            lo: Some(p99 * 0.9),
+            hi: Some(p99 * 1.1),
+            n_effective: 500.0,
+            why: None,
+        });
         row
     };
     let three = |p99: f64| vec![paced(p99), paced(p99 * 1.02), paced(p99 * 0.98)];

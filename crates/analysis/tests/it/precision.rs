@@ -1,13 +1,19 @@
 //! The intervals of a step's figures: how often they hold, and when there are none.
 
-use assay_analysis::{Point, RunSummary, precision};
+use assay_analysis::compare::ResultSet;
+use assay_analysis::{Point, RunSummary, Times, precision};
+use assay_spec::Figure;
+use assay_statistics::NoInterval;
 
 use crate::run;
 
 const TRUE_IOPS: f64 = 1000.0;
 
+const PLAN: &str =
+    "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", random = 100 }]\noutstanding = 16\nrun = \"4s\"\n";
+
 fn clean() -> RunSummary {
-    run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", random = 100 }]\noutstanding = 16\nrun = \"4s\"\n").1
+    run(PLAN).1
 }
 
 /// A minute whose rate scatters by 5 %, each second with half of the deviation of the one before it.
@@ -55,6 +61,11 @@ fn too_few_seconds_have_no_interval_and_no_result_has_no_estimate() {
     let few = with_seconds(&[900.0, 1000.0, 1100.0]);
     let of = precision(&few.steps[0]).unwrap();
     assert_eq!((of.iops.value, of.iops.ends()), (1000.0, None));
+    // Order statistics had given percentiles an interval as if all I/Os were independent of each other.
+    for figure in [Figure::Mean, Figure::P50, Figure::P90, Figure::P99] {
+        let estimate = of.of(figure).unwrap();
+        assert_eq!((estimate.ends(), estimate.why), (None, Some(NoInterval::TooShort)), "{figure:?}");
+    }
     let mut none = clean();
     none.steps[0].unmeasured = Some("interrupted before measuring".into());
     assert_eq!(precision(&none.steps[0]), None);
@@ -75,4 +86,52 @@ fn a_percentile_is_no_surer_than_its_seconds_are() {
         p99.ends().map_or(f64::NAN, |(lo, hi)| (hi - lo) / p99.value)
     };
     assert!(width(&moving) > 0.3 && width(&still) < 0.2, "{} {}", width(&moving), width(&still));
+}
+
+/// What a report prints and what a comparison rests on are the same numbers.
+#[test]
+fn a_comparison_has_the_intervals_of_the_report() {
+    let (header, _) = run(PLAN);
+    for seed in 1..=200 {
+        let mut summary = with_seconds(&minute(seed));
+        for (point, scatter) in summary.steps[0].series.iter_mut().zip(minute(seed + 1000)) {
+            point.p99_us = Some(2.0 * scatter);
+        }
+        let of = precision(&summary.steps[0]).unwrap();
+        let row = &ResultSet::of_run(&header, &summary, &[], None).rows[0];
+        for (report, compared) in [(of.p50_us, row.p50_ms), (of.p99_us, row.p99_ms)] {
+            let ends =
+                |of: assay_analysis::Estimate, unit: f64| of.ends().map(|(lo, hi)| (lo * unit, hi * unit));
+            let (report, compared) =
+                (ends(report.unwrap(), 1.0).unwrap(), ends(compared.unwrap(), 1e3).unwrap());
+            let is_same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+            assert!(
+                is_same(report.0, compared.0) && is_same(report.1, compared.1),
+                "{report:?} {compared:?}"
+            );
+        }
+    }
+}
+
+/// At the top of a load curve the storage serves each I/O in the same time, and what waits for it grows and shrinks.
+#[test]
+fn an_open_loop_is_judged_by_the_scatter_of_its_response_times() {
+    let mut open = with_seconds(&minute(3));
+    let step = &mut open.steps[0];
+    step.total.response = Some(step.total.service.clone());
+    for (index, point) in step.series.iter_mut().enumerate() {
+        (point.mean_us, point.p50_us, point.p99_us) = (Some(100.0), Some(100.0), Some(100.0));
+        let waited = if index % 2 == 0 { 500.0 } else { 4000.0 };
+        point.waited = Some(Times { mean: waited, p50: waited, p99: waited });
+    }
+    let of = precision(&open.steps[0]).unwrap();
+    for figure in [Figure::Mean, Figure::P50, Figure::P99] {
+        let width = of.of(figure).unwrap().half_width().unwrap();
+        assert!(width > 0.15, "{figure:?}: {width}");
+    }
+    // Records of earlier versions do not have them.
+    open.steps[0].series.iter_mut().for_each(|point| point.waited = None);
+    let of = precision(&open.steps[0]).unwrap();
+    assert_eq!(of.p99_us.unwrap().why, Some(NoInterval::SecondsUnknown));
+    assert!(of.iops.ends().is_some());
 }

@@ -26,6 +26,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         // More or less of the rest may have been written.
         Q::Rate(E::WholeSpan) => range(0.05, 2.0),
         Q::Unwritten => range(0.2, 1.05),
+        Q::UnknownContent => range(0.3, 1.1),
         Q::LatencyOne => range(5.0, 150.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.3),
         Q::PacedLatency => range(0.04, 0.9),
@@ -40,6 +41,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Unwritten => range(0.2, 1.05),
+        Q::UnknownContent => range(0.3, 1.1),
         Q::LatencyOne => range(5.0, 150.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.3),
         Q::PacedLatency => range(0.04, 0.9),

@@ -43,7 +43,7 @@ impl Measured {
             };
             one(*experiment, *ratio, facts)
         }));
-        let mut belief = Belief::new(&self.setting);
+        let mut belief = Belief::among(&ALL, &self.setting);
         Observed { made }.observations().iter().for_each(|observation| belief.add(observation));
         belief.odds()
     }
@@ -277,12 +277,12 @@ fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
         (E::Base, 27_318.0, 0.325),
     ];
     let seen = disturbed(&made);
-    let diagnosis = says::diagnosis(&setting, &seen);
+    let diagnosis = says::diagnosis(&ALL, &setting, &seen);
     assert_eq!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
     assert!(diagnosis.changed.starts_with("The hypervisor took up to 47 %"), "{}", diagnosis.changed);
     // The same rates without anybody who took CPU time are a target that changes.
     let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
-    let diagnosis = says::diagnosis(&setting, &disturbed(&calm));
+    let diagnosis = says::diagnosis(&ALL, &setting, &disturbed(&calm));
     assert_ne!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
     assert!(diagnosis.changed.starts_with("The rate of the load changed"), "{}", diagnosis.changed);
 }
@@ -379,7 +379,7 @@ fn segments_out_of_order_distinguish_loss_from_credit() {
         };
         let setting =
             Setting { random: 0.0, size_bytes: 65_536.0, paths: 1, links: 1, ..reads(Reach::Remote, 16.0) };
-        let mut belief = Belief::new(&setting);
+        let mut belief = Belief::among(&ALL, &setting);
         seen.observations().iter().for_each(|observation| belief.add(observation));
         let odds = belief.odds();
         odds.iter().find(|odds| odds.cause == Cause::NetworkFault).unwrap().probability

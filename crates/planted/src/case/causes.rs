@@ -4,13 +4,6 @@ use super::*;
 
 /// A load is limited by a cause if it is slower with it by this factor.
 const SLOWER: f64 = 0.72;
-/// A full link lacks so much of its ceiling: acknowledgements and pauses.
-const PAYLOAD: f64 = 0.98;
-
-pub(super) fn payload() -> f64 {
-    PAYLOAD
-}
-
 /// Whether the planted cause is what limits.
 pub(super) fn limits(case: &PlantedCase) -> bool {
     let with = measure(&case.world, &case.load, case.seed).iops;
@@ -50,6 +43,11 @@ fn without(case: &PlantedCase) -> (World, PlantedLoad) {
         Cause::SlcExhausted | Cause::GarbageCollection => {
             if let Medium::Flash { slc, collection, .. } = &mut w.medium {
                 (*slc, *collection) = (1.0, (0.0, 0.0));
+            }
+        }
+        Cause::SlowMember => {
+            if let Medium::Stripe { slower, .. } = &mut w.medium {
+                *slower = 1.0;
             }
         }
         Cause::Interface => w.bus_rate = None,
@@ -175,7 +173,8 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
     let has_credit = random.chance(0.5);
     let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
     let setting = setting(cause, &w, &l);
-    PlantedCase { cause, setting, world: w, load: l, noise, may_write, seed, has_credit }
+    let others_busy = w.others.max(random.within(0.01, 0.15));
+    PlantedCase { cause, setting, world: w, load: l, noise, may_write, seed, others_busy, has_credit }
 }
 
 /// Draws what shows only in experiments with durable writes, other spans and writes beside reads; returns whether
@@ -188,7 +187,7 @@ fn of_durability_and_span(w: &mut World, l: &mut PlantedLoad, random: &mut Rando
     if !l.is_sync && random.chance(0.5) {
         w.flush_us = match w.medium {
             Medium::Disks { .. } => random.within(3000.0, 9000.0),
-            Medium::Flash { .. } => random.within(200.0, 1500.0),
+            Medium::Flash { .. } | Medium::Stripe { .. } => random.within(200.0, 1500.0),
             Medium::Memory => w.flush_us,
         };
     }
@@ -328,6 +327,18 @@ fn of_limits(cause: Cause, w: &mut World, l: &PlantedLoad, (seed, random): (u64,
     }
 }
 
+fn of_stripe(w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
+    (l.random, l.reads) = (1.0, random.one_of(&[1.0, 1.0, 0.7]));
+    l.outstanding = random.one_of(&[16, 32, 64]);
+    l.size = random.one_of(&[4096.0, 8192.0, 16_384.0]);
+    w.medium = Medium::Stripe {
+        members: random.one_of(&[4, 8]),
+        service_us: random.within(60.0, 3000.0),
+        slower: random.one_of(&[2.0, 3.0, 5.0]),
+        chunk: random.one_of(&[16_384.0, 65_536.0, 1_048_576.0]),
+    };
+}
+
 fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
     match cause {
         Cause::ReadCache => {
@@ -350,6 +361,7 @@ fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Rando
             (w.medium, l.random) = (disks(random), 0.0);
             l.size = random.one_of(&[32_768.0, 65_536.0, 131_072.0]);
         }
+        Cause::SlowMember => of_stripe(w, l, random),
         Cause::SlcExhausted => {
             (l.reads, l.size) = (0.0, random.one_of(&[16_384.0, 65_536.0, 131_072.0]));
             if let Medium::Flash { slc, dies, .. } = &mut w.medium {

@@ -35,6 +35,17 @@ pub enum Medium {
         /// Factor by which writes are slower once the fast area is used up; 1: it has none.
         slc: f64,
     },
+    /// A stripe of flash drives, one of which is slower than the others.
+    Stripe {
+        /// How many.
+        members: usize,
+        /// Time of an access on most of them, µs.
+        service_us: f64,
+        /// Times as long on one.
+        slower: f64,
+        /// Bytes of a chunk.
+        chunk: f64,
+    },
     /// Memory.
     Memory,
 }
@@ -62,6 +73,7 @@ impl Media {
         let count = match medium {
             Medium::Disks { count, .. } => *count,
             Medium::Flash { dies, .. } => *dies,
+            Medium::Stripe { members, .. } => *members,
             Medium::Memory => 1,
         };
         let stations = (0..count).map(|_| Station::new(1)).collect();
@@ -76,6 +88,7 @@ impl Media {
                 self.disk(now, size, (access_us, rate, work), place, rng)
             }
             Medium::Flash { .. } => self.flash(now, size, work, place, rng),
+            Medium::Stripe { .. } => self.stripe(now, size, work, place, rng),
         }
     }
 
@@ -85,11 +98,6 @@ impl Media {
             return usize::try_from(rng.below(count)).unwrap_or(0);
         }
         self.next += size;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the count of stripes is small"
-        )]
         let stripe = (self.next / 65_536.0) as u64;
         usize::try_from(stripe % count).unwrap_or(0)
     }
@@ -111,6 +119,27 @@ impl Media {
         };
         let end = self.stations[index].serve(now, (positioning + size / rate) * work);
         self.waiting[index].push(end);
+        end
+    }
+
+    /// An I/O occupies every member that it touches; the first is the slow one.
+    fn stripe(&mut self, now: f64, size: f64, work: f64, place: Place, rng: &mut Rng) -> f64 {
+        let Medium::Stripe { service_us, slower, chunk, .. } = self.medium else { return now };
+        let members = self.stations.len();
+        let first = if place.is_random {
+            usize::try_from(rng.below(members as u64)).unwrap_or(0)
+        } else {
+            self.next += size;
+            (self.next / chunk) as usize % members
+        };
+        let touched = ((size / chunk).ceil().max(1.0) as usize).min(members);
+        let mut end = now;
+        for member in (first..first + touched).map(|member| member % members) {
+            let times = if member == 0 { slower } else { 1.0 };
+            let bytes = (size / touched as f64 / 2000.0).max(0.0);
+            let service = (service_us * (0.85 + 0.3 * rng.unit()) + bytes) * times * work;
+            end = end.max(self.stations[member].serve(now, service));
+        }
         end
     }
 

@@ -1,6 +1,6 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
-use assay_analysis::{OpSummary, RunSummary, SteadyState, StepSummary};
+use assay_analysis::{FiveParts, OpSummary, RunSummary, SteadyState, StepSummary};
 use assay_record::{Latency, RunHeader, StepId};
 
 use crate::number::{self, TimeUnit};
@@ -185,12 +185,12 @@ fn rounds(state: &SteadyState) -> String {
 
 /// The proof that a load was steady, or was not.
 fn five_parts(step: &StepSummary) -> String {
-    let Some(parts) = assay_analysis::five_parts(step) else { return String::new() };
+    let Some(FiveParts { means, parts }) = assay_analysis::five_parts(step) else { return String::new() };
     let along = |from: f64, to: f64| vec![vec![(0.0, from), (4.0, to)]];
     let rise = parts.slope * parts.mean / 2.0;
     let ten = parts.mean * 0.1;
     let line = |name: &str, pieces| Line { name: name.to_owned(), pieces };
-    let measured = parts.means.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
+    let measured = means.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
     let lines = vec![
         line("part", vec![measured]),
         line("line through them", along(parts.mean - rise, parts.mean + rise)),
@@ -199,8 +199,8 @@ fn five_parts(step: &StepSummary) -> String {
             [along(parts.mean - ten, parts.mean - ten), along(parts.mean + ten, parts.mean + ten)].concat(),
         ),
     ];
-    let highest = parts.means.iter().copied().fold(parts.mean + ten, f64::max);
-    let names: Vec<String> = (1..=parts.means.len()).map(|n| n.to_string()).collect();
+    let highest = means.iter().copied().fold(parts.mean + ten, f64::max);
+    let names: Vec<String> = (1..=means.len()).map(|n| n.to_string()).collect();
     let verdict = if parts.is_steady() { "steady" } else { "not steady" };
     let title = format!(
         "Five parts of the window: range {:.1} %, slope {:+.1} %, {verdict}",

@@ -96,6 +96,7 @@ fn drawn_together(points: &[Point]) -> Point {
         mean_us: mean_of(|p| p.mean_us),
         p50_us: mean_of(|p| p.p50_us),
         p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
+        waited: None,
         errors: points.iter().map(|p| p.errors).sum(),
     }
 }

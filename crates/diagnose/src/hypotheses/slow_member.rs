@@ -1,0 +1,57 @@
+//! One of several disks or drives that is slower than the others.
+
+use assay_record::Experiment as E;
+
+use crate::cause::Cause;
+use crate::experiments::SIZE_TIMES;
+use crate::hypothesis::Hypothesis;
+use crate::quantity::Quantity as Q;
+use crate::range::{Range, range};
+use crate::setting::Setting;
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::SlowMember,
+    name: "one slow member of a stripe, or a slow region",
+    physics: "Of N members one takes k times as long, s k instead of s. It gets every N-th I/O, so nearly all I/Os \
+        that are outstanding wait for it: X = N / (s k), whatever the queue depth; mean latency Q / X, and median about \
+        s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k).",
+    source: "Operational analysis (Denning and Buzen 1978): the bottleneck is the station with the largest demand; \
+        planted stripes of 4 and 8 members.",
+    applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 4.0,
+    forms: &[
+        expects::<3, 3>,
+        expects::<4, 2>,
+        expects::<4, 3>,
+        expects::<4, 5>,
+        expects::<8, 2>,
+        expects::<8, 3>,
+        expects::<8, 5>,
+        expects::<12, 4>,
+    ],
+    helps: "Find the member: compare the latencies of the disks (iostat -x, SMART, the array's own statistics), and \
+        replace it.",
+    gain: None,
+    look: "Latency and utilisation of each disk, media errors, a rebuild.",
+};
+
+/// A stripe of so many members, of which one is so many times slower.
+fn expects<const MEMBERS: u32, const SLOWER: u32>(quantity: Q, s: &Setting) -> Option<Range> {
+    let (members, slower) = (f64::from(MEMBERS), f64::from(SLOWER));
+    // The way to the members takes time, too, and their own I/Os wait for each other a little.
+    let of_mean = members / (s.outstanding * slower);
+    let alone = slower / (members - 1.0 + slower);
+    // An I/O larger than a chunk occupies several members.
+    let spread = members.min(SIZE_TIMES as f64);
+    match quantity {
+        Q::MedianToMean => range(0.7 * of_mean, (3.5 * of_mean).min(0.85)),
+        Q::LowToMean => range(0.5 * of_mean, (3.0 * of_mean).min(0.7)),
+        Q::Rate(E::MoreOutstanding) => range(0.96, 1.12),
+        Q::Rate(E::OneOutstanding) => range(0.25 * alone, 1.1 * alone),
+        Q::PacedLatency => range(0.5 * of_mean, (3.5 * of_mean).min(0.9)),
+        Q::Rate(E::LargerIo) => range(0.7 / spread, 1.04),
+        Q::Rate(E::Sequential) => range(0.6 * alone, 1.6 * members),
+        Q::Rate(E::HotSpan) => range(0.93, 1.5),
+        Q::PingWait => range(0.001, 0.05),
+        _ => None,
+    }
+}
