@@ -9,7 +9,7 @@ use crate::number::short;
 use crate::options::TextOptions;
 use crate::svg::{Axis, Line, Lines, escape};
 use crate::table::{Align, Column, Narrow, Table};
-use crate::text::wrap;
+use crate::layout::wrap;
 
 /// Name and version of the document's form.
 pub const SCHEMA: &str = "assay.diagnosis/1";
