@@ -183,7 +183,7 @@ fn an_answer_is_sent_again_for_a_second_and_never_after_a_change() {
     let (cookie, csrf) = served.sign_in();
     let before = served.get("/runs", &[]);
     let same = served.get("/runs", &[]);
-    assert_eq!((before.status, same.status, &before.body == &same.body), (200, 200, true));
+    assert_eq!((before.status, same.status, before.body == same.body), (200, 200, true));
     let length = before.header("content-length").map(str::to_owned);
     assert_eq!(length, Some(before.body.len().to_string()));
     let path = format!("/runs/{}/label", crate::served::RUN);
