@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
+use crate::list::{RunFilter, RunSlice};
 use crate::neighbours::{self, beside};
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
@@ -154,12 +155,7 @@ impl Store {
 
     /// Returns every run, the newest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        let read = |source| self.read_error(source);
-        let text = format!("SELECT {COLUMNS}, id FROM run ORDER BY started_unix_ms DESC, run.id DESC");
-        let mut query = self.connection.prepare(&text).map_err(read)?;
-        let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).map_err(read)?;
-        let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
-        self.with_liveness(rows)
+        self.rows(&RunFilter::default(), RunSlice::ALL)
     }
 
     /// Finds out which of these rows are of runs that go on. A run may have ended after its row was read and before its
@@ -185,7 +181,21 @@ impl Store {
 
     /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
+        // The usual names need no list of all runs.
+        if let Some(skip) = find::runs_back(name) {
+            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
+            if let Some(row) = found.into_iter().next() {
+                return Ok(row.run);
+            }
+        } else if self.has(name)? {
+            return Ok(name.to_owned());
+        }
         find::find(&self.runs()?, name).map_err(|source| StoreError::Find { path: self.path.clone(), source })
+    }
+
+    fn has(&self, run: &str) -> Result<bool, StoreError> {
+        let found = self.connection.prepare_cached("SELECT 1 FROM run WHERE run = ?1");
+        found.and_then(|mut query| query.exists([run])).map_err(|source| self.read_error(source))
     }
 
     /// Returns the row of the run with exactly that id.
