@@ -11,9 +11,9 @@ use rusqlite::{OptionalExtension as _, ToSql, params_from_iter};
 use crate::connect::write_transaction;
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
-use crate::live;
 use crate::row::{self, COLUMNS, RunRow};
 use crate::store::Store;
+use crate::{find, live};
 
 /// Letters below which the index of trigrams is of no use.
 const TRIGRAM: usize = 3;
@@ -159,6 +159,33 @@ impl Store {
             true
         })?;
         Ok(all)
+    }
+
+    /// Returns every run, the newest first.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.rows(&RunFilter::default(), RunSlice::ALL)
+    }
+
+    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
+    pub fn find(&self, name: &str) -> Result<String, StoreError> {
+        // The usual names need no list of all runs.
+        if let Some(skip) = find::runs_back(name) {
+            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
+            if let Some(row) = found.into_iter().next() {
+                return Ok(row.run);
+            }
+        } else if self.has(name)? {
+            return Ok(name.to_owned());
+        }
+        find::find(&self.runs()?, name)
+            .map_err(|source| StoreError::Find { path: self.path().to_owned(), source })
+    }
+
+    fn has(&self, run: &str) -> Result<bool, StoreError> {
+        let found = self.connection().prepare_cached("SELECT 1 FROM run WHERE run = ?1");
+        found
+            .and_then(|mut query| query.exists([run]))
+            .map_err(|source| StoreError::reading(self.path(), source))
     }
 
     /// Returns the number of runs that pass a filter.

@@ -11,11 +11,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
-use crate::list::{RunFilter, RunSlice};
+use crate::find::FindError;
 use crate::neighbours::{self, beside};
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
-use crate::{find, id, live};
+use crate::{id, live};
 
 /// Ids tried before giving up; a day has about a million.
 const ID_ATTEMPTS: u64 = 64;
@@ -153,11 +153,6 @@ impl Store {
         RunWriter::begin(OpenFiles::note(&self.path, id), self.path.clone(), connection, header, label, note)
     }
 
-    /// Returns every run, the newest first.
-    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        self.rows(&RunFilter::default(), RunSlice::ALL)
-    }
-
     /// Finds out which of these rows are of runs that go on. A run may have ended after its row was read and before its
     /// lock is looked at: it wrote its end before it gave up its lock, so its row is read once more.
     pub(crate) fn with_liveness(&self, rows: Vec<(RunRow, i64)>) -> Result<Vec<RunRow>, StoreError> {
@@ -177,25 +172,6 @@ impl Store {
             Ok(query.query_row([id], row::read).optional()?.unwrap_or(row))
         });
         settled.collect::<rusqlite::Result<_>>().map_err(|source| self.read_error(source))
-    }
-
-    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
-    pub fn find(&self, name: &str) -> Result<String, StoreError> {
-        // The usual names need no list of all runs.
-        if let Some(skip) = find::runs_back(name) {
-            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
-            if let Some(row) = found.into_iter().next() {
-                return Ok(row.run);
-            }
-        } else if self.has(name)? {
-            return Ok(name.to_owned());
-        }
-        find::find(&self.runs()?, name).map_err(|source| StoreError::Find { path: self.path.clone(), source })
-    }
-
-    fn has(&self, run: &str) -> Result<bool, StoreError> {
-        let found = self.connection.prepare_cached("SELECT 1 FROM run WHERE run = ?1");
-        found.and_then(|mut query| query.exists([run])).map_err(|source| self.read_error(source))
     }
 
     /// Returns the row of the run with exactly that id.
@@ -407,12 +383,12 @@ impl Store {
         StoreError::Damaged { path: self.path.clone(), run: run.to_owned(), why: why.to_owned() }
     }
 
-    fn read_error(&self, source: rusqlite::Error) -> StoreError {
+    pub(crate) fn read_error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::reading(&self.path, source)
     }
 
     pub(crate) fn unknown(&self, run: &str) -> StoreError {
-        let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
+        let source = FindError::None { name: run.to_owned(), hint: String::new() };
         StoreError::Find { path: self.path.clone(), source }
     }
 }

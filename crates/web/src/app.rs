@@ -37,7 +37,7 @@ pub(crate) struct App {
     pub(crate) token: Token,
     pub(crate) live: Live,
     /// Answers to visitors who are not signed in.
-    pub(crate) texts: Texts,
+    pub(crate) texts: Arc<Texts>,
     /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
     pub(crate) simulations: Semaphore,
 
@@ -61,7 +61,7 @@ impl App {
             address,
             token,
             live: Live::default(),
-            texts: Texts::default(),
+            texts: Arc::default(),
             simulations: Semaphore::new(1),
             sessions: Mutex::default(),
             rates: Mutex::default(),

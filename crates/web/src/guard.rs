@@ -43,7 +43,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "The request took too long.").into_response();
     let mut response = match answered {
         Ok(Ok(response)) => response,
-        Ok(Err(refusal)) => refusal.into_response(),
+        Ok(Err(refusal)) => closing_if_too_many(refusal.into_response()),
         Err(_) => slow(),
     };
     let headers = response.headers_mut();
@@ -51,6 +51,15 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Whoever sent more than they may has to connect again: thousands of requests that wait on a connection are not even
+/// refused one by one.
+fn closing_if_too_many(mut refused: Response) -> Response {
+    if refused.status() == StatusCode::TOO_MANY_REQUESTS {
+        refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    refused
 }
 
 async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Response, Refusal> {

@@ -41,7 +41,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/logout", post(login::sign_out))
         .route("/assets/{digest}/{name}", get(asset::asset))
         .fallback(async || Refusal::not_found("There is no such page."))
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), once_a_second))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app.texts), once_a_second))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }

@@ -15,7 +15,6 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
-use crate::app::App;
 use crate::visitor::Visitor;
 
 /// An answer is sent again for so long.
@@ -117,12 +116,12 @@ impl Text {
 }
 
 /// Answers from what was made within the last second.
-pub(crate) async fn once_a_second(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn once_a_second(State(texts): State<Arc<Texts>>, request: Request, next: Next) -> Response {
     let is_reader = matches!(request.extensions().get(), Some(Visitor::Reader));
     let path = request.uri().path();
     if *request.method() == Method::POST {
         let response = next.run(request).await;
-        app.texts.forget();
+        texts.forget();
         return response;
     }
     // An asset has its own rules for how long it is fresh, and a live page does not end.
@@ -130,7 +129,7 @@ pub(crate) async fn once_a_second(State(app): State<Arc<App>>, request: Request,
     if !is_reader || !is_text {
         return next.run(request).await;
     }
-    answered(&app.texts, request, next).await.unwrap_or_else(Refusal::into_response)
+    answered(&texts, request, next).await.unwrap_or_else(Refusal::into_response)
 }
 
 async fn answered(texts: &Texts, request: Request, next: Next) -> Result<Response, Refusal> {

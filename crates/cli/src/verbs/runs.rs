@@ -35,8 +35,8 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_ref().map(place).transpose()?;
     let store = if is_first_use { None } else { Some(existing_store(&args.store)?) };
     if let Some(store) = store.as_ref().filter(|_| args.find.is_some() || args.findings.is_some()) {
-        // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be read is
-        // searched without them.
+        // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be read
+        // is searched without them.
         let _ = complete_digests(store, usize::MAX);
     }
     let list = Listed { store, filter: filter(args), limit: args.limit };
