@@ -9,7 +9,7 @@ use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
-use assay_results::complete_digests;
+use assay_results::{complete, incomplete};
 use assay_store::{RunFilter, RunRow, RunSlice, RunState, Store, StoreError};
 
 use crate::args::{
@@ -37,7 +37,7 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     if let Some(store) = store.as_ref().filter(|_| args.find.is_some() || args.findings.is_some()) {
         // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be read
         // is searched without them.
-        let _ = complete_digests(store, usize::MAX);
+        incomplete(store)?.iter().for_each(|run| drop(complete(store, run)));
     }
     let list = Listed { store, filter: filter(args), limit: args.limit };
     if let Some(output) = &output {
