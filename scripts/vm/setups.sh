@@ -126,7 +126,7 @@ wipe "$A"
 
 dmsetup create flaky --table "0 $(sectors "$A") linear $A 0" && {
     : >/tmp/out
-    (until_filled; dmsetup suspend flaky; dmsetup load flaky --table "0 $(sectors "$A") flakey $A 0 0 60 5 corrupt_bio_byte 64 r 90 0"; dmsetup resume flaky) &
+    (until_filled; dmsetup suspend flaky; dmsetup load flaky --table "0 $(sectors "$A") flakey $A 0 0 60 5 corrupt_bio_byte 64 w 90 0"; dmsetup resume flaky) &
     sed -i 's/run = "1s"/run = "15s"/' /tmp/verify.toml
     says "corruption by dm-flakey under verify" /dev/mapper/flaky /tmp/verify.toml CRITICAL
     wait; dmsetup remove flaky; }
