@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 
-use super::lines::{JobLines, OptionLine, Reader, Surroundings};
+use super::lines::{JobLines, OptionLine, Reader};
 use super::shell::{Command, Link, commands, expanded, is_variable};
 use super::words::{assignment, is_before_command, is_fio, is_wrapper};
+use crate::surroundings::Surroundings;
 use crate::{ImportError, Note, complain};
 
 /// The most commands of a script, those of loops each time.
