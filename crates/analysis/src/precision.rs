@@ -6,7 +6,7 @@
 
 use assay_spec::Figure;
 use assay_statistics::window::{of_mean, of_quantile};
-use assay_statistics::{Estimate, NoInterval};
+use assay_statistics::{Estimate, NoInterval, SECONDS_MIN};
 
 use crate::series::{Point, Times};
 use crate::summary::{OpSummary, StepSummary};
@@ -52,6 +52,22 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
         p99_us: percentile(0.99),
         p999_us: percentile(0.999),
         p9999_us: percentile(0.9999),
+    })
+}
+
+/// Returns between which values a figure was in the seconds of a step: what is known of a figure that drifts or
+/// wanders too much for an interval. An end that the stored percentiles of seconds do not tell is unlimited; `None` for
+/// too few seconds.
+pub(crate) fn seconds_between(step: &StepSummary, figure: Figure) -> Option<(f64, f64)> {
+    let window = Window::new(&step.series, &step.total);
+    let span = |figure: Figure| {
+        let seconds = window.seconds_of(figure).filter(|seconds| seconds.len() >= SECONDS_MIN)?;
+        Some(seconds.iter().fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), at| (lo.min(*at), hi.max(*at))))
+    };
+    Some(match figure {
+        Figure::P90 | Figure::P95 => (span(Figure::P50)?.0, span(Figure::P99)?.1),
+        Figure::P999 => (span(Figure::P99)?.0, f64::INFINITY),
+        _ => span(figure)?,
     })
 }
 

@@ -1,10 +1,10 @@
 //! Absolute limits: whether a run exceeds them, as far as its intervals tell.
 
 use assay_spec::threshold::{Quantity, Side, Threshold};
-use assay_statistics::Estimate;
+use assay_statistics::{Estimate, NoInterval};
 use serde::Serialize;
 
-use crate::precision::precision;
+use crate::precision::{precision, seconds_between};
 use crate::rules::step_name;
 use crate::summary::{RunSummary, StepSummary};
 
@@ -56,25 +56,37 @@ fn of_threshold(summary: &RunSummary, threshold: &Threshold) -> Vec<Judged> {
 fn of_step(threshold: &Threshold, test: String, step: &StepSummary) -> Judged {
     let (answer, says) = match measured(threshold.quantity, step) {
         None => (Answer::Undecided, "was not measured".to_owned()),
-        Some(estimate) => (answer(threshold, &estimate), words(threshold.quantity, &estimate)),
+        Some(known) => (answer(threshold, known.between), known.words(threshold.quantity)),
     };
     Judged { limit: threshold.to_string(), test, answer, says }
 }
 
-/// Errors are counted, so their number has no interval.
-fn measured(quantity: Quantity, step: &StepSummary) -> Option<Estimate> {
+/// A measured value, and between which others it is.
+struct Known {
+    estimate: Estimate,
+    between: Option<(f64, f64)>,
+}
+
+/// Errors are counted, so their number has no interval. A figure that drifts or wanders has none either, but was on one
+/// side of a limit if all of its seconds were.
+fn measured(quantity: Quantity, step: &StepSummary) -> Option<Known> {
     match quantity {
         Quantity::Errors => {
-            let value = step.errors as f64;
+            let estimate = Estimate::bare(step.errors as f64);
             let was_run = step.skipped.is_none();
-            was_run.then_some(Estimate { lo: Some(value), hi: Some(value), ..Estimate::bare(value) })
+            was_run.then_some(Known { estimate, between: Some((estimate.value, estimate.value)) })
         }
-        Quantity::Figure(figure) => precision(step)?.of(figure),
+        Quantity::Figure(figure) => {
+            let estimate = precision(step)?.of(figure)?;
+            let is_unsteady = matches!(estimate.why, Some(NoInterval::Drifts | NoInterval::Wanders));
+            let seconds = || is_unsteady.then(|| seconds_between(step, figure)).flatten();
+            Some(Known { estimate, between: estimate.ends().or_else(seconds) })
+        }
     }
 }
 
-fn answer(threshold: &Threshold, estimate: &Estimate) -> Answer {
-    let Some((lo, hi)) = estimate.ends() else { return Answer::Undecided };
+fn answer(threshold: &Threshold, between: Option<(f64, f64)>) -> Answer {
+    let Some((lo, hi)) = between else { return Answer::Undecided };
     let (is_beyond, is_within) = match threshold.side {
         Side::Above => (lo > threshold.value, hi <= threshold.value),
         Side::Below => (hi < threshold.value, lo >= threshold.value),
@@ -86,11 +98,23 @@ fn answer(threshold: &Threshold, estimate: &Estimate) -> Answer {
     }
 }
 
-fn words(quantity: Quantity, estimate: &Estimate) -> String {
-    let value = quantity.written(estimate.value);
-    match estimate.ends() {
-        _ if quantity == Quantity::Errors => value,
-        Some((lo, hi)) => format!("{value} ({} to {})", quantity.written(lo), quantity.written(hi)),
-        None => format!("{value}, without an interval: the window was too short"),
+impl Known {
+    fn words(&self, quantity: Quantity) -> String {
+        let value = quantity.written(self.estimate.value);
+        match (self.between, self.estimate.why) {
+            _ if quantity == Quantity::Errors => value,
+            (Some((lo, hi)), None) => {
+                format!("{value} ({} to {})", quantity.written(lo), quantity.written(hi))
+            }
+            (Some((lo, hi)), Some(why)) if hi.is_finite() => {
+                let (lo, hi) = (quantity.written(lo), quantity.written(hi));
+                format!("{value} ({lo} to {hi} in its seconds: {why})")
+            }
+            (Some((lo, _)), Some(why)) => {
+                format!("{value} (at least {} in its seconds: {why})", quantity.written(lo))
+            }
+            (None, Some(why)) => format!("{value}, without an interval: {why}"),
+            (None, None) => format!("{value}, without an interval"),
+        }
     }
 }

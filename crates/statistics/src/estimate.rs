@@ -11,7 +11,7 @@ use crate::basics::{correlation_time, deviation, mean};
 use crate::student::student_95;
 
 /// Fewer seconds than this say nothing of their spread.
-const SECONDS_MIN: usize = 4;
+pub const SECONDS_MIN: usize = 4;
 /// How much longer the memory of a series is than it appears, in units of its share of the window.
 const MEMORY_BIAS: f64 = 3.0;
 /// Numbers of batches whose means show how slowly a rate wanders.

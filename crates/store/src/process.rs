@@ -49,7 +49,12 @@ impl Process {
     /// Returns this process; `None` where `/proc` is not mounted.
     #[must_use]
     pub fn this() -> Option<Self> {
-        let pid = std::process::id();
+        Self::of(std::process::id())
+    }
+
+    /// Returns the process that has this number now; `None` if there is none, or where `/proc` is not mounted.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, started_ticks: started_ticks(pid)?, boot_id: boot_id()?, host: host()? })
     }
 

@@ -296,7 +296,7 @@ mod tests {
         waiting.submit(5);
         waiting.push_back(6);
         waiting.remove(5);
-        assert_eq!((waiting.unstamped().collect::<Vec<_>>(), waiting.len()), (vec![4], 2));
+        assert_eq!((waiting.unstamped().collect::<Vec<_>>(), waiting.len()), (vec![4], 3));
         waiting.clear();
         assert_eq!((waiting.unstamped().count(), waiting.is_empty()), (0, true));
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_store::{RunFilter, RunSlice, Store};
+use assay_store::{Process, RunFilter, RunSlice, Store};
 
 use crate::options::RunPermission;
 
@@ -29,7 +29,8 @@ pub(crate) struct Launch {
     pub(crate) number: u64,
     /// As it would be typed.
     pub(crate) command: String,
-    pid: u32,
+    /// `None` where it had ended before it was looked at.
+    process: Option<Process>,
     /// What it printed. It has no name, so that the run can write to it when the server is gone.
     output: File,
     status: Mutex<Option<ExitStatus>>,
@@ -77,7 +78,7 @@ impl Launches {
                 .chain(words.iter().map(|w| quoted(w)))
                 .collect::<Vec<_>>()
                 .join(" "),
-            pid: child.id(),
+            process: Process::of(child.id()),
             output,
             status: Mutex::default(),
         });
@@ -121,16 +122,16 @@ impl Launch {
 
     /// Returns the id of its run, once that is stored.
     pub(crate) fn run(&self, store: &Store) -> Option<String> {
-        run_of(store, self.pid)
+        run_of(store, self.process.as_ref()?)
     }
 }
 
 /// Returns the id of the newest run that a process wrote, once it is stored.
-pub(crate) fn run_of(store: &Store, pid: u32) -> Option<String> {
+pub(crate) fn run_of(store: &Store, process: &Process) -> Option<String> {
     let newest = RunSlice { skip: 0, limit: KEPT_MAX };
     let rows = store.list(&RunFilter::default(), newest).ok()?.runs.into_iter();
     rows.map(|listed| listed.row.run)
-        .find(|run| store.process(run).ok().flatten().is_some_and(|process| process.pid == pid))
+        .find(|run| store.process(run).ok().flatten().is_some_and(|writer| writer == *process))
 }
 
 /// Returns a word as a shell takes it.
@@ -140,4 +141,26 @@ pub(crate) fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_testkit::synthetic;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_found_by_its_process_and_not_by_the_number_of_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path().join("store.sqlite")).expect("a store");
+        let header = synthetic::header(synthetic::suite("vmware", 12));
+        let writer = store.begin_run(&header, None, None).expect("a run");
+        let this = Process::this().expect("/proc is mounted");
+        assert_eq!(run_of(&store, &this), Some(header.run));
+        let earlier = Process { started_ticks: this.started_ticks + 1, ..this.clone() };
+        assert_eq!(run_of(&store, &earlier), None, "another process got its number");
+        let rebooted = Process { boot_id: "another".into(), ..this };
+        assert_eq!(run_of(&store, &rebooted), None, "another boot");
+        drop(writer);
+    }
 }

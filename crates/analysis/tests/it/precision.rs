@@ -1,7 +1,8 @@
 //! The intervals of a step's figures: how often they hold, and when there are none.
 
 use assay_analysis::compare::ResultSet;
-use assay_analysis::{Point, RunSummary, Times, precision};
+
+use assay_analysis::{Answer, Point, RunSummary, Times, judge_thresholds, precision};
 use assay_spec::Figure;
 use assay_statistics::NoInterval;
 
@@ -134,4 +135,22 @@ fn an_open_loop_is_judged_by_the_scatter_of_its_response_times() {
     let of = precision(&open.steps[0]).unwrap();
     assert_eq!(of.p99_us.unwrap().why, Some(NoInterval::SecondsUnknown));
     assert!(of.iops.ends().is_some());
+}
+
+/// A nightly test whose rate fell from 10,000 to 9,000 was "undecided" about a limit of one I/O per second.
+#[test]
+fn a_drift_decides_a_limit_that_all_its_seconds_are_on_one_side_of() {
+    let falling: Vec<f64> = (0..20).map(|s| 10_000.0 - 50.0 * f64::from(s)).collect();
+    let answer_of = |summary: &RunSummary, limit: &str| {
+        let judged = judge_thresholds(summary, &[limit.parse().unwrap()]);
+        (judged[0].answer, judged[0].says.clone())
+    };
+    let falls = with_seconds(&falling);
+    assert_eq!(precision(&falls.steps[0]).unwrap().iops.why, Some(NoInterval::Wanders));
+    let (answer, says) = answer_of(&falls, "iops < 1");
+    assert_eq!(answer, Answer::Within);
+    assert!(says.contains("9050") && says.contains("in its seconds: the rate wanders"), "{says}");
+    assert_eq!(answer_of(&falls, "iops < 20000").0, Answer::Exceeded);
+    assert_eq!(answer_of(&falls, "iops < 9500").0, Answer::Undecided);
+    assert_eq!(answer_of(&with_seconds(&falling[..3]), "iops < 1").0, Answer::Undecided);
 }

@@ -110,10 +110,12 @@ fn a_failed_close_after_a_run_is_an_error() {
     story.write("plan.toml", plan);
     let mut running = story.start(&["run", "plan.toml", &format!("{folder}/t.dat"), "--size", "1MiB"]);
     story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
-    let ended = immutable(&folder, || {
-        running.signal("INT");
-        running.end()
-    });
+    // As after an error of its disk: read-only from now on, with the file as it was.
+    run(&["mount", "-o", "remount,errors=remount-ro", &folder]);
+    let device = std::path::Path::new(&device.path).file_name().unwrap().to_str().unwrap().to_owned();
+    std::fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "by a test").unwrap();
+    running.signal("INT");
+    let ended = running.end();
     let words = ["error: the run is over, but the next one refuses the file", "stored as run"];
     let ended = ended.ends(ERRORS).says(&words);
     assert!(ended.out.contains("MiB/s"), "the result is printed: {}", ended.out);

@@ -117,7 +117,9 @@ fn a_full_file_system_under_the_store_costs_nothing() {
 fn what_a_run_lacks_is_said_in_json_and_survives_export_and_import() {
     let story = Story::new();
     story.assay(&["run", "vmware", "null:", "--set", "ops=10", "--json"]).ends(DONE);
-    run(&["sqlite3", story.path("store.sqlite").to_str().unwrap(), "UPDATE run SET lost = 'disk gone'"]);
+    // Without a checksum, as rows of earlier versions: this one would say that the row was changed.
+    let lost = "UPDATE run SET lost = 'disk gone', row_crc32c = NULL";
+    run(&["sqlite3", story.path("store.sqlite").to_str().unwrap(), lost]);
     let check = |story: &Story| {
         let shown =
             story.assay(&["show", "--json"]).ends(DONE).says(&["its last events could not be stored"]);

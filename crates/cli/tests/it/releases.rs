@@ -9,6 +9,8 @@ use crate::story::{DONE, Story};
 /// What is not stored but judged anew each time a run is shown, by the rules and in the words of the version that shows
 /// it: the array it was compared with is stored, the judgement is not.
 const JUDGED: [&str; 4] = ["findings", "verdict", "limits", "expected"];
+/// How sure a figure is is judged anew, too; the figure itself (`value`) stays.
+const ERRORS_OF_FIGURES: [&str; 3] = ["lo", "hi", "n_effective"];
 
 /// Lists where `new` does not say what `old` said. Fields may be added, and nothing else.
 fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
@@ -16,7 +18,10 @@ fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
         // A window that was cut off within its first second is no result any more: its rates were taken from a blink.
         (_, Value::Object(new)) if new.get("unmeasured").is_some_and(Value::is_string) => {}
         (Value::Object(old), Value::Object(new)) => {
-            for (key, old) in old.iter().filter(|(key, _)| !JUDGED.contains(&key.as_str())) {
+            let is_estimate = old.contains_key("value") && old.contains_key("n_effective");
+            let is_judged =
+                |key: &str| JUDGED.contains(&key) || (is_estimate && ERRORS_OF_FIGURES.contains(&key));
+            for (key, old) in old.iter().filter(|(key, _)| !is_judged(key)) {
                 let at = format!("{at}/{key}");
                 match new.get(key) {
                     Some(new) => differences(&at, old, new, found),

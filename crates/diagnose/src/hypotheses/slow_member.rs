@@ -13,8 +13,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowMember,
     name: "one slow member of a stripe, or a slow region",
     physics: "Of N members one takes k times as long, s k instead of s. It gets every N-th I/O, so nearly all I/Os \
-        that are outstanding wait for it: X = N / (s k), whatever the queue depth; mean latency Q / X, and median about \
-        s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k).",
+        that are outstanding wait for it: X = N / (s k), whatever the queue depth; mean latency Q / X, and median \
+        about s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k).",
     source: "Operational analysis (Denning and Buzen 1978): the bottleneck is the station with the largest demand; \
         planted stripes of 4 and 8 members.",
     applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 4.0,

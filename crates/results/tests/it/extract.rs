@@ -114,7 +114,7 @@ fn the_form_of_an_extract_is_that_of_its_version() {
     // What a step ended with has the form of the event.
     found.retain(|name| !name.contains(".end.") && !name.contains(".stats."));
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
-    assert_eq!((RunExtract::VERSION, found.join("\n").as_str()), (1, NAMES));
+    assert_eq!((RunExtract::VERSION, found.join("\n").as_str()), (2, NAMES));
 }
 
 const NAMES: &str = "\
@@ -160,6 +160,9 @@ const NAMES: &str = "\
     .steps.series.seconds.N.settled.mean\n\
     .steps.series.seconds.N.settled.p50\n\
     .steps.series.seconds.N.settled.p99\n\
+    .steps.series.seconds.N.settled_response.mean\n\
+    .steps.series.seconds.N.settled_response.p50\n\
+    .steps.series.seconds.N.settled_response.p99\n\
     .steps.skipped\n\
     .steps.step\n\
     .steps.test\n\

@@ -9,11 +9,12 @@ use assay_spec::suites::{SUITES, suite};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
 use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::launch::Launch;
+use crate::launch::{Launch, LaunchError};
 use crate::options::RunPermission;
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
@@ -76,7 +77,10 @@ pub(crate) async fn start(
     };
     let order = order(permission, &fields).map_err(Refusal::bad)?;
     let started = app.launches().start(permission, &app.options.store, &words(&order));
-    let launch = started.map_err(|error| Refusal::internal(error.to_string()))?;
+    let launch = started.map_err(|error| match error {
+        LaunchError::TooMany => Refusal::new(StatusCode::CONFLICT, error.to_string()),
+        LaunchError::Start(_) => Refusal::internal(error.to_string()),
+    })?;
     Ok(see_other(&format!("/started/{}", launch.number)))
 }
 

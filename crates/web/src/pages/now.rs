@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use assay_report::html::escape;
+use assay_store::Process;
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderValue, header};
@@ -46,7 +47,8 @@ pub(crate) async fn own(
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Response, Refusal> {
     let Some(process) = app.options.own_process else { return Ok(see_other("/")) };
-    let run = app.with_store(move |store| Ok(run_of(store, process))).await?;
+    let run =
+        app.with_store(move |store| Ok(Process::of(process).and_then(|own| run_of(store, &own)))).await?;
     let body =
         "<h1>Now</h1>\n<p>The target is being prepared; the run appears here as soon as that is done.</p>\n";
     Ok(match run {

@@ -119,3 +119,21 @@ fn a_head_without_bounds_is_refused() {
     assert!(answer.is_none_or(|answer| answer.status == 431));
     assert_eq!(served.get("/runs", &[]).status, 200);
 }
+
+/// It was an error of the server, which is what a fault is.
+#[test]
+fn a_fifth_run_is_refused_while_four_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("slow");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 20\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let served = Served::with_program(Reach::Loopback, Limits::default(), program);
+    let (cookie, csrf) = served.sign_in();
+    let start = || served.send("POST", "/new", &[&cookie], &format!("csrf={csrf}&target=0&plan=vmware"));
+    for number in 1..=4 {
+        assert_eq!(start().header("location"), Some(format!("/started/{number}").as_str()));
+    }
+    let fifth = start();
+    assert_eq!(fifth.status, 409, "{}", fifth.body);
+    assert!(fifth.body.contains("wait until one ends"), "{}", fifth.body);
+}

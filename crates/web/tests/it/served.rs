@@ -38,6 +38,11 @@ impl Served {
     }
 
     pub(crate) fn with(reach: Reach, limits: Limits) -> Self {
+        Self::with_program(reach, limits, PathBuf::from("/bin/false"))
+    }
+
+    /// `program` is what a new run starts.
+    pub(crate) fn with_program(reach: Reach, limits: Limits, program: PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store.sqlite");
         std::fs::copy(filled(), &store).unwrap();
@@ -51,7 +56,7 @@ impl Served {
             token_file: folder.path().join("token"),
             tls,
             runs: Some(RunPermission {
-                program: PathBuf::from("/bin/false"),
+                program,
                 targets: vec![RunTarget {
                     name: format!("disk{HOSTILE}"),
                     address: folder.path().join("t.dat").display().to_string(),
