@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_analysis::RunSummary;
 use assay_report::held::Held;
-use assay_store::Store;
+use assay_store::{Reader, Store};
 use tokio::sync::Semaphore;
 
 use crate::answer::Refusal;
@@ -15,6 +15,7 @@ use crate::live::Live;
 use crate::options::{Options, Tls};
 use crate::rate::Rates;
 use crate::session::Sessions;
+use crate::texts::Texts;
 use crate::token::Token;
 
 /// Connections to the store that are kept for the next request.
@@ -35,6 +36,8 @@ pub(crate) struct App {
     pub(crate) address: SocketAddr,
     pub(crate) token: Token,
     pub(crate) live: Live,
+    /// Answers to visitors who are not signed in.
+    pub(crate) texts: Arc<Texts>,
     /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
     pub(crate) simulations: Semaphore,
 
@@ -58,6 +61,7 @@ impl App {
             address,
             token,
             live: Live::default(),
+            texts: Arc::default(),
             simulations: Semaphore::new(1),
             sessions: Mutex::default(),
             rates: Mutex::default(),
@@ -128,8 +132,17 @@ impl App {
         kept(&self.summaries, SUMMARIES_KEPT, run, make)
     }
 
-    /// Calls `work` with a connection to the store, on a thread that may wait for a disk.
+    /// Calls `work` with the store, to be read, on a thread that may wait for a disk.
     pub(crate) async fn with_store<T, W>(self: &Arc<Self>, work: W) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Reader) -> Result<T, Refusal> + Send + 'static,
+    {
+        self.change_store(|store| work(store)).await
+    }
+
+    /// The same with the store to be changed: for what a visitor may change, and for what the server itself keeps.
+    pub(crate) async fn change_store<T, W>(self: &Arc<Self>, work: W) -> Result<T, Refusal>
     where
         T: Send + 'static,
         W: FnOnce(&Store) -> Result<T, Refusal> + Send + 'static,
