@@ -197,9 +197,12 @@ fn scaled(q: &Quantity, factor: f64) -> Quantity {
     Quantity { value: q.value * factor, lo: q.lo * factor, hi: q.hi * factor, from: q.from.clone() }
 }
 
+/// Where an array keeps a limit.
+type Slot = fn(&mut Array) -> &mut Option<Quantity>;
+
 fn limits(t: &mut Tried) -> Option<String> {
     device_limits(t).or_else(|| {
-        let of: [(&str, fn(&mut Array) -> &mut Option<Quantity>); 6] = [
+        let of: [(&str, Slot); 6] = [
             ("controller.iops_max", |a| &mut a.controller.iops_max),
             ("controller.read_mb_s", |a| &mut a.controller.read_mb_s),
             ("controller.write_mb_s", |a| &mut a.controller.write_mb_s),
