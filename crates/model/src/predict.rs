@@ -272,8 +272,9 @@ impl Intervals {
     }
 }
 
-/// The interval of the 99th percentile of a closed loop: the simulated shape, at every end of the mean. Where fewer than
-/// one I/O in a hundred carries the mean, a few more of them would carry the percentile too: its upper end is no lower.
+/// The interval of the 99th percentile of a closed loop: the simulated shape, at every end of the mean. Where fewer
+/// than one I/O in a hundred carries the mean, a few more of them would carry the percentile too: its upper end is no
+/// lower.
 fn tail_of(mean_ms: Bounds, sim: &Simulated) -> Bounds {
     let shape = |p99_ms: f64| p99_ms / sim.mean_ms.value.max(f64::MIN_POSITIVE);
     let Bounds { lo, value, hi } = sim.p99_ms;

@@ -3,6 +3,7 @@
 //! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
+mod answers;
 pub mod classes;
 mod devices;
 pub mod front;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::array::{Array, Controller, Device, ProtocolKind, SoftwareName, Submission};
+use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity};
@@ -31,22 +32,13 @@ const TABLE_SEED: u64 = 0xA55A;
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
 const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
-/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500 writes
-/// in the five seconds that a mark stays, of 64 MiB each.
+/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500
+/// writes in the five seconds that a mark stays, of 64 MiB each.
 const BITMAP_SPAN: f64 = 34_359_738_368.0;
 /// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
 const COPY_NS: (f64, f64) = (1000.0, 0.1);
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
 const PIECE: f64 = 262_144.0;
-/// I/Os per second of a controller with a cache of which the file says nothing, slow, nominal and fast. A disk array of
-/// 1997 to 2003 handles some 25,000 to 50,000, an adapter of 2009 about 150,000, one of 2014 a million.
-const CACHED_IOPS: [f64; 3] = [25_000.0, 150_000.0, 1_000_000.0];
-/// Time of a command that the cache of a disk answers, as a part of the overhead of one that does not: slow, nominal and
-/// fast. The rest of the overhead is the servo's.
-const DISK_HIT: [f64; 3] = [1.0, 0.6, 0.3];
-/// How far from a random read to a write into the buffer of a drive the latency of a sequential read is, as a power:
-/// slow, nominal and fast. Drives that do not read ahead take the one, those that do the other.
-const READ_AHEAD: [f64; 3] = [0.0, 0.5, 1.0];
 
 /// Service tables already simulated. Keep one for a series of predictions; each table takes milliseconds.
 #[derive(Debug, Default)]
@@ -142,8 +134,8 @@ impl ResolvedFlash {
         self.alone_ns[by(kind)].max(self.controller_ns(kind, 4096.0))
     }
 
-    /// Time a die is busy with one I/O of this size, ns: the latency alone, with the transfer of what is more than 4 KiB,
-    /// without the controller's share.
+    /// Time a die is busy with one I/O of this size, ns: the latency alone, with the transfer of what is more
+    /// than 4 KiB, without the controller's share.
     #[must_use]
     pub fn die_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let more = self.transfer_ns(kind, (bytes - 4096.0).max(0.0));
@@ -152,8 +144,8 @@ impl ResolvedFlash {
 
     /// I/Os per second with `n` outstanding: `min(D/t (1 - (1 - 1/D)^n), controller, interface/size)`.
     ///
-    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the die, and
-    /// then the controller and the interface for the bytes of this I/O.
+    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the
+    /// die, and then the controller and the interface for the bytes of this I/O.
     #[must_use]
     pub fn rate(&self, kind: Kind, bytes: f64, n: f64) -> f64 {
         let busy = self.dies * (1.0 - (1.0 - 1.0 / self.dies).powf(n));
@@ -331,8 +323,8 @@ impl ResolvedArray {
         }
     }
 
-    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled disks;
-    /// with what each member takes until then. `None` when there is no such cache.
+    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled
+    /// disks; with what each member takes until then. `None` when there is no such cache.
     #[must_use]
     pub fn after_fill(&self) -> Option<(Self, Fill)> {
         match (&self.media, self.shingled) {
@@ -409,8 +401,8 @@ impl ResolvedArray {
             part: Part::All,
             hit: 0.0,
             hit_ns: 0.0,
-            // A stream passes a cache in front of disks: full stripes are flushed as they form, unless it is written again
-            // before.
+            // A stream passes a cache in front of disks: full stripes are flushed as they form, unless it is
+            // written again before.
             buffered: kind == Kind::Write
                 && self.buffers
                 && (!streams || !self.streams_ahead() || self.rewrites_in_cache()),
@@ -430,8 +422,8 @@ impl ResolvedArray {
             io_cost.start_ns = (latency - io_cost.controller_ns).max(0.0);
         }
         if kind == Kind::Write && array.protocol.nfs_sync && !array.controller.battery {
-            // The server syncs the file: the data, and with the time of the last change its journal; a commit of the
-            // journal is shared by all writes that wait for it.
+            // The server syncs the file: the data, and with the time of the last change its journal; a commit
+            // of the journal is shared by all writes that wait for it.
             self.make_durable(&mut io_cost, 1.0);
             if self.log.is_none() {
                 io_cost.delay_ns += self.journal_ns();
@@ -440,76 +432,9 @@ impl ResolvedArray {
         io_cost
     }
 
-    /// What a stream keeps all members together busy for, ns. A drive takes so many commands, whatever their place; ZFS and
-    /// disks collect a stream into large ones.
-    fn stream_ns(&self, kind: Kind, bytes: f64) -> f64 {
-        let moved = bytes / self.stream_bytes_s[by(kind)] * 1e9;
-        let Media::Flash(flash) = &self.media else { return moved };
-        if self.gathers() {
-            return moved;
-        }
-        let streams = match kind {
-            Kind::Read => self.shape.read_streams(),
-            Kind::Write => self.shape.write_streams(),
-        };
-        let commands = (bytes / self.shape.chunk).max(1.0);
-        moved.max(commands / (flash.iops_max[by(kind)] * streams) * 1e9)
-    }
-
-    /// Whether the software collects writes into whole stripes of its own, wherever they belong.
-    fn gathers(&self) -> bool {
-        matches!(self.array.target.software, SoftwareName::Zfs | SoftwareName::Wafl)
-            || self.shape.spreads_records()
-    }
-
-    /// Whether the controller's write-back cache holds all that is written: what is written again takes no more of it.
-    #[must_use]
-    pub fn rewrites_in_cache(&self) -> bool {
-        self.buffers && self.span_bytes <= self.write_back_bytes && self.corner != Corner::Slow
-    }
-
-    /// What an I/O of a stream takes beside its transfer: the command to a drive, the hit in the cache of a disk, or, where
-    /// nothing collects writes, the revolution until the next place comes by.
-    fn start_stream(&self, io_cost: &mut IoCost) {
-        let by_name = matches!(self.array.target.software, SoftwareName::Zfs | SoftwareName::Wafl);
-        if io_cost.buffered || by_name || (self.gathers() && self.streams_ahead()) {
-            return;
-        }
-        let kind = io_cost.kind;
-        match &self.media {
-            Media::Flash(flash) => {
-                let chunk = io_cost.bytes.min(self.shape.chunk);
-                let parallel = self.stream_parallel(kind, io_cost.bytes);
-                let [read, write] = [Kind::Read, Kind::Write].map(|kind| flash.command_ns(kind));
-                let command = match kind {
-                    Kind::Write => write,
-                    Kind::Read => read * (write.min(read) / read).powf(at_corner(READ_AHEAD, self.corner)),
-                };
-                let alone = command + flash.transfer_ns(kind, (chunk - 4096.0).max(0.0));
-                io_cost.start_ns = (alone - io_cost.stream_ns * parallel).max(0.0);
-            }
-            Media::Disk(..) if self.collects() => {}
-            Media::Disk(..) if kind == Kind::Write && self.buffers => {
-                io_cost.start_ns = (self.hit_ns().1 - io_cost.controller_ns).max(0.0);
-            }
-            Media::Disk(disk, _) if kind == Kind::Write && disk.cached_writes < 1.0 => {
-                io_cost.phases = self.shape.durable_write(io_cost.bytes);
-                io_cost.stream_ns = 0.0;
-            }
-            Media::Disk(disk, _) => {
-                io_cost.start_ns = disk.overhead_ns * at_corner(DISK_HIT, self.corner);
-            }
-        }
-    }
-
-    /// Whether the memory of a server reads ahead, and collects sequential writes, before its disks see them.
-    fn collects(&self) -> bool {
-        let array = &self.array;
-        matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb)
-    }
-
-    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written to for
-    /// some seconds is on the disks before the data are. All writes that wait share an update. The fast end has none.
+    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written
+    /// to for some seconds is on the disks before the data are. All writes that wait share an update. The fast
+    /// end has none.
     fn bitmap_ns(&self) -> f64 {
         let redundant = self.shape.parity > 0 || self.shape.copies > 1;
         let named = self.array.target.software == SoftwareName::Md;
@@ -615,25 +540,6 @@ impl ResolvedArray {
         self.bus_ns(kind, bytes).max(1e9 / iops).max(slot)
     }
 
-    /// What an I/O takes that the controller's cache answers: the time the controller is busy with it, and all of its time
-    /// there, ns. Where nobody says, a controller is of the generation of its drives: no
-    /// slower than they are.
-    fn hit_ns(&self) -> (f64, f64) {
-        let c = &self.array.controller;
-        let given = c.hit_us.cost_at(self.corner) * 1e3;
-        let class = at_corner(CACHED_IOPS, self.corner);
-        let (latency, iops) = match &self.media {
-            Media::Flash(flash) if c.hit_us == Controller::default().hit_us => {
-                let of_drives = flash.iops_max[0].max(flash.iops_max[1]) * f64::from(self.shape.members);
-                let command = flash.command_ns(Kind::Read).min(flash.command_ns(Kind::Write));
-                (given.min(command), class.max(of_drives))
-            }
-            _ => (given, class),
-        };
-        let busy = if c.iops_max.is_some() { 0.0 } else { (1e9 / iops).min(latency) };
-        (busy, latency)
-    }
-
     /// Mean time between departures of a member that has `n` requests of this kind to choose from, ns.
     #[must_use]
     pub fn visit_ns(&self, phase: &Phase, n: f64) -> f64 {
@@ -719,8 +625,9 @@ impl ResolvedArray {
         }
     }
 
-    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes it, and
-    /// what is the same on all: the transfer, bands that are cleaned, a revolution that all of them wait for.
+    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes
+    /// it, and what is the same on all: the transfer, bands that are cleaned, a revolution that all of them
+    /// wait for.
     pub(crate) fn side_by_side_ns(&self, phase: &Phase, n: f64) -> (f64, f64) {
         let whole = self.visit_ns(phase, n);
         match &self.media {
@@ -733,8 +640,8 @@ impl ResolvedArray {
         }
     }
 
-    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which work on
-    /// many requests at once, are as if it were 1.
+    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which
+    /// work on many requests at once, are as if it were 1.
     pub(crate) fn visit_variance(&self, phase: &Phase, each: f64) -> f64 {
         match &self.media {
             Media::Disk(..) if phase.place == Place::Behind => 0.0,
@@ -767,8 +674,9 @@ impl ResolvedArray {
 
 /// What is left of the rate of sequential reads with failed members.
 ///
-/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not reads the
-/// other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes. Linux md did that.
+/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not
+/// reads the other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes.
+/// Linux md did that.
 fn stream_left(shape: &Shape, corner: Corner) -> f64 {
     if shape.failed == 0 || shape.parity == 0 || shape.spreads_records() {
         return 1.0;
@@ -781,8 +689,8 @@ fn stream_left(shape: &Shape, corner: Corner) -> f64 {
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's
 /// stroke (the mean distance of two random places) and waits half a revolution.
 /// ```text
-///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per
-/// member
+///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a
+/// piece per member
 /// ```
 fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape) -> f64 {
     let bytes = region.span_bytes / region.pieces / (f64::from(shape.members) * shape.data_fraction());

@@ -1,5 +1,6 @@
-//! What must hold of every prediction, whatever the array: the order of levels, disks, links, caches, depths, sizes and
-//! failures, the order of the latencies, Little's law, and that nothing is faster than its hardware's fastest command.
+//! What must hold of every prediction, whatever the array: the order of levels, disks, links, caches, depths,
+//! sizes and failures, the order of the latencies, Little's law, and that nothing is faster than its hardware's
+//! fastest command.
 //!
 //! Each law is a function of an array and a load that says how it is broken; all are tried on random arrays.
 
