@@ -89,7 +89,7 @@ pub fn runs_of_baseline(store: &Reader, baseline: &Baseline) -> Result<Vec<Strin
                 ..RunFilter::default()
             };
             let is_of = |row: &RunRow| row.label.as_ref() == Some(label) && row.name == baseline.plan;
-            let runs = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+            let runs = store.rows(&filter, RunSlice::ALL)?.into_iter();
             let ids = runs.filter(|row| is_of(row) && !row.is_running).map(|row| row.run);
             Ok(ids.take(REPETITIONS_MAX).collect())
         }

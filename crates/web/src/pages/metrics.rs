@@ -10,7 +10,7 @@ use assay_interop::results::openmetrics::{
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
 use assay_results::TargetRuns;
-use assay_store::{Checked, Reader, RunFilter, RunSlice, RunState, StoreError};
+use assay_store::{Checked, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
@@ -122,7 +122,6 @@ fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
 /// Returns the number of runs by how they ended.
 fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
     use Outcome::{Done, Failed, Interrupted};
-    let none = RunSlice { skip: 0, limit: 0 };
     [
         ("done", RunState::Ended(Done)),
         ("failed", RunState::Ended(Failed)),
@@ -133,7 +132,7 @@ fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
     .into_iter()
     .map(|(status, state)| {
         let filter = RunFilter { state: Some(state), ..RunFilter::default() };
-        Ok((status, store.list(&filter, none)?.matching))
+        Ok((status, store.matching(&filter)?))
     })
     .collect()
 }
