@@ -2,8 +2,8 @@
 //!
 //! As in fio, options before the first `--name` are those of `[global]`, each `--name` begins a job, and job files are
 //! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second
-//! command and of each that follows run after those before it. Of a script, assignments are carried out; what only a shell
-//! can carry out, loops and conditions, is refused.
+//! command and of each that follows run after those before it. Of a script, assignments are carried out; loops and
+//! conditions are refused.
 
 use std::collections::HashMap;
 

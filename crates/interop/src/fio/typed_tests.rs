@@ -146,7 +146,8 @@ fn what_cannot_be_read_of_a_command_is_refused_with_the_reason() {
         ("if x; then\nfio --name=x --size=1g\nfi\n", "bench.sh:1: `if`: loops and conditions"),
         (
             "\nfor i in 1 2; do\nfio --name=x --size=1g\ndone\n",
-            "bench.sh:2: `for`: loops and conditions of a shell are not carried out; give the commands one by one (`set -x` prints",
+            "bench.sh:2: `for`: loops and conditions of a shell are not carried out; \
+             give the commands one by one (`set -x` prints",
         ),
         ("for ((i=0;i<3;i++)); do\nfio --name=x --size=1g\ndone", "bench.sh:1: `for`: "),
     ] {
