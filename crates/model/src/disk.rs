@@ -37,6 +37,8 @@ pub struct Disk {
     pub outer_bytes_s: f64,
     /// Innermost rate, bytes/s.
     pub inner_bytes_s: f64,
+    /// What its link carries, bytes/s.
+    pub port_bytes_s: f64,
     /// Capacity, bytes.
     pub capacity_bytes: f64,
     /// Commands it reorders at once.
@@ -152,8 +154,9 @@ impl ServiceTable {
             (0..=last).map(|n| (interpolate(points, n.max(1)) / one).min(1.0)).collect()
         };
         let (by_position, by_seek) = (gains(&by_position), gains(&by_seek));
+        // A disk that has too few to choose from by position still gets them in the order of a sweep over all.
         let at = |share: f64, seen: usize, all: usize, queue_gain: f64| {
-            let gain = by_position[seen].powf(share) * by_seek[all].powf(1.0 - share);
+            let gain = (by_position[seen].powf(share) * by_seek[all].powf(1.0 - share)).min(by_seek[all]);
             one * gain.powf(disk.ncq_gain * queue_gain)
         };
         let window = index(whole(disk.ncq)).clamp(1, last);

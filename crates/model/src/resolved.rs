@@ -3,6 +3,7 @@
 //! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
+mod answers;
 pub mod classes;
 mod devices;
 pub mod front;
@@ -31,8 +32,8 @@ const TABLE_SEED: u64 = 0xA55A;
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
 const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
-/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500 writes
-/// in the five seconds that a mark stays, of 64 MiB each.
+/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500
+/// writes in the five seconds that a mark stays, of 64 MiB each.
 const BITMAP_SPAN: f64 = 34_359_738_368.0;
 /// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
 const COPY_NS: (f64, f64) = (1000.0, 0.1);
@@ -121,21 +122,35 @@ impl ResolvedFlash {
         (1e9 / self.iops_max[by(kind)]).max(bytes / self.bytes_s[by(kind)] * 1e9)
     }
 
-    /// Time a die is busy with one I/O, ns: the latency alone without the controller's share.
+    /// Time the interface moves so many bytes, ns.
     #[must_use]
-    pub fn die_ns(&self, kind: Kind) -> f64 {
-        (self.alone_ns[by(kind)] - self.controller_ns(kind, 4096.0)).max(0.0)
+    pub fn transfer_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        bytes / self.bytes_s[by(kind)] * 1e9
+    }
+
+    /// Time of a 4 KiB command at one outstanding, ns.
+    #[must_use]
+    pub fn command_ns(&self, kind: Kind) -> f64 {
+        self.alone_ns[by(kind)].max(self.controller_ns(kind, 4096.0))
+    }
+
+    /// Time a die is busy with one I/O of this size, ns: the latency alone, with the transfer of what is more
+    /// than 4 KiB, without the controller's share.
+    #[must_use]
+    pub fn die_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        let more = self.transfer_ns(kind, (bytes - 4096.0).max(0.0));
+        (self.alone_ns[by(kind)] + more - self.controller_ns(kind, bytes)).max(0.0)
     }
 
     /// I/Os per second with `n` outstanding: `min(D/t (1 - (1 - 1/D)^n), controller, interface/size)`.
     ///
-    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the die, and
-    /// then the controller and the interface for the bytes of this I/O.
+    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the
+    /// die, and then the controller and the interface for the bytes of this I/O.
     #[must_use]
     pub fn rate(&self, kind: Kind, bytes: f64, n: f64) -> f64 {
         let busy = self.dies * (1.0 - (1.0 - 1.0 / self.dies).powf(n));
         let controller_ns = self.controller_ns(kind, bytes);
-        (busy / (self.die_ns(kind) + controller_ns) * 1e9).min(1e9 / controller_ns)
+        (busy / (self.die_ns(kind, bytes) + controller_ns) * 1e9).min(1e9 / controller_ns)
     }
 }
 
@@ -199,6 +214,8 @@ pub struct IoCost {
     pub wire_ns: f64,
     /// Time that no resource is busy: host, round trips, R2T.
     pub delay_ns: f64,
+    /// What the one that answers takes beside all that: the command to a drive that streams, a write in a cache.
+    pub start_ns: f64,
     /// The single random-write queue of the target.
     pub serial_ns: f64,
     /// Controller or bus.
@@ -213,6 +230,8 @@ pub struct IoCost {
     pub part: Part,
     /// Probability that the read cache answers.
     pub hit: f64,
+    /// What an I/O waits then, beside the controller.
+    pub hit_ns: f64,
     /// Whether a write is answered when it is in the write-back cache.
     pub buffered: bool,
     /// I/Os sent over one path before the next.
@@ -237,7 +256,8 @@ impl ResolvedArray {
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
         // Larger chunks spread an I/O over fewer members.
-        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), ..Shape::of(&array.raid) };
+        let skips = matches!(array.device, Device::Ssd(_));
+        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), skips, ..Shape::of(&array.raid) };
         let member = match &array.device {
             Device::Hdd(hdd) => hdd.capacity.value,
             Device::Ssd(ssd) => ssd.capacity.value,
@@ -250,7 +270,7 @@ impl ResolvedArray {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner, member_queue(array, corner));
                 let stroke = disk.stroke_between(from, fraction);
-                let of_zones = disk.mean_rate(from, fraction);
+                let of_zones = disk.mean_rate(from, fraction).min(disk.port_bytes_s);
                 let rate = in_pieces(&disk, of_zones, stroke, region, &shape);
                 let table = tables.get(&disk, stroke);
                 (Media::Disk(disk, table), [rate, rate], of_zones)
@@ -303,8 +323,8 @@ impl ResolvedArray {
         }
     }
 
-    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled disks;
-    /// with what each member takes until then. `None` when there is no such cache.
+    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled
+    /// disks; with what each member takes until then. `None` when there is no such cache.
     #[must_use]
     pub fn after_fill(&self) -> Option<(Self, Fill)> {
         match (&self.media, self.shingled) {
@@ -330,6 +350,12 @@ impl ResolvedArray {
         Some(slow)
     }
 
+    /// The same array with no write answered by the controller's cache.
+    #[must_use]
+    pub fn written_through(self) -> Self {
+        Self { buffers: false, ..self }
+    }
+
     /// How much longer a visit of that part takes for a rebuild.
     #[must_use]
     pub fn slowed(&self, part: Part) -> f64 {
@@ -344,7 +370,7 @@ impl ResolvedArray {
     pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
         let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
-        let copies_on_write = array.target.software == SoftwareName::Zfs;
+        let copies_on_write = self.gathers();
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
             (true, Kind::Read) => self.shape.random_read(bytes),
@@ -352,7 +378,7 @@ impl ResolvedArray {
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
         let streams = phases[0].visits == 0;
-        let rewrites = random && kind == Kind::Write && copies_on_write;
+        let rewrites = random && kind == Kind::Write && array.target.software == SoftwareName::Zfs;
         let streamed =
             if rewrites { software::rewritten(bytes, self.shape.chunk, self.corner) } else { bytes };
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
@@ -366,15 +392,20 @@ impl ResolvedArray {
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             delay_ns: round_trip * (1.0 + r2t),
+            start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),
-            controller_ns: self.controller_ns(kind, bytes).max(self.expander_ns(kind, &phases, bytes)),
-            stream_ns: if streams { streamed / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
+            controller_ns: self.passing_ns(kind, &phases, bytes),
+            stream_ns: if streams { self.stream_ns(kind, streamed) } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
             part: Part::All,
             hit: 0.0,
-            // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
-            buffered: kind == Kind::Write && self.buffers && (!streams || !self.streams_ahead()),
+            hit_ns: 0.0,
+            // A stream passes a cache in front of disks: full stripes are flushed as they form, unless it is
+            // written again before.
+            buffered: kind == Kind::Write
+                && self.buffers
+                && (!streams || !self.streams_ahead() || self.rewrites_in_cache()),
             ios_per_turn: wire::ios_per_turn(&array.paths, bytes, self.corner),
             front: Front::None,
             front_ns: 0.0,
@@ -382,9 +413,17 @@ impl ResolvedArray {
         if kind == Kind::Write && random {
             io_cost.delay_ns += self.bitmap_ns();
         }
+        if streams {
+            self.start_stream(&mut io_cost);
+        }
+        if io_cost.buffered {
+            let (busy, latency) = self.hit_ns();
+            io_cost.controller_ns = io_cost.controller_ns.max(busy);
+            io_cost.start_ns = (latency - io_cost.controller_ns).max(0.0);
+        }
         if kind == Kind::Write && array.protocol.nfs_sync && !array.controller.battery {
-            // The server syncs the file: the data, and with the time of the last change its journal; a commit of the
-            // journal is shared by all writes that wait for it.
+            // The server syncs the file: the data, and with the time of the last change its journal; a commit
+            // of the journal is shared by all writes that wait for it.
             self.make_durable(&mut io_cost, 1.0);
             if self.log.is_none() {
                 io_cost.delay_ns += self.journal_ns();
@@ -393,8 +432,9 @@ impl ResolvedArray {
         io_cost
     }
 
-    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written to for
-    /// some seconds is on the disks before the data are. All writes that wait share an update. The fast end has none.
+    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written
+    /// to for some seconds is on the disks before the data are. All writes that wait share an update. The fast
+    /// end has none.
     fn bitmap_ns(&self) -> f64 {
         let redundant = self.shape.parity > 0 || self.shape.copies > 1;
         let named = self.array.target.software == SoftwareName::Md;
@@ -410,6 +450,11 @@ impl ResolvedArray {
             Media::Disk(disk, table) => table.at(Kind::Read, 1.0) + disk.revolution_ns,
             Media::Flash(_) => self.flush_ns,
         }
+    }
+
+    /// Time of the controller and of the port to the members, ns.
+    fn passing_ns(&self, kind: Kind, phases: &[Phase; 2], bytes: f64) -> f64 {
+        self.controller_ns(kind, bytes).max(self.expander_ns(kind, phases, bytes))
     }
 
     /// The port between the controller and the members carries copies and parity too.
@@ -490,7 +535,9 @@ impl ResolvedArray {
 
     fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let c = &self.array.controller;
-        self.bus_ns(kind, bytes).max(c.iops_max.as_ref().map_or(0.0, |i| 1e9 / i.rate_at(self.corner)))
+        let iops = c.iops_max.as_ref().map_or(f64::INFINITY, |i| i.rate_at(self.corner));
+        let slot = bytes / (wire::port_mb_s(c.slot, bytes) * 1e6) * 1e9;
+        self.bus_ns(kind, bytes).max(1e9 / iops).max(slot)
     }
 
     /// Mean time between departures of a member that has `n` requests of this kind to choose from, ns.
@@ -549,9 +596,8 @@ impl ResolvedArray {
 
     /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O.
     #[must_use]
-    pub fn stream_parallel(&self, bytes: f64) -> f64 {
-        let members = f64::from(self.shape.alive());
-        members / (bytes / self.shape.chunk).ceil().clamp(1.0, members)
+    pub fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
+        f64::from(self.shape.alive()) / f64::from(self.shape.stream_visits(kind, bytes))
     }
 
     /// How much longer a stream's I/O of this size takes for a rebuild: one of the consecutive members that it has
@@ -579,8 +625,9 @@ impl ResolvedArray {
         }
     }
 
-    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes it, and
-    /// what is the same on all: the transfer, bands that are cleaned, a revolution that all of them wait for.
+    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes
+    /// it, and what is the same on all: the transfer, bands that are cleaned, a revolution that all of them
+    /// wait for.
     pub(crate) fn side_by_side_ns(&self, phase: &Phase, n: f64) -> (f64, f64) {
         let whole = self.visit_ns(phase, n);
         match &self.media {
@@ -593,8 +640,8 @@ impl ResolvedArray {
         }
     }
 
-    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which work on
-    /// many requests at once, are as if it were 1.
+    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which
+    /// work on many requests at once, are as if it were 1.
     pub(crate) fn visit_variance(&self, phase: &Phase, each: f64) -> f64 {
         match &self.media {
             Media::Disk(..) if phase.place == Place::Behind => 0.0,
@@ -627,8 +674,9 @@ impl ResolvedArray {
 
 /// What is left of the rate of sequential reads with failed members.
 ///
-/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not reads the
-/// other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes. Linux md did that.
+/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not
+/// reads the other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes.
+/// Linux md did that.
 fn stream_left(shape: &Shape, corner: Corner) -> f64 {
     if shape.failed == 0 || shape.parity == 0 || shape.spreads_records() {
         return 1.0;
@@ -641,8 +689,8 @@ fn stream_left(shape: &Shape, corner: Corner) -> f64 {
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's
 /// stroke (the mean distance of two random places) and waits half a revolution.
 /// ```text
-///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per
-/// member
+///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a
+/// piece per member
 /// ```
 fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape) -> f64 {
     let bytes = region.span_bytes / region.pieces / (f64::from(shape.members) * shape.data_fraction());
@@ -676,7 +724,7 @@ pub fn software_of(array: &Array) -> Software {
         // What manages the disks of a server is not what answers its clients.
         _ if remote => Software::Unknown,
         SoftwareName::Unknown => Software::None,
-        SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs => Software::Known,
+        SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs | SoftwareName::Wafl => Software::Known,
     }
 }
 

@@ -172,6 +172,8 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);
+    v.number("hit_us", real(0.5, 1e5), &mut c.hit_us);
+    v.link_rate("slot", &mut c.slot);
     v.link_rate("expander", &mut c.expander);
     v.flag("tunnels_sata", &mut c.tunnels_sata);
 }

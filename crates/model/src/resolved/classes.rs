@@ -58,7 +58,8 @@ impl ResolvedArray {
                     let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
                     if share > 0.0 {
                         let hit = self.hit(access, workload, kind, random);
-                        let mut io_cost = IoCost { hit, ..self.io_cost(kind, random, access.size.0 as f64) };
+                        let mut io_cost = self.io_cost(kind, random, access.size.0 as f64);
+                        self.answer_hits(&mut io_cost, hit);
                         if !random {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
@@ -72,6 +73,15 @@ impl ResolvedArray {
             }
         }
         classes
+    }
+
+    /// Sets how often the controller's cache answers a read, and what that takes.
+    pub(crate) fn answer_hits(&self, io_cost: &mut IoCost, hit: f64) {
+        let (busy, latency) = self.hit_ns();
+        let answered = self.controller_ns(io_cost.kind, io_cost.bytes).max(busy);
+        io_cost.hit = hit;
+        io_cost.hit_ns = (latency - answered).max(0.0);
+        io_cost.controller_ns += hit * (answered - io_cost.controller_ns);
     }
 
     /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one. A worker
@@ -143,22 +153,36 @@ impl ResolvedArray {
         if self.array.controller.battery {
             return;
         }
+        self.unbuffer(io_cost);
         if let Some(log) = &self.log {
             (io_cost.front, io_cost.front_ns) = (Front::Log, log.busy_ns(io_cost.bytes));
-            io_cost.delay_ns += log.wait_ns();
+            io_cost.start_ns = log.wait_ns(io_cost.bytes);
             io_cost.buffered = !matches!(self.media, Media::Disk(..)) || io_cost.phases[0].visits > 0;
             return;
         }
-        io_cost.buffered = false;
-        match self.media {
+        match &self.media {
             Media::Flash(_) => io_cost.delay_ns += self.flush_ns * waits,
             Media::Disk(..) if io_cost.phases[0].visits == 0 => {
+                io_cost.start_ns = 0.0;
                 io_cost.phases = self.shape.durable_write(io_cost.bytes);
                 io_cost.stream_ns = 0.0;
             }
             Media::Disk(..) => {
                 io_cost.phases = io_cost.phases.map(|phase| phase.placed(Place::Platter(1)));
             }
+        }
+    }
+
+    /// Makes a write that the controller's cache would answer pass it.
+    fn unbuffer(&self, io_cost: &mut IoCost) {
+        if !io_cost.buffered {
+            return;
+        }
+        io_cost.controller_ns = self.passing_ns(io_cost.kind, &io_cost.phases, io_cost.bytes);
+        io_cost.start_ns = 0.0;
+        io_cost.buffered = false;
+        if io_cost.phases[0].visits == 0 {
+            self.clone().written_through().start_stream(io_cost);
         }
     }
 
@@ -215,16 +239,17 @@ impl ResolvedArray {
         let Some(tier) = self.tier.as_ref().filter(|_| in_tier > 0.0) else {
             return self.cases(share, io_cost);
         };
+        let mut passed = io_cost.clone();
+        self.unbuffer(&mut passed);
         let answered = IoCost {
             front: Front::Tier,
             front_ns: tier.device.busy_ns(io_cost.bytes),
-            delay_ns: io_cost.delay_ns + tier.device.wait_ns(),
             phases: [Phase::NONE; 2],
             stream_ns: 0.0,
             overlap_ns: 0.0,
             serial_ns: 0.0,
-            buffered: false,
-            ..io_cost.clone()
+            start_ns: tier.device.wait_ns(io_cost.bytes),
+            ..passed
         };
         let mut classes = vec![Class { share: share * in_tier, io_cost: answered }];
         if in_tier < 1.0 {
@@ -240,6 +265,9 @@ impl ResolvedArray {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }
         let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        if cases[0].phases[0].visits == 0 {
+            return vec![Class { share, io_cost: io_cost.clone() }];
+        }
         let place = io_cost.phases.iter().find(|p| p.kind == Kind::Write).map_or(Place::Cached, |p| p.place);
         let of = |case: &crate::raid::Case| {
             let phases = case.phases.map(|phase| phase.placed(place));

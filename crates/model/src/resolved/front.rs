@@ -61,10 +61,11 @@ impl FrontDevice {
         (1e9 / self.iops_max).max(bytes / self.bytes_s * 1e9)
     }
 
-    /// What an I/O takes beyond that, ns.
+    /// What an I/O takes beyond that, ns: its latency with the transfer of what is more than 4 KiB.
     #[must_use]
-    pub fn wait_ns(&self) -> f64 {
-        (self.latency_ns - self.busy_ns(4096.0)).max(0.0)
+    pub fn wait_ns(&self, bytes: f64) -> f64 {
+        let alone = self.latency_ns + (bytes - 4096.0).max(0.0) / self.bytes_s * 1e9;
+        (alone - self.busy_ns(bytes)).max(0.0)
     }
 }
 

@@ -57,7 +57,8 @@ pub(crate) fn cost_ns(name: SoftwareName, shape: &Shape, kind: Kind, bytes: f64,
 
 fn cost(name: SoftwareName, shape: &Shape, kind: Kind) -> Cost {
     match (name, kind) {
-        (SoftwareName::Unknown | SoftwareName::None, _) => NOTHING,
+        // What a filer's own software costs is in its controller's figures.
+        (SoftwareName::Unknown | SoftwareName::None | SoftwareName::Wafl, _) => NOTHING,
         (SoftwareName::Lvm, _) => LVM,
         (SoftwareName::Md, Kind::Read) if shape.parity == 0 => MD_READ,
         (SoftwareName::Md, Kind::Write) if shape.parity == 0 => MD_WRITE,
