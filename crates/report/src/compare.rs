@@ -185,9 +185,17 @@ pub fn rendered(comparison: &Comparison, format: Format) -> String {
             let sides: String = (0..comparison.sides.len())
                 .map(|i| format!("{}: {}\n\n", letter(i), format.text(&comparison.sides[i].about)))
                 .collect();
-            format!("{sides}{}\n{says}\n", result_table(comparison, Reader::Person).render(format))
+            let table = result_table(comparison, Reader::Person).render(format);
+            format!("{sides}{table}\n{says}\n{}", caveats(comparison, format))
         }
     }
+}
+
+/// What differs beside the numbers, and what was found in one side only: a posted table is not read without it.
+fn caveats(comparison: &Comparison, format: Format) -> String {
+    let text = differences(comparison, usize::MAX) + &findings(comparison, usize::MAX, Detail::Brief);
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(|line| format!("\n{}\n", format.text(line))).collect()
 }
 
 /// Test and swept values, and what decides where it is not the IOPS.

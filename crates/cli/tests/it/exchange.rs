@@ -170,3 +170,38 @@ fn a_long_list_is_printed_in_parts_that_make_a_whole() {
     );
     assert_eq!(story.assay(&["show", "last~299", "--json"]).ends(DONE).json()["run"], ids[299]);
 }
+
+/// A table that was posted had neither its settings nor what disturbed it, and a comparison not why it is none.
+#[test]
+fn a_posted_table_has_its_caveats() {
+    let story = Story::new();
+    let run = |more: &[&str]| {
+        let args = [
+            "run",
+            "vmware",
+            "null:",
+            "--quick",
+            "--set",
+            "run=100ms",
+            "--set",
+            "warmup=0s",
+            "--only",
+            "Random",
+        ];
+        story.assay(&[&args[..], more].concat()).ends(DONE);
+    };
+    run(&["--set", "outstanding=2", "--label", "two"]);
+    run(&["--label", "own"]);
+    for format in ["md", "bbcode"] {
+        let posted = story.assay(&["show", "two", "--format", format]).ends(DONE).out;
+        let plain = posted.replace('\\', "");
+        for words in ["Measured by Assay", "(Linux ", "[changed]", "outstanding=2", "[quick]"] {
+            assert!(plain.contains(words), "{words}: {posted}");
+        }
+        let compared = story.assay(&["compare", "two", "own", "--format", format]).ends(DONE).out;
+        assert!(compared.contains("you changed I/Os in flight from 2 to "), "{compared}");
+    }
+    story.assay(&["run", "crystaldiskmark", "null:", "--set", "run=100ms", "--label", "cdm"]).ends(DONE);
+    let block = story.assay(&["show", "cdm", "--format", "bbcode"]).ends(DONE).out;
+    assert!(block.contains("[code]") && block.contains("SEQ") && !block.contains("[table]"), "{block}");
+}
