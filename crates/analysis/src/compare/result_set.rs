@@ -260,7 +260,7 @@ impl FindingNote {
 impl Row {
     /// What differs in the load, as `workers 4 / 1`; what is known of one only is taken to be alike.
     #[must_use]
-    pub fn load_differences(&self, other: &Self) -> Vec<String> {
+    pub(crate) fn load_differences(&self, other: &Self) -> Vec<String> {
         let breaks = self.facets.iter().filter(|f| f.weight == Weight::Breaks);
         let differs = |facet: &Facet| {
             let there = other.facets.iter().find(|f| f.name == facet.name)?;
