@@ -143,7 +143,7 @@ fn caveats(
     let is_told =
         |finding: &&Finding| finding.severity > Severity::Info || CHANGES.contains(&finding.rule.as_str());
     let told = findings.iter().filter(is_told);
-    let told = told.map(|finding| format!("[{}] {}", finding.rule, first_sentence(&finding.says)));
+    let told = told.map(|finding| format!("{}: {}", finding.rule, first_sentence(&finding.says)));
     let parts = [Some(by), status, verdict.map(|says| format!("Verdict: {says}"))].into_iter().flatten();
     parts.chain(told).collect::<Vec<_>>().join(" ")
 }

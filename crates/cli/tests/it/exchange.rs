@@ -195,7 +195,7 @@ fn a_posted_table_has_its_caveats() {
     for format in ["md", "bbcode"] {
         let posted = story.assay(&["show", "two", "--format", format]).ends(DONE).out;
         let plain = posted.replace('\\', "");
-        for words in ["Measured by Assay", "(Linux ", "[changed]", "outstanding=2", "[quick]"] {
+        for words in ["Measured by Assay", "(Linux ", "changed: ", "outstanding=2", "quick: "] {
             assert!(plain.contains(words), "{words}: {posted}");
         }
         let compared = story.assay(&["compare", "two", "own", "--format", format]).ends(DONE).out;
