@@ -71,14 +71,12 @@ impl Default for Texts {
 impl Texts {
     fn slot(&self, address: String) -> Slot {
         let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is no longer sent must not weigh. One that is being made is locked.
+        let is_used =
+            |slot: &Slot| slot.try_lock().map_or(true, |text| text.as_ref().is_some_and(Text::is_fresh));
+        all.retain(|_, slot| is_used(slot));
         if all.len() >= KEPT_MAX && !all.contains_key(&address) {
-            // One that is being made is locked.
-            let is_used =
-                |slot: &Slot| slot.try_lock().map_or(true, |text| text.as_ref().is_some_and(Text::is_fresh));
-            all.retain(|_, slot| is_used(slot));
-            if all.len() >= KEPT_MAX {
-                return Slot::default();
-            }
+            return Slot::default();
         }
         Arc::clone(all.entry(address).or_default())
     }
@@ -116,20 +114,34 @@ impl Text {
 }
 
 /// Answers from what was made within the last second.
-pub(crate) async fn once_a_second(State(texts): State<Arc<Texts>>, request: Request, next: Next) -> Response {
+pub(crate) async fn once_a_second(
+    State(texts): State<Arc<Texts>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let is_reader = matches!(request.extensions().get(), Some(Visitor::Reader));
     let path = request.uri().path();
     if *request.method() == Method::POST {
         let response = next.run(request).await;
-        texts.forget();
+        // Whoever is not signed in changes nothing.
+        if !is_reader {
+            texts.forget();
+        }
         return response;
     }
     // An asset has its own rules for how long it is fresh, and a live page does not end.
-    let is_text = *request.method() == Method::GET && !path.starts_with("/assets/") && path != "/live";
+    let is_head = *request.method() == Method::HEAD;
+    let is_text = !path.starts_with("/assets/") && path != "/live";
     if !is_reader || !is_text {
         return next.run(request).await;
     }
-    answered(&texts, request, next).await.unwrap_or_else(Refusal::into_response)
+    // Both get the same answer, one of them without its text.
+    *request.method_mut() = Method::GET;
+    let mut response = answered(&texts, request, next).await.unwrap_or_else(Refusal::into_response);
+    if is_head {
+        *response.body_mut() = Body::empty();
+    }
+    response
 }
 
 async fn answered(texts: &Texts, request: Request, next: Next) -> Result<Response, Refusal> {
@@ -151,4 +163,32 @@ async fn answered(texts: &Texts, request: Request, next: Next) -> Result<Respons
         *slot = Some(text);
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of some large reports, kept long after their second, left no room for any other.
+    #[test]
+    fn what_is_no_longer_sent_does_not_weigh() {
+        let texts = Texts::default();
+        let bytes = |mib: usize| Bytes::from(vec![0; mib << 20]);
+        let text = |made, mib| Text {
+            made,
+            headers: HeaderMap::new(),
+            body: texts.weigh(bytes(mib)).expect("room"),
+        };
+        let now = Instant::now();
+        let keep = |address: &str, text| {
+            *texts.slot(address.to_owned()).try_lock().expect("nobody else") = Some(text)
+        };
+        keep("fresh", text(now, 40));
+        let stale = now.checked_sub(2 * FRESH).expect("the machine runs for some seconds");
+        keep("stale", text(stale, 40));
+        assert!(texts.weigh(bytes(40)).is_err(), "both are kept");
+        drop(texts.slot("another".to_owned()));
+        assert!(texts.weigh(bytes(40)).is_ok(), "the stale one is gone");
+        assert!(texts.weigh(bytes(70)).is_err(), "the fresh one is not");
+    }
 }

@@ -184,7 +184,10 @@ fn an_answer_is_sent_again_for_a_second_and_never_after_a_change() {
     let before = served.get("/runs", &[]);
     let same = served.get("/runs", &[]);
     assert_eq!((before.status, same.status, before.body == same.body), (200, 200, true));
+    let head = served.send("HEAD", "/runs", &[], "");
+    assert_eq!((head.status, head.body.as_str()), (200, ""), "and the same is said of its length");
     let length = before.header("content-length").map(str::to_owned);
+    assert_eq!(head.header("content-length"), length.as_deref());
     assert_eq!(length, Some(before.body.len().to_string()));
     let path = format!("/runs/{}/label", crate::served::RUN);
     let changed = served.send("POST", &path, &[&cookie], &format!("csrf={csrf}&text=after-the-change"));
