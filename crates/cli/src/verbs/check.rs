@@ -135,6 +135,9 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         if let Some(bus) = &device.bus {
             line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
         }
+        for note in &device.notes {
+            line("note", format!("{} ({}: \"{}\"). {}", note.says, note.path, note.value, note.mend));
+        }
         if device.shifted_bytes > 0 {
             let shift = device.shifted_bytes;
             line(
