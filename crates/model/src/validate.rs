@@ -28,7 +28,8 @@ pub use degraded::{DegradedRow, degraded};
 pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};
 pub use rebuilds::{RebuildRow, rebuilds};
-pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
+use unseen::held_back_half;
+pub use unseen::{UnseenHalf, UnseenRow, open_half};
 
 /// Why validation could not run.
 #[derive(Debug, Error)]
