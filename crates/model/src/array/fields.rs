@@ -235,6 +235,7 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.table("paths");
     v.number("count", fixed(whole(1.0, 64.0)), &mut paths.count);
     v.word("policy", &mut paths.policy);
+    v.number("luns", fixed(whole(1.0, 4096.0)), &mut paths.luns);
     v.number("rr_ios", whole(1.0, 1e9), &mut paths.rr_ios);
     v.maybe("rr_bytes", fixed(size(512.0, TIB)), &mut paths.rr_bytes);
     v.table("initiator");

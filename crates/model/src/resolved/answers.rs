@@ -16,6 +16,11 @@ const DISK_HIT: [f64; 3] = [1.0, 0.6, 0.3];
 const READ_AHEAD: [f64; 3] = [0.0, 0.5, 1.0];
 
 impl ResolvedArray {
+    /// Least time of a thread for an I/O of a stream, ns.
+    pub(super) fn stream_thread_ns(&self, bytes: f64) -> f64 {
+        super::software::stream_thread_ns(self.array.target.software, bytes, self.corner)
+    }
+
     /// What a stream keeps all members together busy for, ns. A drive takes so many commands, whatever their
     /// place; ZFS and disks collect a stream into large ones.
     pub(super) fn stream_ns(&self, kind: Kind, bytes: f64) -> f64 {
