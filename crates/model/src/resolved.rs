@@ -397,11 +397,7 @@ impl ResolvedArray {
             kind,
             random,
             bytes,
-            host_ns: (array.initiator.op_us.cost_at(self.corner) * 1e3).max(if random {
-                0.0
-            } else {
-                self.stream_thread_ns(bytes)
-            }),
+            host_ns: self.thread_ns(if streams { bytes } else { 0.0 }),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             delay_ns: round_trip * (1.0 + r2t),
