@@ -29,6 +29,11 @@ package_of() {
         cryptsetup | veritysetup) echo cryptsetup-bin ;;
         make-bcache) echo bcache-tools ;;
         qemu-img) echo qemu-utils ;;
+        qemu-system-x86_64) echo qemu-system-x86 ;;
+        busybox) echo busybox-static ;;
+        depmod) echo kmod ;;
+        lvm) echo lvm2 ;;
+        cpio | mdadm | dmsetup) echo "$1" ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         nft) echo nftables ;;

@@ -3,21 +3,18 @@
 use assay_model::array::{Array, Level, set};
 use assay_model::facts::usable_bytes;
 use assay_model::workload::Workload;
+use assay_spec::random::split_mix;
 use assay_spec::units::{Bytes, GIB, Nanos};
 
 /// So long that what a write cache absorbs before it is full is no part of the closed form's rate.
 pub const LONG: Nanos = Nanos::from_secs(1_000_000_000);
 
-/// A generator for choices; the model's own is not public.
+/// Draws choices.
 pub struct Choices(pub u64);
 
 impl Choices {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     pub fn of<T: Copy>(&mut self, all: &[T]) -> T {

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
     ("xtask", &["host", "planted", "simulate", FOR_TESTS]),
-    ("simulate", &["iscsi"]),
+    ("simulate", &["iscsi", "spec"]),
     ("planted", &["model", "spec", "record", "analysis", "diagnose", "report"]),
     (
         "fuzz",
