@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
-use crate::quantity::{Corner, Quantity};
+use crate::quantity::{Corner, Quantity, at_corner};
 use crate::raid::{Kind, Part, Phase, Place, Shape};
 use crate::shingled::{Fill, Shingled};
 use crate::wire;
@@ -734,14 +734,5 @@ pub fn software_of(array: &Array) -> Software {
         _ if remote => Software::Unknown,
         SoftwareName::Unknown => Software::None,
         SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs | SoftwareName::Wafl => Software::Known,
-    }
-}
-
-/// One of three values, at a corner.
-pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
-    match corner {
-        Corner::Slow => slow,
-        Corner::Nominal => nominal,
-        Corner::Fast => fast,
     }
 }

@@ -12,8 +12,7 @@
 //! about 182,000 entries, and cleaning band by band.
 
 use crate::array::Hdd;
-use crate::quantity::Corner;
-use crate::resolved::at_corner;
+use crate::quantity::{Corner, at_corner};
 
 /// Writes that the cleaning of a band takes along although they came one after the other: slow, nominal and
 /// fast. A disk with a full cache took 7 random writes per second where a whole band for each would allow 2.
