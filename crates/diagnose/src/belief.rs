@@ -161,7 +161,7 @@ impl<'s> Belief<'s> {
     /// what each expects of its rate and what all together expect (Lindley 1956). An experiment that sets the rate
     /// shows its latency.
     #[must_use]
-    pub fn expected_information(&self, experiment: Experiment, error: f64) -> f64 {
+    pub(crate) fn expected_information(&self, experiment: Experiment, error: f64) -> f64 {
         let quantity = match experiment {
             Experiment::HalfRate => Quantity::PacedLatency,
             _ => Quantity::Rate(experiment),

@@ -302,7 +302,7 @@ pub struct Observation {
 impl Observation {
     /// Returns the whole error if disturbances of the host count by this scale.
     #[must_use]
-    pub fn whole_error(&self, scale: f64) -> f64 {
+    pub(crate) fn whole_error(&self, scale: f64) -> f64 {
         self.error.hypot(self.host_error * scale)
     }
 }

@@ -90,7 +90,7 @@ impl DemandTable {
 
     /// Sets the time of an I/O alone, as the closed form has it, with `outstanding` in flight.
     #[must_use]
-    pub fn with_latency(mut self, alone_ns: f64, outstanding: f64) -> Self {
+    pub(crate) fn with_latency(mut self, alone_ns: f64, outstanding: f64) -> Self {
         self.resources.retain(|r| r.kind != ResourceKind::Latency);
         self.resources.push(latency_bound(alone_ns, outstanding));
         self.resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));

@@ -75,7 +75,7 @@ impl Disk {
 
     /// Seek time over a fraction `x` of the stroke, ns; nothing moves within half a track.
     #[must_use]
-    pub fn seek_ns(&self, x: f64) -> f64 {
+    pub(crate) fn seek_ns(&self, x: f64) -> f64 {
         let (c, a, b) = self.seek;
         if x <= self.track / 2.0 { 0.0 } else { c + a * x.sqrt() + b * x }
     }
@@ -113,13 +113,13 @@ impl Disk {
     /// Time of a write that continues the last one after a pause, of `n` that wait together, ns: the place has just
     /// passed, and comes round once for all of them.
     #[must_use]
-    pub fn behind_ns(&self, n: f64) -> f64 {
+    pub(crate) fn behind_ns(&self, n: f64) -> f64 {
         self.overhead_ns + self.revolution_ns / n.max(1.0)
     }
 
     /// Fraction of the stroke between two fractions of the capacity.
     #[must_use]
-    pub fn stroke_between(&self, from: f64, f: f64) -> f64 {
+    pub(crate) fn stroke_between(&self, from: f64, f: f64) -> f64 {
         self.stroke_of(from + f) - self.stroke_of(from)
     }
 }
@@ -194,13 +194,13 @@ impl ServiceTable {
     ///
     /// Controllers sort by place and hand the disk a few at a time: half of the gain by position is left.
     #[must_use]
-    pub fn destage_at(&self, n: f64) -> f64 {
+    pub(crate) fn destage_at(&self, n: f64) -> f64 {
         between(&self.destages_ns, n).min(between(&self.writes_ns, 1.0))
     }
 
     /// Mean of the longest of `visits` positioning times of idle disks over the mean of one.
     #[must_use]
-    pub fn longest_of(&self, visits: u32) -> f64 {
+    pub(crate) fn longest_of(&self, visits: u32) -> f64 {
         self.longest[(visits.max(1) as usize - 1).min(self.longest.len() - 1)]
     }
 

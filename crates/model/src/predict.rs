@@ -17,7 +17,7 @@ use serde::Serialize;
 /// The words for an answer that leaves the target's software out.
 pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
 /// Engines that differ by more than this are both shown.
-pub const SHOW_BOTH_ABOVE: f64 = 0.10;
+pub(crate) const SHOW_BOTH_ABOVE: f64 = 0.10;
 /// A run whose write cache fills on the way is simulated whole up to this many I/Os (0.2 s of computing): before
 /// and after are different loads, and no part stands for the other.
 const ABSORBING_IOS_MAX: u64 = 1_600_000;

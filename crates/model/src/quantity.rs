@@ -114,7 +114,7 @@ impl Quantity {
 
     /// The value at a corner, for a number that makes the array slower when it grows (a time).
     #[must_use]
-    pub fn cost_at(&self, corner: Corner) -> f64 {
+    pub(crate) fn cost_at(&self, corner: Corner) -> f64 {
         match corner {
             Corner::Slow => self.hi,
             Corner::Nominal => self.value,

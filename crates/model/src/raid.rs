@@ -132,13 +132,13 @@ impl Shape {
 
     /// Fraction of the members' capacity that holds data.
     #[must_use]
-    pub fn data_fraction(&self) -> f64 {
+    pub(crate) fn data_fraction(&self) -> f64 {
         f64::from(self.group - self.parity) / f64::from(self.group) / f64::from(self.copies)
     }
 
     /// Members' worth of bandwidth for a sequential read.
     #[must_use]
-    pub fn read_streams(&self) -> f64 {
+    pub(crate) fn read_streams(&self) -> f64 {
         if self.skips {
             return f64::from(self.alive());
         }
@@ -148,13 +148,13 @@ impl Shape {
 
     /// Members' worth of bandwidth for a sequential write.
     #[must_use]
-    pub fn write_streams(&self) -> f64 {
+    pub(crate) fn write_streams(&self) -> f64 {
         f64::from(self.members) * self.data_fraction()
     }
 
     /// Members that an I/O of this size streams over: those with its chunks, and with copies of them where it writes.
     #[must_use]
-    pub fn stream_visits(&self, kind: Kind, bytes: f64) -> u32 {
+    pub(crate) fn stream_visits(&self, kind: Kind, bytes: f64) -> u32 {
         let copies = if kind == Kind::Write { self.copies } else { 1 };
         small(whole((bytes / self.chunk).ceil())).max(1).saturating_mul(copies).min(self.alive())
     }
@@ -181,7 +181,7 @@ impl Shape {
     ///
     /// raidz and dRAID write an intent log record to one vdev; the stripe follows with its transaction group.
     #[must_use]
-    pub fn durable_write(&self, bytes: f64) -> [Phase; 2] {
+    pub(crate) fn durable_write(&self, bytes: f64) -> [Phase; 2] {
         let phases = if self.spreads_records() {
             let data = small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity);
             [Phase::new(data + self.parity, bytes / f64::from(data), Kind::Write), Phase::NONE]

@@ -122,7 +122,7 @@ const fn by(kind: Kind) -> usize {
 impl ResolvedFlash {
     /// Time the controller and the interface spend on one I/O, ns; nothing of the drive is faster.
     #[must_use]
-    pub fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
+    pub(crate) fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let pages = match kind {
             // A write of less than a page of the flash is collected with others into one.
             Kind::Write if self.is_steady => bytes.clamp(4096.0, FLASH_PAGE) / 4096.0,
@@ -133,20 +133,20 @@ impl ResolvedFlash {
 
     /// Time the interface moves so many bytes, ns.
     #[must_use]
-    pub fn transfer_ns(&self, kind: Kind, bytes: f64) -> f64 {
+    pub(crate) fn transfer_ns(&self, kind: Kind, bytes: f64) -> f64 {
         bytes / self.bytes_s[by(kind)] * 1e9
     }
 
     /// Time of a 4 KiB command at one outstanding, ns.
     #[must_use]
-    pub fn command_ns(&self, kind: Kind) -> f64 {
+    pub(crate) fn command_ns(&self, kind: Kind) -> f64 {
         self.alone_ns[by(kind)].max(self.controller_ns(kind, 4096.0))
     }
 
     /// Time a die is busy with one I/O of this size, ns: the latency alone, with the transfer of what is more
     /// than 4 KiB, without the controller's share.
     #[must_use]
-    pub fn die_ns(&self, kind: Kind, bytes: f64) -> f64 {
+    pub(crate) fn die_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let more = self.transfer_ns(kind, (bytes - 4096.0).max(0.0));
         (self.alone_ns[by(kind)] + more - self.controller_ns(kind, bytes)).max(0.0)
     }
@@ -335,7 +335,7 @@ impl ResolvedArray {
     /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled
     /// disks; with what each member takes until then. `None` when there is no such cache.
     #[must_use]
-    pub fn after_fill(&self) -> Option<(Self, Fill)> {
+    pub(crate) fn after_fill(&self) -> Option<(Self, Fill)> {
         match (&self.media, self.shingled) {
             (Media::Flash(flash), _) => {
                 Some((self.after_slc()?, Fill { bytes: flash.slc_bytes, writes: f64::INFINITY }))
@@ -361,7 +361,7 @@ impl ResolvedArray {
 
     /// The same array with no write answered by the controller's cache.
     #[must_use]
-    pub fn written_through(self) -> Self {
+    pub(crate) fn written_through(self) -> Self {
         Self { buffers: false, ..self }
     }
 
@@ -479,7 +479,7 @@ impl ResolvedArray {
 
     /// Whether the port to the members holds the controller up more than what the controller can do by itself.
     #[must_use]
-    pub fn expander_limits(&self, classes: &[Class]) -> bool {
+    pub(crate) fn expander_limits(&self, classes: &[Class]) -> bool {
         let own: f64 =
             classes.iter().map(|c| c.share * self.controller_ns(c.io_cost.kind, c.io_cost.bytes)).sum();
         let both: f64 = classes.iter().map(|c| c.share * c.io_cost.controller_ns).sum();
@@ -488,7 +488,7 @@ impl ResolvedArray {
 
     /// The least that a host needs for an I/O that its own memory answers, ns.
     #[must_use]
-    pub fn copy_ns(bytes: f64) -> f64 {
+    pub(crate) fn copy_ns(bytes: f64) -> f64 {
         COPY_NS.0 + COPY_NS.1 * bytes
     }
 
@@ -572,7 +572,7 @@ impl ResolvedArray {
 
     /// As [`Self::visit_ns`], for writes destaged from a write-back cache that sorts a long queue.
     #[must_use]
-    pub fn destage_ns(&self, phase: &Phase) -> f64 {
+    pub(crate) fn destage_ns(&self, phase: &Phase) -> f64 {
         let waiting = self.write_back_bytes / phase.bytes.max(512.0) / f64::from(self.shape.members);
         match &self.media {
             Media::Disk(_, table) => {
@@ -599,20 +599,20 @@ impl ResolvedArray {
     /// Whether streaming runs ahead of the host: disks read ahead and collect sequential writes, so that a
     /// stream limits the rate but adds no latency until it does.
     #[must_use]
-    pub fn streams_ahead(&self) -> bool {
+    pub(crate) fn streams_ahead(&self) -> bool {
         matches!(self.media, Media::Disk(..))
     }
 
     /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O.
     #[must_use]
-    pub fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
+    pub(crate) fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
         f64::from(self.shape.alive()) / f64::from(self.shape.stream_visits(kind, bytes))
     }
 
     /// How much longer a stream's I/O of this size takes for a rebuild: one of the consecutive members that it has
     /// chunks on is in the group that is rebuilt, with the probability of a place at random.
     #[must_use]
-    pub fn stream_slowed(&self, bytes: f64) -> f64 {
+    pub(crate) fn stream_slowed(&self, bytes: f64) -> f64 {
         let alive = f64::from(self.shape.alive());
         let chunks = (bytes / self.shape.chunk).ceil().clamp(1.0, alive);
         let met = ((chunks + f64::from(self.shape.survivors()) - 1.0) / alive).clamp(0.0, 1.0);
@@ -624,7 +624,7 @@ impl ResolvedArray {
     /// Exponential visits give the harmonic number H(w); positioning times vary about half as much, so half of
     /// the excess is taken (Varki's fork-join approximation has the same form). Drives take the same time each.
     #[must_use]
-    pub fn fork_join(&self, phase: &Phase) -> f64 {
+    pub(crate) fn fork_join(&self, phase: &Phase) -> f64 {
         match self.media {
             Media::Disk(..) => {
                 let harmonic: f64 = (1..=phase.visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
@@ -664,7 +664,7 @@ impl ResolvedArray {
 
     /// What the members are called in a sentence.
     #[must_use]
-    pub fn members_name(&self) -> String {
+    pub(crate) fn members_name(&self) -> String {
         let what = if matches!(self.media, Media::Disk(..)) { "disk" } else { "SSD" };
         let (n, alive) = (self.shape.members, self.shape.alive());
         match n {

@@ -74,7 +74,7 @@ impl Shingled {
 
     /// What a write of this size takes of the cleaning, ns.
     #[must_use]
-    pub fn clean_ns(&self, bytes: f64) -> f64 {
+    pub(crate) fn clean_ns(&self, bytes: f64) -> f64 {
         let held = (self.media_bytes / bytes.max(512.0)).min(MAP_ENTRIES);
         self.band_ns / (held / self.bands).max(self.along)
     }

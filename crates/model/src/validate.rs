@@ -29,8 +29,10 @@ pub use degraded::{DegradedRow, degraded};
 pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};
 pub use rebuilds::{RebuildRow, rebuilds};
-pub use systems_out::{CrossedRow, Family, LEVELS, SYSTEMS_MIN, median_of, systems, systems_out};
-pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
+use systems_out::systems_out;
+pub use systems_out::{CrossedRow, Family, LEVELS, SYSTEMS_MIN, median_of, systems};
+use unseen::held_back_half;
+pub use unseen::{UnseenHalf, UnseenRow, open_half};
 
 /// Why validation could not run.
 #[derive(Debug, Error)]

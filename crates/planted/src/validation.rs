@@ -76,7 +76,7 @@ pub fn validate(from: u64, set_ups: usize) -> Validation {
 
 /// Diagnoses the same set-ups by a list of causes that lacks the planted one.
 #[must_use]
-pub fn validate_left_out(from: u64, set_ups: usize) -> Validation {
+pub(crate) fn validate_left_out(from: u64, set_ups: usize) -> Validation {
     let one = |seed: u64| {
         let case = planted_case(seed);
         let others: Vec<&'static Hypothesis> =

@@ -9,8 +9,8 @@ use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{lost, quick};
-use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question, assess};
+use super::assess::{assess, lost, quick};
+use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
 const DEVICES_MAX: u32 = 5000;

@@ -264,7 +264,7 @@ impl FindingNote {
 impl Row {
     /// What differs in the load, from this to the other; what is known of one only is taken to be alike.
     #[must_use]
-    pub fn load_differences(&self, other: &Self) -> Vec<Difference> {
+    pub(crate) fn load_differences(&self, other: &Self) -> Vec<Difference> {
         let load = self.facets.iter().filter(|f| f.weight >= Weight::Changed);
         let differs = |facet: &Facet| {
             let there = other.facets.iter().find(|f| f.name == facet.name)?;

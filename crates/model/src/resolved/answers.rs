@@ -47,7 +47,7 @@ impl ResolvedArray {
     /// Whether the controller's write-back cache holds all that is written: what is written again takes no more
     /// of it.
     #[must_use]
-    pub fn rewrites_in_cache(&self) -> bool {
+    pub(crate) fn rewrites_in_cache(&self) -> bool {
         self.buffers && self.span_bytes <= self.write_back_bytes && self.corner != Corner::Slow
     }
 

@@ -122,7 +122,7 @@ impl ResolvedArray {
 
     /// Returns what flushes make of an I/O; what the flush itself takes is in [`Self::flush_wait_ns`].
     #[must_use]
-    pub fn with_flushes(&self, io_cost: &IoCost, flushes: Flushes) -> IoCost {
+    pub(crate) fn with_flushes(&self, io_cost: &IoCost, flushes: Flushes) -> IoCost {
         let mut first = io_cost.clone();
         if io_cost.kind == Kind::Read || self.needs_no_flush() {
             return first;
@@ -141,7 +141,7 @@ impl ResolvedArray {
 
     /// Returns the time of a flush after several writes, ns; 0 where the writes are durable without one.
     #[must_use]
-    pub fn flush_wait_ns(&self, flushes: Flushes) -> f64 {
+    pub(crate) fn flush_wait_ns(&self, flushes: Flushes) -> f64 {
         if flushes.every <= 1 || self.log.is_some() || self.needs_no_flush() {
             return 0.0;
         }
@@ -189,7 +189,7 @@ impl ResolvedArray {
 
     /// Share of the I/Os of a class that the tier answers once it is warm.
     #[must_use]
-    pub fn in_tier(&self, io_cost: &IoCost, skew: Skew) -> f64 {
+    pub(crate) fn in_tier(&self, io_cost: &IoCost, skew: Skew) -> f64 {
         let Some(tier) = self.tier.as_ref().filter(|tier| tier.takes(io_cost.kind)) else { return 0.0 };
         tier.hit(self.span_bytes, io_cost, skew)
     }
@@ -237,7 +237,7 @@ impl ResolvedArray {
 
     /// An I/O that a tier answers with this probability, as classes: answered there, and the cases of the others.
     #[must_use]
-    pub fn tiered(&self, share: f64, io_cost: &IoCost, in_tier: f64) -> Vec<Class> {
+    pub(crate) fn tiered(&self, share: f64, io_cost: &IoCost, in_tier: f64) -> Vec<Class> {
         let Some(tier) = self.tier.as_ref().filter(|_| in_tier > 0.0) else {
             return self.cases(share, io_cost);
         };

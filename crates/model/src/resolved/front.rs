@@ -63,7 +63,7 @@ impl FrontDevice {
 
     /// What an I/O takes beyond that, ns: its latency with the transfer of what is more than 4 KiB.
     #[must_use]
-    pub fn wait_ns(&self, bytes: f64) -> f64 {
+    pub(crate) fn wait_ns(&self, bytes: f64) -> f64 {
         let alone = self.latency_ns + (bytes - 4096.0).max(0.0) / self.bytes_s * 1e9;
         (alone - self.busy_ns(bytes)).max(0.0)
     }
@@ -127,7 +127,7 @@ impl Tier {
 /// over a run
 /// of length D is `1 - T/D (1 - e^(-D/T))`. The members limit how fast they are read, whatever the tier answers.
 #[must_use]
-pub fn mean_warmth(run_s: f64, time_s: f64) -> f64 {
+pub(crate) fn mean_warmth(run_s: f64, time_s: f64) -> f64 {
     let ratio = run_s / time_s.max(1e-9);
     if ratio < 1e-9 { 0.0 } else { 1.0 - (1.0 - (-ratio).exp()) / ratio }
 }

@@ -38,7 +38,7 @@ pub fn rebuild(array: &Array) -> Option<Rebuild> {
 
 /// Returns the highest rate, bytes/s, at which the first `bytes` of a failed member are rebuilt.
 #[must_use]
-pub fn rate_onto_replacement(array: &Array, bytes: f64) -> Option<Bounds> {
+pub(crate) fn rate_onto_replacement(array: &Array, bytes: f64) -> Option<Bounds> {
     let shape = Shape::of(&array.raid);
     if shape.failed == 0 || matches!(shape.level, Level::Draid1 | Level::Draid2 | Level::Draid3) {
         return None;

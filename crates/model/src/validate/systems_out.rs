@@ -130,7 +130,7 @@ impl CrossedRow {
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, ValidateError> {
+pub(super) fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, ValidateError> {
     let mut rows = Vec::new();
     for set in Set::ALL {
         for half in [Half::Open, Half::HeldBack] {

@@ -110,7 +110,7 @@ pub fn open_half(set: Set, tables: &mut Tables) -> Result<UnseenHalf, ValidateEr
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
+pub(crate) fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
     let mut stored = held_back(set).lines().filter(|line| !line.starts_with('#'));
     for table in unseen::tables(set, Half::HeldBack)? {
