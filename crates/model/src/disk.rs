@@ -37,6 +37,8 @@ pub struct Disk {
     pub outer_bytes_s: f64,
     /// Innermost rate, bytes/s.
     pub inner_bytes_s: f64,
+    /// Part of the stroke that a track is: what lies on the same one needs no seek.
+    pub track: f64,
     /// What its link carries, bytes/s.
     pub port_bytes_s: f64,
     /// Capacity, bytes.
@@ -71,11 +73,11 @@ impl Disk {
         }
     }
 
-    /// Seek time over a fraction `x` of the stroke, ns; nothing moves when x is 0.
+    /// Seek time over a fraction `x` of the stroke, ns; nothing moves within half a track.
     #[must_use]
     pub(crate) fn seek_ns(&self, x: f64) -> f64 {
         let (c, a, b) = self.seek;
-        if x <= 0.0 { 0.0 } else { c + a * x.sqrt() + b * x }
+        if x <= self.track / 2.0 { 0.0 } else { c + a * x.sqrt() + b * x }
     }
 
     /// Fraction of the stroke that holds the outermost fraction `f` of the capacity.
@@ -228,7 +230,8 @@ fn longest_of(draws: &[f64]) -> [f64; SIDE_BY_SIDE_MAX] {
     longest
 }
 
-/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the rest.
+/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the
+/// rest.
 fn powers(x: f64) -> [f64; SIDE_BY_SIDE_MAX] {
     let mut powers = [x; SIDE_BY_SIDE_MAX];
     // The highest power of two up to w, and x to that power.

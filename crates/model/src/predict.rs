@@ -245,6 +245,13 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
 }
 
+/// The rate between the ends of the ranges of an array file, without the error of the model.
+pub(crate) fn unwidened(array: &Array, workload: &Workload, tables: &mut Tables) -> Bounds {
+    let workload = &issued(array, workload);
+    let [slow, nominal, fast] = Corner::ALL.map(|corner| at_corner(array, corner, workload, tables).2.iops);
+    Bounds::spanning(nominal, [slow, fast])
+}
+
 /// What is expected of a load.
 struct Intervals {
     iops: Bounds,

@@ -67,6 +67,15 @@ impl Corner {
     pub const ALL: [Self; 3] = [Self::Slow, Self::Nominal, Self::Fast];
 }
 
+/// One of three values, at a corner.
+pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
+    match corner {
+        Corner::Slow => slow,
+        Corner::Nominal => nominal,
+        Corner::Fast => fast,
+    }
+}
+
 /// A number with its range and provenance. `lo <= value <= hi` always holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {

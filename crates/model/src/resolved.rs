@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
-use crate::quantity::{Corner, Quantity};
+use crate::quantity::{Corner, Quantity, at_corner};
 use crate::raid::{Kind, Part, Phase, Place, Shape};
 use crate::shingled::{Fill, Shingled};
 use crate::wire;
@@ -35,6 +35,8 @@ const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
 /// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500
 /// writes in the five seconds that a mark stays, of 64 MiB each.
 const BITMAP_SPAN: f64 = 34_359_738_368.0;
+/// Page of flash, bytes: larger writes are no longer a matter of IOPS once a drive has no erased blocks left.
+const FLASH_PAGE: f64 = 16_384.0;
 /// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
 const COPY_NS: (f64, f64) = (1000.0, 0.1);
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
@@ -62,7 +64,7 @@ impl Tables {
             disk.ncq,
             disk.by_position,
             disk.cached_writes,
-            disk.capacity_bytes,
+            disk.track,
             stroke,
         ]
         .map(f64::to_bits);
@@ -106,6 +108,8 @@ pub struct ResolvedFlash {
     pub slc_bytes: f64,
     /// Write limit after it, bytes/s.
     pub slc_full_bytes_s: f64,
+    /// Whether random writes meet no erased blocks: the rate of IOPS is then one of pages.
+    pub is_steady: bool,
 }
 
 const fn by(kind: Kind) -> usize {
@@ -119,7 +123,12 @@ impl ResolvedFlash {
     /// Time the controller and the interface spend on one I/O, ns; nothing of the drive is faster.
     #[must_use]
     pub(crate) fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
-        (1e9 / self.iops_max[by(kind)]).max(bytes / self.bytes_s[by(kind)] * 1e9)
+        let pages = match kind {
+            // A write of less than a page of the flash is collected with others into one.
+            Kind::Write if self.is_steady => bytes.clamp(4096.0, FLASH_PAGE) / 4096.0,
+            _ => 1.0,
+        };
+        (pages * 1e9 / self.iops_max[by(kind)]).max(bytes / self.bytes_s[by(kind)] * 1e9)
     }
 
     /// Time the interface moves so many bytes, ns.
@@ -388,7 +397,7 @@ impl ResolvedArray {
             kind,
             random,
             bytes,
-            host_ns: array.initiator.op_us.cost_at(self.corner) * 1e3,
+            host_ns: self.thread_ns(if streams { bytes } else { 0.0 }),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             delay_ns: round_trip * (1.0 + r2t),
@@ -725,14 +734,5 @@ pub fn software_of(array: &Array) -> Software {
         _ if remote => Software::Unknown,
         SoftwareName::Unknown => Software::None,
         SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs | SoftwareName::Wafl => Software::Known,
-    }
-}
-
-/// One of three values, at a corner.
-pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
-    match corner {
-        Corner::Slow => slow,
-        Corner::Nominal => nominal,
-        Corner::Fast => fast,
     }
 }

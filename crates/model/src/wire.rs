@@ -30,8 +30,8 @@ const DATA_DIGEST: f64 = 4.0;
 const NFS_READ_REPLY: f64 = 132.0;
 /// Largest transfer of one command on a SATA link, bytes; larger I/Os are split.
 const SATA_COMMAND: f64 = 1_048_576.0;
-/// What the slow end leaves of a PCI Express link whose slot is not known: half of the lanes, or the generation before.
-/// Of 13 drives in hosts that nobody described, five were read at 0.36 to 0.7 of their sheets.
+/// What the slow end leaves of a PCI Express link whose slot is not known: half of the lanes, or the generation
+/// before. Of 13 drives in hosts that nobody described, five were read at 0.36 to 0.7 of their sheets.
 const SLOT_LEFT: f64 = 0.5;
 /// Five frame information structures of a queued command (register, set-up, data, status twice) and the handshakes
 /// between them, as bytes of the link's time. 4 KiB commands fill a 3 Gbit/s port at 52,000 I/Os per second.
@@ -101,8 +101,8 @@ pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
     ceiling_at(link, protocol, size_bytes, Corner::Nominal)
 }
 
-/// The same at a corner: of ranges of rates, frames and segments, and without TCP timestamps at the fast end where they
-/// are unknown.
+/// The same at a corner: of ranges of rates, frames and segments, and without TCP timestamps at the fast end
+/// where they are unknown.
 #[must_use]
 pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Corner) -> f64 {
     let stamped = link.timestamps.unwrap_or(corner != Corner::Fast);
@@ -203,12 +203,17 @@ pub fn r2t_round_trips(protocol: &Protocol, size_bytes: f64) -> f64 {
     ((size_bytes - unsolicited).max(0.0) / protocol.max_burst.value).ceil()
 }
 
-/// Paths that one session can use, and how it moves between them.
+/// Paths that the load can use. A LUN with a fixed path uses one, and others may be given the next; sessions
+/// that are hashed fall on p paths at random: l of them use `p (1 - (1 - 1/p)^l)`.
 #[must_use]
 pub(crate) fn usable_paths(paths: &Paths) -> f64 {
     match paths.policy {
         PathPolicy::RoundRobin | PathPolicy::LeastQueue => paths.count.value,
-        PathPolicy::Fixed | PathPolicy::Hash => 1.0,
+        PathPolicy::Fixed => paths.luns.value.min(paths.count.value),
+        PathPolicy::Hash => {
+            let p = paths.count.value;
+            p * (1.0 - (1.0 - 1.0 / p).powf(paths.luns.value))
+        }
     }
 }
 

@@ -573,6 +573,8 @@ pub struct Paths {
     pub count: Quantity,
     /// Policy.
     pub policy: PathPolicy,
+    /// LUNs or sessions that the load is spread over, each with a path of its own choice.
+    pub luns: Quantity,
     /// Round robin: I/Os before the next path.
     pub rr_ios: Quantity,
     /// Round robin: bytes before the next path; whichever limit comes first.
@@ -584,6 +586,7 @@ impl Default for Paths {
         Self {
             count: Quantity::assumed(1.0),
             policy: PathPolicy::Fixed,
+            luns: Quantity::assumed(1.0),
             rr_ios: Quantity::assumed(1000.0),
             rr_bytes: None,
         }

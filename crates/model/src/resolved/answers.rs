@@ -16,6 +16,12 @@ const DISK_HIT: [f64; 3] = [1.0, 0.6, 0.3];
 const READ_AHEAD: [f64; 3] = [0.0, 0.5, 1.0];
 
 impl ResolvedArray {
+    /// Time of a thread for an I/O that streams so many bytes, ns.
+    pub(super) fn thread_ns(&self, streamed: f64) -> f64 {
+        let own = self.array.initiator.op_us.cost_at(self.corner) * 1e3;
+        own.max(super::software::stream_thread_ns(self.array.target.software, streamed, self.corner))
+    }
+
     /// What a stream keeps all members together busy for, ns. A drive takes so many commands, whatever their
     /// place; ZFS and disks collect a stream into large ones.
     pub(super) fn stream_ns(&self, kind: Kind, bytes: f64) -> f64 {

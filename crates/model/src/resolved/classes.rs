@@ -84,8 +84,8 @@ impl ResolvedArray {
         io_cost.controller_ns += hit * (answered - io_cost.controller_ns);
     }
 
-    /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one. A worker
-    /// takes its own time for an I/O however many others there are: the rest of it is a delay.
+    /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one.
+    /// A worker takes its own time for an I/O however many others there are: the rest of it is a delay.
     fn issue_by_workers(&self, io_cost: &mut IoCost, workload: &Workload) {
         let host = &self.array.initiator;
         let link = Link { rate: host.link, ..self.array.link.clone() };
@@ -114,8 +114,8 @@ impl ResolvedArray {
         vec![(share * (1.0 - each), first), (share * each, last)]
     }
 
-    /// Whether writes are as durable as they get without a flush: every write of such an export is durable as it is,
-    /// and a cache that survives a power cut has nothing to flush.
+    /// Whether writes are as durable as they get without a flush: every write of such an export is durable as
+    /// it is, and a cache that survives a power cut has nothing to flush.
     fn needs_no_flush(&self) -> bool {
         self.array.protocol.nfs_sync || self.array.controller.battery
     }
@@ -154,6 +154,7 @@ impl ResolvedArray {
             return;
         }
         self.unbuffer(io_cost);
+        io_cost.delay_ns += super::software::intent_log_ns(self.array.target.software, self.corner);
         if let Some(log) = &self.log {
             (io_cost.front, io_cost.front_ns) = (Front::Log, log.busy_ns(io_cost.bytes));
             io_cost.start_ns = log.wait_ns(io_cost.bytes);
@@ -213,7 +214,8 @@ impl ResolvedArray {
         Some(tier.device.capacity_bytes.min(self.span_bytes) / (rate * bytes).max(1e-9))
     }
 
-    /// About the rate at which the members alone would be read, I/Os per second: as the I/Os in flight allow, or full.
+    /// About the rate at which the members alone would be read, I/Os per second: as the I/Os in flight allow,
+    /// or full.
     fn rate_of_members(&self, classes: &[Class], outstanding: f64) -> f64 {
         let members = f64::from(self.shape.alive());
         let n = (outstanding / members).max(1.0);

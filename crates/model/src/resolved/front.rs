@@ -1,7 +1,7 @@
 //! Devices in front of the members: a tier that holds the hottest data, and a log for durable writes.
 //!
-//! Both answer an I/O as one station with a rate, a throughput and a latency. Who answers is drawn: a tier holds the
-//! hottest part of the span, so that its share follows from its capacity and the skew of the load.
+//! Both answer an I/O as one station with a rate, a throughput and a latency. Who answers is drawn: a tier
+//! holds the hottest part of the span, so that its share follows from its capacity and the skew of the load.
 
 use crate::array::{self, TierHolds};
 use crate::quantity::{Corner, Quantity};
@@ -123,8 +123,8 @@ impl Tier {
 
 /// Mean over a run of what a tier holds that starts cold, as a part of what it will hold.
 ///
-/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean over a
-/// run
+/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean
+/// over a run
 /// of length D is `1 - T/D (1 - e^(-D/T))`. The members limit how fast they are read, whatever the tier answers.
 #[must_use]
 pub(crate) fn mean_warmth(run_s: f64, time_s: f64) -> f64 {

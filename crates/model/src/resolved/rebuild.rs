@@ -26,8 +26,8 @@ pub struct Rebuild {
     pub time_s: Bounds,
 }
 
-/// Returns the rebuild of a failed member; `None` if none has failed, nothing is left to rebuild it from, or its data
-/// go to spare space on all members (dRAID). Without `raid.rebuild_pct` it has the members to itself.
+/// Returns the rebuild of a failed member; `None` if none has failed, nothing is left to rebuild it from, or
+/// its data go to spare space on all members (dRAID). Without `raid.rebuild_pct` it has the members to itself.
 #[must_use]
 pub fn rebuild(array: &Array) -> Option<Rebuild> {
     let bytes = member_capacity(array);

@@ -184,7 +184,7 @@ fn is_inside(prediction: &Prediction, measured: f64) -> bool {
 }
 
 /// A bound that leaves software out names the software: it is what keeps the array below the bound.
-fn word_of(prediction: &Prediction) -> Option<LimitWord> {
+pub(super) fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     if prediction.software == Software::Unknown {
         return Some(LimitWord::Cpu);
     }

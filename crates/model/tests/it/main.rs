@@ -12,6 +12,7 @@ mod physics;
 mod plans;
 mod properties;
 mod random;
+mod refuted;
 mod said;
 mod simulation;
 mod validation;
