@@ -142,10 +142,10 @@ fn caveats(
     };
     let is_told =
         |finding: &&Finding| finding.severity > Severity::Info || CHANGES.contains(&finding.rule.as_str());
-    let told = findings.iter().filter(is_told);
-    let told = told.map(|finding| format!("{}: {}", finding.rule, first_sentence(&finding.says)));
+    let shown = findings.iter().filter(is_shown);
+    let shown = shown.map(|finding| format!("{}: {}", finding.rule, first_sentence(&finding.says)));
     let parts = [Some(by), status, verdict.map(|says| format!("Verdict: {says}"))].into_iter().flatten();
-    parts.chain(told).collect::<Vec<_>>().join(" ")
+    parts.chain(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// Rules about how a run differs from its plan as it ships.
