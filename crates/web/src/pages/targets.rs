@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_analysis::quoted;
 use assay_analysis::trend::{Trend, TrendPoint};
 use assay_report::held::Held;
 use assay_report::html::{ChangeFacts, Links, escape, spark, trend, trend_changes};
@@ -16,7 +17,6 @@ use serde_json::Value;
 
 use crate::answer::{Refusal, html};
 use crate::app::App;
-use crate::launch::quoted;
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
 
