@@ -140,7 +140,7 @@ fn caveats(
         Some(verdict) => Some(verdict.says.clone()),
         None => limits(header, summary).map(|limits| limits.says),
     };
-    let is_told =
+    let is_shown =
         |finding: &&Finding| finding.severity > Severity::Info || CHANGES.contains(&finding.rule.as_str());
     let shown = findings.iter().filter(is_shown);
     let shown = shown.map(|finding| format!("{}: {}", finding.rule, first_sentence(&finding.says)));
