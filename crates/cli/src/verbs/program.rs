@@ -19,7 +19,11 @@ pub(crate) fn version(args: &VersionArgs) -> anyhow::Result<Exit> {
         // scripts/dist.sh sets it; other builds do not know it.
         let commit = option_env!("ASSAY_COMMIT").unwrap_or("not recorded in this build");
         let built = if cfg!(debug_assertions) { "for development" } else { "optimised" };
-        say(&format!("commit: {commit}\nbuilt: {built}, {}\nstores: format {}\n", libc_name(), assay_store::FORMAT))?;
+        say(&format!(
+            "commit: {commit}\nbuilt: {built}, {}\nstores: format {}\n",
+            libc_name(),
+            assay_store::FORMAT
+        ))?;
     }
     Ok(Exit::Done)
 }
