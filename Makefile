@@ -12,7 +12,7 @@ SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench fuzz lab soak soak-faults soak-targets soak-vm
+.PHONY: run test check bench dist fuzz lab soak soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -37,6 +37,10 @@ bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-web --bench pages)
 	$(CARGO) xtask bench $(BENCH)
+
+dist: ## what is distributed, in target/packages: .deb, .rpm, .tar.gz, bill of materials, checksums; checked by lintian
+	@scripts/need.sh git objdump lintian python3-venv
+	@scripts/dist.sh
 
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer
 	@scripts/need.sh g++
