@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
-use crate::array::{Array, Device, LinkRate, SoftwareName};
+use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName};
 use crate::predict::{Engines, Prediction, predict, unwidened};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
@@ -74,7 +74,7 @@ impl Family {
     fn of(array: &Array) -> Self {
         let is_pcie = |rate| matches!(rate, LinkRate::Pcie { .. });
         match (array.target.software, &array.device) {
-            _ if array.protocol.kind != array::ProtocolKind::Local => Self::Remote,
+            _ if array.protocol.kind != ProtocolKind::Local => Self::Remote,
             (SoftwareName::Md, _) => Self::Md,
             (SoftwareName::Zfs, _) => Self::Zfs,
             (_, Device::Ssd(ssd)) if is_pcie(ssd.link) || is_pcie(array.link.rate) => Self::Nvme,
