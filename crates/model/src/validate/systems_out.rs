@@ -13,9 +13,9 @@
 
 use serde::Serialize;
 
-use super::unseen::word_of;
+use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
-use crate::array::{self, Array, Device, LinkRate, SoftwareName};
+use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName};
 use crate::predict::{Engines, Prediction, predict, unwidened};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
@@ -74,7 +74,7 @@ impl Family {
     fn of(array: &Array) -> Self {
         let is_pcie = |rate| matches!(rate, LinkRate::Pcie { .. });
         match (array.target.software, &array.device) {
-            _ if array.protocol.kind != array::ProtocolKind::Local => Self::Remote,
+            _ if array.protocol.kind != ProtocolKind::Local => Self::Remote,
             (SoftwareName::Md, _) => Self::Md,
             (SoftwareName::Zfs, _) => Self::Zfs,
             (_, Device::Ssd(ssd)) if is_pcie(ssd.link) || is_pcie(array.link.rate) => Self::Nvme,
@@ -149,15 +149,7 @@ pub(super) fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, Valida
 }
 
 fn from_sheets(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<CrossedRow>, ValidateError> {
-    let (Some(model), Some(workload), Some(measured)) = (&row.model, row.workload(), row.measured_iops())
-    else {
-        return Ok(None);
-    };
-    let found = unseen::array(&model.array);
-    let mut array = found
-        .ok_or_else(|| ValidateError::NoArray { row: row.test.clone(), array: model.array.clone() })??;
-    array::set(&mut array, &model.set)
-        .map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
+    let Some(Described { model, array, workload, measured }) = described(row)? else { return Ok(None) };
     let prediction: Prediction = predict(&array, &workload, Engines::Closed, tables);
     let sheet = unwidened(&array, &workload, tables);
     Ok(Some(CrossedRow {
