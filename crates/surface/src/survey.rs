@@ -1,0 +1,234 @@
+//! Which place is read next.
+
+use assay_spec::random::split_mix;
+
+use crate::level::excess;
+use crate::spot::{Candidates, NEIGHBOURS_MIN};
+
+/// Size of the reads whose latency is mapped, bytes; larger where the target has larger blocks.
+pub const READ_BYTES: u32 = 4096;
+/// Size of the reads whose throughput is mapped, bytes.
+pub const TRANSFER_BYTES: u32 = 1 << 20;
+/// Number of cells of a map, where the target is large enough.
+pub(crate) const CELLS: u64 = 128;
+/// A throughput is measured at every so many visits of a cell: they cost more than all other reads otherwise.
+const TRANSFER_EVERY: u64 = 8;
+/// Share of the budget after which slow places are read again.
+const AGAIN_FROM: f64 = 0.75;
+/// Most samples of a survey: 40 bytes each.
+const SAMPLES_MAX: usize = 1 << 20;
+
+/// In which order a pass visits the cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A new random order in every pass.
+    Random,
+    /// From the first to the last, as a head travels; a disturbance then looks like a place until the next pass.
+    Sequential,
+}
+
+/// Why a place is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// For the latency of a place.
+    Place,
+    /// To bring the head there, before a transfer.
+    Position,
+    /// For the throughput: continues where the read before it ended.
+    Transfer,
+    /// It was slow before.
+    Again {
+        /// Which slow place.
+        spot: usize,
+    },
+    /// A random place, beside a slow one.
+    Control {
+        /// Beside which slow place.
+        spot: usize,
+    },
+}
+
+/// A read to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Where, bytes.
+    pub offset_bytes: u64,
+    /// How much, bytes.
+    pub size_bytes: u32,
+    /// What for.
+    pub why: Why,
+}
+
+/// What a read returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Data.
+    Data,
+    /// Nothing but zeros.
+    Zeros,
+    /// An error number of the operating system.
+    Failed(i32),
+}
+
+/// A read that was done.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// What was read.
+    pub look: Look,
+    /// When it began, ns from the start of the survey.
+    pub at_ns: u64,
+    /// How long it took, ns.
+    pub latency_ns: u64,
+    /// What it returned.
+    pub outcome: Outcome,
+}
+
+/// Decides what is read, from what was read.
+#[derive(Debug)]
+pub struct Survey {
+    size_bytes: u64,
+    block_bytes: u32,
+    order: Order,
+
+    random: u64,
+    samples: Vec<Sample>,
+    /// Cells that this pass has yet to visit, the next one last.
+    pass: Vec<u64>,
+    visits: u64,
+    queued: Vec<Look>,
+    /// Slow places, once they are looked for.
+    slow: Option<Candidates>,
+}
+
+impl Survey {
+    /// Returns a survey of a target of that size with blocks of that size; `None` if it is too small for a map.
+    #[must_use]
+    pub fn new(size_bytes: u64, block_bytes: u32, order: Order, seed: u64) -> Option<Self> {
+        let block_bytes = block_bytes.max(READ_BYTES);
+        let size_bytes = size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
+        let survey = Self {
+            size_bytes,
+            block_bytes,
+            order,
+            random: seed,
+            samples: Vec::new(),
+            pass: Vec::new(),
+            visits: 0,
+            queued: Vec::new(),
+            slow: None,
+        };
+        (size_bytes >= u64::from(TRANSFER_BYTES) * 2).then_some(survey)
+    }
+
+    /// Returns what is to be read next; `spent` is the share of the budget that is used up. `None`: it is over.
+    pub fn next(&mut self, spent: f64) -> Option<Look> {
+        if spent >= 1.0 || self.samples.len() >= SAMPLES_MAX {
+            return None;
+        }
+        if let Some(look) = self.queued.pop() {
+            return Some(look);
+        }
+        if spent >= AGAIN_FROM {
+            if self.slow.is_none() {
+                self.slow = Some(Candidates::of(&excess(&self.samples, self.order)));
+            }
+            if let Some((spot, offset_bytes)) = self.slow.as_mut().and_then(Candidates::next) {
+                let control = self.anywhere();
+                let again = self.small(offset_bytes, Why::Again { spot });
+                let control = self.small(control, Why::Control { spot });
+                // Which of the two comes first is left to chance.
+                let is_first = self.draw(2) == 0;
+                self.queued.push(if is_first { control } else { again });
+                return Some(if is_first { again } else { control });
+            }
+        }
+        Some(self.visit())
+    }
+
+    /// Notes what a read returned.
+    pub fn took(&mut self, sample: Sample) {
+        if let Some(slow) = &mut self.slow {
+            slow.took(&sample);
+        }
+        self.samples.push(sample);
+    }
+
+    /// Returns everything that was read, in order of time.
+    #[must_use]
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// Returns the number of bytes that are mapped.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Returns in which order cells are visited.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    fn visit(&mut self) -> Look {
+        if self.pass.is_empty() {
+            self.pass = (0..CELLS).rev().collect();
+            if self.order == Order::Random {
+                for last in (1..self.pass.len()).rev() {
+                    let other = self.draw(last as u64 + 1);
+                    self.pass.swap(last, usize::try_from(other).unwrap_or(0));
+                }
+            }
+        }
+        let cell = self.pass.pop().unwrap_or(0);
+        self.visits += 1;
+        let (from, to) = bounds(self.size_bytes, cell);
+        let offset = self.aligned(from, to.saturating_sub(u64::from(self.block_bytes)).max(from));
+        if self.visits.is_multiple_of(TRANSFER_EVERY) && self.visits > NEIGHBOURS_MIN {
+            let end = self.size_bytes - 2 * u64::from(TRANSFER_BYTES);
+            let at = offset.min(end / u64::from(self.block_bytes) * u64::from(self.block_bytes));
+            let behind = at + u64::from(TRANSFER_BYTES);
+            self.queued.push(Look { offset_bytes: behind, size_bytes: TRANSFER_BYTES, why: Why::Transfer });
+            return Look { offset_bytes: at, size_bytes: TRANSFER_BYTES, why: Why::Position };
+        }
+        self.small(offset, Why::Place)
+    }
+
+    fn small(&self, offset_bytes: u64, why: Why) -> Look {
+        Look { offset_bytes, size_bytes: self.block_bytes, why }
+    }
+
+    fn anywhere(&mut self) -> u64 {
+        self.aligned(0, self.size_bytes - u64::from(self.block_bytes))
+    }
+
+    /// Returns a random place of whole blocks, from the first to the last of these.
+    fn aligned(&mut self, from: u64, last: u64) -> u64 {
+        let block = u64::from(self.block_bytes);
+        let from = from.div_ceil(block).min(last / block);
+        (from + self.draw(last / block - from + 1)) * block
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        split_mix(&mut self.random) % below.max(1)
+    }
+}
+
+/// Returns where a cell begins and where it ends, bytes.
+pub(crate) fn bounds(size_bytes: u64, cell: u64) -> (u64, u64) {
+    let at = |cell: u64| {
+        u64::try_from(u128::from(size_bytes) * u128::from(cell) / u128::from(CELLS)).unwrap_or(u64::MAX)
+    };
+    (at(cell), at(cell + 1))
+}
+
+/// Returns the cell of a place.
+pub(crate) fn cell_of(size_bytes: u64, offset_bytes: u64) -> usize {
+    let cell = (u128::from(offset_bytes) * u128::from(CELLS) + u128::from(CELLS) - 1) / u128::from(size_bytes.max(1));
+    let cell = u64::try_from(cell).unwrap_or(0).min(CELLS - 1);
+    // The division above rounds as `bounds` does, but for one cell at most.
+    let cell = if offset_bytes < bounds(size_bytes, cell).0 { cell.saturating_sub(1) } else { cell };
+    usize::try_from(cell).unwrap_or(0)
+}
