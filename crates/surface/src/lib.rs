@@ -23,7 +23,7 @@ mod zones;
 pub use compare::{Changed, Comparison, compare};
 pub use map::{Cell, Finding, SurfaceMap, map_of};
 pub use stripe::{SlowMember, Stripe};
-pub use survey::{Look, Order, Outcome, READ_BYTES, Sample, Survey, TRANSFER_BYTES, Why};
+pub use survey::{Ground, Look, Order, Outcome, SIZE_MIN, Sample, Survey, Why};
 
 /// Largest probability with which noise alone makes a finding.
 pub(crate) const CHANCE_MAX: f64 = 0.001;

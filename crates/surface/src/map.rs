@@ -98,10 +98,14 @@ pub enum Finding {
         /// Probability that noise alone looks like this, over all places that were read again.
         chance: f64,
     },
-    /// A place cannot be read.
+    /// Reads failed, in one cell or in several in a row.
     Unreadable {
-        /// Where, bytes.
-        offset_bytes: u64,
+        /// Where the first of them began, bytes.
+        from_bytes: u64,
+        /// Where the last of them ended, bytes.
+        to_bytes: u64,
+        /// How many.
+        reads: usize,
         /// Error number of the operating system.
         errno: i32,
     },
@@ -245,7 +249,7 @@ fn findings(size_bytes: u64, samples: &[Sample], order: Order, cells: &[Cell]) -
         chance: of.chance,
     });
     let count = |places: usize, finding: fn(usize) -> Finding| (places > 0).then(|| finding(places));
-    unreadable(samples)
+    unreadable(size_bytes, samples)
         .into_iter()
         .chain(stripe.map(Finding::SlowMember))
         .chain(regions)
@@ -258,17 +262,23 @@ fn findings(size_bytes: u64, samples: &[Sample], order: Order, cells: &[Cell]) -
         .collect()
 }
 
-fn unreadable(samples: &[Sample]) -> Vec<Finding> {
-    let mut failed: Vec<(u64, i32)> = samples
-        .iter()
-        .filter_map(|sample| match sample.outcome {
-            Outcome::Failed(errno) => Some((sample.look.offset_bytes, errno)),
-            Outcome::Data | Outcome::Zeros => None,
-        })
-        .collect();
+fn unreadable(size_bytes: u64, samples: &[Sample]) -> Vec<Finding> {
+    let failed = samples.iter().filter_map(|sample| match sample.outcome {
+        Outcome::Failed(errno) => Some((sample.look.offset_bytes, sample.look.size_bytes, errno)),
+        Outcome::Data | Outcome::Zeros => None,
+    });
+    let mut failed: Vec<(u64, u32, i32)> = failed.collect();
     failed.sort_unstable();
-    failed.dedup_by_key(|(offset, _)| *offset);
-    failed.into_iter().map(|(offset_bytes, errno)| Finding::Unreadable { offset_bytes, errno }).collect()
+    let is_beside = |a: &(u64, u32, i32), b: &(u64, u32, i32)| {
+        a.2 == b.2 && cell_of(size_bytes, b.0) <= cell_of(size_bytes, a.0) + 1
+    };
+    let of_run = |run: &[(u64, u32, i32)]| Finding::Unreadable {
+        from_bytes: run[0].0,
+        to_bytes: run.iter().map(|(offset, size, _)| offset + u64::from(*size)).max().unwrap_or(run[0].0),
+        reads: run.len(),
+        errno: run[0].2,
+    };
+    failed.chunk_by(is_beside).map(of_run).collect()
 }
 
 /// Returns cells in a row that are slower or faster than the median cell, one of them by more than chance explains.
@@ -295,9 +305,7 @@ fn regions(size_bytes: u64, excess: &[Excess], cells: &[Cell]) -> Vec<Finding> {
         (is_real && !(is_zeros && by < 0.0)).then_some((by, chance))
     };
     let sides: Vec<Option<(f64, f64)>> = (0..cells.len()).map(side).collect();
-    let of_one_kind = |a: &usize, b: &usize| {
-        matches!((sides[*a], sides[*b]), (Some((x, _)), Some((y, _))) if (x > 0.0) == (y > 0.0))
-    };
+    let of_one_kind = |a: &usize, b: &usize| matches!((sides[*a], sides[*b]), (Some((x, _)), Some((y, _))) if (x > 0.0) == (y > 0.0));
     let indices: Vec<usize> = (0..cells.len()).collect();
     indices.chunk_by(of_one_kind).filter_map(|run| region(run, &sides, cells)).collect()
 }
@@ -320,11 +328,8 @@ fn region(run: &[usize], sides: &[Option<(f64, f64)>], cells: &[Cell]) -> Option
 fn zeros(cells: &[Cell]) -> Vec<Finding> {
     let is_zeros = |cell: &Cell| cell.reads > 0 && cell.zeros == cell.reads;
     let runs = cells.chunk_by(|a, b| is_zeros(a) == is_zeros(b)).filter(|run| is_zeros(&run[0]));
-    runs.map(|run| Finding::Zeros {
-        from_bytes: run[0].from_bytes,
-        to_bytes: run[run.len() - 1].to_bytes,
-    })
-    .collect()
+    runs.map(|run| Finding::Zeros { from_bytes: run[0].from_bytes, to_bytes: run[run.len() - 1].to_bytes })
+        .collect()
 }
 
 /// Returns whether everything was slow at times. Only a random order tells a time from a place.

@@ -65,7 +65,8 @@ impl Candidates {
     /// Returns the place to be read again next: each in turn, so that what disturbs one moment meets each of them once.
     pub(crate) fn next(&mut self) -> Option<(usize, u64)> {
         let count = self.spots.len();
-        let index = (1..=count).map(|by| (self.turn + by) % count).find(|index| self.spots[*index].is_open())?;
+        let index =
+            (1..=count).map(|by| (self.turn + by) % count).find(|index| self.spots[*index].is_open())?;
         self.turn = index;
         Some((index, self.spots[index].offset_bytes))
     }

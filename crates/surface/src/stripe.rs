@@ -91,7 +91,8 @@ pub(crate) fn stripe(size_bytes: u64, excess: &[Excess]) -> Option<Stripe> {
         for members in MEMBERS {
             let parts = folded(&chunks, members);
             tried += parts.len();
-            let errors = parts.iter().filter(|part| part.n >= CHUNKS_MIN).map(|part| errors_above(*part, all));
+            let errors =
+                parts.iter().filter(|part| part.n >= CHUNKS_MIN).map(|part| errors_above(*part, all));
             let errors = errors.fold(0.0, f64::max);
             let explains = explains(&reads, chunk_bytes / CHUNKS[0], members);
             if best.is_none_or(|best| explains > best.explains) {
@@ -117,7 +118,8 @@ fn without_place(size_bytes: u64, excess: &[Excess]) -> Vec<Excess> {
     let parts = (size_bytes / part_bytes).min(u64::from(PARTS) * 8).max(1);
     let part_of = |offset: u64| offset / size_bytes.div_ceil(parts).max(1);
     for part in 0..parts {
-        let level = Moments::of(places.iter().filter(|one| part_of(one.offset_bytes) == part).map(|one| one.log));
+        let level =
+            Moments::of(places.iter().filter(|one| part_of(one.offset_bytes) == part).map(|one| one.log));
         let of_part = places.iter_mut().filter(|one| part_of(one.offset_bytes) == part);
         of_part.for_each(|one| one.log -= level.mean());
     }

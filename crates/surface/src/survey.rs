@@ -6,14 +6,18 @@ use crate::level::excess;
 use crate::spot::{Candidates, NEIGHBOURS_MIN};
 
 /// Size of the reads whose latency is mapped, bytes; larger where the target has larger blocks.
-pub const READ_BYTES: u32 = 4096;
-/// Size of the reads whose throughput is mapped, bytes.
-pub const TRANSFER_BYTES: u32 = 1 << 20;
+pub(crate) const READ_BYTES: u32 = 4096;
+/// Size of the reads whose throughput is mapped, bytes; smaller where the target takes no such reads.
+const TRANSFER_BYTES: u32 = 1 << 20;
+/// A smaller target has no map, bytes.
+pub const SIZE_MIN: u64 = 4 << 20;
 /// Number of cells of a map, where the target is large enough.
 pub(crate) const CELLS: u64 = 128;
-/// A throughput is measured at every so many visits of a cell: they cost more than all other reads otherwise.
-const TRANSFER_EVERY: u64 = 8;
-/// Share of the budget after which slow places are read again.
+/// A throughput is measured at every so many visits of a cell: they cost more than all other reads otherwise. It has no
+/// factor in common with the number of cells, so that each cell gets its turn in sequential order, too.
+const TRANSFER_EVERY: u64 = 7;
+const _: () = assert!(!CELLS.is_multiple_of(TRANSFER_EVERY));
+/// Share of the budget, or of the samples that are kept, after which slow places are read again.
 const AGAIN_FROM: f64 = 0.75;
 /// Most samples of a survey: 40 bytes each.
 const SAMPLES_MAX: usize = 1 << 20;
@@ -84,11 +88,23 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
+/// The target of a survey.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground {
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// Offsets and sizes of reads are multiples of this, bytes.
+    pub block_bytes: u32,
+    /// Its largest read, bytes.
+    pub read_bytes_max: u32,
+}
+
 /// Decides what is read, from what was read.
 #[derive(Debug)]
 pub struct Survey {
     size_bytes: u64,
     block_bytes: u32,
+    transfer_bytes: u32,
     order: Order,
 
     random: u64,
@@ -102,14 +118,17 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Returns a survey of a target of that size with blocks of that size; `None` if it is too small for a map.
+    /// Returns the survey of a target; `None` if it is too small for a map.
     #[must_use]
-    pub fn new(size_bytes: u64, block_bytes: u32, order: Order, seed: u64) -> Option<Self> {
-        let block_bytes = block_bytes.max(READ_BYTES);
-        let size_bytes = size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
+    pub fn new(ground: Ground, order: Order, seed: u64) -> Option<Self> {
+        let block_bytes = ground.block_bytes.max(READ_BYTES);
+        let whole = |bytes: u64| bytes / u64::from(block_bytes) * u64::from(block_bytes);
+        let size_bytes = whole(ground.size_bytes);
+        let most = whole(ground.read_bytes_max.min(TRANSFER_BYTES).into()).max(block_bytes.into());
         let survey = Self {
             size_bytes,
             block_bytes,
+            transfer_bytes: u32::try_from(most).unwrap_or(block_bytes),
             order,
             random: seed,
             samples: Vec::new(),
@@ -118,7 +137,7 @@ impl Survey {
             queued: Vec::new(),
             slow: None,
         };
-        (size_bytes >= u64::from(TRANSFER_BYTES) * 2).then_some(survey)
+        (size_bytes >= SIZE_MIN).then_some(survey)
     }
 
     /// Returns what is to be read next; `spent` is the share of the budget that is used up. `None`: it is over.
@@ -129,7 +148,8 @@ impl Survey {
         if let Some(look) = self.queued.pop() {
             return Some(look);
         }
-        if spent >= AGAIN_FROM {
+        let kept = self.samples.len() as f64 / SAMPLES_MAX as f64;
+        if spent.max(kept) >= AGAIN_FROM {
             if self.slow.is_none() {
                 self.slow = Some(Candidates::of(&excess(&self.samples, self.order)));
             }
@@ -187,11 +207,11 @@ impl Survey {
         let (from, to) = bounds(self.size_bytes, cell);
         let offset = self.aligned(from, to.saturating_sub(u64::from(self.block_bytes)).max(from));
         if self.visits.is_multiple_of(TRANSFER_EVERY) && self.visits > NEIGHBOURS_MIN {
-            let end = self.size_bytes - 2 * u64::from(TRANSFER_BYTES);
-            let at = offset.min(end / u64::from(self.block_bytes) * u64::from(self.block_bytes));
-            let behind = at + u64::from(TRANSFER_BYTES);
-            self.queued.push(Look { offset_bytes: behind, size_bytes: TRANSFER_BYTES, why: Why::Transfer });
-            return Look { offset_bytes: at, size_bytes: TRANSFER_BYTES, why: Why::Position };
+            let size_bytes = self.transfer_bytes;
+            let at = offset.min(self.size_bytes - 2 * u64::from(size_bytes));
+            let behind = at + u64::from(size_bytes);
+            self.queued.push(Look { offset_bytes: behind, size_bytes, why: Why::Transfer });
+            return Look { offset_bytes: at, size_bytes, why: Why::Position };
         }
         self.small(offset, Why::Place)
     }
@@ -226,7 +246,8 @@ pub(crate) fn bounds(size_bytes: u64, cell: u64) -> (u64, u64) {
 
 /// Returns the cell of a place.
 pub(crate) fn cell_of(size_bytes: u64, offset_bytes: u64) -> usize {
-    let cell = (u128::from(offset_bytes) * u128::from(CELLS) + u128::from(CELLS) - 1) / u128::from(size_bytes.max(1));
+    let cell = (u128::from(offset_bytes) * u128::from(CELLS) + u128::from(CELLS) - 1)
+        / u128::from(size_bytes.max(1));
     let cell = u64::try_from(cell).unwrap_or(0).min(CELLS - 1);
     // The division above rounds as `bounds` does, but for one cell at most.
     let cell = if offset_bytes < bounds(size_bytes, cell).0 { cell.saturating_sub(1) } else { cell };
