@@ -36,7 +36,8 @@ fn survey(
     answer: &dyn Fn(&mut Moment) -> (f64, Outcome),
 ) -> SurfaceMap {
     let mut survey =
-        Survey::new(Ground { size_bytes, block_bytes: 512, read_bytes_max: 1 << 20 }, order, seed).unwrap();
+        Survey::new(Ground { size_bytes, block_bytes: 512, read_bytes_max: 1 << 20 }, order, seed)
+            .expect("large enough");
     let (mut at_ns, mut random) = (0, seed);
     for done in 0..reads {
         let Some(look) = survey.next(f64::from(done) / f64::from(reads)) else { break };
