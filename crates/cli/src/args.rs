@@ -122,7 +122,7 @@ pub(crate) enum Verb {
     /// Write the man pages.
     Man(ManArgs),
     /// Print the version and the platform of this build.
-    Version,
+    Version(VersionArgs),
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -137,6 +137,13 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VersionArgs {
+    /// Also print the commit it was built from, how it was built, and the format of its stores: for reports of faults.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Args)]

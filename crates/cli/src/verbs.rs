@@ -63,6 +63,6 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Target(args) => target::target(args),
         Verb::Completions(args) => program::completions(args),
         Verb::Man(args) => program::man(args),
-        Verb::Version => program::version(),
+        Verb::Version(args) => program::version(args),
     }
 }
