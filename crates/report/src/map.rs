@@ -151,14 +151,15 @@ fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::SlowMember(stripe) => slow_member(stripe),
         Finding::SlowRegion { from_bytes, to_bytes, times, chance } => format!(
-            "SLOW REGION: {} is {} times as slow as the rest{}. A slower tier, worn flash or a weak surface: check the \
-             drive's media errors (smartctl -a), and map it again.",
+            "SLOW REGION: {} is {} times as slow as the rest{}. A slower tier, worn flash or a weak surface: check \
+             the drive's media errors (smartctl -a), and map it again.",
             span(from_bytes, to_bytes),
             short(*times),
             by_chance(*chance)
         ),
         Finding::FastRegion { from_bytes, to_bytes, times, chance } => format!(
-            "FAST REGION: {} is {} times as fast as the rest{}, and holds data: a cache or a faster tier answers there.",
+            "FAST REGION: {} is {} times as fast as the rest{}, and holds data: a cache or a faster tier answers \
+             there.",
             span(from_bytes, to_bytes),
             short(*times),
             by_chance(*chance)
@@ -169,8 +170,8 @@ fn sentence(finding: &Finding) -> String {
             span(from_bytes, to_bytes)
         ),
         Finding::WeakPlace { offset_bytes, times, chance } => format!(
-            "WEAK PLACE: offset {} is {} times as slow as other places, each time it was read{}. Back up, and check the \
-             drive's pending sectors (smartctl -a).",
+            "WEAK PLACE: offset {} is {} times as slow as other places, each time it was read{}. Back up, and check \
+             the drive's pending sectors (smartctl -a).",
             separated(&offset_bytes.to_string()),
             short(*times),
             by_chance(*chance)

@@ -1,5 +1,8 @@
 //! Ranks, and how probable it is that noise alone explains a difference.
 
+/// Largest probability with which noise alone makes a finding.
+pub(crate) const CHANCE_MAX: f64 = 0.001;
+
 /// Upper bound of the probability that a normal variable exceeds `z`, times the number of things that were looked at.
 pub(crate) fn corrected(z: f64, looked_at: usize) -> f64 {
     if z <= 1.0 {

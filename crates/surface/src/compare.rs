@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::CHANCE_MAX;
-use crate::chance::corrected;
+use crate::chance::{CHANCE_MAX, corrected};
 use crate::map::{Cell, SurfaceMap};
 
 /// A cell changed if its latency did by this factor at least.
@@ -29,7 +28,8 @@ pub struct Comparison {
     pub changed: Vec<Changed>,
 }
 
-/// Compares a map with an earlier one. `None` if they are of different sizes, so that their cells are not the same places.
+/// Compares a map with an earlier one. `None` if they are of different sizes, so that their cells are not the same
+/// places.
 #[must_use]
 pub fn compare(before: &SurfaceMap, now: &SurfaceMap) -> Option<Comparison> {
     if (before.size_bytes, before.cells.len()) != (now.size_bytes, now.cells.len()) {

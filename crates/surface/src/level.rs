@@ -1,6 +1,6 @@
 //! Latencies with what is of their time taken away.
 
-use crate::survey::{Order, Outcome, Sample, Why};
+use crate::sample::{Order, Outcome, Sample, Why};
 
 /// So many samples on each side say how fast the target was at that time.
 const REACH: usize = 20;
@@ -19,7 +19,8 @@ pub(crate) struct Excess {
 }
 
 /// Returns the latencies of places over those of their time. In random order the neighbours in time are anywhere, so
-/// that their mean is of the time alone; in sequential order they are the neighbours in place, and nothing is taken away.
+/// that their mean is of the time alone; in sequential order they are the neighbours in place, and nothing is taken
+/// away.
 pub(crate) fn excess(samples: &[Sample], order: Order) -> Vec<Excess> {
     let places: Vec<&Sample> = samples
         .iter()

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CHANCE_MAX;
-use crate::chance::{Moments, corrected, errors_above, ranks};
+use crate::chance::{CHANCE_MAX, Moments, corrected, errors_above, ranks};
 use crate::level::{Excess, excess, log, time_levels};
+use crate::sample::{CELLS, Order, Outcome, Sample, Why, bounds, cell_of};
 use crate::spot;
 use crate::stripe::{Stripe, stripe};
-use crate::survey::{CELLS, Order, Outcome, Sample, Survey, Why, bounds, cell_of};
+use crate::survey::Survey;
 use crate::zones::zoned;
 
 /// Fewer reads of a cell do not compare it with the others.
@@ -18,7 +18,7 @@ const TIMES_MIN: f64 = 1.5;
 const ERRORS_BESIDE: f64 = 2.0;
 /// At this multiple of its usual latency the target counts as disturbed.
 const TIMES_DISTURBED: f64 = 1.5;
-/// A disturbance in a smaller share of the time is not told.
+/// A disturbance in a smaller share of the time is not reported.
 const DISTURBED_MIN: f64 = 0.02;
 /// A transfer this small a time, ns, has no rate.
 const TRANSFER_NS_MIN: u64 = 1;
@@ -301,11 +301,14 @@ fn regions(size_bytes: u64, excess: &[Excess], cells: &[Cell]) -> Vec<Finding> {
         let chance = corrected(errors, 2 * cells.len());
         let is_zeros = cells[index].zeros == cells[index].reads;
         let is_real = part.n >= CELL_READS_MIN && errors > ERRORS_BESIDE && by.abs() > TIMES_MIN.ln();
-        // Fast zeros are told as zeros.
+        // Fast zeros are reported as zeros.
         (is_real && !(is_zeros && by < 0.0)).then_some((by, chance))
     };
     let sides: Vec<Option<(f64, f64)>> = (0..cells.len()).map(side).collect();
-    let of_one_kind = |a: &usize, b: &usize| matches!((sides[*a], sides[*b]), (Some((x, _)), Some((y, _))) if (x > 0.0) == (y > 0.0));
+    let of_one_kind = |a: &usize, b: &usize| match (sides[*a], sides[*b]) {
+        (Some((x, _)), Some((y, _))) => (x > 0.0) == (y > 0.0),
+        _ => false,
+    };
     let indices: Vec<usize> = (0..cells.len()).collect();
     indices.chunk_by(of_one_kind).filter_map(|run| region(run, &sides, cells)).collect()
 }

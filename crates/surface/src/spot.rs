@@ -1,7 +1,7 @@
 //! Slow places: read again beside others, to tell a weak place from a moment at which everything was slow.
 
 use crate::level::{Excess, excess};
-use crate::survey::{Order, Outcome, Sample, Why};
+use crate::sample::{Order, Outcome, Sample, Why};
 
 /// A place is looked at again if it took so many times as long as others at its time.
 const TIMES_SUSPECT: f64 = 3.0;
@@ -35,7 +35,7 @@ struct Spot {
     ratios: Vec<f64>,
 }
 
-/// What became of the slow places.
+/// How the slow places ended.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Judged {
     /// Slow every time: place, and how many times as slow as others.
@@ -123,7 +123,7 @@ impl Spot {
     }
 }
 
-/// Returns what became of the slow places of a whole survey.
+/// Returns how the slow places of a whole survey ended.
 pub(crate) fn judged(samples: &[Sample], order: Order) -> Judged {
     let is_again = |sample: &Sample| matches!(sample.look.why, Why::Again { .. } | Why::Control { .. });
     // The candidates were chosen from what had been read before the first was read again.

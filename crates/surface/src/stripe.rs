@@ -9,14 +9,13 @@
 //! ```
 //!
 //! With the true `c` and `n` all slow places fall on one member; a wrong fold spreads them, so that the fold that
-//! explains most of the scatter is the right one. Places were drawn at random, therefore without a slow member the ranks of a member are a random draw
-//! of all ranks, whatever disturbed the time. A weak region can be anywhere on a fold, so that a member is named only if
-//! it is slow in each part of the target.
+//! explains most of the scatter is the right one. Places were drawn at random, therefore without a slow member the
+//! ranks of a member are a random draw of all ranks, whatever disturbed the time. A weak region can be anywhere on a
+//! fold, so that a member is named only if it is slow in each part of the target.
 
 use serde::{Deserialize, Serialize};
 
-use crate::CHANCE_MAX;
-use crate::chance::{Moments, corrected, errors_above, ranks};
+use crate::chance::{CHANCE_MAX, Moments, corrected, errors_above, ranks};
 use crate::level::Excess;
 
 /// Chunk sizes that are tried, bytes.

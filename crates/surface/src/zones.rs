@@ -1,6 +1,6 @@
 //! Zones of a disk: its throughput falls from outside to inside, as the tracks get shorter.
 
-use crate::chance::{corrected, ranks};
+use crate::chance::{CHANCE_MAX, Moments, corrected, ranks};
 
 /// Fewer transfers do not show a slope.
 const TRANSFERS_MIN: usize = 24;
@@ -30,7 +30,7 @@ pub(crate) fn zoned(transfers: &[(u64, f64)]) -> Option<Zoned> {
     let rho = correlation(&places, &ranks(&rates));
     let chance = corrected(-rho * (rates.len() as f64 - 1.0).sqrt(), 1);
     let is_slope = rho < 0.0 && loss_of_line(&places, &rates) < loss_of_step(&rates);
-    (chance < crate::CHANCE_MAX && first > last * TIMES_MIN && is_slope).then_some(Zoned {
+    (chance < CHANCE_MAX && first > last * TIMES_MIN && is_slope).then_some(Zoned {
         first_mib_per_s: first,
         last_mib_per_s: last,
         chance,
@@ -54,9 +54,9 @@ fn loss_of_line(places: &[f64], rates: &[f64]) -> f64 {
 
 /// Sum of squares around the two levels that fit best.
 fn loss_of_step(rates: &[f64]) -> f64 {
-    let all = crate::chance::Moments::of(rates.iter().copied());
-    let mut before = crate::chance::Moments::default();
-    let loss = |of: crate::chance::Moments| of.deviation().powi(2) * of.n;
+    let all = Moments::of(rates.iter().copied());
+    let mut before = Moments::default();
+    let loss = |of: Moments| of.deviation().powi(2) * of.n;
     let mut least = f64::INFINITY;
     for rate in &rates[..rates.len() - 1] {
         before.add(*rate);
