@@ -53,7 +53,7 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
 fn a_lun_is_mapped_by_reading_alone() {
     let Some(tgt) = tgt::start(1) else { return };
     let (story, lun) = (Story::new(), tgt.address("", ""));
-    let content: Vec<u8> = (0..tgt::LUN_BYTES).map(|n| (n % 251 + 1) as u8).collect();
+    let content: Vec<u8> = (1..=251).cycle().zip(0..tgt::LUN_BYTES).map(|(byte, _)| byte).collect();
     std::fs::OpenOptions::new().write(true).open(tgt.lun_path()).unwrap().write_all_at(&content, 0).unwrap();
     let map = json(&story.assay(&["map", &lun, "--budget", "500ms", "--json"]), 0);
     assert_eq!(map["size_bytes"], tgt::LUN_BYTES);
