@@ -13,6 +13,7 @@ mod curve;
 mod diagnose;
 mod fail_if;
 mod lab;
+mod map;
 mod model;
 mod probe;
 mod results;
@@ -24,6 +25,7 @@ pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use fail_if::*;
 pub(crate) use lab::*;
+pub(crate) use map::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -65,6 +67,8 @@ pub(crate) enum Verb {
     Curve(CurveArgs),
     /// Look for caches in front of a target: their sizes, how much they absorb, whether a flush reaches the disk.
     ProbeCache(ProbeCacheArgs),
+    /// Map a target by reading it: latency and throughput over its addresses, weak places, zones, a slow member.
+    Map(MapArgs),
     /// List the suites that ship with Assay, or print one.
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
