@@ -14,7 +14,7 @@ use assay_store::{Checked, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
-use super::targets::{Found, plans_held};
+use super::targets::{Found, RUNS_OF_MANY, plans_held};
 use crate::answer::{Refusal, typed};
 use crate::app::App;
 use crate::live::LiveSummary;
@@ -37,7 +37,7 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
 fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
     let targets: Vec<TargetRuns> =
-        addresses.iter().map(|address| TargetRuns::read(store, address)).collect::<Result<_, _>>()?;
+        addresses.iter().map(|address| TargetRuns::read(store, address, RUNS_OF_MANY)).collect::<Result<_, _>>()?;
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
     let live = app.live.steps(store)?;
