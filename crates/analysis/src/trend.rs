@@ -53,7 +53,10 @@ impl Trend {
             return (self.clone(), 1);
         }
         let changes = |changes: &[ChangePoint]| {
-            changes.iter().map(|change| ChangePoint { index: change.index / each, ..change.clone() }).collect()
+            changes
+                .iter()
+                .map(|change| ChangePoint { index: change.index / each, ..change.clone() })
+                .collect()
         };
         let condensed = Self {
             points: self.points.chunks(each).map(as_one).collect(),

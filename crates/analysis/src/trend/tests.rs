@@ -47,7 +47,8 @@ fn a_load_that_the_command_line_changed_is_a_trend_of_its_own() {
         }],
         ..RunDigest::default()
     };
-    let digests = [digest("", 100.0), digest("outstanding=1", 10.0), digest("", 101.0), digest("outstanding=1", 11.0)];
+    let digests =
+        [digest("", 100.0), digest("outstanding=1", 10.0), digest("", 101.0), digest("outstanding=1", 11.0)];
     let run = |(digest, started_unix_ms)| TrendRun { run: "r", plan: "p", started_unix_ms, digest };
     let runs: Vec<TrendRun<'_>> = digests.iter().zip(0..).map(run).collect();
     let found: Vec<(String, Vec<f64>)> = trends(&runs)

@@ -36,8 +36,10 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
 
 fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
-    let targets: Vec<TargetRuns> =
-        addresses.iter().map(|address| TargetRuns::read(store, address, RUNS_OF_MANY)).collect::<Result<_, _>>()?;
+    let targets: Vec<TargetRuns> = addresses
+        .iter()
+        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .collect::<Result<_, _>>()?;
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
     let live = app.live.steps(store)?;

@@ -51,8 +51,10 @@ pub(crate) async fn page(
 }
 
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
-    let mut targets: Vec<TargetRuns> =
-        known.iter().map(|address| TargetRuns::read(store, address, RUNS_OF_MANY)).collect::<Result<_, _>>()?;
+    let mut targets: Vec<TargetRuns> = known
+        .iter()
+        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .collect::<Result<_, _>>()?;
     // What was used last comes first.
     targets.sort_by_key(|target| {
         std::cmp::Reverse(target.runs.first().map_or(0, |run| run.row.started_unix_ms))
@@ -81,7 +83,12 @@ fn card(app: &App, store: &Reader, target: &TargetRuns, budget: &mut usize) -> R
         if *budget > 0 && of.points.len() > 2 {
             *budget -= 1;
             let facts = facts_of_changes(store, of)?;
-            drawings.push_str(&drawn((&condensed, each), of, &facts, baseline_point(store, target, of)?.as_ref()));
+            drawings.push_str(&drawn(
+                (&condensed, each),
+                of,
+                &facts,
+                baseline_point(store, target, of)?.as_ref(),
+            ));
         } else {
             drawings.push_str(&line(&condensed, of));
         }
