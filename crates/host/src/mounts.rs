@@ -46,7 +46,8 @@ pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
     let Some(mount) = mount_of(&mounts, &existing) else {
         let is_read_only = space.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY);
         return Ok(FilesystemFacts {
-            kind: kind_of(rustix::fs::statfs(&existing)?.f_type.cast_unsigned() & u64::from(u32::MAX)).to_owned(),
+            kind: kind_of(rustix::fs::statfs(&existing)?.f_type.cast_unsigned() & u64::from(u32::MAX))
+                .to_owned(),
             source: "unknown".to_owned(),
             mount_point: "/".to_owned(),
             options: if is_read_only { "ro" } else { "rw" }.to_owned(),
@@ -158,7 +159,8 @@ garbage
         // That of /proc is listed everywhere but in such a chroot, and is none that files are measured on.
         assert_eq!(kind_of(rustix::fs::statfs("/proc").unwrap().f_type.cast_unsigned()), "unknown");
         let own = filesystem_of(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let by_number = kind_of(rustix::fs::statfs(env!("CARGO_MANIFEST_DIR")).unwrap().f_type.cast_unsigned());
+        let by_number =
+            kind_of(rustix::fs::statfs(env!("CARGO_MANIFEST_DIR")).unwrap().f_type.cast_unsigned());
         assert!(by_number == "unknown" || own.kind.starts_with(by_number), "{by_number}, {own:?}");
     }
 
