@@ -328,8 +328,8 @@ fn drawn(
     let runs = match each {
         1 => String::new(),
         each => format!(
-            "<p class=\"soft\">All {count} runs: a point is the median of {each} in a row, its line goes from the lowest \
-             to the highest, and its link leads to the first.</p>\n"
+            "<p class=\"soft\">All {count} runs: a point is the median of {each} in a row, its line goes from the \
+             lowest to the highest, and its link leads to the first.</p>\n"
         ),
     };
     format!(
