@@ -85,7 +85,11 @@ fn kind_of(magic: u64) -> &'static str {
 
 /// Returns all mounts of this process's mount namespace, in the order in which they were mounted.
 pub(crate) fn mounts(machine: &Machine) -> io::Result<Vec<Mount>> {
-    Ok(parse_mountinfo(&machine.text("/proc/self/mountinfo")?))
+    let name = "/proc/self/mountinfo";
+    let text = machine.text(name);
+    // The error of a read names no file, and would be taken for one about the target.
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}; is /proc mounted?"));
+    Ok(parse_mountinfo(&text.map_err(named)?))
 }
 
 /// Returns the mount that serves a canonical path: the longest mount point above it; of several at one mount point, the
