@@ -88,7 +88,8 @@ pub(crate) fn mounts(machine: &Machine) -> io::Result<Vec<Mount>> {
     let name = "/proc/self/mountinfo";
     let text = machine.text(name);
     // The error of a read names no file, and would be taken for one about the target.
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}; is /proc mounted?"));
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}; is /proc mounted?"));
     Ok(parse_mountinfo(&text.map_err(named)?))
 }
 
