@@ -528,6 +528,10 @@ impl World {
             }
             Fault::WindowClosed => self.schedule(until, Event::WindowOpens { port }),
             Fault::GroupMoved => {
+                // A target that names no groups has none whose portals could move.
+                if !self.storage.habits.names_groups {
+                    return;
+                }
                 self.storage.ports[port].group = u16::try_from(self.random.between(1, 5)).expect("a few");
             }
             Fault::LogoutRequested => self.storage.request_logout(port, self.now),

@@ -8,7 +8,7 @@ use assay_simulate::{FaultCounts, run};
 /// Number of seeds, from 1.
 const SEEDS: u64 = 2000;
 /// Seeds that found something, each with what it was.
-const FOUND: [(u64, &str); 13] = [
+const FOUND: [(u64, &str); 14] = [
     (37, "an aborted read of the unit's identity ended a path that answers"),
     (1020, "the same during the login of another path"),
     (508, "checks took the only turn of a path with room for one command"),
@@ -18,6 +18,7 @@ const FOUND: [(u64, &str); 13] = [
     (1242, "a unit attention during the examination of a path did not make the others verify the unit"),
     (17346, "the same before the first write"),
     (10413, "the same on a path that was up before"),
+    (1022229, "the same in the answer to a check that another question had replaced"),
     (8063, "a path was sent for ever to a portal that had left the group of its old session"),
     (13520, "writes waited for a portal that refused the login, although another could end the session"),
     (9114, "the same for a portal that does not answer"),

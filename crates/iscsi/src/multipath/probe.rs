@@ -114,19 +114,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         };
         data.truncate(outcome.transferred_bytes as usize);
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        // Discard the answer to a command from before this examination began.
+        // Of the answer to a command from before this examination began, only news of the unit count.
         if connection.probe.take_if(|probe| *probe == user).is_none() {
-            return;
+            return self.doubt_attention(at, outcome, now);
         }
         if let Some(check) = connection.check.take() {
             return self.checked(at, check, outcome, data, now);
         }
-        if let Some(sense) = check_condition(outcome) {
-            let was_serving = connection.phase == Phase::Serving;
-            self.doubt_attention(at, sense, now);
-            if was_serving && !self.paths[at].is_serving() {
-                return;
-            }
+        let was_serving = connection.phase == Phase::Serving;
+        self.doubt_attention(at, outcome, now);
+        if was_serving && !self.paths[at].is_serving() {
+            return;
         }
         let State::Online(connection) = &mut self.paths[at].state else { return };
         let step = match connection.phase {

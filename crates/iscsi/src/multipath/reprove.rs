@@ -37,12 +37,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.reprove_all(now);
     }
 
-    /// Handles a unit attention that a path reports while its unit is examined. The other paths carry I/O meanwhile,
-    /// and may get their own report after their next write.
-    pub(super) fn doubt_attention(&mut self, at: usize, sense: Sense, now: Instant) {
-        let State::Online(connection) = &self.paths[at].state else { return };
+    /// Handles a unit attention in the answer to a command that is not I/O, or no longer this path's. The other paths
+    /// carry I/O meanwhile, and may get their own report after their next write.
+    pub(super) fn doubt_attention(&mut self, at: usize, outcome: &TaskOutcome, now: Instant) {
+        let is_checked = outcome.status == status::CHECK_CONDITION;
+        let Some(sense) = Sense::parse(&outcome.sense).filter(|_| is_checked) else { return };
         // Every new session begins with a report of its own beginning, which says nothing of the unit.
-        let is_of_login = !connection.has_served && sense.asc == ASC_RESET && connection.is_before_look();
+        let is_of_login = sense.asc == ASC_RESET
+            && matches!(&self.paths[at].state, State::Online(c) if !c.has_served && c.is_before_look());
         if sense.key == key::UNIT_ATTENTION && sense.tells_of_another_unit() && !is_of_login {
             self.doubt(at, now);
         }
