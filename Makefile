@@ -33,7 +33,7 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH --fio-nfs PATH" for LUNs and NFS too
+bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, FIO=PATH of one with libiscsi and libnfs for LUNs and NFS too
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
