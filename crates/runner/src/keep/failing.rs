@@ -112,7 +112,7 @@ fn with_warnings(run: &[Event], dice: &mut Dice) -> Vec<Event> {
         let at = 1 + dice.index(events.len() - 1);
         let longest = if dice.below(6) == 0 { 30_000 } else { 2000 };
         let says = "x".repeat(dice.index(longest));
-        let warning = Warning { rule: "made-up".into(), says, next: String::new() };
+        let warning = Warning { rule: "unwritten".into(), says, next: String::new() };
         events.insert(at, Event { at_ns: events[at - 1].at_ns, what: RunEvent::Warning(warning) });
     }
     events
