@@ -132,8 +132,15 @@ pub fn modes(values: &[f64]) -> Option<Modes> {
     let n = sorted.len() as f64;
     let all = deviation(&sorted).powi(2) * (n - 1.0);
     let least = sorted.len() * MODE_PERCENT_MIN / 100 + 1;
+    // Sums of the lower values, so that a day of seconds is not summed once for each of them.
+    let sums: Vec<f64> = std::iter::once(0.0)
+        .chain(sorted.iter().scan(0.0, |sum, value| {
+            *sum += value;
+            Some(*sum)
+        }))
+        .collect();
     let of = |at: usize| {
-        let (low, high) = (mean(&sorted[..at]), mean(&sorted[at..]));
+        let (low, high) = (sums[at] / at as f64, (sums[sorted.len()] - sums[at]) / (n - at as f64));
         let weight = at as f64 * (n - at as f64) / n;
         (weight * (high - low).powi(2) / all, Modes { low, high, high_share: (n - at as f64) / n })
     };
