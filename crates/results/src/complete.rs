@@ -4,7 +4,7 @@
 use assay_analysis::{RunExtract, digest};
 use assay_store::{Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_of, judged};
+use crate::stored::{ReadError, collector_stored, judged};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -23,12 +23,12 @@ pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
 /// # Errors
 /// Where the run cannot be read, or the store cannot be written to.
 pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
-    let (header, events) = (store.header(run)?, store.load(run)?);
-    let collector = collector_of(&header, &events);
+    let header = store.header(run)?;
+    let (collector, events) = collector_stored(store, run, &header)?;
     let summary = collector.summary();
     let (findings, judgement) = judged(&header, &summary)?;
     let diagnosed = assay_diagnose::headline(&header, &summary);
-    store.set_extract(run, RunExtract::VERSION, (events.len(), &collector.extract()))?;
+    store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
     let digest = digest(&header, &summary, &findings, judgement.as_ref(), diagnosed);
     Ok(store.set_digest(run, &digest)?)
 }

@@ -42,12 +42,19 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads the run that `name` means in the store, from its events.
+    /// Reads the run that `name` means in the store, from its events: from its extract once they have been checked,
+    /// where there is one.
     ///
     /// # Errors
     /// Where no run, or more than one, goes by that name, or its events cannot be read.
     pub fn read(store: &Reader, name: &str) -> Result<Self, ReadError> {
-        Self::read_by(store, name, |run, header| Ok(summary_of(header, &store.load(run)?)))
+        Self::read_by(store, name, |run, header| {
+            if let Some(summary) = summary_of_extract(store, run, header)? {
+                store.check_events(run)?;
+                return Ok(summary);
+            }
+            Ok(collector_stored(store, run, header)?.0.summary())
+        })
     }
 
     /// Reads the run that `name` means in the store, from its extract, where there is one. The figures are the same;
@@ -102,10 +109,30 @@ pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
     collector_of(header, events).summary()
 }
 
-pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
+fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
     collector
+}
+
+/// Reads the events of a stored run. Returns their number beside what was collected.
+pub(crate) fn collector_stored(
+    store: &Reader,
+    run: &str,
+    header: &RunHeader,
+) -> Result<(Collector, usize), StoreError> {
+    let mut collector = Collector::new(header);
+    let count = store.each_event(run, |event| collector.add(&event))?;
+    Ok((collector, count))
+}
+
+fn summary_of_extract(
+    store: &Reader,
+    run: &str,
+    header: &RunHeader,
+) -> Result<Option<RunSummary>, StoreError> {
+    let extract = store.extract::<RunExtract>(run, RunExtract::VERSION)?;
+    Ok(extract.map(|extract| extract.collector(header).summary()))
 }
 
 /// Returns the summary of a stored run from its extract, and from its events where it has none.
@@ -113,9 +140,9 @@ pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
 /// # Errors
 /// Where the run has no extract, and its events cannot be read.
 pub fn summary_stored(store: &Reader, run: &str, header: &RunHeader) -> Result<RunSummary, StoreError> {
-    match store.extract::<RunExtract>(run, RunExtract::VERSION)? {
-        Some(extract) => Ok(extract.collector(header).summary()),
-        None => Ok(summary_of(header, &store.load(run)?)),
+    match summary_of_extract(store, run, header)? {
+        Some(summary) => Ok(summary),
+        None => Ok(collector_stored(store, run, header)?.0.summary()),
     }
 }
 

@@ -28,6 +28,7 @@ mod beside;
 mod connect;
 mod digest;
 mod error;
+mod events;
 mod extract;
 mod file;
 mod find;

@@ -87,43 +87,6 @@ impl Reader {
         row.error().map_or(Ok(row), Err)
     }
 
-    /// Returns every event of the run with exactly that id, in order. The first is [`RunEvent::Started`]; the last is
-    /// [`RunEvent::Ended`] where the run came to its end.
-    ///
-    /// # Errors
-    /// Where an event is missing between others, or is not what was written: results of a part of a run never look
-    /// like those of a whole one.
-    pub fn load(&self, run: &str) -> Result<Vec<Event>, StoreError> {
-        let read = |source| self.read_error(source);
-        // One look at both tables: a run may end between two.
-        let _snapshot = self.connection.unchecked_transaction().map_err(read)?;
-        let (id, has_ended) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-        let mut query = self
-            .connection
-            .prepare("SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 ORDER BY sequence")
-            .map_err(read)?;
-        let mut rows = query.query([id]).map_err(read)?;
-        let mut events: Vec<Event> = Vec::new();
-        while let Some(row) = rows.next().map_err(read)? {
-            let (sequence, expected) = (row.get::<_, i64>(0).map_err(read)?, events.len());
-            if usize::try_from(sequence) != Ok(expected) {
-                return Err(
-                    self.damaged(run, &format!("event {expected} is missing before event {sequence}"))
-                );
-            }
-            events.push(self.decode(run, row)?);
-        }
-        let is_ended = matches!(events.last(), Some(Event { what: RunEvent::Ended(_), .. }));
-        match (events.first(), has_ended == is_ended) {
-            (Some(Event { what: RunEvent::Started(_), .. }), true) => Ok(events),
-            (Some(Event { what: RunEvent::Started(_), .. }), false) => {
-                Err(self
-                    .damaged(run, &format!("its last events, after event {}, are missing", events.len() - 1)))
-            }
-            _ => Err(self.damaged(run, "its first event is missing")),
-        }
-    }
-
     /// Returns the header of the run with exactly that id.
     pub fn header(&self, run: &str) -> Result<RunHeader, StoreError> {
         let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
@@ -213,28 +176,11 @@ impl Reader {
         found.optional().map_err(|source| self.read_error(source))
     }
 
-    /// Reads the columns sequence, body and crc32c.
-    pub(crate) fn decode(&self, run: &str, row: &rusqlite::Row<'_>) -> Result<Event, StoreError> {
-        let read = |source| self.read_error(source);
-        let sequence = row.get(0).map_err(read)?;
-        let body: String = row.get(1).map_err(read)?;
-        let checksum: Option<u32> = row.get(2).map_err(read)?;
-        if checksum.is_some_and(|checksum| checksum != crc32c::crc32c(body.as_bytes())) {
-            return Err(self.damaged(run, &format!("event {sequence} does not match its checksum")));
-        }
-        serde_json::from_str(&body).map_err(|source| StoreError::Decode {
-            path: self.path.clone(),
-            run: run.to_owned(),
-            sequence,
-            source,
-        })
-    }
-
     pub(crate) fn damaged(&self, run: &str, why: &str) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), run: run.to_owned(), why: why.to_owned() }
     }
 
-    fn read_error(&self, source: rusqlite::Error) -> StoreError {
+    pub(crate) fn read_error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::reading(&self.path, source)
     }
 

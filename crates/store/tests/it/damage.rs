@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::{Begun, begin, header, message, write};
 
 /// Bytes of a page of SQLite.
-const PAGE: usize = 4096;
+const PAGE: usize = 8192;
 
 /// A story of what a run without a latch looked like: an append failed, the next ones did not, and the run was `done`.
 #[test]
@@ -105,7 +105,13 @@ fn a_full_file_system_is_named_and_what_was_stored_before_stays() {
 fn read(path: &Path, runs: &[String]) -> Result<Vec<Vec<Event>>, StoreError> {
     let store = Store::open(path)?;
     store.runs()?;
-    runs.iter().map(|run| store.load(run)).collect()
+    let load = |run: &String| {
+        let loaded = store.load(run);
+        // What only checks sees the same.
+        assert_eq!(store.check_events(run).is_ok(), loaded.is_ok(), "{run}: {loaded:?}");
+        loaded
+    };
+    runs.iter().map(load).collect()
 }
 
 #[test]
@@ -142,7 +148,7 @@ fn a_torn_page_is_an_error_and_never_another_result() {
             }
         }
     }
-    assert!(noticed > harmless, "{noticed} noticed, {harmless} in bytes that nothing uses");
+    assert!(2 * noticed > harmless, "{noticed} noticed, {harmless} in bytes that nothing uses");
 }
 
 #[test]
