@@ -15,6 +15,9 @@ use crate::schema;
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Page of a new file, bytes. An interval takes 2 KB: of pages of 4 KiB, a third would stay empty.
+const PAGE_BYTES: i64 = 8192;
+
 /// Opens and prepares a connection of its own. Returns it with the file that it has open.
 pub(crate) fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
     let Held { id, whose } = file::hold(path, Access::Write)?;
@@ -25,6 +28,8 @@ pub(crate) fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
     let mut connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(open)?;
     check_same(path, id)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+    // Without effect on a file that has pages.
+    connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(open)?;
     // A newer or foreign file is refused before anything in it is changed, the journal mode included.
     schema::migrate(&mut connection, path)?;
     use_wal(&connection).map_err(open)?;

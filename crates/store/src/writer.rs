@@ -14,8 +14,8 @@ use crate::live::{LiveLock, live_path};
 use crate::process::Process;
 use crate::row;
 
-/// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
-/// intervals. Sooner would put flushes into measured windows.
+/// Pages (of 8 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
+/// intervals or more. Sooner would put flushes into measured windows.
 const CHECKPOINT_PAGES: i64 = 16_384;
 
 /// Why events are missing from some moment on.
