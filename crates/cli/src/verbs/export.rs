@@ -251,6 +251,8 @@ fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
         store.set_lost(run, Some(why))?;
     }
     half.run = None;
+    // What makes lists and pages of it fast; made again by whoever needs it where that fails.
+    let _ = assay_results::complete(store, run);
     Ok(())
 }
 
