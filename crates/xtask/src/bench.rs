@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 pub(crate) use bare::bare;
 use case::{Case, cases};
+pub(crate) use runners::peak_kib;
 use table::Row;
 
 /// Options as typed.
@@ -116,13 +117,15 @@ fn alone() -> anyhow::Result<Option<File>> {
     Ok(Some(file))
 }
 
-fn target_folder() -> anyhow::Result<PathBuf> {
+/// Returns the folder of what cargo builds.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
     // This program is target/release/xtask, wherever target is.
     let this = std::env::current_exe().context("cannot find this program")?;
     Ok(this.ancestors().nth(2).context("this program is not in a target folder")?.to_owned())
 }
 
-fn build() -> anyhow::Result<PathBuf> {
+/// Builds Assay for a measurement. Returns the program.
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo).args(["build", "--release", "--package", "assay-cli"]).status();
     if !status.context("cannot start cargo")?.success() {

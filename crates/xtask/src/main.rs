@@ -1,6 +1,6 @@
-//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` runs the fault matrix, `fuzz`
-//! runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the multipath core in virtual time,
-//! `validate-diagnosis` diagnoses planted set-ups.
+//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `day` reads a day of intervals, `faults` runs
+//! the fault matrix, `fuzz` runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the multipath core
+//! in virtual time, `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 
 mod bench;
+mod day;
 mod faults;
 mod fuzz;
 mod histogram;
@@ -19,6 +20,8 @@ cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--
                   [--fio-iscsi PATH] [--fio-nfs PATH]
     compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, lean, nfs,
     memory. The cases iscsi, lean and nfs need an fio that has the engine libiscsi or nfs; FIO=PATH names one for all
+cargo xtask day [SECONDS]
+    makes a day (86400 s) of intervals from 20 s of a real run: size of the store, time and memory of show, report, page
 cargo xtask faults [--minutes N] [--kills N] [CELL]...
     runs the fault matrix (cells such as kill/fill/lun) at least once, for N minutes, after N kills; see docs/safety.md
     (needs root)
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::bench(&args[1..]),
         // A subject of `bench`, not for people.
         Some("bare") => bench::bare(&args[1..]),
+        Some("day") => day::day(&args[1..]),
         Some("faults") => faults::faults(&args[1..]),
         Some("fuzz") => fuzz::fuzz(&args[1..]),
         Some("histogram") => {

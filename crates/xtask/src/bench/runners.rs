@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -225,21 +225,25 @@ pub(crate) fn assay_memory_mib(place: &BenchFolders, path: &Path, options: &Opti
     let mut command = assay(place, &load, path, options, WORKERS, options.seconds)?;
     let mut child =
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("cannot start assay")?;
-    let status_file = format!("/proc/{}/status", child.id());
-    let mut peak_kib = 0;
+    let mut peak = 0;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        // The file is empty if the process ends in between; the last earlier value counts.
-        peak_kib = peak_kib.max(peak_in(&std::fs::read_to_string(&status_file).unwrap_or_default()));
+        peak = peak.max(peak_kib(&child));
         std::thread::sleep(Duration::from_millis(5));
     };
-    if !status.success() || peak_kib == 0 {
-        bail!("assay ended with {status}, peak memory {peak_kib} KiB");
+    if !status.success() || peak == 0 {
+        bail!("assay ended with {status}, peak memory {peak} KiB");
     }
     let buffers_kib = u64::from(WORKERS * load.depth * load.block / 1024);
-    Ok(peak_kib.saturating_sub(buffers_kib) as f64 / 1024.0)
+    Ok(peak.saturating_sub(buffers_kib) as f64 / 1024.0)
+}
+
+/// Returns the peak of resident memory of a process so far, KiB; 0 once it has ended.
+pub(crate) fn peak_kib(child: &Child) -> u64 {
+    // The file is empty if the process ends in between.
+    peak_in(&std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default())
 }
 
 fn peak_in(status: &str) -> u64 {
