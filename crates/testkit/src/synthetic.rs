@@ -100,6 +100,7 @@ pub fn target(path: &str) -> TargetFacts {
                 options: "rw,relatime".into(),
                 size_bytes: 200 << 30,
                 free_bytes: 150 << 30,
+                notes: vec![],
             }),
             device: Some(DeviceFacts {
                 name: "sdb1".into(),
