@@ -91,6 +91,7 @@ pub fn target(path: &str) -> TargetFacts {
             sync: false,
             content: Content::Prepared,
             unwritten_bytes: Some(0),
+            zeros: None,
             extents: Some(3),
             placement: None,
             filesystem: Some(FilesystemFacts {
