@@ -37,6 +37,8 @@ impl IoArgs {
             stated: StatedMemory::default(),
             setting: RunSetting::default(),
             turn: None,
+            run: None,
+            start: assay_engine::CommonStart::default(),
         })
     }
 
