@@ -398,6 +398,22 @@ impl StoreArgs {
         let of_environment = || std::env::var_os("ASSAY_STORE").filter(|value| !value.is_empty());
         self.store.clone().or_else(|| of_environment().map(PathBuf::from))
     }
+
+    /// The file of the store: the one that is named, or that of this user.
+    pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
+        let path = self.named().map_or_else(assay_store::default_path, Ok)?;
+        // As with targets, a word that looks like an address is never a path.
+        let text = path.to_string_lossy();
+        let is_scheme = |first: std::path::Component<'_>| first.as_os_str().to_string_lossy().contains(':');
+        // In the environment it may have a secret; the command line was searched for them.
+        if path.components().next().is_some_and(is_scheme) || assay_spec::has_secret(&text) {
+            let name = assay_spec::without_secret(&text);
+            anyhow::bail!(
+                "{name} cannot be the store: it looks like an address, and a store is a file; write ./{name}"
+            );
+        }
+        Ok(path)
+    }
 }
 
 #[derive(Debug, Args)]

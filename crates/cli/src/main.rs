@@ -1,55 +1,16 @@
-//! The program `assay`, one file for each verb.
+//! The program `assay`: what is typed (`args`), what it means (`words`), what is done (`verbs`, with `running` for a
+//! run), and what is said (`output`).
 //!
-//! Results go to standard output, everything else to standard error (`terminal.rs`). What exit codes mean is in
+//! Results go to standard output, everything else to standard error (`output/terminal.rs`). What exit codes mean is in
 //! `exit.rs`.
 #![forbid(unsafe_code)]
 
 mod args;
-mod arrays;
-mod baseline;
-mod calibrate;
-mod check;
-mod check_lun;
-mod check_nfs;
-mod check_text;
-mod compare;
-mod curve;
-mod diagnose;
-mod discovery;
 mod exit;
-mod export;
-mod fail_if;
-mod foreign;
-mod group;
-mod journal;
-mod journals;
-mod lab;
-mod look;
-mod maxima;
-mod open_store;
 mod output;
-mod overhead;
-mod predict;
-mod probe_cache;
-mod program;
-mod progress;
-mod published;
-mod render;
-mod run_file;
-mod run_verb;
 mod running;
-mod runs;
-mod scale;
-mod secret;
-mod serve;
 mod signals;
-mod size;
-mod stored;
-mod suites;
-mod targets;
-mod tell;
-mod terminal;
-mod truth;
+mod verbs;
 mod words;
 
 use std::process::ExitCode;
@@ -57,9 +18,11 @@ use std::process::ExitCode;
 use assay_report::escape;
 use clap::Parser;
 
-use args::{Cli, Verb};
-use exit::{Exit, Failed};
-use terminal::note;
+use args::Cli;
+use exit::Failed;
+use output::terminal::{self, note};
+use verbs::look;
+use words::{foreign, secret};
 
 fn main() -> ExitCode {
     signals::survive_file_limits();
@@ -69,7 +32,7 @@ fn main() -> ExitCode {
         look::without_verb(&typed).unwrap_or_else(|| {
             let cli = parsed(&typed);
             terminal::set_color(cli.color);
-            verb(&cli.verb)
+            verbs::answer(&cli.verb)
         })
     });
     match result {
@@ -95,42 +58,6 @@ fn parsed(typed: &[String]) -> Cli {
         }
         error.exit()
     })
-}
-
-fn verb(verb: &Verb) -> anyhow::Result<Exit> {
-    match verb {
-        Verb::Run(args) => group::start(args),
-        Verb::Curve(args) => curve::curve(args),
-        Verb::ProbeCache(args) => probe_cache::probe_cache(args),
-        Verb::Suites(args) => suites::suites(args),
-        Verb::Diagnose(args) => diagnose::diagnose(args),
-        Verb::Check(args) => check::check(args),
-        Verb::Lab(args) => lab::lab(args),
-        Verb::Journal(args) => journal::journal(args),
-        Verb::Scale(args) => scale::scale(args),
-        Verb::Overhead(args) => overhead::overhead(args),
-        Verb::Runs(args) => runs::runs(args),
-        Verb::Show(args) => runs::show(args),
-        Verb::Report(args) => runs::report(args),
-        Verb::Compare(args) => compare::compare(args),
-        Verb::Baseline(args) => baseline::baseline(args),
-        Verb::Serve(args) => serve::serve(args),
-        Verb::Label(args) => runs::label(args),
-        Verb::Rm(args) => runs::rm(args),
-        Verb::Export(args) => export::export(args),
-        Verb::Import(args) => export::import(args),
-        Verb::Convert(args) => foreign::convert(args),
-        Verb::Predict(args) => predict::predict(args),
-        Verb::Size(args) => size::size(args),
-        Verb::Arrays(args) => arrays::arrays(args),
-        Verb::Published(args) => published::published(args),
-        Verb::Calibrate(args) => calibrate::calibrate(args),
-        Verb::Validate(args) => published::validation(args),
-        Verb::Target(args) => targets::target(args),
-        Verb::Completions(args) => program::completions(args),
-        Verb::Man(args) => program::man(args),
-        Verb::Version => program::version(),
-    }
 }
 
 /// Returns the chain of causes as one sentence. A cause that its message contains already is not repeated.

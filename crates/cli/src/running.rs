@@ -11,11 +11,13 @@ use assay_store::Store;
 use assay_target::{OpenRequest, STOP_LIMIT};
 
 use crate::exit::{Exit, Failed};
+use crate::output::terminal::note;
 use crate::signals::terminal_is_closed;
-use crate::terminal::note;
 
 mod experiments;
 mod following;
+pub(crate) mod tell;
+mod truth;
 mod ways;
 
 pub(crate) use experiments::Budget;
@@ -117,7 +119,7 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
     let mut arrays = HashMap::new();
     for address in addresses {
         if let Address::Sim { array } = address {
-            arrays.insert(array.clone(), crate::arrays::array(array)?);
+            arrays.insert(array.clone(), crate::words::array::array(array)?);
         }
     }
     Ok(SimulatedArrays::new(arrays))

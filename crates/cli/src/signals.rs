@@ -15,8 +15,8 @@ use assay_target::STOP_LIMIT;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::exit::Exit;
-use crate::progress::note_above;
-use crate::terminal::note;
+use crate::output::progress::note_above;
+use crate::output::terminal::note;
 
 /// Set by SIGHUP.
 static TERMINAL_IS_CLOSED: AtomicBool = AtomicBool::new(false);

@@ -5,11 +5,11 @@ use assay_diagnose::{Cause, Diagnosis, Range, Row, diagnose};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
+use crate::layout::wrap;
 use crate::number::short;
 use crate::options::TextOptions;
 use crate::svg::{Axis, Line, Lines, escape};
 use crate::table::{Align, Column, Narrow, Table};
-use crate::text::wrap;
 
 /// Name and version of the document's form.
 pub const SCHEMA: &str = "assay.diagnosis/1";

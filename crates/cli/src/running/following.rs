@@ -11,9 +11,9 @@ use assay_runner::{Experiments, Follower, Keeper, LostStore, Order, Stage};
 use assay_spec::Plan;
 
 use super::experiments::{Budget, next};
-use crate::progress::{Progress, note_above};
+use crate::output::progress::{Progress, note_above};
 use crate::signals::{enter, terminal_is_closed};
-use crate::stored::judged;
+use assay_results::judged;
 
 /// The program as the follower of a run.
 pub(super) struct Following {

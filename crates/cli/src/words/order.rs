@@ -24,7 +24,10 @@ impl IoArgs {
         let targets = addresses(targets)?;
         Ok(Order {
             plan,
-            options: PrepareOptions { chap_secret: crate::secret::ask(&targets)?, ..self.options(size) },
+            options: PrepareOptions {
+                chap_secret: crate::words::secret::ask(&targets)?,
+                ..self.options(size)
+            },
             targets,
             steps: Steps::Planned,
             remove: self.remove,
@@ -69,6 +72,6 @@ pub(crate) fn journal_of(
     store: &Store,
 ) -> anyhow::Result<Option<JournalStep>> {
     let Some(change) = &args.step else { return Ok(None) };
-    let journal = crate::journals::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
+    let journal = crate::words::journals::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
     Ok(Some(JournalStep { journal, change: change.trim().to_owned() }))
 }

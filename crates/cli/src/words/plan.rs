@@ -5,7 +5,7 @@ use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use assay_spec::{Overrides, Plan, PlanFile, Tolerance};
 
 use crate::args::RunArgs;
-use crate::suites::plan_file;
+use crate::words::plan_file::plan_file;
 
 /// Returns the plan of that name with everything that the command line changes in it.
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {

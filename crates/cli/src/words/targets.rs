@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use assay_spec::suites::suite;
-use assay_spec::{Address, without_secret};
+use assay_spec::{Address, AddressError, without_secret};
 
 use crate::args::{Form, RunArgs, StoreArgs};
 use crate::output::{Kept, Output};
@@ -14,7 +14,7 @@ pub(crate) fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     refuse_suites(targets)?;
     let address = |t: &String| {
         t.parse()
-            .map_err(|error| crate::discovery::explain(t, error))
+            .map_err(|error| crate::words::offered::explain(t, error))
             .with_context(|| format!("target `{}`", without_secret(t)))
     };
     targets.iter().map(address).collect()
@@ -29,6 +29,13 @@ fn refuse_suites(targets: &[String]) -> anyhow::Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Whether a word can only be meant as a target: it is an address, rightly written or not, it has a slash, or it is
+/// there.
+pub(crate) fn looks_like_target(word: &str) -> bool {
+    let is_address = !matches!(word.parse(), Ok(Address::Path(_)) | Err(AddressError::Empty));
+    is_address || word.contains('/') || word == "." || word == ".." || Path::new(word).exists()
 }
 
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns

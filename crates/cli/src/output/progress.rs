@@ -1,0 +1,228 @@
+//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live
+//! numbers of the running step in its last row. Where standard error is no terminal, a line for each thing that began
+//! or ended.
+
+use std::io::IsTerminal as _;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use assay_analysis::{Collector, Standing, StepSummary};
+use assay_prepare::PrepareProgress;
+use assay_record::{Event, RunEvent, StepId};
+use assay_report::escape::{line, terminal};
+use assay_report::standing::{length, moment, place};
+use assay_report::text::{rows, step_line, wrap};
+use assay_spec::Plan;
+use assay_spec::units::MIB;
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::terminal::{error_options, note};
+
+/// How often the display is redrawn at most, per second.
+const DRAWS_PER_S: u8 = 10;
+/// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
+const OTHER_LINES: usize = 6;
+
+/// The display that is on the screen now, so that others can write above it.
+static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes a line to standard error, above what moves there.
+pub(crate) fn note_above(text: &str) {
+    let live = LIVE.lock().ok().and_then(|live| live.clone());
+    match live {
+        Some(bar) => bar.suspend(|| note!("{text}")),
+        None => note!("{text}"),
+    }
+}
+
+fn show(bar: Option<&ProgressBar>) {
+    if let Ok(mut live) = LIVE.lock() {
+        *live = bar.cloned();
+    }
+}
+
+/// Shows where a run stands, on standard error.
+pub(crate) struct Progress {
+    standing: Standing,
+    /// Whether nothing can move there: a pipe, a file, a log.
+    is_plain: bool,
+
+    filling: Option<(PrepareProgress, ProgressBar)>,
+    /// The table on the screen, from the first step on.
+    table: Option<ProgressBar>,
+    ended: Vec<StepSummary>,
+    /// The newest warning.
+    warning: Option<String>,
+}
+
+impl Progress {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self::of(Standing::new(plan))
+    }
+
+    /// The same for experiments that are chosen one after another, in so many seconds.
+    pub(crate) fn of_diagnosis(plan: &Plan, budget_s: f64) -> Self {
+        Self::of(Standing::of_diagnosis(plan, budget_s))
+    }
+
+    fn of(standing: Standing) -> Self {
+        let is_plain = !std::io::stderr().is_terminal();
+        Self { standing, is_plain, filling: None, table: None, ended: Vec::new(), warning: None }
+    }
+
+    pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
+        if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
+            self.filled();
+            let again = progress.why.as_ref().map(|why| format!(" again ({why})")).unwrap_or_default();
+            if self.is_plain {
+                note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
+            }
+            let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
+            bar.set_message(line(&format!("filling {}{again}", progress.path.display())).into_owned());
+            show(Some(&bar));
+            self.filling = Some((progress.clone(), bar));
+        }
+        if let Some((last, bar)) = &mut self.filling {
+            last.clone_from(progress);
+            bar.set_position(progress.done_bytes);
+            bar.set_prefix(format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64));
+        }
+    }
+
+    pub(crate) fn filled(&mut self) {
+        if let Some((last, bar)) = self.filling.take() {
+            bar.finish_and_clear();
+            show(None);
+            note!("{}", filled_words(&last));
+        }
+    }
+
+    /// Shows what an event changed; `collector` has taken it in already, so that all numbers are those of the result.
+    pub(crate) fn event(&mut self, event: &Event, collector: &Collector) {
+        if let RunEvent::StepEnded(end) = &event.what {
+            self.end(end.step, event.at_ns, collector);
+        }
+        self.standing.add(event);
+        match &event.what {
+            RunEvent::StepStarted(_) => self.begin(),
+            RunEvent::StepSkipped { step, why } => {
+                if let Some(line) = self.standing.steps().iter().find(|s| s.id == *step) {
+                    note_above(&format!("left out {}: {why}", line.name));
+                }
+            }
+            RunEvent::Warning(warning) => {
+                let says = format!("warning: {} {}", warning.says, warning.next).trim_end().to_owned();
+                // On a terminal the result will have it; until then it stands under the table.
+                match self.is_plain || !std::io::stdout().is_terminal() {
+                    true => note_above(&says),
+                    false => self.warning = Some(says),
+                }
+            }
+            _ => {}
+        }
+        self.draw(event.at_ns, collector);
+    }
+
+    fn begin(&mut self) {
+        if self.is_plain && self.standing.begun() == 1 {
+            let steps = self.standing.steps();
+            let count = steps.len();
+            let word = if count == 1 { "step" } else { "steps" };
+            match self.standing.budget() {
+                None => note!("{count} {word}, {}", length(steps)),
+                Some(budget) => note!("experiments for at most {} s", budget.as_secs()),
+            }
+        }
+        if !self.is_plain && self.table.is_none() {
+            let bar = bar(1, "{msg}");
+            show(Some(&bar));
+            self.table = Some(bar);
+        }
+    }
+
+    fn end(&mut self, id: StepId, at_ns: u64, collector: &Collector) {
+        let (Some(moment), Some(step)) = (self.standing.at(at_ns), collector.step_so_far(id)) else { return };
+        if self.is_plain {
+            note!("{} {}: {}", place(&moment), moment.name, step_line(&step));
+            // No table grows there, and a step takes 200 KiB.
+            return;
+        }
+        self.ended.push(step);
+    }
+
+    /// The rows of the steps that ended, as many as there is room for, the running one, and how long all of it takes.
+    fn draw(&self, at_ns: u64, collector: &Collector) {
+        let Some(bar) = &self.table else { return };
+        let (options, room) = (error_options(), lines().saturating_sub(OTHER_LINES).max(1));
+        let mut steps = self.ended[self.ended.len().saturating_sub(room)..].to_vec();
+        let Some(at) = self.standing.at(at_ns) else {
+            return bar.set_message(terminal(rows(&steps, options).trim_end()).into_owned());
+        };
+        steps.extend(collector.step_so_far(at.step));
+        let mut text = format!("{}{}", rows(&steps, options), moment(&at));
+        if let Some(warning) = &self.warning {
+            text.push_str(&format!("\n{}", wrap(warning, options.width, "  ")));
+        }
+        bar.set_message(terminal(&text).into_owned());
+    }
+
+    /// Ends the display: it goes where the whole table is printed on the same screen, and stays where not.
+    pub(crate) fn finish(&mut self) {
+        show(None);
+        let Some(bar) = self.table.take() else { return };
+        match std::io::stdout().is_terminal() {
+            true => bar.finish_and_clear(),
+            false => bar.abandon(),
+        }
+    }
+}
+
+fn bar(length: u64, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is a constant");
+    let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_S);
+    ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
+}
+
+/// Lines of the terminal; a common height where there is none.
+fn lines() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(24, |(_, height)| usize::from(height.0))
+}
+
+/// What was filled, and how long that took; less than all of it when it was stopped.
+fn filled_words(last: &PrepareProgress) -> String {
+    let size = match (last.done_bytes, last.total_bytes) {
+        (done, total) if done < total => format!("{} of {}", HumanBytes(done), HumanBytes(total)),
+        (_, total) => HumanBytes(total).to_string(),
+    };
+    let time = match last.elapsed {
+        short if short < Duration::from_millis(1) => "less than 1 ms".to_owned(),
+        short if short < Duration::from_secs(1) => format!("{} ms", short.as_millis()),
+        long => format!("{:.1} s", long.as_secs_f64()),
+    };
+    format!("filled {}: {size} in {time}", last.path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fill_says_how_much_and_how_long() {
+        let last = |done_bytes, us| PrepareProgress {
+            why: None,
+            path: "t.dat".into(),
+            done_bytes,
+            total_bytes: 1 << 30,
+            bytes_per_s: 0.0,
+            elapsed: Duration::from_micros(us),
+        };
+        for (done, us, expected) in [
+            (1 << 30, 1_250_000, "filled t.dat: 1.00 GiB in 1.2 s"),
+            (1 << 30, 31_500, "filled t.dat: 1.00 GiB in 31 ms"),
+            (1 << 30, 900, "filled t.dat: 1.00 GiB in less than 1 ms"),
+            (1 << 29, 2_000_000, "filled t.dat: 512.00 MiB of 1.00 GiB in 2.0 s"),
+        ] {
+            assert_eq!(filled_words(&last(done, us)), expected);
+        }
+    }
+}

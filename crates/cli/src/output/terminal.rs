@@ -1,0 +1,131 @@
+//! What the terminal gets: results on standard output, notes on standard error, both with their hidden characters
+//! written as codes, and how wide and coloured it may be. Nothing else in the program prints.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
+
+use assay_report::escape;
+use assay_report::text::{Color, Detail, TextOptions, wrap};
+
+use crate::args::{ColorChoice, ViewArgs};
+use crate::exit::{Exit, Failed};
+
+/// Prints a line to standard error.
+macro_rules! note {
+    ($($arg:tt)*) => { $crate::output::terminal::note_line(&format!($($arg)*)) };
+}
+pub(crate) use note;
+
+/// Prints a line to standard error. A closed pipe or a full disk there must not end a run.
+pub(crate) fn note_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escape::terminal(text));
+}
+
+/// Returns a message with its lines broken for the terminal that standard error is; as it is where it is none.
+pub(crate) fn wrapped(text: &str) -> String {
+    if !std::io::stderr().is_terminal() {
+        return text.to_owned();
+    }
+    let width = error_options().width;
+    let lines = text.lines().map(|line| {
+        let indent = line.len() - line.trim_start().len() + 2;
+        wrap(line, width, &" ".repeat(indent))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a line with a name, padded to `columns`, and what is said of it. In a terminal the further lines of that
+/// begin below its first; files and pipes get it on one line.
+pub(crate) fn entry(name: &str, columns: usize, says: &str) -> String {
+    entry_within(name, columns, says, terminal_columns())
+}
+
+fn entry_within(name: &str, columns: usize, says: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return format!("{name:<columns$} {says}\n") };
+    let says = wrap(says, width.saturating_sub(columns + 1), "");
+    let line = format!("{name:<columns$} {}", says.replace('\n', &format!("\n{}", " ".repeat(columns + 1))));
+    format!("{}\n", line.trim_end())
+}
+
+/// Returns a paragraph with its lines broken for the terminal that standard output is; as it is where it is none.
+pub(crate) fn paragraph(says: &str, indent: &str) -> String {
+    let says = terminal_columns().map_or_else(|| says.to_owned(), |width| wrap(says, width, indent));
+    says + "\n"
+}
+
+/// Columns of the terminal that standard output is; `None` where it is none.
+fn terminal_columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| text_options().width)
+}
+
+/// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout();
+    let printed = stdout.write_all(escape::terminal(text).as_bytes()).and_then(|()| stdout.flush());
+    match printed {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failed::says(Exit::Errors, format!("cannot print the result: {error}")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl ViewArgs {
+    /// How a result is printed on standard output.
+    pub(crate) fn options(&self) -> TextOptions {
+        let detail = if self.explain { Detail::Full } else { Detail::Brief };
+        TextOptions { detail, ..text_options() }
+    }
+}
+
+/// Width and colours of standard output: those of the terminal; plain text into files and pipes.
+pub(crate) fn text_options() -> TextOptions {
+    let stdout = std::io::stdout();
+    options_of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
+}
+
+/// The same of standard error, where the display of a run is.
+pub(crate) fn error_options() -> TextOptions {
+    let stderr = std::io::stderr();
+    options_of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
+}
+
+fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> TextOptions {
+    let is_wanted = match COLOR.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    let color = if is_wanted { Color::Ansi } else { Color::Never };
+    match size.filter(|_| is_terminal) {
+        Some((terminal_size::Width(width), _)) => {
+            TextOptions { color, width: width.into(), ..TextOptions::default() }
+        }
+        None => TextOptions { color, ..TextOptions::default() },
+    }
+}
+
+/// What `--color` says, once it is read.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Keeps what `--color` says for everything that is printed.
+pub(crate) fn set_color(choice: ColorChoice) {
+    // It is read once; a second call would say the same.
+    let _ = COLOR.set(choice);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entry_within;
+
+    #[test]
+    fn entries_fit_the_terminal_and_stay_whole_in_pipes() {
+        let says = "Twelve-bay array, RAID6, 2 x 10 GbE";
+        assert_eq!(entry_within("raid6", 7, says, None), format!("raid6   {says}\n"));
+        assert_eq!(
+            entry_within("raid6", 7, says, Some(30)),
+            "raid6   Twelve-bay array,\n        RAID6, 2 x 10 GbE\n"
+        );
+        assert_eq!(entry_within("", 3, "a b", Some(5)), "    a\n    b\n");
+    }
+}

@@ -1,0 +1,76 @@
+//! The result of a run, as it is printed and written.
+
+use assay_analysis::{RunStatus, RunSummary};
+use assay_report::held::Held;
+use assay_report::text::TextOptions;
+
+use super::Done;
+use super::truth;
+use crate::args::Form;
+use crate::exit::{Exit, Failed};
+use crate::output::Output;
+use crate::output::render::{Page, Rendered as _};
+use crate::output::terminal::{error_options, note, say};
+use assay_results::judged;
+
+/// How a result is printed.
+#[derive(Clone, Copy)]
+pub(crate) struct Telling<'t> {
+    pub(crate) note: Option<&'t str>,
+    pub(crate) form: Form,
+    pub(crate) options: TextOptions,
+    /// The run against the baseline of its plan and target.
+    pub(crate) baseline: Option<&'t Held>,
+}
+
+/// Writes the report, then prints the result: a closed terminal must not cost the report.
+pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -> anyhow::Result<Exit> {
+    let Done { header, collector, truths, .. } = done;
+    let summary = collector.summary();
+    let (findings, judgement) = judged(header, &summary)?;
+    let meta = assay_report::Meta {
+        label: done.label.as_deref(),
+        note: telling.note,
+        lost: None,
+        judgement: judgement.as_ref(),
+        baseline: telling.baseline,
+    };
+    let page = Page { header, summary: &summary, findings: &findings, meta };
+    // A report that cannot be written must not cost the result on the terminal.
+    let written = output.map_or(Ok(()), |output| page.write(output, "report"));
+    match telling.form {
+        Form::Json => {
+            let mut document = page.document();
+            if !truths.is_empty() {
+                document["simulated_truth"] = truth::json(header, &summary, truths);
+            }
+            say(&format!("{document:#}\n"))?;
+        }
+        form => {
+            let mut text = page.printed(form, telling.options);
+            if form == Form::Text {
+                text.push_str(&truth::text(header, &summary, truths));
+            }
+            match output.is_some_and(Output::is_stdout) {
+                true => note!("{}", text.trim_end()),
+                false => say(&text)?,
+            }
+            if done.is_stored {
+                let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
+                note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
+            }
+        }
+    }
+    written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// Returns the exit code of a run.
+pub(crate) fn exit_of(summary: &RunSummary) -> Exit {
+    let has_errors = summary.steps.iter().any(|s| s.errors > 0 || s.mismatch_count > 0);
+    match summary.status {
+        RunStatus::Interrupted => Exit::Interrupted,
+        RunStatus::Failed => Exit::Errors,
+        _ if has_errors => Exit::Errors,
+        _ => Exit::Done,
+    }
+}

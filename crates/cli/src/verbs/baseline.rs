@@ -1,0 +1,157 @@
+//! `assay baseline`: what later runs of a plan on a target are compared with, and how a run stands against it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use assay_analysis::compare::Gate;
+use assay_record::RunHeader;
+use assay_report::held::Held;
+use assay_results::baseline_of;
+use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, target_key};
+use serde_json::json;
+
+use crate::args::{BaselineArgs, BaselineVerb};
+use crate::exit::Exit;
+use crate::output::terminal::{note, say};
+use crate::words::fail_if::judged_by_gates;
+use crate::words::store::{existing_store, store_if_any};
+
+pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<Exit> {
+    match &args.verb {
+        BaselineVerb::Set { run, target } => set(&existing_store(&args.store)?, run, target.as_deref())?,
+        BaselineVerb::List { form } => {
+            let known = store_if_any(&args.store)?.map_or(Ok(Vec::new()), |store| store.baselines())?;
+            if form.json {
+                say(&format!("{:#}\n", known.iter().map(as_json).collect::<serde_json::Value>()))?;
+            } else if known.is_empty() {
+                say(
+                    "No baseline is set; assay baseline set RUN makes a run the baseline of its plan and target.\n",
+                )?;
+            } else {
+                say(&known.iter().map(as_line).collect::<String>())?;
+            }
+        }
+        BaselineVerb::Remove { target, plan } => {
+            remove(&existing_store(&args.store)?, target, plan.as_deref())?
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn as_json(baseline: &Baseline) -> serde_json::Value {
+    let (run, label) = match &baseline.of {
+        BaselineOf::Run(run) => (Some(run), None),
+        BaselineOf::Label(label) => (None, Some(label)),
+    };
+    let set_unix_ms = baseline.set_unix_ms;
+    json!({
+        "target": baseline.address, "plan": baseline.plan, "run": run, "label": label, "set_unix_ms": set_unix_ms,
+    })
+}
+
+fn as_line(baseline: &Baseline) -> String {
+    let line = match &baseline.of {
+        BaselineOf::Run(run) => format!("{} on {}: run {run}", baseline.plan, baseline.address),
+        BaselineOf::Label(label) => {
+            format!("{} on {}: runs labelled {label}", baseline.plan, baseline.address)
+        }
+    };
+    format!("{}\n", assay_report::escape::line(&line))
+}
+
+fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
+    let labelled = labelled(store, name)?;
+    let (rows, of) = if labelled.is_empty() {
+        let row = store.row(&store.find(name)?)?;
+        let of = BaselineOf::Run(row.run.clone());
+        (vec![row], of)
+    } else {
+        (labelled, BaselineOf::Label(name.to_owned()))
+    };
+    check(name, &rows)?;
+    let first = rows.first().context("a baseline has at least one run")?;
+    let header = store.header(&first.run)?;
+    let address = target_of(&header, target)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let set_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let baseline = Baseline { address, plan: first.name.clone(), of, set_unix_ms };
+    store.set_baseline(&baseline)?;
+    note!("later runs of {} on {} are compared with {name}", baseline.plan, baseline.address);
+    Ok(())
+}
+
+/// Returns the runs of exactly that label.
+fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
+    let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
+    let rows = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+    Ok(rows.filter(|row| row.label.as_deref() == Some(label)).collect())
+}
+
+/// A baseline is of one plan, and has results.
+fn check(name: &str, rows: &[RunRow]) -> anyhow::Result<()> {
+    if let Some(row) = rows.iter().find(|row| row.is_running) {
+        bail!("run {} is still in progress; set the baseline when it has ended", row.run);
+    }
+    let mut plans: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    plans.sort_unstable();
+    plans.dedup();
+    if plans.len() > 1 {
+        bail!("`{name}` labels runs of several plans ({}); name one run by its id", plans.join(", "));
+    }
+    Ok(())
+}
+
+/// Returns the name in the store of the target that is meant.
+fn target_of(header: &RunHeader, typed: Option<&str>) -> anyhow::Result<String> {
+    let known: Vec<String> = header.targets.iter().map(|target| target_key(&target.address)).collect();
+    let list = || known.join(", ");
+    match (typed, known.as_slice()) {
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => bail!("run {} has several targets; choose one with --target: {}", header.run, list()),
+        (Some(typed), _) => {
+            let is_meant = |key: &&String| **key == target_key(typed) || **key == typed;
+            known.iter().find(is_meant).cloned().with_context(|| {
+                format!("run {} was not made on {typed}; its targets are: {}", header.run, list())
+            })
+        }
+    }
+}
+
+fn remove(store: &Store, target: &str, plan: Option<&str>) -> anyhow::Result<()> {
+    let key = target_key(target);
+    let is_meant = |baseline: &&Baseline| {
+        (baseline.address == key || baseline.address == target)
+            && plan.is_none_or(|plan| baseline.plan == plan)
+    };
+    let known = store.baselines()?;
+    let meant: Vec<&Baseline> = known.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        bail!("no baseline is set for {target}; assay baseline list names them");
+    }
+    for baseline in meant {
+        store.remove_baseline(&baseline.address, &baseline.plan)?;
+        note!("removed the baseline of {} on {}", baseline.plan, baseline.address);
+    }
+    Ok(())
+}
+
+/// Refuses gates without anything to hold a run against, before anything runs.
+pub(crate) fn check_gates(
+    gates: &[Gate],
+    store: &Store,
+    plan: &str,
+    targets: &[String],
+) -> anyhow::Result<()> {
+    if gates.is_empty() || baseline_of(store, plan, targets)?.is_some() {
+        return Ok(());
+    }
+    bail!(
+        "--fail-if compares with the baseline of {plan} on {}, and none is set; assay baseline set RUN sets one",
+        targets.join(", ")
+    )
+}
+
+/// Reports every limit that is broken, and returns the exit code.
+pub(crate) fn judged_by(gates: &[Gate], held: Option<&Held>) -> Exit {
+    held.map_or(Exit::Done, |held| judged_by_gates(gates, &held.comparison))
+}

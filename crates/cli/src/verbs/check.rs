@@ -1,0 +1,182 @@
+//! `assay check`: what a target is, and whether it can be written to, without any load.
+
+mod lun;
+mod nfs;
+mod portal;
+mod text;
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use assay_prepare::{PathInspection, PathInspectionKind as Kind};
+use assay_spec::units::Bytes;
+use assay_spec::{Address, NfsAddress, without_secret};
+use assay_store::{Checked, target_key};
+use serde_json::{Value, json};
+
+use crate::args::{CheckArgs, StoreArgs};
+use crate::exit::Exit;
+use crate::output::terminal::say;
+use crate::words::store::store_if_any;
+use crate::words::typed::as_typed;
+
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    keep(&args.store, &args.targets, &found);
+    match (args.form.json, found.as_slice()) {
+        (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
+        (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
+        (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints what one target is, and returns it as JSON.
+pub(crate) fn look(target: &str, store: &StoreArgs) -> anyhow::Result<Value> {
+    let found = [inspect(target)?];
+    keep(store, &[target.to_owned()], &found);
+    let [(document, text)] = found;
+    say(&text)?;
+    Ok(document)
+}
+
+/// Keeps what was found in the store, for the page of targets. Where there is no store, none is created, and one that
+/// cannot be written to is no reason to fail: nothing was asked of it.
+fn keep(store: &StoreArgs, targets: &[String], found: &[(Value, String)]) {
+    let Ok(Some(store)) = store_if_any(store) else { return };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let checked_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    for (target, (document, _)) in targets.iter().zip(found) {
+        // A portal or a server is no target.
+        if target.parse::<Address>().is_ok() {
+            let address = target_key(target);
+            let _ = store.set_checked(&Checked { address, checked_unix_ms, body: document.to_string() });
+        }
+    }
+}
+
+/// Returns what a target is, as JSON and as text.
+fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
+    if let Some(portal) = crate::words::offered::portal_in(target)? {
+        return portal::tell(&portal);
+    }
+    if let Some(server) = target.strip_prefix("nfs://").and_then(NfsAddress::parse_server) {
+        return nfs::tell_server(&server.with_context(|| format!("target `{}`", without_secret(target)))?);
+    }
+    let path = match target
+        .parse::<Address>()
+        .map_err(|error| crate::words::offered::explain(target, error))
+        .with_context(|| format!("target `{}`", without_secret(target)))?
+    {
+        Address::Path(path) => path,
+        Address::Null { .. } => bail!("null: has nothing to check"),
+        Address::Sim { array } => {
+            crate::words::array::array(&array)?;
+            bail!("sim: has nothing to check; assay arrays show {array} prints the array")
+        }
+        Address::Iscsi(lun) => return lun::tell(&lun),
+        Address::Nfs(file) => return nfs::tell(&file),
+    };
+    let found = assay_prepare::inspect_path(&path)?;
+    Ok((as_json(target, &found), as_text(target, &found)))
+}
+
+fn kind_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Device => "device",
+        Kind::File => "file",
+        Kind::Directory => "directory",
+    }
+}
+
+fn as_json(target: &str, checked: &PathInspection) -> Value {
+    let device = checked.device.as_ref();
+    // A device that has neither is named by what Assay accepts for it.
+    let serial = device.and_then(|d| d.serial.clone()).or_else(|| checked.identities.first().cloned());
+    json!({
+        "schema": "assay.check/1",
+        "target": target,
+        "kind": kind_words(checked.kind),
+        "size_bytes": checked.size_bytes,
+        "smallest_direct_io_bytes": checked.smallest_direct_io,
+        "serial": serial,
+        "wwid": device.and_then(|d| d.wwid.clone()),
+        "identities": checked.identities,
+        "holds": checked.holds,
+        "made_by_assay": checked.is_ours,
+        "writable": checked.may_write && (checked.kind != Kind::Device || checked.holds.is_empty()),
+        "filesystem": checked.filesystem,
+        "device": checked.device,
+    })
+}
+
+fn as_text(target: &str, checked: &PathInspection) -> String {
+    let mut text = format!("{target} ({})\n", kind_words(checked.kind));
+    let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
+    if checked.size_bytes > 0 {
+        line("size", Bytes(checked.size_bytes).rounded());
+    }
+    if let Some(fs) = &checked.filesystem {
+        line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
+        line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
+    }
+    match checked.smallest_direct_io {
+        Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).rounded()),
+        None if checked.kind == Kind::File => line("direct I/O", "not supported; use --cached".into()),
+        None => {}
+    }
+    if let Some(device) = &checked.device {
+        let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
+        let kind = if device.rotational { "rotating" } else { "not rotating" };
+        let name = format!("{} {}", device.name, device.model);
+        line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
+        line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+        if let Some(bus) = &device.bus {
+            line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
+        }
+        if device.shifted_bytes > 0 {
+            let shift = device.shifted_bytes;
+            line(
+                "alignment",
+                format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
+            );
+        }
+    }
+    match checked.identities.as_slice() {
+        [] => {}
+        identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),
+    }
+    match checked.is_ours {
+        Some(true) => line("created by", "Assay, which may write to it".into()),
+        Some(false) => line(
+            "created by",
+            format!("not Assay, or changed since: read only, unless --overwrite {target} is given"),
+        ),
+        None => {}
+    }
+    if checked.kind == Kind::Device {
+        let identity = checked.identities.first().map_or_else(|| "IDENTITY".to_owned(), |one| as_typed(one));
+        line("writing", format!("only with --overwrite {identity}; the content is then lost"));
+    }
+    for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
+        line("page cache", format!("{name} uses it; losetup --direct-io=on /dev/{name} bypasses it"));
+    }
+    if !checked.may_write {
+        let what = if checked.kind == Kind::Directory { "create files in it" } else { "write to it" };
+        match assay_host::read_only_mount(Path::new(target)) {
+            Some(mount) => line(
+                "permission",
+                format!(
+                    "denied to {what}: {mount} is mounted read-only; choose another place, or mount it for writing: \
+                     mount -o remount,rw {mount}"
+                ),
+            ),
+            None => line("permission", format!("denied to {what}; choose another place, or run as root")),
+        }
+    }
+    for hold in &checked.holds {
+        line("cannot write", hold.clone());
+    }
+    text
+}

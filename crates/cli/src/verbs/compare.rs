@@ -1,0 +1,104 @@
+//! `assay compare`: results side by side, and which differences are more than noise.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_report::reading;
+use assay_store::Store;
+use assay_target::input::{Input, read_text};
+
+use crate::args::CompareArgs;
+use crate::exit::Exit;
+use crate::output::render::Rendered as _;
+use crate::output::terminal::say;
+use crate::output::{Kept, Output};
+use crate::verbs::published;
+use crate::words::fail_if::judged_by_gates;
+use crate::words::run_file::is_export;
+use crate::words::store::existing_store;
+use crate::words::stored;
+
+/// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
+const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
+
+pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    // Articles and files can be compared where nothing was ever stored.
+    let store = existing_store(&args.store);
+    let check = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
+    let output = args.output.as_ref().map(check).transpose()?;
+    let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
+    let sides = assay_results::with_distinct_names(sides);
+    let history = store.as_ref().map_or(Ok(Vec::new()), |store| assay_results::repetitions(store, &sides))?;
+    let comparison = compare_with(&sides, &history);
+    let is_printed = match &output {
+        Some(output) => {
+            comparison.write(output, "comparison")?;
+            !output.is_stdout()
+        }
+        None => true,
+    };
+    if is_printed {
+        say(&comparison.printed(args.view.form(), args.view.options()))?;
+    }
+    Ok(judged_by_gates(&args.fail_if, &comparison))
+}
+
+/// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.
+fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
+    let mut readings: Vec<ResultSet> = Vec::new();
+    let mut label = None;
+    for name in typed.split(',').map(str::trim) {
+        let found = readings_of(store, name)?;
+        label = label.or(found.label);
+        readings.extend(found.readings);
+    }
+    let mut ids: Vec<&str> = readings.iter().map(|r| r.id.as_str()).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("`{typed}` names {} twice; a repetition must be another run", twice[0]);
+    }
+    let name = match (label, &readings[..]) {
+        (Some(label), _) => label,
+        (None, readings) => assay_results::name_of(readings),
+    };
+    Ok(Side { name, readings })
+}
+
+/// The results that one name means.
+struct Found {
+    label: Option<String>,
+    readings: Vec<ResultSet>,
+}
+
+fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Found> {
+    if let Some(table) = name.strip_prefix("published:") {
+        let (table, judgement) = published::judged(table)?;
+        let reading = ResultSet::of_published(&table, &judgement);
+        return Ok(Found { label: Some(table.name), readings: vec![reading] });
+    }
+    if is_export(Path::new(name)) {
+        let stored = stored::of_file(Path::new(name))?;
+        return Ok(Found { label: stored.label.clone(), readings: vec![stored.result_set()] });
+    }
+    if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+        let text = read_text(Path::new(name), DOCUMENT)?;
+        let (reading, label) = reading::read(&text).map_err(|says| anyhow::anyhow!("{name}: {says}"))?;
+        return Ok(Found { label, readings: vec![reading] });
+    }
+    let store = store.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
+    let labelled: Vec<String> = store
+        .runs()?
+        .into_iter()
+        .filter(|row| row.label.as_deref() == Some(name))
+        .map(|row| row.run)
+        .collect();
+    let runs = if labelled.is_empty() { vec![store.find(name)?] } else { labelled };
+    let mut found = Found { label: None, readings: Vec::new() };
+    for run in &runs {
+        let stored = stored::read(store, run)?;
+        found.label = found.label.or(stored.label.clone());
+        found.readings.push(stored.result_set());
+    }
+    Ok(found)
+}

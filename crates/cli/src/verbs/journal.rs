@@ -1,0 +1,168 @@
+//! `assay journal`: changes to a set-up, each measured by the same plan.
+//!
+//! The store keeps what a journal is about; its steps are the runs that name it. A step is every run in a row with the
+//! same words for its change, so that a change can be measured several times.
+
+use anyhow::{Context as _, bail};
+use assay_analysis::compare::{Side, compare_with};
+use assay_analysis::repeats::pooled;
+use assay_record::RunHeader;
+use assay_report::journal::{Journal, JournalEntry, Stage, changed_facts};
+use assay_spec::units::Bytes;
+use assay_spec::{Address, without_secret};
+use assay_store::Store;
+use serde_json::json;
+
+use crate::args::{JournalArgs, JournalVerb};
+use crate::exit::Exit;
+use crate::output::render::Rendered as _;
+use crate::output::terminal::{note, say, text_options};
+use crate::output::{Kept, Output};
+use crate::words::journals::{About, all, named};
+use crate::words::plan::{Choice, resolve};
+use crate::words::store::{existing_store, open_store, store_if_any};
+use crate::words::typed::quoted;
+
+pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
+    match &args.verb {
+        JournalVerb::New { name, target, plan, storage_ram } => {
+            target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))?;
+            // A plan that cannot be read is said now, not at the first step.
+            resolve(plan, &Choice::default())?;
+            let about = About {
+                targets: vec![target.clone()],
+                plan: plan.clone(),
+                storage_ram_bytes: storage_ram.map(|bytes| bytes.0),
+            };
+            let store = open_store(&args.store)?;
+            if !store.add_journal(name, &serde_json::to_string(&about)?)? {
+                bail!(
+                    "a journal `{name}` already exists; choose another name, or remove it: assay journal rm"
+                );
+            }
+            say(&assembled(&store, name, &about)?.text(text_options()))?;
+        }
+        JournalVerb::Show { name, form, output } => {
+            let store = existing_store(&args.store)?;
+            let (name, about) = named(&store, name.as_deref())?;
+            let check =
+                |path: &std::path::PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
+            let output = output.as_ref().map(check).transpose()?;
+            let journal = assembled(&store, &name, &about)?;
+            if let Some(output) = &output {
+                journal.write(output, "journal")?;
+            }
+            if !output.as_ref().is_some_and(Output::is_stdout) {
+                say(&journal.printed(form.form(), text_options()))?;
+            }
+        }
+        JournalVerb::List { json } => {
+            let known = store_if_any(&args.store)?.map_or(Ok(Vec::new()), |store| all(&store))?;
+            if *json {
+                let list = known.iter().map(
+                    |(name, about)| json!({ "name": name, "targets": about.targets, "plan": about.plan }),
+                );
+                say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
+            } else {
+                let line = |(name, about): &(String, About)| {
+                    format!("{name}  {} on {}\n", about.plan, about.targets.join(", "))
+                };
+                say(&known.iter().map(line).collect::<String>())?;
+            }
+        }
+        JournalVerb::Rm { name } => {
+            if !existing_store(&args.store)?.remove_journal(name)? {
+                bail!("there is no journal `{name}`; assay journal list names them");
+            }
+            note!("removed the journal {name}; its runs are kept");
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Runs of one step in a row.
+struct Measured {
+    change: String,
+    side: Side,
+    /// Of its first run.
+    header: RunHeader,
+}
+
+fn steps(store: &Store, name: &str) -> anyhow::Result<Vec<Measured>> {
+    let mut steps: Vec<Measured> = Vec::new();
+    for row in store.runs()?.into_iter().rev().filter(|row| !row.is_running) {
+        let header = store.header(&row.run)?;
+        let Some(step) = header.setting.journal.clone().filter(|step| step.journal == name) else { continue };
+        let reading = crate::words::stored::read(store, &row.run)?.result_set();
+        match steps.last_mut().filter(|last| last.change == step.change) {
+            Some(last) => last.side.readings.push(reading),
+            None => {
+                let side = Side { name: step.change.clone(), readings: vec![reading] };
+                steps.push(Measured { change: step.change, side, header });
+            }
+        }
+    }
+    Ok(steps)
+}
+
+fn assembled(store: &Store, name: &str, about: &About) -> anyhow::Result<Journal> {
+    let steps = steps(store, name)?;
+    let sides: Vec<Side> = steps.iter().map(|step| step.side.clone()).collect();
+    let entry = |(index, step): (usize, &Measured)| {
+        let before = index.checked_sub(1).map(|before| &steps[before]);
+        let against = before.map(|before| compare_with(&[before.side.clone(), step.side.clone()], &sides));
+        JournalEntry {
+            change: step.change.clone(),
+            runs: step.side.readings.iter().map(|reading| reading.id.clone()).collect(),
+            tests: pooled(&step.side),
+            against,
+            facts: before.map(|before| changed_facts(&before.header, &step.header)).unwrap_or_default(),
+        }
+    };
+    Ok(Journal {
+        name: name.to_owned(),
+        about: format!("{} on {}", about.plan, about.targets.join(", ")),
+        steps: steps.iter().enumerate().map(entry).collect(),
+        whole: (sides.len() > 1).then(|| compare_with(&sides, &sides)),
+        stages: stages(about, &steps),
+    })
+}
+
+/// The three stages: the path with a working set in the storage's memory, the same after each change to the path, and
+/// the real storage with twice its memory.
+fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
+    let span = |step: &Measured| step.header.targets.iter().map(|t| t.member.span_bytes).sum::<u64>();
+    let ram = about.storage_ram_bytes;
+    let is_small = |step: &&Measured| ram.is_some_and(|ram| span(step) < ram);
+    let small = steps.iter().filter(is_small).count();
+    let (in_ram, beyond) = match ram {
+        Some(ram) => (Bytes(ram / 4).to_string(), Bytes(ram * 2).to_string()),
+        None => ("SIZE".to_owned(), "SIZE".to_owned()),
+    };
+    let targets: Vec<String> = about.targets.iter().map(|target| quoted(target)).collect();
+    let command = |size: &str, words: &str| {
+        format!(
+            "assay run {} {} --size {size} --repeat 3 --step \"{words}\"",
+            quoted(&about.plan),
+            targets.join(" ")
+        )
+    };
+    let known = if ram.is_some() { "" } else { " (its size is not known; give it with --storage-ram)" };
+    vec![
+        Stage {
+            says: format!("The path alone: a working set in the storage's memory, a quarter of it{known}"),
+            steps: small.min(1),
+            command: command(&in_ram, "path alone"),
+        },
+        Stage {
+            says: "The path tuned: one change at a time, with the same working set".to_owned(),
+            steps: small.saturating_sub(1),
+            command: command(&in_ram, "what was changed"),
+        },
+        Stage {
+            says: format!("The real storage: a working set of twice its memory{known}"),
+            steps: steps.iter().filter(|step| ram.is_some_and(|ram| span(step) >= 2 * ram)).count(),
+            command: command(&beyond, "real storage"),
+        },
+    ]
+}

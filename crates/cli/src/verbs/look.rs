@@ -1,0 +1,256 @@
+//! `assay` without a verb: a short look at this machine, or at a target, and what to type next.
+
+use std::path::Path;
+
+use anyhow::bail;
+use assay_prepare::PrepareError;
+use assay_report::text::wrap;
+use assay_spec::suites::suite;
+use assay_spec::units::Bytes;
+use assay_spec::{Address, IscsiPortal, NfsAddress, without_secret};
+use clap::CommandFactory as _;
+
+use crate::args::{Cli, StoreArgs};
+use crate::exit::Exit;
+use crate::output::terminal::{say, text_options};
+use crate::words::store::store_if_any;
+use crate::words::targets::looks_like_target;
+use crate::words::typed::as_typed;
+
+/// Size of a sector in sysfs, bytes; the same for all devices.
+const SYSFS_SECTOR_BYTES: u64 = 512;
+/// Sizes of a first run, the largest first.
+const FIRST_SIZES: [Bytes; 3] = [Bytes(1 << 30), Bytes(256 << 20), Bytes(64 << 20)];
+/// It takes at most this part of the room.
+const FIRST_PART: u64 = 4;
+/// Disks that are listed.
+const DISKS_MAX: usize = 8;
+
+/// What is looked at where no verb is given; `None` where there is one, or an option.
+pub(crate) fn without_verb(typed: &[String]) -> Option<anyhow::Result<Exit>> {
+    let Some(first) = typed.first() else { return Some(home()) };
+    let is_verb = Cli::command().get_subcommands().any(|verb| verb.get_name() == first);
+    if first.starts_with('-') || is_verb || first == "help" {
+        return None;
+    }
+    if looks_like_target(first) {
+        return Some(targets(typed));
+    }
+    suite(first).map(|suite| {
+        let name = suite.name;
+        Err(anyhow::anyhow!(
+            "{name} is a suite: assay run {name} TARGET runs it, assay suites show {name} prints it"
+        ))
+    })
+}
+
+/// What is here, and the first things to type.
+fn home() -> anyhow::Result<Exit> {
+    let commands = [
+        ("assay run vmware ./t.dat --quick --size 1GiB", "the VMware forum's tests on a file of 1 GiB, 20 s"),
+        ("assay run super-atto /mnt/nas", "throughput by block size, in a directory"),
+        ("assay ./t.dat, assay /dev/sdX", "describe a target, without any load"),
+        ("assay iscsi://HOST, nfs://HOST", "list what a server offers"),
+        ("assay predict nas-4bay", "predict the performance of an array"),
+        ("assay --help", "everything"),
+    ];
+    let width = text_options().width;
+    let mut text = format!(
+        "Assay {}: put your storage to the test.\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        command_list(&commands.map(|(command, what)| (command.to_owned(), what.to_owned())), width)
+    );
+    let disks = disks();
+    if !disks.is_empty() {
+        text.push_str(&format!("\n{}\n", wrap(&format!("Disks here: {}", disks.join(", ")), width, "  ")));
+    }
+    let rows = store_if_any(&StoreArgs::of_environment())?.map_or(Ok(Vec::new()), |store| store.runs())?;
+    if let Some(last) = rows.first() {
+        let count = if rows.len() == 1 { "1 run".to_owned() } else { format!("{} runs", rows.len()) };
+        let targets = last.targets.join(", ");
+        let says =
+            format!("Stored: {count}; the last is {}, {} on {targets} (assay show)", last.run, last.name);
+        text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
+    }
+    say(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Whole disks with a size, as the kernel names them.
+fn disks() -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/sys/block") else { return Vec::new() };
+    let mut disks: Vec<String> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let is_made = ["loop", "ram", "zram"].iter().any(|kind| name.starts_with(kind));
+            let sectors: u64 =
+                std::fs::read_to_string(entry.path().join("size")).ok()?.trim().parse().ok()?;
+            let size = Bytes(sectors * SYSFS_SECTOR_BYTES).rounded();
+            (sectors > 0 && !is_made).then(|| format!("/dev/{name} ({size})"))
+        })
+        .collect();
+    disks.sort();
+    if disks.len() > DISKS_MAX {
+        let more = disks.len() - DISKS_MAX;
+        disks.truncate(DISKS_MAX);
+        disks.push(format!("{more} more"));
+    }
+    disks
+}
+
+/// A look at each target, and what to type next.
+fn targets(typed: &[String]) -> anyhow::Result<Exit> {
+    if let Some(suite) = typed[1..].iter().find_map(|word| suite(word)) {
+        let target = without_secret(&typed[0]);
+        bail!("the verb and the plan come before the target: assay run {} {target}", suite.name);
+    }
+    if let Some(option) = typed.iter().find(|word| word.starts_with('-')) {
+        let target = without_secret(&typed[0]);
+        bail!("{option} needs a verb: assay run PLAN {target}, or assay check {target}");
+    }
+    for target in typed {
+        let seen = look(target)?;
+        say(&next(target, &seen))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What of a target decides what can be typed next.
+struct Seen {
+    /// What `--overwrite` takes for it, where it is a device or LUN that has a name.
+    identity: Option<String>,
+    /// Whether it can be written at all, if that is typed.
+    is_writable: bool,
+    /// Whether it is a file of somebody else.
+    is_foreign_file: bool,
+    /// Bytes that it holds or, where there is no file yet, that are free; `None` where that does not matter.
+    room_bytes: Option<u64>,
+    /// Whether a plan would have to create a file in it, and cannot.
+    is_closed: bool,
+}
+
+/// Describes a target.
+fn look(target: &str) -> anyhow::Result<Seen> {
+    let path = Path::new(target);
+    match target.parse::<Address>() {
+        Ok(Address::Null { .. }) => say("null: completes every I/O at once; it measures Assay itself.\n")?,
+        Ok(Address::Sim { array }) => {
+            crate::words::array::array(&array)?;
+            say(&format!("{target} simulates {array} in real time; assay arrays show {array} prints it.\n"))?;
+        }
+        Ok(Address::Path(_)) if !path.exists() => {
+            let (says, free_bytes) = missing(target, path)?;
+            say(&says)?;
+            return Ok(Seen { room_bytes: Some(free_bytes), ..Seen::SIMULATED });
+        }
+        _ => {
+            let found = super::check::look(target, &StoreArgs::of_environment())?;
+            let identity = found["identities"].get(0).and_then(serde_json::Value::as_str);
+            let is_writable = found["writable"].as_bool().unwrap_or(true);
+            let held_bytes = found["size_bytes"].as_u64().filter(|bytes| *bytes > 0);
+            return Ok(Seen {
+                identity: identity.map(str::to_owned),
+                is_writable,
+                is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
+                room_bytes: held_bytes.or_else(|| found["filesystem"]["free_bytes"].as_u64()),
+                is_closed: found["kind"] == "directory" && !is_writable,
+            });
+        }
+    }
+    Ok(Seen::SIMULATED)
+}
+
+impl Seen {
+    /// A target that stores nothing.
+    const SIMULATED: Self = Self {
+        identity: None,
+        is_writable: true,
+        is_foreign_file: false,
+        room_bytes: None,
+        is_closed: false,
+    };
+
+    /// Returns how much a first run writes before it measures, so that nobody waits for the size of a suite: a part of
+    /// what there is room for. `None` where all of it is little.
+    fn first_size(&self) -> Option<Bytes> {
+        let room = self.room_bytes?;
+        FIRST_SIZES.into_iter().find(|size| size.0 <= room / FIRST_PART)
+    }
+}
+
+/// A file that a run would create, and how many bytes are free there.
+fn missing(target: &str, path: &Path) -> anyhow::Result<(String, u64)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        bail!("{target} does not exist, and neither does the directory {}", folder.display());
+    }
+    let fs = assay_host::filesystem_of(folder)?;
+    if fs.kind == "devtmpfs" {
+        return Err(PrepareError::NoSuchDevice { path: target.to_owned() }.into());
+    }
+    if assay_host::read_only_mount(folder).is_some() {
+        return Err(PrepareError::read_only_mount(path, folder, None).into());
+    }
+    let free = Bytes(fs.free_bytes).rounded();
+    let says = format!(
+        "{target} does not exist; assay run creates it ({} on {}, {free} free).",
+        fs.kind, fs.mount_point
+    );
+    Ok((wrap(&says, text_options().width, "  ") + "\n", fs.free_bytes))
+}
+
+/// What to type next, with the target as it was typed.
+fn next(target: &str, seen: &Seen) -> String {
+    let quoted = as_typed(target);
+    let identity = match &seen.identity {
+        Some(identity) => as_typed(identity),
+        None if seen.is_foreign_file => quoted.clone(),
+        None => "SERIAL".to_owned(),
+    };
+    let is_device = std::fs::metadata(target).is_ok_and(|metadata| {
+        use std::os::unix::fs::FileTypeExt as _;
+        metadata.file_type().is_block_device()
+    });
+    let is_lun = target.starts_with("iscsi://");
+    let is_server = target.strip_prefix("iscsi://").is_some_and(|rest| IscsiPortal::parse(rest).is_some())
+        || target.strip_prefix("nfs://").is_some_and(|rest| NfsAddress::parse_server(rest).is_some());
+    if is_server || seen.is_closed {
+        // The listing has said what to choose from; or a file would have to be created where none can be.
+        return String::new();
+    }
+    let size = seen.first_size();
+    let option = size.map_or_else(String::new, |size| format!(" --size {size}"));
+    let fills = size.map_or_else(String::new, |size| format!("; fills {} first", size.rounded()));
+    let lines = if is_device || is_lun || seen.is_foreign_file || !seen.is_writable {
+        let read = (
+            format!("assay run vmware {quoted} --quick --set read=100"),
+            "four tests of 5 s, read only: the content stays".to_owned(),
+        );
+        let write = (
+            format!("assay run vmware {quoted} --quick{option} --overwrite {identity}"),
+            format!("four tests of 5 s{fills}: the content is lost"),
+        );
+        if seen.is_writable { vec![read, write] } else { vec![read] }
+    } else if target.starts_with("null:") || target.starts_with("sim:") {
+        vec![(format!("assay run vmware {quoted} --quick"), "the forum's four tests, 5 s each".to_owned())]
+    } else {
+        vec![
+            (format!("assay run vmware {quoted} --quick{option}"), format!("four tests of 5 s{fills}")),
+            (format!("assay run super-atto {quoted} --quick{option}"), "throughput by block size".to_owned()),
+        ]
+    };
+    format!("\nNext:\n{}", command_list(&lines, text_options().width))
+}
+
+/// Returns commands with what they do beside them; below them where the terminal is too narrow for both.
+fn command_list(commands: &[(String, String)], width: usize) -> String {
+    let chars = |text: &str| text.chars().count();
+    let longest = commands.iter().map(|(command, _)| chars(command)).max().unwrap_or(0);
+    let fits = commands.iter().all(|(_, what)| longest + chars(what) + 4 <= width);
+    let line = |(command, what): &(String, String)| match fits {
+        true => format!("  {command:<longest$}  {what}\n"),
+        false => format!("  {command}\n      {what}\n"),
+    };
+    commands.iter().map(line).collect()
+}

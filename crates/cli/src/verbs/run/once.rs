@@ -1,0 +1,170 @@
+//! `assay run`: what was typed, the run, and what it is compared with.
+
+use assay_analysis::compare::ResultSet;
+use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
+use assay_engine::StopSignal;
+use assay_interop::{ImportedPlan, without_secrets};
+use assay_record::{RunHeader, RunSetting};
+use assay_report::held::Held;
+use assay_runner::Order;
+use assay_spec::{Overrides, Plan, PlanFile, without_secret};
+use assay_store::Store;
+
+use super::maxima::{Found, SEARCH_NOTE};
+use crate::args::{Form, Io, RunArgs};
+use crate::exit::{Exit, Failed};
+use crate::output::terminal::note;
+use crate::running::tell::{Telling, tell};
+use crate::running::{Done, execute};
+use crate::signals::stop_on_signals;
+use crate::verbs::baseline;
+use crate::words::attached::{array_of_run, price_of_run};
+use crate::words::fail_if::{changes, judged_by_limits};
+use crate::words::foreign::ForeignOrder;
+use crate::words::order::journal_of;
+use crate::words::plan::{choice, file, overrides, understood};
+use crate::words::store::open_store;
+use crate::words::targets::check_paths;
+use crate::words::typed::quoted;
+use assay_results::judged;
+
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let ForeignOrder { imported, targets } = crate::words::foreign::order(args, understood)?;
+    let written = Written::of(args, imported.as_ref())?;
+    let search = written.file.search(&written.overrides)?;
+    // A plan that cannot be resolved is refused before anything else happens.
+    let mut plan = match &search {
+        Some(search) => search.clone(),
+        None => written.file.resolve(&written.overrides)?,
+    };
+    let store = open_store(&args.store)?;
+    let output = check_paths(args, &targets)?;
+    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
+    let setting = RunSetting {
+        price: price_of_run(args.price.as_ref(), &targets, &store)?,
+        journal: journal_of(args, &targets, &store)?,
+        ..RunSetting::default()
+    };
+    let stop = stop_on_signals()?;
+    let changes = changes(&args.fail_if);
+    baseline::check_gates(&changes, &store, &plan.name, &targets)?;
+    let order = |plan: Plan| -> anyhow::Result<Order> {
+        let (array, stated) = (array.clone(), args.stated.memory());
+        Ok(Order { array, stated, ..args.io.order(plan, &targets, args.size, &stop)? })
+    };
+    if search.is_some() {
+        let note = Some(SEARCH_NOTE.to_owned());
+        let Some(found) = search_maxima(Order { note, ..order(plan)? }, &store, &stop)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let mut overrides = written.overrides;
+        overrides.maxima = found.maxima;
+        plan = written.file.resolve(&overrides)?;
+        plan.notes.push(found.says);
+    }
+    let (label, note) = (args.label.clone(), args.note.clone());
+    let done = execute(Order { label, note, setting, ..order(plan)? }, &store)?;
+    let held = held(&store, &done);
+    let telling = Telling {
+        note: args.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: held.as_ref(),
+    };
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
+        if exit != Exit::Done {
+            return exit;
+        }
+        let limited = judged_by_limits(&args.fail_if, &done.header.plan.limits, &done.collector.summary());
+        limited.or_worse(baseline::judged_by(&changes, held.as_ref()))
+    });
+    if telling.form != Form::Json {
+        offer_diagnosis(args, &done);
+    }
+    done.end(printed)
+}
+
+/// Runs the search for the highest rates; `None` if somebody stopped it.
+fn search_maxima(order: Order, store: &Store, stop: &StopSignal) -> anyhow::Result<Option<Found>> {
+    note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
+    let mut done = execute(order, store)?;
+    if let Some(error) = done.failures.pop() {
+        return Err(error);
+    }
+    if stop.is_set() {
+        return Ok(None);
+    }
+    let found = super::maxima::found(&done.header, &done.collector.summary())
+        .map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("{}", found.says);
+    Ok(Some(found))
+}
+
+/// A plan as it is written, and what the command line changes in it.
+struct Written {
+    file: PlanFile,
+    overrides: Overrides,
+}
+
+impl Written {
+    fn of(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Self> {
+        let choice = choice(args, imported);
+        Ok(Self { file: file(&args.plan, &choice)?, overrides: overrides(&choice)? })
+    }
+}
+
+/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
+fn held(store: &Store, done: &Done) -> Option<Held> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary).ok()?;
+    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
+    assay_results::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
+        note!("warning: the baseline cannot be read: {}", crate::message(&error.into()));
+        None
+    })
+}
+
+/// Says which experiments would tell what limits the run, where its own numbers do not.
+fn offer_diagnosis(args: &RunArgs, done: &Done) {
+    if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
+        note!("the bottleneck is uncertain; to find it by experiments:\n  {command}");
+    }
+}
+
+/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
+/// suspect.
+fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let [target] = args.targets.as_slice() else { return None };
+    let limits = limits(header, summary)?;
+    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
+    let step = limits.steps.iter().find(is_open)?.step;
+    let test = header.plan.tests.get(step.test as usize)?;
+    // A step of a sweep is named by both.
+    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
+    let target = without_secret(target).to_string();
+    let command = format!(
+        "assay diagnose {} {} --test \"{}\"",
+        quoted(&target),
+        quoted(&without_secrets(&args.plan)),
+        name.trim_end()
+    );
+    Some(format!("{command}{}", same_load(args)))
+}
+
+/// The options of a run that make its load what it is, as the command line of another verb has them.
+fn same_load(args: &RunArgs) -> String {
+    let mut words = String::new();
+    let mut add = |option: &str, value: &str| words.push_str(&format!(" {option} {}", quoted(value)));
+    args.choice.set.iter().for_each(|set| add("--set", set));
+    args.size.iter().for_each(|size| add("--size", &size.to_string()));
+    args.io.overwrite.iter().for_each(|identity| add("--overwrite", identity));
+    match args.io.io {
+        Io::Auto => {}
+        Io::Uring => add("--io", "uring"),
+        Io::Psync => add("--io", "psync"),
+    }
+    let flags =
+        [(args.io.not_blank, " --not-blank"), (args.io.cached, " --cached"), (args.io.sync, " --sync")];
+    flags.into_iter().filter(|(is_given, _)| *is_given).for_each(|(_, flag)| words.push_str(flag));
+    words
+}
