@@ -70,8 +70,7 @@ pub fn run<T: Target>(
     header.setting.null_ceilings =
         store.map(|store| null_ceilings(store, &header, &targets)).unwrap_or_default();
     follower.begins(&header);
-    let keeper =
-        store.map(|store| Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref())));
+    let keeper = store.map(|store| Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref())));
     let measurement = Measurement {
         header: &header,
         targets: &ready,

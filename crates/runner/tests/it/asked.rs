@@ -50,8 +50,7 @@ fn a_run_that_is_called_off_after_the_inspection_has_created_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.dat");
     let mut no = No(Vec::new());
-    let order =
-        assay_runner::Order { run: Some("r".into()), ..order(plan(TWO), &[path.to_str().unwrap()]) };
+    let order = assay_runner::Order { run: Some("r".into()), ..order(plan(TWO), &[path.to_str().unwrap()]) };
     let sinks = Sinks { store: None, follower: &mut no };
     let error = assay_runner::run(order, &assay_target::open, sinks).unwrap_err();
     assert_eq!(error.consequence(), assay_runner::Consequence::Refused, "{error}");
@@ -70,17 +69,14 @@ fn no_load_begins_before_the_common_start_of_its_step() {
         Some(moment)
     });
     let mut notes = Notes::default();
-    let order =
-        assay_runner::Order { run: Some("r".into()), start, ..order(plan(TWO), &["null:"]) };
+    let order = assay_runner::Order { run: Some("r".into()), start, ..order(plan(TWO), &["null:"]) };
     let sinks = Sinks { store: None, follower: &mut notes };
     assay_runner::run(order, &assay_target::open, sinks).unwrap();
     let asked = asked.lock().unwrap();
     assert_eq!(asked.iter().map(|(step, _)| step.test).collect::<Vec<_>>(), [0, 1]);
     // The first load waited for its moment, and the second for its own, after the window of the first.
     let measured = |step: u32| {
-        let is_phase = |event: &&assay_record::Event| {
-            matches!(event.what, RunEvent::PhaseStarted { step: of, phase: Phase::Measure } if of.test == step)
-        };
+        let is_phase = |event: &&assay_record::Event| matches!(event.what, RunEvent::PhaseStarted { step: of, phase: Phase::Measure } if of.test == step);
         notes.events.iter().find(is_phase).unwrap().at_ns
     };
     let ended = |event: &&assay_record::Event| matches!(event.what, RunEvent::StepEnded(_));
