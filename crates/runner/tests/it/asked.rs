@@ -76,9 +76,10 @@ fn no_load_begins_before_the_common_start_of_its_step() {
     assert_eq!(asked.iter().map(|(step, _)| step.test).collect::<Vec<_>>(), [0, 1]);
     // The first load waited for its moment, and the second for its own, after the window of the first.
     let measured = |step: u32| {
-        let is_phase = |event: &&assay_record::Event| matches!(event.what, RunEvent::PhaseStarted { step: of, phase: Phase::Measure } if of.test == step);
-        notes.events.iter().find(is_phase).unwrap().at_ns
-    };
+        let is_phase = |event: &&assay_record::Event| match event.what {
+            RunEvent::PhaseStarted { step: of, phase } => (of.test, phase) == (step, Phase::Measure),
+            _ => false,
+        };
     let ended = |event: &&assay_record::Event| matches!(event.what, RunEvent::StepEnded(_));
     let first_ended = notes.events.iter().find(ended).unwrap().at_ns;
     assert!(measured(0) >= 300_000_000, "{}", measured(0));
