@@ -3,7 +3,7 @@
 use assay_analysis::compare::{ResultSet, Row, Side, compare_with};
 use assay_record::RunHeader;
 use assay_report::held::{Held, THIS_RUN};
-use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, StoreError, target_key};
+use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
 
 use crate::sides::repetitions;
 use crate::stored::{ReadError, Stored};
@@ -15,7 +15,7 @@ const REPETITIONS_MAX: usize = 8;
 ///
 /// # Errors
 /// Where the store cannot be read.
-pub fn baseline_of(store: &Store, plan: &str, targets: &[String]) -> Result<Option<Baseline>, StoreError> {
+pub fn baseline_of(store: &Reader, plan: &str, targets: &[String]) -> Result<Option<Baseline>, StoreError> {
     let known = store.baselines()?;
     let found = targets.iter().find_map(|target| {
         let key = target_key(target);
@@ -29,7 +29,7 @@ pub fn baseline_of(store: &Store, plan: &str, targets: &[String]) -> Result<Opti
 ///
 /// # Errors
 /// Where the store, or a run of the baseline, cannot be read.
-pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Result<Option<Held>, ReadError> {
+pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Result<Option<Held>, ReadError> {
     let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
     let Some(baseline) = baseline_of(store, &header.plan.name, &targets)? else { return Ok(None) };
     let runs = runs_of_baseline(store, &baseline)?;
@@ -57,7 +57,7 @@ pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Resu
 ///
 /// # Errors
 /// Where it, or a run of the baseline, cannot be read.
-pub fn read_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
+pub fn read_held(store: &Reader, name: &str) -> Result<Stored, ReadError> {
     with_baseline(store, Stored::read(store, name)?)
 }
 
@@ -65,11 +65,11 @@ pub fn read_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
 ///
 /// # Errors
 /// Where it, or a run of the baseline, cannot be read.
-pub fn read_extract_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
+pub fn read_extract_held(store: &Reader, name: &str) -> Result<Stored, ReadError> {
     with_baseline(store, Stored::read_extract(store, name)?)
 }
 
-fn with_baseline(store: &Store, mut stored: Stored) -> Result<Stored, ReadError> {
+fn with_baseline(store: &Reader, mut stored: Stored) -> Result<Stored, ReadError> {
     stored.baseline = held(store, &stored.header, vec![stored.result_set()])?;
     Ok(stored)
 }
@@ -78,7 +78,7 @@ fn with_baseline(store: &Store, mut stored: Stored) -> Result<Stored, ReadError>
 ///
 /// # Errors
 /// Where the store cannot be read.
-pub fn runs_of_baseline(store: &Store, baseline: &Baseline) -> Result<Vec<String>, StoreError> {
+pub fn runs_of_baseline(store: &Reader, baseline: &Baseline) -> Result<Vec<String>, StoreError> {
     match &baseline.of {
         BaselineOf::Run(run) => Ok(vec![run.clone()]),
         BaselineOf::Label(label) => {

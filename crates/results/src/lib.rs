@@ -4,15 +4,18 @@
 //! and the served pages both read runs here, so that they cannot differ. [`repetitions`] finds the stored runs that
 //! show how far repetitions of a side of a comparison lie apart.
 //!
-//! Architecture invariant: reads the store and changes nothing in it.
+//! Architecture invariant: reading changes nothing. Functions take a [`assay_store::Reader`], which cannot write; only
+//! [`complete`] takes the store.
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod complete;
 mod sides;
 mod stored;
 mod targets;
 
 pub use baseline::{baseline_of, held, read_extract_held, read_held, runs_of_baseline};
+pub use complete::{complete, incomplete};
 pub use sides::{name_of, repetitions, with_distinct_names};
-pub use stored::{ReadError, Stored, complete_digests, judged, status, summary_kept, summary_of};
+pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};
 pub use targets::{LastTest, TargetRuns, facts_of_changes};

@@ -2,7 +2,7 @@
 
 use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
-use assay_store::{RunRow, Store, StoreError};
+use assay_store::{Reader, RunRow, StoreError};
 
 use crate::stored::Stored;
 
@@ -14,7 +14,7 @@ const REPETITIONS_MAX: usize = 8;
 ///
 /// # Errors
 /// Where the store cannot be read.
-pub fn repetitions(store: &Store, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
+pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
     let single: Vec<&ResultSet> =
         sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
     let is_on_target = |row: &RunRow| {

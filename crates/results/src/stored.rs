@@ -1,14 +1,12 @@
 //! A stored run, judged by the rules of today.
 
 use assay_analysis::compare::ResultSet;
-use assay_analysis::{
-    Collector, Finding, Judgement, RunExtract, RunStatus, RunSummary, digest, findings, judge,
-};
+use assay_analysis::{Collector, Finding, Judgement, RunExtract, RunStatus, RunSummary, findings, judge};
 use assay_model::array::ArrayError;
 use assay_record::{Event, RunHeader};
 use assay_report::Meta;
 use assay_report::held::Held;
-use assay_store::{RunRow, Store, StoreError, is_run_id};
+use assay_store::{Reader, RunRow, StoreError, is_run_id};
 use thiserror::Error;
 
 /// Why a stored run could not be read.
@@ -48,21 +46,21 @@ impl Stored {
     ///
     /// # Errors
     /// Where no run, or more than one, goes by that name, or its events cannot be read.
-    pub fn read(store: &Store, name: &str) -> Result<Self, ReadError> {
+    pub fn read(store: &Reader, name: &str) -> Result<Self, ReadError> {
         Self::read_by(store, name, |run, header| Ok(summary_of(header, &store.load(run)?)))
     }
 
-    /// Reads the run that `name` means in the store, from its extract, which is made where there is none. The figures
-    /// are the same; damage in the events goes unnoticed.
+    /// Reads the run that `name` means in the store, from its extract, where there is one. The figures are the same;
+    /// damage in the events goes unnoticed.
     ///
     /// # Errors
     /// Where no run, or more than one, goes by that name, or what is kept of it cannot be read.
-    pub fn read_extract(store: &Store, name: &str) -> Result<Self, ReadError> {
-        Self::read_by(store, name, |run, header| summary_kept(store, run, header))
+    pub fn read_extract(store: &Reader, name: &str) -> Result<Self, ReadError> {
+        Self::read_by(store, name, |run, header| summary_stored(store, run, header))
     }
 
     fn read_by(
-        store: &Store,
+        store: &Reader,
         name: &str,
         summary: impl FnOnce(&str, &RunHeader) -> Result<RunSummary, StoreError>,
     ) -> Result<Self, ReadError> {
@@ -98,51 +96,27 @@ impl Stored {
     }
 }
 
-/// Makes the digests of runs that have none of all their events, the newest first, at most `limit`: those of earlier
-/// versions of Assay, and those that were killed. A run that cannot be read has none.
-///
-/// # Errors
-/// Where the store cannot be read or written.
-pub fn complete_digests(store: &Store, limit: usize) -> Result<(), StoreError> {
-    for run in store.without_digest(limit)? {
-        if let Ok(stored) = Stored::read_extract(store, &run) {
-            let Stored { header, summary, findings, judgement, .. } = &stored;
-            let diagnosed = assay_diagnose::headline(header, summary);
-            store.set_digest(&run, &digest(header, summary, findings, judgement.as_ref(), diagnosed))?;
-        }
-    }
-    Ok(())
-}
-
 /// Returns the summary of a run with these events.
 #[must_use]
 pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
     collector_of(header, events).summary()
 }
 
-fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
+pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
     collector
 }
 
-/// Returns the summary of a stored run from its extract. Where there is none it is made from the events, and kept if
-/// the run is not going on: that is so in runs of earlier versions, and in those that were killed.
+/// Returns the summary of a stored run from its extract, and from its events where it has none.
 ///
 /// # Errors
 /// Where the run has no extract, and its events cannot be read.
-pub fn summary_kept(store: &Store, run: &str, header: &RunHeader) -> Result<RunSummary, StoreError> {
-    if let Some(extract) = store.extract::<RunExtract>(run, RunExtract::VERSION)? {
-        return Ok(extract.collector(header).summary());
+pub fn summary_stored(store: &Reader, run: &str, header: &RunHeader) -> Result<RunSummary, StoreError> {
+    match store.extract::<RunExtract>(run, RunExtract::VERSION)? {
+        Some(extract) => Ok(extract.collector(header).summary()),
+        None => Ok(summary_of(header, &store.load(run)?)),
     }
-    let is_over = !store.row(run)?.is_running;
-    let events = store.load(run)?;
-    let collector = collector_of(header, &events);
-    if is_over && store.read_only().is_none() {
-        // What could not be kept is made again next time.
-        let _ = store.set_extract(run, RunExtract::VERSION, (events.len(), &collector.extract()));
-    }
-    Ok(collector.summary())
 }
 
 /// Returns the status; only the store knows whether a run without an end is still going on.

@@ -4,7 +4,7 @@ use assay_analysis::trend::{TREND_RUNS_MAX, Trend, TrendRun, trends};
 use assay_record::{RunHeader, TestDigest};
 use assay_report::html::ChangeFacts;
 use assay_report::journal::changed_facts;
-use assay_store::{ListedRun, RunFilter, RunSlice, Store, StoreError};
+use assay_store::{ListedRun, Reader, RunFilter, RunSlice, StoreError};
 
 /// A target with its runs.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl TargetRuns {
     ///
     /// # Errors
     /// Where the store cannot be read.
-    pub fn read(store: &Store, address: &str) -> Result<Self, StoreError> {
+    pub fn read(store: &Reader, address: &str) -> Result<Self, StoreError> {
         let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
         let page = store.list(&filter, RunSlice { skip: 0, limit: TREND_RUNS_MAX })?;
         Ok(Self { address: address.to_owned(), count: page.matching, runs: page.runs })
@@ -82,7 +82,7 @@ impl TargetRuns {
 ///
 /// # Errors
 /// Where the store cannot be read.
-pub fn facts_of_changes(store: &Store, trend: &Trend) -> Result<Vec<ChangeFacts>, StoreError> {
+pub fn facts_of_changes(store: &Reader, trend: &Trend) -> Result<Vec<ChangeFacts>, StoreError> {
     let mut known: Vec<ChangeFacts> = Vec::new();
     for change in trend.iops_changes.iter().chain(&trend.p99_changes) {
         if known.iter().all(|known| known.run != change.run) {

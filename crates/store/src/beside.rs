@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::StoreError;
+use crate::reader::Reader;
 use crate::store::Store;
 
 /// What later runs of a plan on a target are compared with.
@@ -38,25 +39,7 @@ pub struct Checked {
     pub body: String,
 }
 
-impl Store {
-    /// Sets the baseline of a plan on a target, in place of an earlier one.
-    pub fn set_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
-        let (run, label) = match &baseline.of {
-            BaselineOf::Run(run) => (Some(run), None),
-            BaselineOf::Label(label) => (None, Some(label)),
-        };
-        self.put(
-            "INSERT OR REPLACE INTO baseline (address, plan, run, label, set_unix_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![baseline.address, baseline.plan, run, label, sql_ms(baseline.set_unix_ms)],
-        )
-    }
-
-    /// Removes the baseline of a plan on a target; `false` where there is none.
-    pub fn remove_baseline(&self, address: &str, plan: &str) -> Result<bool, StoreError> {
-        let text = "DELETE FROM baseline WHERE address = ?1 AND plan = ?2";
-        self.execute(text, params![address, plan]).map(|rows| rows > 0)
-    }
-
+impl Reader {
     /// Returns every baseline, sorted by target and plan.
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
         let text = "SELECT address, plan, run, label, set_unix_ms FROM baseline ORDER BY address, plan";
@@ -66,14 +49,6 @@ impl Store {
             let set_unix_ms = u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0);
             Ok(Baseline { address: row.get(0)?, plan: row.get(1)?, of, set_unix_ms })
         })
-    }
-
-    /// Keeps what a check of a target found, as JSON, in place of the check before.
-    pub fn set_checked(&self, checked: &Checked) -> Result<(), StoreError> {
-        self.put(
-            "INSERT OR REPLACE INTO checked (address, checked_unix_ms, body) VALUES (?1, ?2, ?3)",
-            params![checked.address, sql_ms(checked.checked_unix_ms), checked.body],
-        )
     }
 
     /// Returns the last check of every target, sorted by address.
@@ -93,18 +68,6 @@ impl Store {
         )
     }
 
-    /// Sets the price of a target, as text; `None` removes it.
-    pub fn set_target_price(&self, address: &str, price: Option<&str>) -> Result<(), StoreError> {
-        match price {
-            Some(price) => self.put(
-                "INSERT INTO price (address, price) VALUES (?1, ?2)
-                 ON CONFLICT (address) DO UPDATE SET price = excluded.price",
-                params![address, price],
-            ),
-            None => self.put("DELETE FROM price WHERE address = ?1", params![address]),
-        }
-    }
-
     /// Returns the price of a target, as it was set.
     pub fn target_price(&self, address: &str) -> Result<Option<String>, StoreError> {
         self.one("SELECT price FROM price WHERE address = ?1", params![address])
@@ -115,43 +78,14 @@ impl Store {
         self.pairs("SELECT address, price FROM price ORDER BY address")
     }
 
-    /// Keeps the rate that a load reaches on a target that costs nothing, under a name of the load and the host.
-    pub fn set_null_ceiling(&self, load: &str, iops: f64) -> Result<(), StoreError> {
-        self.put(
-            "INSERT INTO null_ceiling (load, iops) VALUES (?1, ?2)
-             ON CONFLICT (load) DO UPDATE SET iops = excluded.iops",
-            params![load, iops],
-        )
-    }
-
     /// Returns that rate, where it was measured before.
     pub fn null_ceiling(&self, load: &str) -> Result<Option<f64>, StoreError> {
         self.one("SELECT iops FROM null_ceiling WHERE load = ?1", params![load])
     }
 
-    /// Adds a journal, as text; `false` where one of that name is there already.
-    pub fn add_journal(&self, name: &str, body: &str) -> Result<bool, StoreError> {
-        let text = "INSERT OR IGNORE INTO journal (name, body) VALUES (?1, ?2)";
-        self.execute(text, params![name, body]).map(|rows| rows > 0)
-    }
-
-    /// Removes a journal, and leaves its runs; `false` where there is none of that name.
-    pub fn remove_journal(&self, name: &str) -> Result<bool, StoreError> {
-        self.execute("DELETE FROM journal WHERE name = ?1", params![name]).map(|rows| rows > 0)
-    }
-
     /// Returns every journal, the oldest first: name and text.
     pub fn journals(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.pairs("SELECT name, body FROM journal ORDER BY rowid")
-    }
-
-    fn put(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
-        self.execute(sql, parameters).map(drop)
-    }
-
-    fn execute(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<usize, StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        self.connection().execute(sql, parameters).map_err(write)
     }
 
     fn one<T: rusqlite::types::FromSql>(
@@ -175,6 +109,75 @@ impl Store {
         let read = |source| StoreError::reading(self.path(), source);
         let mut query = self.connection().prepare(sql).map_err(read)?;
         query.query_map([], of).and_then(Iterator::collect).map_err(read)
+    }
+}
+
+impl Store {
+    /// Sets the baseline of a plan on a target, in place of an earlier one.
+    pub fn set_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
+        let (run, label) = match &baseline.of {
+            BaselineOf::Run(run) => (Some(run), None),
+            BaselineOf::Label(label) => (None, Some(label)),
+        };
+        self.put(
+            "INSERT OR REPLACE INTO baseline (address, plan, run, label, set_unix_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![baseline.address, baseline.plan, run, label, sql_ms(baseline.set_unix_ms)],
+        )
+    }
+
+    /// Removes the baseline of a plan on a target; `false` where there is none.
+    pub fn remove_baseline(&self, address: &str, plan: &str) -> Result<bool, StoreError> {
+        let text = "DELETE FROM baseline WHERE address = ?1 AND plan = ?2";
+        self.execute(text, params![address, plan]).map(|rows| rows > 0)
+    }
+
+    /// Keeps what a check of a target found, as JSON, in place of the check before.
+    pub fn set_checked(&self, checked: &Checked) -> Result<(), StoreError> {
+        self.put(
+            "INSERT OR REPLACE INTO checked (address, checked_unix_ms, body) VALUES (?1, ?2, ?3)",
+            params![checked.address, sql_ms(checked.checked_unix_ms), checked.body],
+        )
+    }
+
+    /// Sets the price of a target, as text; `None` removes it.
+    pub fn set_target_price(&self, address: &str, price: Option<&str>) -> Result<(), StoreError> {
+        match price {
+            Some(price) => self.put(
+                "INSERT INTO price (address, price) VALUES (?1, ?2)
+                 ON CONFLICT (address) DO UPDATE SET price = excluded.price",
+                params![address, price],
+            ),
+            None => self.put("DELETE FROM price WHERE address = ?1", params![address]),
+        }
+    }
+
+    /// Keeps the rate that a load reaches on a target that costs nothing, under a name of the load and the host.
+    pub fn set_null_ceiling(&self, load: &str, iops: f64) -> Result<(), StoreError> {
+        self.put(
+            "INSERT INTO null_ceiling (load, iops) VALUES (?1, ?2)
+             ON CONFLICT (load) DO UPDATE SET iops = excluded.iops",
+            params![load, iops],
+        )
+    }
+
+    /// Adds a journal, as text; `false` where one of that name is there already.
+    pub fn add_journal(&self, name: &str, body: &str) -> Result<bool, StoreError> {
+        let text = "INSERT OR IGNORE INTO journal (name, body) VALUES (?1, ?2)";
+        self.execute(text, params![name, body]).map(|rows| rows > 0)
+    }
+
+    /// Removes a journal, and leaves its runs; `false` where there is none of that name.
+    pub fn remove_journal(&self, name: &str) -> Result<bool, StoreError> {
+        self.execute("DELETE FROM journal WHERE name = ?1", params![name]).map(|rows| rows > 0)
+    }
+
+    fn put(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
+        self.execute(sql, parameters).map(drop)
+    }
+
+    fn execute(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<usize, StoreError> {
+        let write = |source| StoreError::writing(self.path(), source);
+        self.connection().execute(sql, parameters).map_err(write)
     }
 }
 

@@ -15,13 +15,14 @@ use serde::de::DeserializeOwned;
 
 use crate::connect::write_transaction;
 use crate::error::StoreError;
+use crate::reader::Reader;
 use crate::store::Store;
 use crate::writer::RunWriter;
 
 /// Longest extract that is read, bytes: that of some days.
 const BYTES_MAX: u64 = 1 << 30;
 
-impl Store {
+impl Reader {
     /// Returns the extract of the run with exactly that id; `None` where none of that version was made of all its
     /// events.
     pub fn extract<T: DeserializeOwned>(&self, run: &str, version: u32) -> Result<Option<T>, StoreError> {
@@ -42,7 +43,9 @@ impl Store {
             serde_json::from_slice(&text).ok()
         }))
     }
+}
 
+impl Store {
     /// Keeps the extract of the first `events` events of a run that is not going on.
     pub fn set_extract<T: Serialize>(
         &self,

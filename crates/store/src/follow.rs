@@ -1,7 +1,7 @@
 //! Following runs that are going on, also those of other processes: what is new since the last look.
 //!
 //! A look at a store in which nothing was written since the last one costs one read of a counter
-//! ([`Store::writes`]); otherwise one search in an index for each run that is followed. Readers of a store in
+//! ([`Reader::writes`]); otherwise one search in an index for each run that is followed. Readers of a store in
 //! write-ahead mode are never in the way of the writer.
 
 use assay_record::Event;
@@ -10,9 +10,10 @@ use rusqlite::OptionalExtension as _;
 use crate::error::StoreError;
 use crate::live;
 use crate::process::Process;
+use crate::reader::Reader;
 use crate::store::Store;
 
-impl Store {
+impl Reader {
     /// Returns a number that changes when another connection has written to the store. It means something only
     /// against numbers of the same handle.
     pub fn writes(&self) -> Result<i64, StoreError> {
@@ -63,7 +64,9 @@ impl Store {
         let text = found.optional().map_err(read)?;
         Ok(text.ok_or_else(|| self.unknown(run))?.and_then(|text| serde_json::from_str(&text).ok()))
     }
+}
 
+impl Store {
     /// Asks the process that writes a run to stop, as Ctrl-C does.
     ///
     /// # Errors

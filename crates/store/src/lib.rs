@@ -1,7 +1,7 @@
 //! Keeps runs.
 //!
 //! A [`Store`] is one SQLite file; [`Store::begin_run`] gives a [`RunWriter`], to which events are appended as they
-//! happen. A stored run is its events: [`Store::load`] returns them in order, also those of a run that was killed.
+//! happen. A stored run is its events: [`Reader::load`] returns them in order, also those of a run that was killed.
 //!
 //! # What survives what
 //! Every [`RunWriter::append`] is one committed transaction in SQLite's write-ahead log with `synchronous = NORMAL`.
@@ -17,8 +17,8 @@
 //!
 //! # Lists
 //! Beside its events a run has a digest ([`assay_record::RunDigest`]), which is written at the ends of steps and of the
-//! run, so that a list of thousands of runs ([`Store::list`]) reads no event. A digest can always be made again:
-//! [`Store::without_digest`] names the runs that need one. The extract of a run ([`Store::extract`]) is the same for
+//! run, so that a list of thousands of runs ([`Reader::list`]) reads no event. A digest can always be made again:
+//! [`Reader::without_digest`] names the runs that need one. The extract of a run ([`Reader::extract`]) is the same for
 //! its page: what a reader needs of its events, written at its end.
 //!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
@@ -38,6 +38,7 @@ mod list;
 mod live;
 mod neighbours;
 mod process;
+mod reader;
 mod row;
 mod schema;
 mod store;
@@ -50,6 +51,7 @@ pub use id::{is_run_id, new_run_id};
 pub use key::target_key;
 pub use list::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
 pub use process::{Process, StopError};
+pub use reader::Reader;
 pub use row::RunRow;
 pub use store::{Store, default_path};
 pub use writer::RunWriter;

@@ -12,6 +12,7 @@ use crate::connect::write_transaction;
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
 use crate::live;
+use crate::reader::Reader;
 use crate::row::{self, COLUMNS, RunRow};
 use crate::store::Store;
 
@@ -88,7 +89,7 @@ pub struct ListedRun {
     pub digest: Option<RunDigest>,
 }
 
-impl Store {
+impl Reader {
     /// Returns a slice of the runs that pass a filter, the newest first.
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
         let read = |source| StoreError::reading(self.path(), source);
@@ -139,37 +140,36 @@ impl Store {
         Ok(found.and_then(|(text, checksum)| decode(&text, checksum)))
     }
 
-    /// Keeps the digest of a run that has ended or was killed, made from all of its events.
-    pub fn set_digest(&self, run: &str, digest: &RunDigest) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        let query = "SELECT id FROM run WHERE run = ?1";
-        let found = self.connection().query_row(query, [run], |row| row.get::<_, i64>(0));
-        let Some(id) = found.optional().map_err(write)? else {
-            // It was removed in the meantime.
-            return Ok(());
-        };
-        let transaction = write_transaction(self.connection()).map_err(write)?;
-        put_digest(&transaction, id, digest, Coverage::Whole)
-            .and_then(|()| transaction.commit())
-            .map_err(write)
+    /// Returns the runs that are not going on and have no digest of all their events: those of earlier versions of
+    /// Assay, and those that were killed. The newest first.
+    pub fn without_digest(&self) -> Result<Vec<String>, StoreError> {
+        self.ended_of(
+            "LEFT JOIN digest ON digest.run_id = run.id
+             WHERE digest.run_id IS NULL OR NOT digest.is_whole OR digest.version < ?1",
+            RunDigest::VERSION,
+        )
     }
 
-    /// Returns the runs that are not going on and have no digest of all their events: those of earlier versions of
-    /// Assay, and those that were killed. The newest first, at most `limit`.
-    pub fn without_digest(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+    /// Returns the runs that are not going on and have no extract of that version. The newest first.
+    pub fn without_extract(&self, version: u32) -> Result<Vec<String>, StoreError> {
+        self.ended_of(
+            "LEFT JOIN extract ON extract.run_id = run.id
+             WHERE extract.run_id IS NULL OR extract.version <> ?1",
+            version,
+        )
+    }
+
+    fn ended_of(&self, clause: &str, version: u32) -> Result<Vec<String>, StoreError> {
         let read = |source| StoreError::reading(self.path(), source);
-        let text = "SELECT id, run FROM run LEFT JOIN digest ON digest.run_id = run.id
-                    WHERE digest.run_id IS NULL OR NOT digest.is_whole OR digest.version < ?1
-                    ORDER BY id DESC";
-        let mut query = self.connection().prepare(text).map_err(read)?;
+        let text = format!("SELECT id, run FROM run {clause} ORDER BY id DESC");
+        let mut query = self.connection().prepare(&text).map_err(read)?;
         let rows = query
-            .query_map([RunDigest::VERSION], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_map([version], |row| Ok((row.get(0)?, row.get(1)?)))
             .and_then(Iterator::collect::<Result<Vec<(i64, String)>, _>>)
             .map_err(read)?;
         let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
         let is_live = live::are_live(self.path(), &ids);
-        let ended = rows.into_iter().zip(is_live).filter(|(_, is_live)| !is_live);
-        Ok(ended.map(|((_, run), _)| run).take(limit).collect())
+        Ok(rows.into_iter().zip(is_live).filter(|(_, is_live)| !is_live).map(|((_, run), _)| run).collect())
     }
 
     /// Returns the numbers of the runs without an end that are in that state. There are few: those that go on, and
@@ -191,6 +191,23 @@ impl Store {
         let mut query =
             self.connection().prepare_cached("SELECT id FROM run WHERE outcome IS NULL").map_err(read)?;
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(read)
+    }
+}
+
+impl Store {
+    /// Keeps the digest of a run that has ended or was killed, made from all of its events.
+    pub fn set_digest(&self, run: &str, digest: &RunDigest) -> Result<(), StoreError> {
+        let write = |source| StoreError::writing(self.path(), source);
+        let query = "SELECT id FROM run WHERE run = ?1";
+        let found = self.connection().query_row(query, [run], |row| row.get::<_, i64>(0));
+        let Some(id) = found.optional().map_err(write)? else {
+            // It was removed in the meantime.
+            return Ok(());
+        };
+        let transaction = write_transaction(self.connection()).map_err(write)?;
+        put_digest(&transaction, id, digest, Coverage::Whole)
+            .and_then(|()| transaction.commit())
+            .map_err(write)
     }
 }
 

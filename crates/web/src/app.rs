@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_analysis::RunSummary;
 use assay_report::held::Held;
-use assay_store::Store;
+use assay_store::{Reader, Store};
 use tokio::sync::Semaphore;
 
 use crate::answer::Refusal;
@@ -128,8 +128,17 @@ impl App {
         kept(&self.summaries, SUMMARIES_KEPT, run, make)
     }
 
-    /// Calls `work` with a connection to the store, on a thread that may wait for a disk.
+    /// Calls `work` with the store, to be read, on a thread that may wait for a disk.
     pub(crate) async fn with_store<T, W>(self: &Arc<Self>, work: W) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Reader) -> Result<T, Refusal> + Send + 'static,
+    {
+        self.change_store(|store| work(store)).await
+    }
+
+    /// The same with the store to be changed: for what a visitor may change, and for what the server itself keeps.
+    pub(crate) async fn change_store<T, W>(self: &Arc<Self>, work: W) -> Result<T, Refusal>
     where
         T: Send + 'static,
         W: FnOnce(&Store) -> Result<T, Refusal> + Send + 'static,

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_store::{Process, RunFilter, RunSlice, Store};
+use assay_store::{Process, Reader, RunFilter, RunSlice};
 
 use crate::options::RunPermission;
 
@@ -121,13 +121,13 @@ impl Launch {
     }
 
     /// Returns the id of its run, once that is stored.
-    pub(crate) fn run(&self, store: &Store) -> Option<String> {
+    pub(crate) fn run(&self, store: &Reader) -> Option<String> {
         run_of(store, self.process.as_ref()?)
     }
 }
 
 /// Returns the id of the newest run that a process wrote, once it is stored.
-pub(crate) fn run_of(store: &Store, process: &Process) -> Option<String> {
+pub(crate) fn run_of(store: &Reader, process: &Process) -> Option<String> {
     let newest = RunSlice { skip: 0, limit: KEPT_MAX };
     let rows = store.list(&RunFilter::default(), newest).ok()?.runs.into_iter();
     rows.map(|listed| listed.row.run)
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_run_is_found_by_its_process_and_not_by_the_number_of_one() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(folder.path().join("store.sqlite")).expect("a store");
+        let store = assay_store::Store::open(folder.path().join("store.sqlite")).expect("a store");
         let header = synthetic::header(synthetic::suite("vmware", 12));
         let writer = store.begin_run(&header, None, None).expect("a run");
         let this = Process::this().expect("/proc is mounted");

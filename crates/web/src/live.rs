@@ -13,7 +13,7 @@ use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader, StepId};
 use assay_report::html::{Live as LiveCharts, escape};
 use assay_report::standing::moment;
 use assay_results::judged;
-use assay_store::{Store, StoreError};
+use assay_store::{Reader, StoreError};
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -93,7 +93,7 @@ impl Live {
     }
 
     /// Returns a frame of now, drawn by this call if the last one is too old.
-    pub(crate) fn frame(&self, store: &Store) -> Result<Arc<Frame>, StoreError> {
+    pub(crate) fn frame(&self, store: &Reader) -> Result<Arc<Frame>, StoreError> {
         let mut follower = self.follower();
         if follower.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_AGE) {
             follower.follow(store)?;
@@ -103,7 +103,7 @@ impl Live {
     }
 
     /// Returns the step that each running run measures now, with what it has so far.
-    pub(crate) fn steps(&self, store: &Store) -> Result<Vec<LiveSummary>, StoreError> {
+    pub(crate) fn steps(&self, store: &Reader) -> Result<Vec<LiveSummary>, StoreError> {
         let mut follower = self.follower();
         let drawn = follower.drawn;
         follower.follow(store)?;
@@ -132,7 +132,7 @@ struct Follower {
 
 impl Follower {
     /// Reads what is new.
-    fn follow(&mut self, store: &Store) -> Result<(), StoreError> {
+    fn follow(&mut self, store: &Reader) -> Result<(), StoreError> {
         self.drawn = Some(Instant::now());
         let running = store.running()?;
         for run in &running {
@@ -209,7 +209,7 @@ impl Followed {
         Self { header, collector, standing, events: 0, outcome: None, end: None, judged: None, drawn: None }
     }
 
-    fn read(&mut self, store: &Store, run: &str) -> Result<(), StoreError> {
+    fn read(&mut self, store: &Reader, run: &str) -> Result<(), StoreError> {
         if self.end.is_some() {
             return Ok(());
         }

@@ -1,11 +1,12 @@
 //! The server: a port, a limit for each thing that a visitor could use up, and the routes.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_results::{complete, incomplete};
 use axum::Router;
 use axum::extract::Request;
 use hyper::body::Incoming;
@@ -24,6 +25,8 @@ use crate::{routes, token};
 
 /// Running runs are drawn this often while somebody looks.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// A run is complete for lists and pages within about this after it was killed.
+const COMPLETE_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of a request's head; hyper answers longer ones with 431.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
@@ -112,6 +115,7 @@ impl Server {
         let limits = app.options.limits;
         let mut stopped = stopper.0.subscribe();
         let connections = Connections::default();
+        let completing = tokio::spawn(complete_runs(Arc::clone(&app)));
         let drawing = tokio::spawn(draw_each_second(app));
         loop {
             let accepted = tokio::select! {
@@ -141,6 +145,7 @@ impl Server {
             connections.add(peer.ip(), served, task.abort_handle());
         }
         drawing.abort();
+        completing.abort();
         Ok(())
     }
 }
@@ -155,6 +160,39 @@ async fn draw_each_second(app: Arc<App>) {
             // A store that cannot be read now may be there again in a second.
             let drawing = Arc::clone(&app);
             let _ = app.with_store(move |store| Ok(drawing.live.frame(store)?)).await;
+        }
+    }
+}
+
+/// Completes what lists and pages read of runs of earlier versions, and of those that were killed: no request writes.
+/// While a run goes on nothing is done, as it may be measured on this machine.
+async fn complete_runs(app: Arc<App>) {
+    // A run that cannot be read, or kept, is tried once.
+    let mut tried: HashSet<String> = HashSet::new();
+    let mut ticks = tokio::time::interval(COMPLETE_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if !app.options.store.exists() {
+            continue;
+        }
+        let found = app.with_store(|store| Ok(incomplete(store)?)).await.unwrap_or_default();
+        for run in found {
+            if tried.contains(&run) {
+                continue;
+            }
+            let named = run.clone();
+            let completed = app.change_store(move |store| {
+                let is_idle = store.running()?.is_empty();
+                if is_idle {
+                    let _ = complete(store, &named);
+                }
+                Ok(is_idle)
+            });
+            if matches!(completed.await, Ok(false)) {
+                break;
+            }
+            tried.insert(run);
         }
     }
 }

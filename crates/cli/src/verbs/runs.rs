@@ -9,7 +9,7 @@ use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
-use assay_results::complete_digests;
+use assay_results::{complete, incomplete};
 use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
 
 use crate::args::{
@@ -36,7 +36,7 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
         if args.find.is_some() || args.findings.is_some() {
             // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be
             // read is searched without them.
-            let _ = complete_digests(&store, usize::MAX);
+            incomplete(&store)?.iter().for_each(|run| drop(complete(&store, run)));
         }
         (store.list(&filter(args), slice)?, store.count()?)
     };

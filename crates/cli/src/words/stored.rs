@@ -18,7 +18,8 @@ pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
     if run_file::is_export(path) {
         return of_file(path);
     }
-    Ok(said(read_held(&existing_store(store)?, name)?))
+    let store = existing_store(store)?;
+    Ok(said(read_held(&store, name)?))
 }
 
 /// Reads a file of `assay export`.

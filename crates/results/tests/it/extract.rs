@@ -5,7 +5,9 @@ use std::path::Path;
 
 use assay_analysis::{Collector, RunExtract};
 use assay_record::RunHeader;
-use assay_results::{Stored, summary_kept, summary_of};
+use assay_results::{
+    Stored, complete, incomplete, read_extract_held, repetitions, summary_of, summary_stored,
+};
 use assay_store::Store;
 use assay_testkit::synthetic;
 use serde_json::Value;
@@ -32,17 +34,43 @@ fn stored(store: &Store) -> RunHeader {
     header
 }
 
-/// Reads a run three ways: from its events, from an extract that this makes, and from the one that is kept now.
+/// Reads a run three ways: from its events, as it is stored, and from the extract that is kept now.
 fn check(store: &Store, run: &str) {
     let header = store.header(run).unwrap();
     let from_events = format!("{:?}", summary_of(&header, &store.load(run).unwrap()));
-    let made = format!("{:?}", summary_kept(store, run, &header).unwrap());
-    assert!(from_events == made, "{run}: the collector whose extract is kept");
+    let stored = format!("{:?}", summary_stored(store, run, &header).unwrap());
+    assert!(from_events == stored, "{run}: as it is stored");
+    complete(store, run).unwrap();
     assert!(store.extract::<RunExtract>(run, RunExtract::VERSION).unwrap().is_some(), "{run} has no extract");
-    let kept = format!("{:?}", summary_kept(store, run, &header).unwrap());
+    let kept = format!("{:?}", summary_stored(store, run, &header).unwrap());
     assert!(from_events == kept, "{run}: read from its extract");
     let judged = |stored: Stored| format!("{:?} {:?}", stored.findings, stored.judgement);
     assert_eq!(judged(Stored::read(store, run).unwrap()), judged(Stored::read_extract(store, run).unwrap()));
+}
+
+/// A page that anybody may ask for once wrote into the store: digests and extracts of runs of earlier versions.
+#[test]
+fn reading_a_run_of_an_earlier_version_changes_nothing_in_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/data");
+    std::fs::copy(releases.join("0.1.0-format-5/store.sqlite"), &path).unwrap();
+    let store = Store::open(&path).unwrap();
+    let looking = Store::open(&path).unwrap();
+    let before = looking.writes().unwrap();
+    let lacking = incomplete(&store).unwrap();
+    assert!(!lacking.is_empty());
+    for run in &lacking {
+        read_extract_held(&store, run).unwrap();
+        repetitions(&store, &[]).unwrap();
+    }
+    assert_eq!(looking.writes().unwrap(), before, "something was written");
+    assert_eq!(incomplete(&store).unwrap(), lacking);
+    for run in &lacking {
+        complete(&store, run).unwrap();
+    }
+    assert_ne!(looking.writes().unwrap(), before, "this notices what is written");
+    assert_eq!(incomplete(&store).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -55,7 +83,7 @@ fn a_run_from_its_extract_is_the_run_from_its_events() {
 
 /// Null, a file, a device, a LUN, NFS, a simulated array; errors, a skipped step, one interrupted, one killed.
 #[test]
-fn runs_of_every_release_get_an_extract_when_they_are_first_shown() {
+fn runs_of_every_release_are_read_the_same_once_they_are_complete() {
     let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/data");
     let mut checked = 0;
     for release in std::fs::read_dir(releases).unwrap().map(|entry| entry.unwrap().path()) {
@@ -75,7 +103,7 @@ fn runs_of_every_release_get_an_extract_when_they_are_first_shown() {
 }
 
 #[test]
-fn a_damaged_extract_is_made_again_from_the_events() {
+fn a_damaged_extract_is_passed_over_and_made_again_from_the_events() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     let store = Store::open(&path).unwrap();

@@ -10,7 +10,7 @@ use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
 use assay_report::minute;
 use assay_results::{Stored, repetitions, with_distinct_names};
-use assay_store::{RunFilter, RunSlice, Store};
+use assay_store::{Reader, RunFilter, RunSlice};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -52,7 +52,7 @@ pub(crate) async fn page(
     .await
 }
 
-fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
+fn compared(store: &Reader, names: &[&str]) -> Result<String, Refusal> {
     let mut first: Option<RunHeader> = None;
     let mut sides = Vec::new();
     for name in names.iter().filter(|name| !name.contains(':')) {
@@ -81,7 +81,7 @@ fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
 }
 
 /// Returns the side that is no run.
-fn other_side(store: &Store, name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
+fn other_side(store: &Reader, name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
     if let Some(table) = name.strip_prefix("published:") {
         let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
         let table = tables.into_iter().find(|known| known.name == table);
@@ -103,7 +103,7 @@ fn other_side(store: &Store, name: &str, first: Option<&RunHeader>) -> Result<Si
 }
 
 /// Returns the array that a name means: one that ships, or that of a target; `None` for the name of something else.
-fn array_named(store: &Store, name: &str) -> Result<Option<Array>, Refusal> {
+fn array_named(store: &Reader, name: &str) -> Result<Option<Array>, Refusal> {
     if let Some(array) = name.strip_prefix("array:") {
         let found = shipped::named(array).transpose();
         let found = found.map_err(|error| Refusal::internal(error.to_string()))?;
@@ -117,7 +117,7 @@ fn array_named(store: &Store, name: &str) -> Result<Option<Array>, Refusal> {
 }
 
 /// Returns the form of everything that can be compared.
-fn chooser(store: &Store, chosen: &[&str]) -> Result<String, Refusal> {
+fn chooser(store: &Reader, chosen: &[&str]) -> Result<String, Refusal> {
     let tick = |value: &str, text: &str| {
         let checked = if chosen.contains(&value) { " checked" } else { "" };
         format!(

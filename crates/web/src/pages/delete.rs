@@ -39,7 +39,7 @@ pub(crate) async fn delete(
     if fields.get(SURE) != Question::Second.answer() {
         return question(app, visitor, run, Question::Second).await;
     }
-    app.with_store(move |store| {
+    app.change_store(move |store| {
         store.remove(&run)?;
         Ok(see_other("/runs"))
     })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use assay_analysis::RunStatus;
 use assay_report::html::escape;
 use assay_report::{diagnosis, minute};
-use assay_results::{Stored, complete_digests};
-use assay_store::{ListedRun, RunFilter, RunSlice, Store, StoreError};
+use assay_results::Stored;
+use assay_store::{ListedRun, Reader, RunFilter, RunSlice, StoreError};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -20,8 +20,6 @@ use crate::visitor::{Fields, Visitor};
 const RUNS_MAX: usize = 2_000;
 /// Diagnoses on the page.
 const LISTED_MAX: usize = 50;
-/// Runs of earlier versions that are read for a page.
-const DIGESTS_AT_ONCE: usize = 8;
 /// Seconds after which a browser without script asks for a diagnosis that goes on again.
 const RELOAD_S: u32 = 5;
 
@@ -38,7 +36,6 @@ pub(crate) async fn page(
         return Err(Refusal::no_store());
     }
     app.with_store(move |store| {
-        let _ = complete_digests(store, DIGESTS_AT_ONCE);
         let listed = diagnoses(store)?;
         let shown =
             Some(run).filter(|run| !run.is_empty()).or_else(|| listed.first().map(|run| run.row.run.clone()));
@@ -65,7 +62,7 @@ struct Shown {
     goes_on: bool,
 }
 
-fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
+fn of_run(store: &Reader, run: &str) -> Result<Shown, Refusal> {
     let stored = Stored::read_extract(store, run)?;
     let goes_on = stored.summary.status == RunStatus::Running;
     let drawn = diagnosis::html(&stored.header, &stored.summary);
@@ -97,7 +94,7 @@ fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
 }
 
 /// Returns the newest diagnoses, those that go on among them.
-fn diagnoses(store: &Store) -> Result<Vec<ListedRun>, StoreError> {
+fn diagnoses(store: &Reader) -> Result<Vec<ListedRun>, StoreError> {
     let slice = RunSlice { skip: 0, limit: RUNS_MAX };
     let mut found = Vec::new();
     for run in store.list(&RunFilter::default(), slice)?.runs {

@@ -47,7 +47,7 @@ pub(crate) async fn label(
     {
         return Err(Refusal::bad("“last” and “last~1” mean the newest runs; choose another label."));
     }
-    app.with_store(move |store| {
+    app.change_store(move |store| {
         store.set_label(&run, label.as_deref())?;
         Ok(see_other(&back(&fields, &run)))
     })
@@ -61,7 +61,7 @@ pub(crate) async fn note(
 ) -> Result<Response, Refusal> {
     checked_id(&run)?;
     let note = text(&fields, NOTE_MAX)?;
-    app.with_store(move |store| {
+    app.change_store(move |store| {
         store.set_note(&run, note.as_deref())?;
         Ok(see_other(&back(&fields, &run)))
     })

@@ -9,8 +9,8 @@ use assay_interop::results::openmetrics::{
 };
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
-use assay_results::{TargetRuns, complete_digests};
-use assay_store::{Checked, RunFilter, RunSlice, RunState, Store, StoreError};
+use assay_results::TargetRuns;
+use assay_store::{Checked, Reader, RunFilter, RunSlice, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
@@ -21,8 +21,6 @@ use crate::live::LiveSummary;
 
 /// Media type of OpenMetrics 1.0.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Runs of earlier versions that are read for an answer.
-const DIGESTS_AT_ONCE: usize = 8;
 
 /// A run against its baseline.
 struct HeldPlan {
@@ -36,9 +34,7 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
     app.with_store(move |store| Ok(typed(text(&shared, store)?, OPENMETRICS))).await
 }
 
-fn text(app: &App, store: &Store) -> Result<String, Refusal> {
-    // A store that can only be read has metrics all the same.
-    let _ = complete_digests(store, DIGESTS_AT_ONCE);
+fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
     let targets: Vec<TargetRuns> =
         addresses.iter().map(|address| TargetRuns::read(store, address)).collect::<Result<_, _>>()?;
@@ -124,7 +120,7 @@ fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
 }
 
 /// Returns the number of runs by how they ended.
-fn stored(store: &Store) -> Result<Vec<(&'static str, usize)>, StoreError> {
+fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
     use Outcome::{Done, Failed, Interrupted};
     let none = RunSlice { skip: 0, limit: 0 };
     [

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::html::{self as report, TimeRange, escape};
-use assay_results::{read_extract_held, status, summary_kept};
-use assay_store::{RunRow, Store};
+use assay_results::{read_extract_held, status, summary_stored};
+use assay_store::{Reader, RunRow};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -65,13 +65,13 @@ pub(crate) async fn page(
 }
 
 /// Returns the report of a run, whose parts can be folded.
-fn report_of(store: &Store, run: &str) -> Result<String, Refusal> {
+fn report_of(store: &Reader, run: &str) -> Result<String, Refusal> {
     let stored = read_extract_held(store, run)?;
     Ok(report::folded(&report::body(&stored.header, &stored.summary, &stored.findings, stored.meta())))
 }
 
 /// Returns what moves of a run that goes on.
-fn live(app: &App, store: &Store, run: &str, visitor: &Visitor) -> Result<String, Refusal> {
+fn live(app: &App, store: &Reader, run: &str, visitor: &Visitor) -> Result<String, Refusal> {
     let frame = app.live.frame(store)?;
     Ok(frame.runs.iter().find(|shown| shown.run == run).map_or_else(String::new, |shown| {
         format!(
@@ -83,7 +83,7 @@ fn live(app: &App, store: &Store, run: &str, visitor: &Visitor) -> Result<String
 }
 
 /// Returns a part of the time of a test, for a page without script.
-fn zoomed(app: &App, store: &Store, run: &str, test: u32, range: TimeRange) -> Result<String, Refusal> {
+fn zoomed(app: &App, store: &Reader, run: &str, test: u32, range: TimeRange) -> Result<String, Refusal> {
     let summary = summary(app, store, run)?;
     let drawn = report::over_time(&summary, test, Some(range));
     Ok(drawn.map_or_else(String::new, |drawn| {
@@ -169,11 +169,11 @@ fn nothing_there() -> Refusal {
 }
 
 /// Returns what a run measured; of one that goes on without reading all of it again.
-fn summary(app: &App, store: &Store, run: &str) -> Result<Arc<RunSummary>, Refusal> {
+fn summary(app: &App, store: &Reader, run: &str) -> Result<Arc<RunSummary>, Refusal> {
     if let Some(summary) = app.live.summary(run) {
         return Ok(Arc::new(summary));
     }
-    let read = || Ok(summary_kept(store, run, &store.header(run)?)?);
+    let read = || Ok(summary_stored(store, run, &store.header(run)?)?);
     // A removed run is not shown from memory.
     if store.row(run)?.is_running { read().map(Arc::new) } else { app.summary(run, read) }
 }
@@ -181,7 +181,7 @@ fn summary(app: &App, store: &Store, run: &str) -> Result<Arc<RunSummary>, Refus
 /// Asks the process of a run to stop.
 pub(crate) async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Refusal> {
     checked_id(&run)?;
-    app.with_store(move |store| {
+    app.change_store(move |store| {
         store.stop(&run)?;
         Ok(see_other("/"))
     })

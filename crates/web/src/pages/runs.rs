@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_record::{RunDigest, Severity, TestDigest};
 use assay_report::html::{escape, spark};
 use assay_report::{day_unix_ms, minute, rounded_long, separated};
-use assay_results::{complete_digests, status};
+use assay_results::status;
 use assay_store::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
@@ -17,8 +17,6 @@ use crate::visitor::{Fields, Visitor};
 
 /// Runs on a page.
 const PAGE_RUNS: usize = 50;
-/// Runs of earlier versions that are read for a page: each takes some milliseconds.
-const DIGESTS_AT_ONCE: usize = 8;
 const DAY_MS: u64 = 86_400_000;
 
 /// The filters of the page: name of the field, title, and what it looks for.
@@ -42,8 +40,6 @@ pub(crate) async fn page(
         return Err(Refusal::no_store());
     }
     app.with_store(move |store| {
-        // A store that can only be read has the list all the same.
-        let _ = complete_digests(store, DIGESTS_AT_ONCE);
         let slice = RunSlice { skip: (number - 1).saturating_mul(PAGE_RUNS), limit: PAGE_RUNS };
         let found = store.list(&filter, slice)?;
         let body = body(&asked, &found, number, &visitor);

@@ -6,12 +6,10 @@ use assay_analysis::trend::{Trend, TrendPoint};
 use assay_report::held::Held;
 use assay_report::html::{ChangeFacts, Links, escape, spark, trend, trend_changes};
 use assay_report::{minute, rounded_long};
-use assay_results::{
-    LastTest, Stored, TargetRuns, complete_digests, facts_of_changes, held, runs_of_baseline,
-};
+use assay_results::{LastTest, Stored, TargetRuns, facts_of_changes, held, runs_of_baseline};
 use assay_spec::Address;
 use assay_spec::units::Bytes;
-use assay_store::{Baseline, BaselineOf, Checked, Store, target_key};
+use assay_store::{Baseline, BaselineOf, Checked, Reader, target_key};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 use serde_json::Value;
@@ -22,8 +20,6 @@ use crate::launch::quoted;
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
 
-/// Runs of earlier versions that are read for a page: each takes some milliseconds.
-const DIGESTS_AT_ONCE: usize = 8;
 /// Trends that the page of all targets draws in full; of the others it has a line.
 const DRAWN_MAX: usize = 8;
 /// Points of a drawing there; the page of one target has more.
@@ -41,8 +37,6 @@ pub(crate) async fn page(
     }
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        // A store that can only be read has targets all the same.
-        let _ = complete_digests(store, DIGESTS_AT_ONCE);
         let known = store.target_addresses()?;
         let (title, body) = match asked.as_str() {
             "" => ("Targets", all(&shared, store, &known)?),
@@ -54,7 +48,7 @@ pub(crate) async fn page(
     .await
 }
 
-fn all(app: &App, store: &Store, known: &[String]) -> Result<String, Refusal> {
+fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
     let mut targets: Vec<TargetRuns> =
         known.iter().map(|address| TargetRuns::read(store, address)).collect::<Result<_, _>>()?;
     // What was used last comes first.
@@ -72,7 +66,7 @@ fn all(app: &App, store: &Store, known: &[String]) -> Result<String, Refusal> {
     Ok(text)
 }
 
-fn card(app: &App, store: &Store, target: &TargetRuns, budget: &mut usize) -> Result<String, Refusal> {
+fn card(app: &App, store: &Reader, target: &TargetRuns, budget: &mut usize) -> Result<String, Refusal> {
     let head = head(app, store, target)?;
     let trends = target.trends();
     let mut drawings = String::new();
@@ -95,7 +89,7 @@ fn card(app: &App, store: &Store, target: &TargetRuns, budget: &mut usize) -> Re
     ))
 }
 
-fn of_one(app: &App, store: &Store, address: &str) -> Result<String, Refusal> {
+fn of_one(app: &App, store: &Reader, address: &str) -> Result<String, Refusal> {
     let target = TargetRuns::read(store, address)?;
     let mut text = format!(
         "<p><a href=\"/targets\">All targets</a></p>\n<h1>{}</h1>\n{}",
@@ -115,7 +109,7 @@ fn of_one(app: &App, store: &Store, address: &str) -> Result<String, Refusal> {
 }
 
 /// What is known of a target beside its trends.
-fn head(app: &App, store: &Store, target: &TargetRuns) -> Result<String, Refusal> {
+fn head(app: &App, store: &Reader, target: &TargetRuns) -> Result<String, Refusal> {
     let mut text = String::new();
     let last = target.runs.first().map_or_else(
         || "no run".to_owned(),
@@ -240,7 +234,7 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
     )
 }
 
-fn array(store: &Store, target: &TargetRuns) -> Result<String, Refusal> {
+fn array(store: &Reader, target: &TargetRuns) -> Result<String, Refusal> {
     let Some(text) = store.target_array(&target.address)? else { return Ok(String::new()) };
     let title = assay_model::array::parse_stored("store", &text)
         .map_or_else(|error| error.to_string(), |array| array.title);
@@ -276,7 +270,7 @@ type BaselineHeld = (Baseline, Option<Arc<Held>>);
 /// takes time, so that the answer is kept until another run or baseline takes its place.
 pub(crate) fn plans_held(
     app: &App,
-    store: &Store,
+    store: &Reader,
     target: &TargetRuns,
 ) -> Result<Vec<BaselineHeld>, Refusal> {
     let mut all = Vec::new();
@@ -301,7 +295,7 @@ pub(crate) fn plans_held(
 }
 
 /// Returns the last complete result of the baseline in a test, for its level in the drawing.
-fn baseline_point(store: &Store, target: &TargetRuns, of: &Trend) -> Result<Option<TrendPoint>, Refusal> {
+fn baseline_point(store: &Reader, target: &TargetRuns, of: &Trend) -> Result<Option<TrendPoint>, Refusal> {
     let baselines = store.baselines()?;
     let is_of =
         |baseline: &&Baseline| baseline.plan == of.plan && target_key(&baseline.address) == target.address;

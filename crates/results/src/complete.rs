@@ -1,0 +1,34 @@
+//! What is kept beside a run so that lists and pages need not read its events. A run writes it at its end; those of
+//! earlier versions of Assay and those that were killed lack it.
+
+use assay_analysis::{RunExtract, digest};
+use assay_store::{Reader, Store, StoreError};
+
+use crate::stored::{ReadError, collector_of, judged};
+
+/// Returns the runs that lack a digest or an extract and are not going on, the newest first.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
+    let mut runs = store.without_digest()?;
+    let others = store.without_extract(RunExtract::VERSION)?;
+    runs.extend(others.into_iter().filter(|run| !runs.contains(run)).collect::<Vec<_>>());
+    Ok(runs)
+}
+
+/// Makes the digest and the extract of a run from its events, and keeps them: the one function of this room that
+/// writes.
+///
+/// # Errors
+/// Where the run cannot be read, or the store cannot be written to.
+pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
+    let (header, events) = (store.header(run)?, store.load(run)?);
+    let collector = collector_of(&header, &events);
+    let summary = collector.summary();
+    let (findings, judgement) = judged(&header, &summary)?;
+    let diagnosed = assay_diagnose::headline(&header, &summary);
+    store.set_extract(run, RunExtract::VERSION, (events.len(), &collector.extract()))?;
+    let digest = digest(&header, &summary, &findings, judgement.as_ref(), diagnosed);
+    Ok(store.set_digest(run, &digest)?)
+}
