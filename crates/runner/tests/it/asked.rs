@@ -80,6 +80,8 @@ fn no_load_begins_before_the_common_start_of_its_step() {
             RunEvent::PhaseStarted { step: of, phase } => (of.test, phase) == (step, Phase::Measure),
             _ => false,
         };
+        notes.events.iter().find(is_phase).unwrap().at_ns
+    };
     let ended = |event: &&assay_record::Event| matches!(event.what, RunEvent::StepEnded(_));
     let first_ended = notes.events.iter().find(ended).unwrap().at_ns;
     assert!(measured(0) >= 300_000_000, "{}", measured(0));
