@@ -12,7 +12,7 @@ SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench fuzz lab soak soak-faults soak-targets
+.PHONY: run test check bench dist fuzz lab soak soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -22,7 +22,7 @@ run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
 	@scripts/need.sh $(NEEDS)
 	@mkdir -p $(dir $(SKIPPED)) && rm -f $(SKIPPED)
-	SLOW_TESTS=1 ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast --lib --bins --tests --examples; \
+	SLOW_TESTS=1 ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast; \
 		status=$$?; scripts/skipped.sh $(SKIPPED); exit $$status
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
@@ -38,6 +38,10 @@ bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-web --bench pages)
 	$(CARGO) xtask bench $(BENCH)
 
+dist: ## what is distributed, in target/packages: .deb, .rpm, .tar.gz, bill of materials, checksums; checked by lintian
+	@scripts/need.sh git objdump lintian python3-venv
+	@scripts/dist.sh
+
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer
 	@scripts/need.sh g++
 	$(CARGO) xtask fuzz $(FUZZ)
@@ -47,6 +51,11 @@ soak: soak-faults soak-targets ## soak-faults, then soak-targets; two hours
 soak-faults: ## kill 1,000 runs, then play the fault matrix for an hour (root); FAULTS="kill/fill/lun" for a part, once
 	@scripts/need.sh $(NEEDS) blockdev
 	$(CARGO) xtask faults $(if $(FAULTS),$(FAULTS),--minutes 60 --kills 1000)
+
+soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4Kn): a table of what is refused and what measured
+	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs
+	@$(CARGO) build --release --quiet --package assay-cli
+	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 
 soak-targets: ## run against iSCSI targets that Debian does not package (gotgt, jSCSI, iscsi-target); needs Go, Maven and the network; SOAK="jscsi" for one
 	@scripts/need.sh iscsi-inq

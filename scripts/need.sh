@@ -29,6 +29,11 @@ package_of() {
         cryptsetup | veritysetup) echo cryptsetup-bin ;;
         make-bcache) echo bcache-tools ;;
         qemu-img) echo qemu-utils ;;
+        qemu-system-x86_64) echo qemu-system-x86 ;;
+        busybox) echo busybox-static ;;
+        depmod) echo kmod ;;
+        lvm) echo lvm2 ;;
+        cpio | mdadm | dmsetup) echo "$1" ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         nft) echo nftables ;;
@@ -37,7 +42,9 @@ package_of() {
         iscsi-inq) echo libiscsi-bin ;;
         systemd-analyze) echo systemd ;;
         prometheus-client) echo python3-prometheus-client ;;
-        git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
+        objdump) echo binutils ;;
+        python3-venv) echo python3-venv ;;
+        git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
         *) echo "" ;;
     esac
 }
@@ -47,8 +54,9 @@ PATH="$PATH:/usr/sbin:/sbin"
 # Succeeds if a command, or what goes by the name of one, is installed.
 have() {
     case $1 in
-        # A library of the system's own Python.
+        # Libraries of the system's own Python.
         prometheus-client) /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ;;
+        python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
         *) command -v "$1" >/dev/null 2>&1 ;;
     esac
 }

@@ -31,6 +31,8 @@ pub use spread::SpreadSource;
 const REPEATS_WITHIN: f64 = 0.05;
 /// A p99 that differs by this factor is in the headline, even where nothing is known of its spread.
 const P99_NOTABLE: f64 = 1.5;
+/// Runs of one load on one target that can be measured at all do not differ by this factor.
+const BEYOND_NOISE: f64 = 4.0;
 /// Number of repetitions of each side that show a change of any size.
 const REPEATS_MIN: usize = 3;
 /// Highest probability of a chance result at which two samples are called different.
@@ -143,6 +145,8 @@ pub struct Against {
     pub spread_from: SpreadSource,
     /// What differs in the load of this test, where it does: `I/Os in flight 64 / 32`.
     pub load_differs: Vec<String>,
+    /// What was changed in the load of this test, from the first side to this one.
+    pub changed: Vec<Difference>,
 }
 
 /// A ratio with its word.
@@ -198,22 +202,48 @@ pub fn compare(sides: &[Side]) -> Comparison {
     compare_with(sides, &[])
 }
 
-/// Compares every side with the first. `history` holds stored repetitions, each [`Side`] of them on one target: single
-/// runs on the same target are judged by their spread.
+/// Compares every side with the first, where all are meant to be of the same: a run and its baseline. A setting that
+/// differs is then no change to be measured.
+///
+/// # Panics
+/// Without any side.
+#[must_use]
+pub fn compare_same(sides: &[Side], history: &[Side]) -> Comparison {
+    compared(sides, history, Purpose::Same)
+}
+
+/// Compares every side with the first; settings that differ between runs are what is compared. `history` holds stored
+/// repetitions, each [`Side`] of them on one target: single runs on the same target are judged by their spread.
 ///
 /// # Panics
 /// Without any side.
 #[must_use]
 pub fn compare_with(sides: &[Side], history: &[Side]) -> Comparison {
+    compared(sides, history, Purpose::Change)
+}
+
+/// What a comparison is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To see what a change does.
+    Change,
+    /// To see whether something changed by itself.
+    Same,
+}
+
+fn compared(sides: &[Side], history: &[Side], purpose: Purpose) -> Comparison {
     let best = best_of::best_of_rounds(sides, history);
     let (sides, history) = best.as_ref().map_or((sides, history), |(sides, history)| (sides, history));
-    let differences = differences(sides);
-    let comparable = match differences.iter().any(|d| d.weight == Weight::Breaks) {
-        true => Comparable::No,
-        false => Comparable::Yes,
+    let purpose = match sides.iter().flat_map(|side| &side.readings).all(|set| set.source == Source::Run) {
+        true => purpose,
+        // Nobody changed a setting of what somebody else published.
+        false => Purpose::Same,
     };
-    let tests = tests(sides, history, comparable);
-    let says = (1..sides.len()).map(|index| outcome::sentence(sides, &tests, index)).collect();
+    let differences = differences(sides, purpose);
+    let is_broken = differences.iter().any(|d| d.weight == Weight::Breaks);
+    let conditions = Conditions { is_broken, purpose };
+    let tests = tests(sides, history, conditions);
+    let says = (1..sides.len()).map(|index| outcome::sentence(sides, &differences, &tests, index)).collect();
     let named = sides.iter().map(|side| Named {
         name: side.name.clone(),
         runs: side.readings.iter().map(|r| r.id.clone()).collect(),
@@ -240,13 +270,21 @@ impl Difference {
 
 /// Whether rates of the sides say anything of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparable {
-    Yes,
-    No,
+struct Conditions {
+    /// Something differs that all results depend on.
+    is_broken: bool,
+    purpose: Purpose,
+}
+
+impl Purpose {
+    /// The weight of a difference for this purpose.
+    fn weigh(self, weight: Weight) -> Weight {
+        if weight == Weight::Changed && self == Self::Same { Weight::Breaks } else { weight }
+    }
 }
 
 /// Facets that differ between any two readings.
-fn differences(sides: &[Side]) -> Vec<Difference> {
+fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
     let all: Vec<&ResultSet> = sides.iter().flat_map(|s| &s.readings).collect();
     let mut found: Vec<Difference> = Vec::new();
     for facet in all.iter().flat_map(|r| &r.facets) {
@@ -261,10 +299,14 @@ fn differences(sides: &[Side]) -> Vec<Difference> {
             values.dedup();
             values.join(", ")
         };
+        let is_in_repetitions = sides
+            .iter()
+            .any(|side| side.readings.iter().any(|reading| value(reading) != value(&side.readings[0])));
+        let purpose = if is_in_repetitions { Purpose::Same } else { purpose };
         found.push(Difference {
             what: facet.name.clone(),
             values: sides.iter().map(of_side).collect(),
-            weight: facet.weight,
+            weight: purpose.weigh(facet.weight),
         });
     }
     found.sort_by_key(|d| std::cmp::Reverse(d.weight));
@@ -274,7 +316,7 @@ fn differences(sides: &[Side]) -> Vec<Difference> {
 /// Rows that measured the same, each with the result set it is from.
 type Rows<'s> = Vec<(&'s ResultSet, &'s Row)>;
 
-fn tests(sides: &[Side], history: &[Side], comparable: Comparable) -> Vec<TestPair> {
+fn tests(sides: &[Side], history: &[Side], conditions: Conditions) -> Vec<TestPair> {
     let mut tests: Vec<TestPair> = Vec::new();
     let mut used: Vec<&Row> = Vec::new();
     for side in sides {
@@ -290,17 +332,17 @@ fn tests(sides: &[Side], history: &[Side], comparable: Comparable) -> Vec<TestPa
             let rows: Vec<Rows<'_>> = sides.iter().map(rows_of).collect();
             // A row that was matched by its load under another name must not come again.
             used.extend(rows.iter().flatten().map(|(_, row)| *row));
-            tests.push(test(row, &rows, history, comparable));
+            tests.push(test(row, &rows, history, conditions));
         }
     }
     tests
 }
 
-fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], comparable: Comparable) -> TestPair {
+fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], conditions: Conditions) -> TestPair {
     let is_paced = row.is_paced;
     let cells = rows.iter().enumerate().map(|(index, own)| {
         let against = (index > 0 && !rows[0].is_empty() && !own.is_empty())
-            .then(|| against(&rows[0], own, history, comparable, is_paced));
+            .then(|| against(&rows[0], own, history, conditions, is_paced));
         let price = own.iter().find_map(|(set, _)| set.price.as_ref());
         let own: Vec<&Row> = own.iter().map(|(_, row)| *row).collect();
         let cell = cell(&own)?;
@@ -344,12 +386,16 @@ fn against(
     first: &Rows<'_>,
     own: &Rows<'_>,
     history: &[Side],
-    comparable: Comparable,
+    conditions: Conditions,
     is_paced: bool,
 ) -> Against {
     let (a, b) = (first[0].1, own[0].1);
-    let load_differs = a.load_differences(b);
-    let is_judged = load_differs.is_empty() && comparable == Comparable::Yes;
+    let mut differs = a.load_differences(b);
+    differs.iter_mut().for_each(|differs| differs.weight = conditions.purpose.weigh(differs.weight));
+    let (changed, breaks): (Vec<Difference>, Vec<Difference>) =
+        differs.into_iter().partition(|differs| differs.weight == Weight::Changed);
+    let load_differs: Vec<String> = breaks.iter().map(Difference::says).collect();
+    let is_judged = load_differs.is_empty() && !conditions.is_broken;
     // Two numbers that are only not to be exceeded say nothing of how many times one is the other.
     let estimates = a.expected.zip(b.expected).filter(|_| !a.is_bound && !b.is_bound);
     let expected = estimates.map(|(x, y)| y.value / x.value);
@@ -360,7 +406,7 @@ fn against(
             return None;
         }
         let (spreads, source) = spread::of_sides(first, own, history, of);
-        let ratio = ratio(geometric_mean(&x), geometric_mean(&y), spreads);
+        let ratio = beyond_noise(ratio(geometric_mean(&x), geometric_mean(&y), spreads));
         let change = if is_judged { change(ratio, Grade::of(&x, &y)) } else { Change::NotComparable };
         Some((Judged { ratio, change }, source))
     };
@@ -375,7 +421,7 @@ fn against(
         (true, true) => p99.map_or(Change::Unknown, |p99| p99.change),
         (true, false) => iops.change,
     };
-    Against { iops: iops.ratio, p50, p99, expected, change, spread_from, load_differs }
+    Against { iops: iops.ratio, p50, p99, expected, change, spread_from, load_differs, changed }
 }
 
 impl Judged {
@@ -424,8 +470,24 @@ impl Grade {
     }
 }
 
+/// A ratio without its interval, where that reaches to one from a factor that no repetition explains: so few
+/// repetitions that lie so far apart tell nothing of the spread.
+fn beyond_noise(ratio: Estimate) -> Estimate {
+    let is_open = ratio.ends().is_some_and(|(lo, hi)| (lo..=hi).contains(&1.0));
+    match ratio.value {
+        value if is_open && !(1.0 / BEYOND_NOISE..=BEYOND_NOISE).contains(&value) => Estimate::bare(value),
+        _ => ratio,
+    }
+}
+
 fn change(ratio: Estimate, grade: Grade) -> Change {
-    let Some((lo, hi)) = ratio.ends() else { return Change::Unknown };
+    let Some((lo, hi)) = ratio.ends() else {
+        return match ratio.value {
+            value if value >= BEYOND_NOISE => Change::PerhapsFaster,
+            value if value <= 1.0 / BEYOND_NOISE => Change::PerhapsSlower,
+            _ => Change::Unknown,
+        };
+    };
     let (more, less) = (grade.factor(), 1.0 / grade.factor());
     let within = 1.0 + REPEATS_WITHIN;
     if lo > 1.0 {

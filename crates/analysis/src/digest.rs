@@ -26,9 +26,20 @@ pub fn digest(
         tests: summary.steps.iter().filter_map(|step| of_step(step, judgement)).collect(),
         findings: of_findings(findings),
         verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
+        changed: changed(header),
         is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),
     }
+}
+
+/// Returns what the command line changed of the load; the order in which it was typed does not matter.
+fn changed(header: &RunHeader) -> String {
+    let mut words = header.plan.changes.clone();
+    words.sort_unstable();
+    if header.plan.quick {
+        words.insert(0, "--quick".to_owned());
+    }
+    words.join(", ")
 }
 
 /// Returns the figures of a step; `None` where it measured nothing.

@@ -28,6 +28,7 @@ pub mod repeats;
 mod rules;
 pub mod scale;
 mod series;
+mod shell;
 mod standing;
 mod steadiness;
 mod stop;
@@ -63,6 +64,7 @@ pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::{Point, Times};
+pub use shell::quoted;
 pub use standing::{Left, Moment, PlannedStep, Standing};
 pub use steadiness::{FiveParts, five_parts};
 pub use summary::{

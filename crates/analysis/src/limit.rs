@@ -415,7 +415,7 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
 }
 
-/// Steps with the same kind of limit.
+/// Steps that one limit explains.
 struct Group<'l> {
     /// The one whose numbers are said.
     plainest: &'l StepLimit,
@@ -450,13 +450,27 @@ impl Group<'_> {
     }
 }
 
-/// Steps with the same kind of limit in one clause, the most frequent first.
+/// Whether one limit explains two steps: of the same kind, and a rate is the same rate in both.
+fn is_one((limit, step): (&StepLimit, &StepSummary), (other, its): (&StepLimit, &StepSummary)) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 2.0 * SAME * a.max(b);
+    limit.kind == other.kind
+        && match limit.kind {
+            LimitKind::Operations => near(step.total.iops, its.total.iops),
+            LimitKind::Throughput => near(step.total.mb_per_s, its.total.mb_per_s),
+            _ => true,
+        }
+}
+
+/// Steps that one limit explains in one clause, the most frequent first.
 fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
     let names: Vec<String> = summary.steps.iter().map(step_name).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for limit in steps {
         let at = summary.steps.iter().position(|step| step.id == limit.step)?;
-        match groups.iter_mut().find(|group| group.plainest.kind == limit.kind) {
+        let is_theirs = |group: &&mut Group<'_>| {
+            is_one((group.limits[0], &summary.steps[group.indices[0]]), (limit, &summary.steps[at]))
+        };
+        match groups.iter_mut().find(is_theirs) {
             Some(group) => {
                 group.limits.push(limit);
                 group.indices.push(at);

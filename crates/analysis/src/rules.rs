@@ -20,6 +20,7 @@ mod memory;
 mod neighbour;
 mod network;
 mod nfs;
+mod notes;
 mod pairs;
 mod queue;
 mod run;

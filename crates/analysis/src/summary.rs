@@ -336,13 +336,13 @@ impl OpSummary {
 
     /// The same without I/Os and rates: of a window that is too short to be a result. Errors stay.
     #[must_use]
-    pub fn errors_only(&self) -> Self {
+    pub(crate) fn errors_only(&self) -> Self {
         Self { errors: self.errors, ..Self::default() }
     }
 
     /// The same without rates: of a window that errors ended too soon. What succeeded is counted.
     #[must_use]
-    pub fn without_rates(&self) -> Self {
+    pub(crate) fn without_rates(&self) -> Self {
         Self { iops: 0.0, mib_per_s: 0.0, mb_per_s: 0.0, ..self.clone() }
     }
 

@@ -72,7 +72,7 @@ pub struct HeatMap {
 
 impl HeatMap {
     /// Rungs for each doubling of the latency.
-    pub const PER_OCTAVE: i32 = 4;
+    pub(crate) const PER_OCTAVE: i32 = 4;
 
     /// The rung of a latency.
     #[must_use]

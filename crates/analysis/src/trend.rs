@@ -7,10 +7,8 @@
 
 use assay_record::{FigureDigest, RunDigest, TestDigest};
 use assay_statistics::changes::{Change, changes};
+use assay_statistics::median;
 use serde::Serialize;
-
-/// Most runs that a trend looks at, the latest: the search takes time with their square.
-pub const TREND_RUNS_MAX: usize = 400;
 
 /// A run as a trend needs it.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +32,9 @@ pub struct Trend {
     pub test: String,
     /// The swept values; may be empty.
     pub step: String,
+    /// What the command line changed of the load ([`RunDigest::changed`]): other loads are other trends.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub changed: String,
     /// The runs that completed it, the oldest first.
     pub points: Vec<TrendPoint>,
     /// Where the IOPS changed.
@@ -43,20 +44,43 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Returns the trend with its last points only, and the changes among them.
+    /// Returns the trend with as many points as a drawing has room for, and how many runs in a row each of them stands
+    /// for: the median of their values, from the lowest to the highest. No run is left out, and no change.
     #[must_use]
-    pub fn latest(&self, count: usize) -> Self {
-        let left_out = self.points.len().saturating_sub(count);
+    pub fn condensed(&self, count: usize) -> (Self, usize) {
+        let each = self.points.len().div_ceil(count.max(1)).max(1);
+        if each == 1 {
+            return (self.clone(), 1);
+        }
         let changes = |changes: &[ChangePoint]| {
-            let later = changes.iter().filter(|change| change.index > left_out);
-            later.map(|change| ChangePoint { index: change.index - left_out, ..change.clone() }).collect()
+            changes
+                .iter()
+                .map(|change| ChangePoint { index: change.index / each, ..change.clone() })
+                .collect()
         };
-        Self {
-            points: self.points[left_out..].to_vec(),
+        let condensed = Self {
+            points: self.points.chunks(each).map(as_one).collect(),
             iops_changes: changes(&self.iops_changes),
             p99_changes: changes(&self.p99_changes),
             ..self.clone()
-        }
+        };
+        (condensed, each)
+    }
+}
+
+/// Returns some runs in a row as a point: that of the first of them, with the medians and the ranges of all.
+fn as_one(points: &[TrendPoint]) -> TrendPoint {
+    let over = |figure: &dyn Fn(&TrendPoint) -> Option<FigureDigest>| {
+        let values: Vec<f64> = points.iter().filter_map(figure).map(|figure| figure.value).collect();
+        let (lo, hi) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+        Some(FigureDigest { value: median(&values), lo: Some(lo), hi: Some(hi) })
+    };
+    let first = &points[0];
+    TrendPoint {
+        iops: over(&|point| Some(point.iops)).unwrap_or_default(),
+        mib_per_s: over(&|point| Some(point.mib_per_s)).unwrap_or_default(),
+        p99_us: over(&|point| point.p99_us),
+        ..first.clone()
     }
 }
 
@@ -106,8 +130,6 @@ pub fn trends(runs: &[TrendRun<'_>]) -> Vec<Trend> {
     }
     found.retain(|trend| trend.points.len() > 1);
     for trend in &mut found {
-        let too_many = trend.points.len().saturating_sub(TREND_RUNS_MAX);
-        trend.points.drain(..too_many);
         let points = &trend.points;
         trend.iops_changes = changes_of(points, &|point| Some(point.iops.value));
         trend.p99_changes = changes_of(points, &|point| point.p99_us.map(|p99| p99.value));
@@ -123,14 +145,19 @@ fn add(found: &mut Vec<Trend>, run: &TrendRun<'_>, test: &TestDigest) {
         mib_per_s: test.mib_per_s,
         p99_us: test.p99_us,
     };
-    let is_of =
-        |trend: &&mut Trend| trend.plan == run.plan && trend.test == test.test && trend.step == test.step;
+    let is_of = |trend: &&mut Trend| {
+        trend.plan == run.plan
+            && trend.changed == run.digest.changed
+            && trend.test == test.test
+            && trend.step == test.step
+    };
     match found.iter_mut().find(is_of) {
         Some(trend) => trend.points.push(point),
         None => found.push(Trend {
             plan: run.plan.to_owned(),
             test: test.test.clone(),
             step: test.step.clone(),
+            changed: run.digest.changed.clone(),
             points: vec![point],
             iops_changes: Vec::new(),
             p99_changes: Vec::new(),

@@ -63,7 +63,8 @@ fn has_valid_stamp(sector: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_target::rng::{BulkRng, split_mix};
+    use assay_spec::random::split_mix;
+    use assay_target::rng::BulkRng;
     use assay_target::stamp::{Header, write_stamp};
 
     fn filled(bytes: usize) -> Vec<u8> {

@@ -13,6 +13,7 @@ mod curve;
 mod diagnose;
 mod fail_if;
 mod lab;
+mod map;
 mod model;
 mod probe;
 mod results;
@@ -24,6 +25,7 @@ pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use fail_if::*;
 pub(crate) use lab::*;
+pub(crate) use map::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -65,6 +67,8 @@ pub(crate) enum Verb {
     Curve(CurveArgs),
     /// Look for caches in front of a target: their sizes, how much they absorb, whether a flush reaches the disk.
     ProbeCache(ProbeCacheArgs),
+    /// Map a target by reading it: latency and throughput over its addresses, weak places, zones, a slow member.
+    Map(MapArgs),
     /// List the suites that ship with Assay, or print one.
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
@@ -118,7 +122,7 @@ pub(crate) enum Verb {
     /// Write the man pages.
     Man(ManArgs),
     /// Print the version and the platform of this build.
-    Version,
+    Version(VersionArgs),
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -133,6 +137,13 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VersionArgs {
+    /// Also print the commit it was built from, how it was built, and the format of its stores: for reports of faults.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Args)]

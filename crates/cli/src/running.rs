@@ -89,7 +89,7 @@ fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result
 }
 
 /// Returns an error of the runner with the exit code that it leads to.
-fn meant(error: RunnerError) -> anyhow::Error {
+pub(crate) fn meant(error: RunnerError) -> anyhow::Error {
     match error.consequence() {
         Consequence::Refused => error.into(),
         Consequence::Failed => Failed::new(Exit::Errors, error).into(),
@@ -98,7 +98,7 @@ fn meant(error: RunnerError) -> anyhow::Error {
 }
 
 /// Says what closing the targets found.
-fn say_left(left: &Left) {
+pub(crate) fn say_left(left: &Left) {
     if left.is_unanswered {
         note!(
             "warning: a target did not answer within {} s when it was to be closed: the run is over, but the next one \
@@ -115,7 +115,7 @@ fn say_left(left: &Left) {
 }
 
 /// Reads the arrays of all simulated targets, so that a mistake in a file is reported before anything runs.
-fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
+pub(crate) fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
     let mut arrays = HashMap::new();
     for address in addresses {
         if let Address::Sim { array } = address {

@@ -12,6 +12,7 @@ mod export;
 mod journal;
 mod lab;
 pub(crate) mod look;
+mod map;
 mod overhead;
 mod predict;
 mod probe_cache;
@@ -34,6 +35,7 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Run(args) => run::start(args),
         Verb::Curve(args) => curve::curve(args),
         Verb::ProbeCache(args) => probe_cache::probe_cache(args),
+        Verb::Map(args) => map::map(args),
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
@@ -61,6 +63,6 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Target(args) => target::target(args),
         Verb::Completions(args) => program::completions(args),
         Verb::Man(args) => program::man(args),
-        Verb::Version => program::version(),
+        Verb::Version(args) => program::version(args),
     }
 }

@@ -5,7 +5,7 @@ use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test, Window};
 
 /// How long the load rests before the experiment after a pause, s.
-pub const PAUSE_S: f64 = 5.0;
+pub(crate) const PAUSE_S: f64 = 5.0;
 
 /// Times that the load itself may be measured: at the beginning, between experiments, and at the end.
 const BASES: usize = 6;

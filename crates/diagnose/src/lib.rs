@@ -30,7 +30,7 @@ pub use belief::{Belief, Odds, SETTLED};
 pub use cause::Cause;
 pub use choose::{Choice, choose, choose_among};
 pub use diagnosis::{Diagnosis, Row, SeriesPoint};
-pub use experiments::{ExperimentTest, Order, OtherWays, PAUSE_S, WritesAllowed, plan, timing};
+pub use experiments::{ExperimentTest, Order, OtherWays, WritesAllowed, plan, timing};
 pub use hypotheses::ALL as HYPOTHESES;
 pub use hypothesis::Hypothesis;
 pub use quantity::{Observation, Quantity};

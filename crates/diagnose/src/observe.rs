@@ -2,7 +2,7 @@
 //! it.
 
 use assay_analysis::{Point, RunSummary, StepSummary, step_ceiling};
-use assay_record::{Experiment, MemberFacts, MemberKind, RunHeader, StepId};
+use assay_record::{Experiment, IoLimit, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::Access;
 use assay_statistics::Spread;
 
@@ -16,6 +16,8 @@ const PAGE: u64 = 4096;
 const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
+/// From this share on a rate is near a limit.
+const NEAR_LIMIT: f64 = 0.8;
 /// Fewer seconds than this do not show a trend.
 const TREND_POINTS: usize = 3;
 /// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
@@ -130,6 +132,7 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         if let Some(unwritten) = member.unwritten_bytes.or(simulated).filter(|_| member.span_bytes > 0) {
             facts.push((Quantity::Unwritten, unwritten as f64 / member.span_bytes as f64));
         }
+        facts.extend(of_limits(member, step));
         facts.extend(partial_blocks(header, member).map(|share| (Quantity::PartialBlocks, share)));
         if let Some(device) = member.device.as_ref().filter(|_| member.paths().is_empty()) {
             let rate = step.total.mb_per_s;
@@ -138,6 +141,20 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         }
     }
     facts
+}
+
+/// Rate and throughput over the tightest limits that this host shows. A limit that is far away says nothing.
+fn of_limits(member: &MemberFacts, step: &StepSummary) -> Vec<(Quantity, f64)> {
+    let limits = || member.device.iter().flat_map(|device| &device.notes).filter_map(|note| note.limit);
+    let share = |limit: IoLimit| {
+        let side = if limit.is_read { &step.read } else { &step.write };
+        let rate = if limit.is_bytes { side.mb_per_s * 1e6 } else { side.iops };
+        rate / limit.per_s.max(1.0)
+    };
+    let nearest =
+        |is_bytes: bool| limits().filter(|limit| limit.is_bytes == is_bytes).map(share).reduce(f64::max);
+    let kinds = [(Quantity::OfIopsLimit, nearest(false)), (Quantity::OfBytesLimit, nearest(true))];
+    kinds.into_iter().filter_map(|(kind, share)| Some((kind, share.filter(|s| *s >= NEAR_LIMIT)?))).collect()
 }
 
 /// The interface or bus whose throughput is nearest, MB/s.

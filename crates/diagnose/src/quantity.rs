@@ -49,6 +49,10 @@ pub enum Quantity {
     UnknownContent,
     /// Share of the writes that begin or end within a block of 4 KiB, or the larger one of the device.
     PartialBlocks,
+    /// Rate of the load over a limit on operations that this host shows, where it is near.
+    OfIopsLimit,
+    /// Throughput of the load over a limit on bytes that this host shows, where it is near.
+    OfBytesLimit,
 }
 
 /// An end of what is usual, in standard deviations: its range holds 90 %.
@@ -162,6 +166,12 @@ impl Quantity {
             }
             // Devices that nobody filled mostly hold somebody's data.
             Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
+            Self::OfIopsLimit => {
+                Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
+            }
+            Self::OfBytesLimit => {
+                Entry { words: "of the limit on bytes", usual: (0.003, 0.85), outside: SURE, ..TIMED }
+            }
             // Many such writes are merged or absorbed before they reach the medium.
             Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
         }
@@ -216,6 +226,11 @@ impl Quantity {
     pub(crate) fn alarm(self, log: f64, error: f64) -> f64 {
         let beyond = log - self.usual().hi.ln();
         if beyond <= 0.0 { 0.0 } else { TWO_SIDES_OF_USUAL + beyond / ALARM.hypot(error) }
+    }
+
+    /// Whether it compares the load with a limit that stands in a file of this host.
+    pub(crate) fn is_of_limit(self) -> bool {
+        matches!(self, Self::OfIopsLimit | Self::OfBytesLimit)
     }
 
     /// Whether the number is counted, not estimated.
@@ -302,7 +317,7 @@ pub struct Observation {
 impl Observation {
     /// Returns the whole error if disturbances of the host count by this scale.
     #[must_use]
-    pub fn whole_error(&self, scale: f64) -> f64 {
+    pub(crate) fn whole_error(&self, scale: f64) -> f64 {
         self.error.hypot(self.host_error * scale)
     }
 }

@@ -26,6 +26,9 @@ impl Range {
     }
 }
 
+/// Where a rate lies that a limit holds, over the limit: the kernel hands tokens out in slices.
+pub(crate) const AT_LIMIT: Option<Range> = Some(Range { lo: 0.94, hi: 1.04 });
+
 /// Shorthand for a table of ranges.
 pub(crate) fn range(lo: f64, hi: f64) -> Option<Range> {
     Some(Range { lo, hi })

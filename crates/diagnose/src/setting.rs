@@ -127,7 +127,7 @@ impl Setting {
 
     /// Whether there is a medium at all.
     #[must_use]
-    pub fn has_medium(&self) -> bool {
+    pub(crate) fn has_medium(&self) -> bool {
         self.is_local() || self.is_remote()
     }
 

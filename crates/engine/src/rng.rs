@@ -1,6 +1,6 @@
 //! Random numbers: fast, seeded, and the same on every machine and in every version, so that a run can be reproduced.
 
-use assay_target::rng::split_mix;
+use assay_spec::random::split_mix;
 pub(crate) use assay_target::rng::{BulkRng, derive};
 
 /// xoshiro256++ 1.0 by Blackman and Vigna (public domain): 256 bits of state, period 2^256 - 1, under 1 ns a number.

@@ -70,13 +70,16 @@ pub(crate) fn outputs(bytes: &[u8]) {
     let found = findings(header, &summary);
     let meta = Meta::default();
     let _ = table(header, &summary, &found, assay_report::text::TextOptions::default());
-    let csv = rendered(header, &summary, Format::Csv);
+    let csv = rendered(header, &summary, &[], None, Format::Csv);
     assert_eq!(
         csv_fields(&csv).len(),
         1,
         "every line of a CSV file has as many fields as its heading:\n{csv}"
     );
-    let _ = (rendered(header, &summary, Format::Markdown), rendered(header, &summary, Format::BbCode));
+    let _ = (
+        rendered(header, &summary, &[], None, Format::Markdown),
+        rendered(header, &summary, &[], None, Format::BbCode),
+    );
     let document = json::document(header, &summary, &found, meta).to_string();
     let _ = reading::read(&document);
     let page = html::report(header, &summary, &found, meta);

@@ -18,18 +18,21 @@ pub(crate) struct Limits {
 const V1_UNLIMITED_BYTES: u64 = 1 << 60;
 
 pub(crate) fn limits(machine: &Machine) -> Limits {
+    let at = own_folders(machine);
+    at.iter().map(|folder| limits_at(folder)).fold(Limits::default(), Limits::tightened)
+}
+
+/// Returns the directories of this process's groups and of all groups above them that it can see.
+pub(crate) fn own_folders(machine: &Machine) -> Vec<PathBuf> {
     let membership = machine.text("/proc/self/cgroup").unwrap_or_default();
     let mounts = mounts(machine).unwrap_or_default();
-    let mut found = Limits::default();
-    for line in membership.lines() {
+    let of_line = |line: &str| {
         // `4:memory:/path` in version 1, `0::/path` in version 2.
         let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        for folder in folders(machine, &mounts, controllers, path) {
-            found = found.tightened(limits_at(&folder));
-        }
-    }
-    found
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        Some(folders(machine, &mounts, controllers, path))
+    };
+    membership.lines().filter_map(of_line).flatten().collect()
 }
 
 impl Limits {

@@ -11,6 +11,7 @@ use assay_record::{BusFacts, DeviceFacts};
 use crate::bus::bus_of;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute};
 use crate::mounts::{mount_of, mounts, nearest_existing};
+use crate::notes::notes_of;
 
 /// Unit of sizes in sysfs, whatever the device's block size, bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
@@ -160,6 +161,7 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         queue_requests: number(&queue.join("nr_requests")).unwrap_or(0),
         shifted_bytes: shifted_bytes(machine, &stack),
         bus: bus_below(machine, &stack),
+        notes: notes_of(machine, &stack),
         stack,
     })
 }
@@ -349,6 +351,7 @@ mod tests {
             queue_requests: 64,
             stack: vec!["sda1".to_owned(), "sda".to_owned()],
             shifted_bytes: 63 * 512 % 4096,
+            notes: Vec::new(),
             bus: None,
         };
         assert_eq!(facts(&machine, "8:1"), expected);

@@ -28,6 +28,7 @@ mod gap;
 mod interrupts;
 mod machine;
 mod mounts;
+mod notes;
 mod path;
 mod probe;
 mod sampler;

@@ -37,6 +37,11 @@ impl Machine {
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
+    /// Returns the path on this machine of a path that [`Self::path`] returned.
+    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.root).map_or_else(|_| path.to_owned(), |rest| Path::new("/").join(rest))
+    }
+
     /// Returns the text of a file; invalid UTF-8 is replaced, because one odd mount point must not hide the rest.
     pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(self.path(absolute))?).into_owned())

@@ -36,28 +36,61 @@ pub fn read_only_mount(path: &Path) -> Option<String> {
 /// Returns the file system that a path is on, or would be on if it does not exist yet.
 ///
 /// # Errors
-/// If neither the path nor any directory above it exists, or mountinfo cannot be read or does not list it.
+/// If neither the path nor any directory above it exists, or mountinfo cannot be read.
 pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
     let existing = nearest_existing(path)?;
     let mounts = mounts(&Machine::this())?;
-    let mount = mount_of(&mounts, &existing).ok_or_else(|| {
-        let says = format!("/proc/self/mountinfo lists no mount point above {}", existing.display());
-        io::Error::new(io::ErrorKind::NotFound, says)
-    })?;
     let space = rustix::fs::statvfs(&existing)?;
+    let (size_bytes, free_bytes) =
+        (space.f_blocks.saturating_mul(space.f_frsize), space.f_bavail.saturating_mul(space.f_frsize));
+    let Some(mount) = mount_of(&mounts, &existing) else {
+        let is_read_only = space.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY);
+        return Ok(FilesystemFacts {
+            kind: kind_of(rustix::fs::statfs(&existing)?.f_type.cast_unsigned() & u64::from(u32::MAX))
+                .to_owned(),
+            source: "unknown".to_owned(),
+            mount_point: "/".to_owned(),
+            options: if is_read_only { "ro" } else { "rw" }.to_owned(),
+            size_bytes,
+            free_bytes,
+        });
+    };
     Ok(FilesystemFacts {
         kind: mount.kind.clone(),
         source: mount.source.clone(),
         mount_point: mount.mount_point.display().to_string(),
         options: mount.options.clone(),
-        size_bytes: space.f_blocks.saturating_mul(space.f_frsize),
-        free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        size_bytes,
+        free_bytes,
     })
+}
+
+/// Returns the kind of a file system by the number that statfs(2) gives it: in a chroot whose root is no mount point,
+/// mountinfo does not list the file system below it.
+fn kind_of(magic: u64) -> &'static str {
+    match magic {
+        0xEF53 => "ext4",
+        0x5846_5342 => "xfs",
+        0x9123_683E => "btrfs",
+        0x0102_1994 => "tmpfs",
+        0x794C_7630 => "overlay",
+        0x6969 => "nfs",
+        0xFF53_4D42 | 0xFE53_4D42 => "cifs",
+        0x2FC1_2FC1 => "zfs",
+        0x6573_5546 => "fuse",
+        0xF2F5_2010 => "f2fs",
+        _ => "unknown",
+    }
 }
 
 /// Returns all mounts of this process's mount namespace, in the order in which they were mounted.
 pub(crate) fn mounts(machine: &Machine) -> io::Result<Vec<Mount>> {
-    Ok(parse_mountinfo(&machine.text("/proc/self/mountinfo")?))
+    let name = "/proc/self/mountinfo";
+    let text = machine.text(name);
+    // The error of a read names no file, and would be taken for one about the target.
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}; is /proc mounted?"));
+    Ok(parse_mountinfo(&text.map_err(named)?))
 }
 
 /// Returns the mount that serves a canonical path: the longest mount point above it; of several at one mount point, the
@@ -125,6 +158,16 @@ mod tests {
 43 27 8:33 / /srv rw - ext4 /dev/sdc1 rw
 garbage
 ";
+
+    #[test]
+    fn a_file_system_that_no_line_lists_is_known_by_its_number() {
+        // That of /proc is listed everywhere but in such a chroot, and is none that files are measured on.
+        assert_eq!(kind_of(rustix::fs::statfs("/proc").unwrap().f_type.cast_unsigned()), "unknown");
+        let own = filesystem_of(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let by_number =
+            kind_of(rustix::fs::statfs(env!("CARGO_MANIFEST_DIR")).unwrap().f_type.cast_unsigned());
+        assert!(by_number == "unknown" || own.kind.starts_with(by_number), "{by_number}, {own:?}");
+    }
 
     #[test]
     fn mountinfo_lines_keep_options_in_order_and_unescape_paths() {

@@ -15,14 +15,15 @@ use assay_spec::Data;
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{Access, Distribution, Extent, Semantics, Window};
 
+pub use crate::tool::is_command;
 pub use profile::{import as import_profile, is_profile};
 
 use crate::draft::{Draft, DraftJob, DraftTest};
-use crate::fio::words::{is_before_command, is_fio};
 use crate::fio::{self, Surroundings};
 use crate::names;
 use crate::secrets::{covering, of_commands};
 use crate::targets::TargetNames;
+use crate::tool::{Tool, tool};
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
 /// The longest command line that is read, bytes; Windows takes 32 KiB.
@@ -30,32 +31,6 @@ const LINE_BYTES_MAX: usize = 32 << 10;
 
 /// The longest script that is read, bytes.
 const SCRIPT_BYTES_MAX: usize = 1 << 20;
-/// Words before a command that are skipped, such as a prompt or `sudo`.
-const WORDS_BEFORE_MAX: usize = 8;
-
-/// A tool by its command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tool {
-    DiskSpd,
-    Sqlio,
-    Fio,
-}
-
-impl Tool {
-    fn name(self) -> &'static str {
-        match self {
-            Self::DiskSpd => "diskspd",
-            Self::Sqlio => "sqlio",
-            Self::Fio => "fio",
-        }
-    }
-}
-
-/// Whether a text is a command line of DiskSpd, SQLIO or fio.
-#[must_use]
-pub fn is_command(text: &str) -> bool {
-    tool(text).is_some()
-}
 
 /// Whether a text is a script with such command lines.
 #[must_use]
@@ -78,37 +53,6 @@ fn command_lines(text: &str) -> impl Iterator<Item = &str> {
     };
     let lines = text.lines().map(str::trim).filter(|line| !batch::is_remark(line));
     lines.flat_map(parts::parts).map(|part| part.text).filter(move |text| is_command(text))
-}
-
-/// The tool that the first word names, with or without its folder and `.exe`, and the text behind that word. A prompt,
-/// `sudo` and assignments may stand before it.
-fn tool(text: &str) -> Option<(Tool, &str)> {
-    let mut rest = text;
-    for _ in 0..WORDS_BEFORE_MAX {
-        let (word, after) = first_word(rest)?;
-        if is_fio(word) {
-            // The word alone may be the name of a plan.
-            return (!after.trim().is_empty()).then_some((Tool::Fio, after));
-        }
-        let name = word.rsplit(['/', '\\']).next()?.to_lowercase();
-        match name.trim_end_matches(".exe") {
-            "diskspd" | "diskspd64" => return Some((Tool::DiskSpd, after)),
-            "sqlio" => return Some((Tool::Sqlio, after)),
-            _ if is_before_command(word) => rest = after,
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// The first word, without the quotation marks around it, and the text behind it.
-fn first_word(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start();
-    if let Some(inner) = text.strip_prefix('"') {
-        return inner.split_once('"');
-    }
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    (end > 0).then(|| text.split_at(end))
 }
 
 /// What a command line asks for.

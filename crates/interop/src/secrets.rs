@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use assay_spec::{has_secret, without_secret};
 
-use crate::fio::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// What stands in place of a secret.
 const COVER: &str = "***";
@@ -23,7 +23,7 @@ const WORDS: [&str; 7] = ["pass", "pwd", "pw", "psk", "mutual", "apikey", "acces
 /// Returns a text of another tool, or one that repeats it, with its secrets covered.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
-    let is_command = crate::command::is_command(text);
+    let is_command = crate::tool::is_command(text);
     covered(text, if is_command { Values::BehindBlanks } else { Values::BehindEquals }).into_owned()
 }
 

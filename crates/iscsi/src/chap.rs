@@ -35,7 +35,7 @@ impl ChapAlgorithm {
 
     /// Returns the algorithm with this number.
     #[must_use]
-    pub fn from_number(number: &str) -> Option<Self> {
+    pub(crate) fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.number() == number)
     }
 

@@ -98,8 +98,6 @@ impl Policy {
     pub const ROUND_ROBIN_EACH: Self = Self::RoundRobin { rr_ios: 1, rr_bytes: u64::MAX };
     /// VMware's default: 1000 I/Os per path.
     pub const VMWARE_IOS: Self = Self::RoundRobin { rr_ios: 1000, rr_bytes: u64::MAX };
-    /// VMware's limit by bytes: 10,485,760 per path.
-    pub const VMWARE_BYTES: Self = Self::RoundRobin { rr_ios: u32::MAX, rr_bytes: 10_485_760 };
 }
 
 /// How a write whose first copy may still be in the target is made safe to retry.

@@ -166,7 +166,7 @@ pub enum PathError {
 impl PathError {
     /// Returns true if a retry cannot succeed until a setting is changed.
     #[must_use]
-    pub fn is_permanent(&self) -> bool {
+    pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Login { source, .. } => source.is_permanent(),
             Self::Changed { .. } | Self::Resized { .. } => true,

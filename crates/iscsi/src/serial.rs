@@ -8,7 +8,7 @@ pub fn before(a: u32, b: u32) -> bool {
 
 /// Returns true if `a` equals `b` or comes before it.
 #[must_use]
-pub fn at_or_before(a: u32, b: u32) -> bool {
+pub(crate) fn at_or_before(a: u32, b: u32) -> bool {
     a == b || before(a, b)
 }
 

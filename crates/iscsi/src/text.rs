@@ -1,7 +1,7 @@
 //! Text keys: `key=value` pairs separated by NUL, and the encodings of binary values (RFC 7143 §6).
 
 /// Largest number of pairs in one text; a login needs about 30, a discovery answer two per target.
-pub const PAIRS_MAX: usize = 8192;
+pub(crate) const PAIRS_MAX: usize = 8192;
 
 /// An error in a text data segment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

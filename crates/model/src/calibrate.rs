@@ -22,7 +22,7 @@ use crate::resolved::{Class, ResolvedArray, Tables};
 use crate::wire;
 use crate::workload::Workload;
 
-pub use rounds::{STEADY_WITHIN, Steadiness, calibrate_rounds};
+pub use rounds::{Steadiness, calibrate_rounds};
 pub use rows::{Factors, RowPoint, Unfitted, fit_rows};
 
 /// Random writes that gain less than this from 1 to 32 outstanding pass one at a time.
@@ -541,7 +541,7 @@ fn check_link(c: &mut Calibration, tests: &MicroTests) {
 ///
 /// # Errors
 /// When the field does not take such values.
-pub fn match_rate(
+pub(crate) fn match_rate(
     array: &mut Array,
     field: &str,
     (lo, hi): (f64, f64),

@@ -168,9 +168,14 @@ fn rate(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
     }
 }
 
+/// Response time of an I/O that is alone, ns: what stands beside a mean at one outstanding.
+pub(crate) fn alone_ns(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
+    1e9 / rate(resolved, classes, 1.0)
+}
+
 /// Buffered writes are answered early, but in the long run every one of them is drained: X <= m / D_drain.
 fn drain_limit(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
-    if !classes.iter().any(|c| c.io_cost.buffered) {
+    if !classes.iter().any(|c| c.io_cost.buffered) || resolved.rewrites_in_cache() {
         return f64::INFINITY;
     }
     let queue = match resolved.media {
@@ -286,7 +291,9 @@ impl Network {
         Self {
             // Below zero where the link and the members transfer at the same time.
             delay_ns: sum(&|c| {
-                c.io_cost.delay_ns - if c.io_cost.buffered { 0.0 } else { c.io_cost.overlap_ns * missed(c) }
+                let overlaps = if c.io_cost.buffered { 0.0 } else { c.io_cost.overlap_ns * missed(c) };
+                let answered = c.io_cost.hit * c.io_cost.hit_ns + missed(c) * c.io_cost.start_ns;
+                c.io_cost.delay_ns + answered - overlaps
             }),
             outer: [one(sum(&|c| c.io_cost.host_ns)), wire(Kind::Read), wire(Kind::Write)],
             inner: [
@@ -375,7 +382,7 @@ fn streaming(resolved: &ResolvedArray, classes: &[Class]) -> Station {
         let time = class.share * class.io_cost.stream_ns * (1.0 - class.io_cost.hit);
         all_members_ns += time * resolved.rebuild_factor;
         own_ns += time
-            * resolved.stream_parallel(class.io_cost.bytes)
+            * resolved.stream_parallel(class.io_cost.kind, class.io_cost.bytes)
             * resolved.stream_slowed(class.io_cost.bytes);
     }
     Station { demand_ns: own_ns, servers: if all_members_ns > 0.0 { own_ns / all_members_ns } else { 1.0 } }
@@ -391,6 +398,12 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
     let members_count: f64 = network.members.iter().map(|m| m.count).sum();
     let mut at_member = vec![n / members_count; network.members.len()];
     let delay = if scope == Scope::All { network.delay_ns } else { 0.0 };
+    let alone: f64 =
+        network.members.iter().map(|members| at_members_ns(resolved, members, 0.0, n, 0.0).0).sum();
+    // I/Os that take the same time everywhere leave the slowest station one after the other, and never meet again; what
+    // differs from one to the next at the members lets them meet.
+    let slowest = stations.iter().map(|s| s.demand_ns / s.servers).fold(0.0, f64::max);
+    let even = slowest / (slowest + alone).max(1.0) * network.evenness;
     let mut x = 0.0_f64;
     for _ in 0..ROUNDS {
         let mut total = delay;
@@ -398,7 +411,7 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
         for (station, queue) in stations.iter().zip(&queues) {
             let fast = station.demand_ns / station.servers;
             let busy = (x * fast).min(1.0);
-            let r = fast * (1.0 + (queue - busy / 2.0).max(0.0) * others);
+            let r = fast * (1.0 + (queue - busy / 2.0).max(0.0) * others * (1.0 - even));
             total += r + station.demand_ns * (1.0 - 1.0 / station.servers);
             response.push(r);
         }
@@ -421,25 +434,7 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
         }
     }
     let full = stations.iter().map(|s| s.servers / s.demand_ns).fold(f64::INFINITY, f64::min);
-    // I/Os that take the same time everywhere leave the slowest station one after the other, and never meet again.
-    let constant = delay.max(0.0) + stations.iter().map(|s| s.demand_ns).sum::<f64>();
-    let alone: f64 =
-        network.members.iter().map(|members| at_members_ns(resolved, members, 0.0, n, x).0).sum();
-    let busy = |members: &Members, at: f64| -> f64 {
-        let visit = |(share, phase, _): &(f64, Phase, f64)| {
-            share * f64::from(phase.visits) * resolved.visit_ns(phase, 1.0 + at)
-        };
-        members.phases.iter().map(visit).sum::<f64>() * members.slowed / members.count
-    };
-    let members_full = network
-        .members
-        .iter()
-        .zip(&at_member)
-        .map(|(members, at)| 1.0 / busy(members, *at))
-        .fold(f64::INFINITY, f64::min);
-    let spaced = (n / (constant + alone).max(1.0)).min(full).min(members_full);
-    let even = constant / (constant + alone).max(1.0) * network.evenness;
-    (x.min(full) + (spaced - x).max(0.0) * even) * 1e9
+    x.min(full) * 1e9
 }
 
 /// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
@@ -487,16 +482,16 @@ fn at_members_ns(
             let own = (at_member / n).min(1.0);
             (chosen_from, (ahead - busy) * mean + busy * (own * mean + (1.0 - own) * rest))
         }
-        Media::Flash(_) => {
-            let (number, time, squares, _) = visits(seen);
-            let (mean, biased) = if number > 0.0 { (time / number, squares / time) } else { (0.0, 0.0) };
-            (seen, ahead * mean + (biased - mean) * ahead.min(1.0))
-        }
+        // A drive works on all that it has: each takes as much longer as dies are shared.
+        Media::Flash(_) => (seen, 0.0),
     };
     let (mut response, mut load) = (0.0, 0.0);
     for (share, phase, side_by_side) in &members.phases {
         let (longest, even) = resolved.side_by_side_ns(phase, chosen_from);
-        let waiting = waits * members.slowed + background_ns;
+        let waiting = match resolved.media {
+            Media::Disk(..) => waits * members.slowed + background_ns,
+            Media::Flash(_) => ahead * even * members.slowed,
+        };
         response += share * (waiting * side_by_side + (longest + even) * members.slowed);
         let own = resolved.visit_ns(phase, chosen_from) * members.slowed;
         load += share * (waiting + own) * f64::from(phase.visits) / members.count;

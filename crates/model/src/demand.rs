@@ -5,7 +5,7 @@
 
 use crate::num::share;
 use crate::quantity::Bounds;
-use crate::raid::{Kind, Part};
+use crate::raid::{Kind, Part, Phase};
 use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::wire;
@@ -88,6 +88,15 @@ impl DemandTable {
         }
     }
 
+    /// Sets the time of an I/O alone, as the closed form has it, with `outstanding` in flight.
+    #[must_use]
+    pub(crate) fn with_latency(mut self, alone_ns: f64, outstanding: f64) -> Self {
+        self.resources.retain(|r| r.kind != ResourceKind::Latency);
+        self.resources.push(latency_bound(alone_ns, outstanding));
+        self.resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
+        self
+    }
+
     /// Sets utilisations for a rate.
     #[must_use]
     pub fn at(mut self, iops: f64) -> Self {
@@ -142,6 +151,9 @@ fn part_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64, part: Par
     let slowed = resolved.slowed(part);
     let sum = |class: &Class| {
         let io_cost = &class.io_cost;
+        if io_cost.buffered && resolved.rewrites_in_cache() {
+            return 0.0;
+        }
         let visits: f64 = io_cost
             .phases
             .iter()
@@ -208,7 +220,8 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
             utilisation: 0.0,
         })
         .collect();
-    resources.push(latency_bound(resolved, classes, outstanding));
+    let alone: f64 = classes.iter().map(|c| c.share * unloaded_ns(resolved, c)).sum();
+    resources.push(latency_bound(alone, outstanding.min(resolved.queue_depth)));
     resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
     DemandTable { resources }
 }
@@ -220,9 +233,7 @@ fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
 }
 
 /// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.
-fn latency_bound(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> Resource {
-    let alone: f64 = classes.iter().map(|c| c.share * unloaded_ns(resolved, c)).sum();
-    let n = outstanding.min(resolved.queue_depth);
+fn latency_bound(alone: f64, n: f64) -> Resource {
     let name = format!("{n:.0} outstanding at {:.0} us each", alone / 1e3);
     Resource {
         kind: ResourceKind::Latency,
@@ -247,12 +258,17 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         let stream = if resolved.streams_ahead() {
             0.0
         } else {
-            r.stream_ns * resolved.stream_parallel(r.bytes) * resolved.stream_slowed(r.bytes)
+            r.stream_ns * resolved.stream_parallel(r.kind, r.bytes) * resolved.stream_slowed(r.bytes)
         };
-        stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>() * resolved.slowed(r.part)
+        let longest = |p: &Phase| {
+            let (differs, even) = resolved.side_by_side_ns(p, 1.0);
+            differs + even
+        };
+        stream + phases.map(longest).sum::<f64>() * resolved.slowed(r.part)
     };
     let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };
-    r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + (1.0 - r.hit) * (members + r.front_ns)
+    let answered = r.hit * r.hit_ns + (1.0 - r.hit) * (members + r.front_ns + r.start_ns);
+    r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + answered
 }
 
 /// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:

@@ -37,6 +37,10 @@ pub struct Disk {
     pub outer_bytes_s: f64,
     /// Innermost rate, bytes/s.
     pub inner_bytes_s: f64,
+    /// Part of the stroke that a track is: what lies on the same one needs no seek.
+    pub track: f64,
+    /// What its link carries, bytes/s.
+    pub port_bytes_s: f64,
     /// Capacity, bytes.
     pub capacity_bytes: f64,
     /// Commands it reorders at once.
@@ -69,11 +73,11 @@ impl Disk {
         }
     }
 
-    /// Seek time over a fraction `x` of the stroke, ns; nothing moves when x is 0.
+    /// Seek time over a fraction `x` of the stroke, ns; nothing moves within half a track.
     #[must_use]
-    pub fn seek_ns(&self, x: f64) -> f64 {
+    pub(crate) fn seek_ns(&self, x: f64) -> f64 {
         let (c, a, b) = self.seek;
-        if x <= 0.0 { 0.0 } else { c + a * x.sqrt() + b * x }
+        if x <= self.track / 2.0 { 0.0 } else { c + a * x.sqrt() + b * x }
     }
 
     /// Fraction of the stroke that holds the outermost fraction `f` of the capacity.
@@ -109,13 +113,13 @@ impl Disk {
     /// Time of a write that continues the last one after a pause, of `n` that wait together, ns: the place has just
     /// passed, and comes round once for all of them.
     #[must_use]
-    pub fn behind_ns(&self, n: f64) -> f64 {
+    pub(crate) fn behind_ns(&self, n: f64) -> f64 {
         self.overhead_ns + self.revolution_ns / n.max(1.0)
     }
 
     /// Fraction of the stroke between two fractions of the capacity.
     #[must_use]
-    pub fn stroke_between(&self, from: f64, f: f64) -> f64 {
+    pub(crate) fn stroke_between(&self, from: f64, f: f64) -> f64 {
         self.stroke_of(from + f) - self.stroke_of(from)
     }
 }
@@ -152,8 +156,9 @@ impl ServiceTable {
             (0..=last).map(|n| (interpolate(points, n.max(1)) / one).min(1.0)).collect()
         };
         let (by_position, by_seek) = (gains(&by_position), gains(&by_seek));
+        // A disk that has too few to choose from by position still gets them in the order of a sweep over all.
         let at = |share: f64, seen: usize, all: usize, queue_gain: f64| {
-            let gain = by_position[seen].powf(share) * by_seek[all].powf(1.0 - share);
+            let gain = (by_position[seen].powf(share) * by_seek[all].powf(1.0 - share)).min(by_seek[all]);
             one * gain.powf(disk.ncq_gain * queue_gain)
         };
         let window = index(whole(disk.ncq)).clamp(1, last);
@@ -189,13 +194,13 @@ impl ServiceTable {
     ///
     /// Controllers sort by place and hand the disk a few at a time: half of the gain by position is left.
     #[must_use]
-    pub fn destage_at(&self, n: f64) -> f64 {
+    pub(crate) fn destage_at(&self, n: f64) -> f64 {
         between(&self.destages_ns, n).min(between(&self.writes_ns, 1.0))
     }
 
     /// Mean of the longest of `visits` positioning times of idle disks over the mean of one.
     #[must_use]
-    pub fn longest_of(&self, visits: u32) -> f64 {
+    pub(crate) fn longest_of(&self, visits: u32) -> f64 {
         self.longest[(visits.max(1) as usize - 1).min(self.longest.len() - 1)]
     }
 
@@ -225,7 +230,8 @@ fn longest_of(draws: &[f64]) -> [f64; SIDE_BY_SIDE_MAX] {
     longest
 }
 
-/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the rest.
+/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the
+/// rest.
 fn powers(x: f64) -> [f64; SIDE_BY_SIDE_MAX] {
     let mut powers = [x; SIDE_BY_SIDE_MAX];
     // The highest power of two up to w, and x to that power.

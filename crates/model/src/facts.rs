@@ -150,7 +150,7 @@ pub fn usable_bytes(array: &Array) -> f64 {
 
 fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {
     match array.paths.policy {
-        PathPolicy::Fixed | PathPolicy::Hash => 1.0,
+        PathPolicy::Fixed | PathPolicy::Hash => wire::usable_paths(&array.paths),
         PathPolicy::RoundRobin | PathPolicy::LeastQueue => {
             let turn = wire::ios_per_turn(&array.paths, size, Corner::Nominal);
             wire::round_robin_speedup(wire::usable_paths(&array.paths), turn, outstanding)

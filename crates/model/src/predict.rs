@@ -3,7 +3,7 @@
 use assay_spec::units::Bytes;
 
 use crate::array::{Array, Device, ProtocolKind};
-use crate::closed::{Outcome, after_fill, closed_form};
+use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
@@ -17,7 +17,7 @@ use serde::Serialize;
 /// The words for an answer that leaves the target's software out.
 pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
 /// Engines that differ by more than this are both shown.
-pub const SHOW_BOTH_ABOVE: f64 = 0.10;
+pub(crate) const SHOW_BOTH_ABOVE: f64 = 0.10;
 /// A run whose write cache fills on the way is simulated whole up to this many I/Os (0.2 s of computing): before
 /// and after are different loads, and no part stands for the other.
 const ABSORBING_IOS_MAX: u64 = 1_600_000;
@@ -196,14 +196,11 @@ impl Prediction {
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let workload = &issued(array, workload);
-    let corners = Corner::ALL.map(|corner| {
-        let resolved = ResolvedArray::new(array, corner, workload.region(), tables);
-        let classes = resolved.classes(workload);
-        let outcome = closed_form(&resolved, &classes, workload);
-        (resolved, classes, outcome)
-    });
+    let corners = Corner::ALL.map(|corner| at_corner(array, corner, workload, tables));
     let [(_, _, slow), (resolved, classes, nominal), (_, _, fast)] = &corners;
-    let mut table = demand_table(resolved, classes, workload.total_outstanding()).at(nominal.iops);
+    let mut table = demand_table(resolved, classes, workload.total_outstanding())
+        .with_latency(alone_ns(resolved, classes), workload.total_outstanding().min(resolved.queue_depth))
+        .at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
         Engines::Simulated { seeds, max_ios } => {
@@ -248,6 +245,13 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
 }
 
+/// The rate between the ends of the ranges of an array file, without the error of the model.
+pub(crate) fn unwidened(array: &Array, workload: &Workload, tables: &mut Tables) -> Bounds {
+    let workload = &issued(array, workload);
+    let [slow, nominal, fast] = Corner::ALL.map(|corner| at_corner(array, corner, workload, tables).2.iops);
+    Bounds::spanning(nominal, [slow, fast])
+}
+
 /// What is expected of a load.
 struct Intervals {
     iops: Bounds,
@@ -262,11 +266,8 @@ impl Intervals {
         let with = |own: Bounds, other: Bounds| {
             Bounds::spanning(own.value, [own.lo.min(other.lo), own.hi.max(other.hi)])
         };
-        Self {
-            iops: with(self.iops, sim.iops),
-            mean_ms: with(self.mean_ms, sim.mean_ms),
-            p99_ms: Some(sim.p99_ms),
-        }
+        let mean_ms = with(self.mean_ms, sim.mean_ms);
+        Self { iops: with(self.iops, sim.iops), mean_ms, p99_ms: Some(tail_of(mean_ms, sim)) }
     }
 
     fn widened(self, error: Factors) -> Self {
@@ -278,8 +279,36 @@ impl Intervals {
     }
 }
 
+/// The interval of the 99th percentile of a closed loop: the simulated shape, at every end of the mean. Where fewer
+/// than one I/O in a hundred carries the mean, a few more of them would carry the percentile too: its upper end is no
+/// lower.
+fn tail_of(mean_ms: Bounds, sim: &Simulated) -> Bounds {
+    let shape = |p99_ms: f64| p99_ms / sim.mean_ms.value.max(f64::MIN_POSITIVE);
+    let Bounds { lo, value, hi } = sim.p99_ms;
+    Bounds {
+        lo: mean_ms.lo * shape(lo),
+        value: mean_ms.value * shape(value),
+        hi: mean_ms.hi * shape(hi).max(1.0),
+    }
+}
+
 /// An array at a corner, its costs and its closed form.
 type AtCorner = (ResolvedArray, Vec<Class>, Outcome);
+
+/// An array at a corner under a load. A controller whose cache is full and holds the load up lets writes pass it.
+fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Tables) -> AtCorner {
+    let of = |resolved: ResolvedArray| {
+        let classes = resolved.classes(workload);
+        let outcome = closed_form(&resolved, &classes, workload);
+        (resolved, classes, outcome)
+    };
+    let buffered = of(ResolvedArray::new(array, corner, workload.region(), tables));
+    if !buffered.1.iter().any(|c| c.io_cost.buffered) {
+        return buffered;
+    }
+    let through = of(buffered.0.clone().written_through());
+    if through.2.iops > buffered.2.iops { through } else { buffered }
+}
 
 /// The intervals of a paced load. How long I/Os wait depends on how near the rate is to the highest one, so that the
 /// error of the model is not a factor on the latency: both ends are computed on arrays slower and faster by it.

@@ -67,6 +67,15 @@ impl Corner {
     pub const ALL: [Self; 3] = [Self::Slow, Self::Nominal, Self::Fast];
 }
 
+/// One of three values, at a corner.
+pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
+    match corner {
+        Corner::Slow => slow,
+        Corner::Nominal => nominal,
+        Corner::Fast => fast,
+    }
+}
+
 /// A number with its range and provenance. `lo <= value <= hi` always holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
@@ -105,7 +114,7 @@ impl Quantity {
 
     /// The value at a corner, for a number that makes the array slower when it grows (a time).
     #[must_use]
-    pub fn cost_at(&self, corner: Corner) -> f64 {
+    pub(crate) fn cost_at(&self, corner: Corner) -> f64 {
         match corner {
             Corner::Slow => self.hi,
             Corner::Nominal => self.value,

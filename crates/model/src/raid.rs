@@ -63,7 +63,7 @@ impl Phase {
     /// The same, where a write gets to its place in that way; reads are as they were.
     #[must_use]
     pub fn placed(self, place: Place) -> Self {
-        if self.kind == Kind::Write { Self { place, ..self } } else { self }
+        if self.kind == Kind::Write && self.place != Place::Behind { Self { place, ..self } } else { self }
     }
 }
 
@@ -84,6 +84,8 @@ pub struct Shape {
     pub chunk: f64,
     /// Sequential reads stream from both halves of a mirror.
     pub read_both: bool,
+    /// Passing over copies and parity takes a stream no time: there is no head that has to move over them.
+    pub skips: bool,
     /// Members that have failed, all of one group.
     pub failed: u32,
 }
@@ -114,6 +116,7 @@ impl Shape {
             copies,
             chunk: raid.chunk.value,
             read_both: raid.read_both_mirrors,
+            skips: false,
             failed: raid.failed.as_ref().map_or(0, |f| small(whole(f.value))),
         }
     }
@@ -129,21 +132,31 @@ impl Shape {
 
     /// Fraction of the members' capacity that holds data.
     #[must_use]
-    pub fn data_fraction(&self) -> f64 {
+    pub(crate) fn data_fraction(&self) -> f64 {
         f64::from(self.group - self.parity) / f64::from(self.group) / f64::from(self.copies)
     }
 
     /// Members' worth of bandwidth for a sequential read.
     #[must_use]
-    pub fn read_streams(&self) -> f64 {
+    pub(crate) fn read_streams(&self) -> f64 {
+        if self.skips {
+            return f64::from(self.alive());
+        }
         let mirrored = if self.read_both { f64::from(self.copies) } else { 1.0 };
         f64::from(self.members) * self.data_fraction() * mirrored
     }
 
     /// Members' worth of bandwidth for a sequential write.
     #[must_use]
-    pub fn write_streams(&self) -> f64 {
+    pub(crate) fn write_streams(&self) -> f64 {
         f64::from(self.members) * self.data_fraction()
+    }
+
+    /// Members that an I/O of this size streams over: those with its chunks, and with copies of them where it writes.
+    #[must_use]
+    pub(crate) fn stream_visits(&self, kind: Kind, bytes: f64) -> u32 {
+        let copies = if kind == Kind::Write { self.copies } else { 1 };
+        small(whole((bytes / self.chunk).ceil())).max(1).saturating_mul(copies).min(self.alive())
     }
 
     fn data_chunks(&self, bytes: f64, limit: u32) -> u32 {
@@ -168,7 +181,7 @@ impl Shape {
     ///
     /// raidz and dRAID write an intent log record to one vdev; the stripe follows with its transaction group.
     #[must_use]
-    pub fn durable_write(&self, bytes: f64) -> [Phase; 2] {
+    pub(crate) fn durable_write(&self, bytes: f64) -> [Phase; 2] {
         let phases = if self.spreads_records() {
             let data = small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity);
             [Phase::new(data + self.parity, bytes / f64::from(data), Kind::Write), Phase::NONE]

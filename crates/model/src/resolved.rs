@@ -3,6 +3,7 @@
 //! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
+mod answers;
 pub mod classes;
 mod devices;
 pub mod front;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
-use crate::quantity::{Corner, Quantity};
+use crate::quantity::{Corner, Quantity, at_corner};
 use crate::raid::{Kind, Part, Phase, Place, Shape};
 use crate::shingled::{Fill, Shingled};
 use crate::wire;
@@ -31,9 +32,11 @@ const TABLE_SEED: u64 = 0xA55A;
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
 const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
-/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500 writes
-/// in the five seconds that a mark stays, of 64 MiB each.
+/// Span from which on random writes hardly meet a region that md still has marked as written, bytes: some 500
+/// writes in the five seconds that a mark stays, of 64 MiB each.
 const BITMAP_SPAN: f64 = 34_359_738_368.0;
+/// Page of flash, bytes: larger writes are no longer a matter of IOPS once a drive has no erased blocks left.
+const FLASH_PAGE: f64 = 16_384.0;
 /// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
 const COPY_NS: (f64, f64) = (1000.0, 0.1);
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
@@ -61,7 +64,7 @@ impl Tables {
             disk.ncq,
             disk.by_position,
             disk.cached_writes,
-            disk.capacity_bytes,
+            disk.track,
             stroke,
         ]
         .map(f64::to_bits);
@@ -105,6 +108,8 @@ pub struct ResolvedFlash {
     pub slc_bytes: f64,
     /// Write limit after it, bytes/s.
     pub slc_full_bytes_s: f64,
+    /// Whether random writes meet no erased blocks: the rate of IOPS is then one of pages.
+    pub is_steady: bool,
 }
 
 const fn by(kind: Kind) -> usize {
@@ -117,25 +122,44 @@ const fn by(kind: Kind) -> usize {
 impl ResolvedFlash {
     /// Time the controller and the interface spend on one I/O, ns; nothing of the drive is faster.
     #[must_use]
-    pub fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
-        (1e9 / self.iops_max[by(kind)]).max(bytes / self.bytes_s[by(kind)] * 1e9)
+    pub(crate) fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        let pages = match kind {
+            // A write of less than a page of the flash is collected with others into one.
+            Kind::Write if self.is_steady => bytes.clamp(4096.0, FLASH_PAGE) / 4096.0,
+            _ => 1.0,
+        };
+        (pages * 1e9 / self.iops_max[by(kind)]).max(bytes / self.bytes_s[by(kind)] * 1e9)
     }
 
-    /// Time a die is busy with one I/O, ns: the latency alone without the controller's share.
+    /// Time the interface moves so many bytes, ns.
     #[must_use]
-    pub fn die_ns(&self, kind: Kind) -> f64 {
-        (self.alone_ns[by(kind)] - self.controller_ns(kind, 4096.0)).max(0.0)
+    pub(crate) fn transfer_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        bytes / self.bytes_s[by(kind)] * 1e9
+    }
+
+    /// Time of a 4 KiB command at one outstanding, ns.
+    #[must_use]
+    pub(crate) fn command_ns(&self, kind: Kind) -> f64 {
+        self.alone_ns[by(kind)].max(self.controller_ns(kind, 4096.0))
+    }
+
+    /// Time a die is busy with one I/O of this size, ns: the latency alone, with the transfer of what is more
+    /// than 4 KiB, without the controller's share.
+    #[must_use]
+    pub(crate) fn die_ns(&self, kind: Kind, bytes: f64) -> f64 {
+        let more = self.transfer_ns(kind, (bytes - 4096.0).max(0.0));
+        (self.alone_ns[by(kind)] + more - self.controller_ns(kind, bytes)).max(0.0)
     }
 
     /// I/Os per second with `n` outstanding: `min(D/t (1 - (1 - 1/D)^n), controller, interface/size)`.
     ///
-    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the die, and
-    /// then the controller and the interface for the bytes of this I/O.
+    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the
+    /// die, and then the controller and the interface for the bytes of this I/O.
     #[must_use]
     pub fn rate(&self, kind: Kind, bytes: f64, n: f64) -> f64 {
         let busy = self.dies * (1.0 - (1.0 - 1.0 / self.dies).powf(n));
         let controller_ns = self.controller_ns(kind, bytes);
-        (busy / (self.die_ns(kind) + controller_ns) * 1e9).min(1e9 / controller_ns)
+        (busy / (self.die_ns(kind, bytes) + controller_ns) * 1e9).min(1e9 / controller_ns)
     }
 }
 
@@ -199,6 +223,8 @@ pub struct IoCost {
     pub wire_ns: f64,
     /// Time that no resource is busy: host, round trips, R2T.
     pub delay_ns: f64,
+    /// What the one that answers takes beside all that: the command to a drive that streams, a write in a cache.
+    pub start_ns: f64,
     /// The single random-write queue of the target.
     pub serial_ns: f64,
     /// Controller or bus.
@@ -213,6 +239,8 @@ pub struct IoCost {
     pub part: Part,
     /// Probability that the read cache answers.
     pub hit: f64,
+    /// What an I/O waits then, beside the controller.
+    pub hit_ns: f64,
     /// Whether a write is answered when it is in the write-back cache.
     pub buffered: bool,
     /// I/Os sent over one path before the next.
@@ -237,7 +265,8 @@ impl ResolvedArray {
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
         // Larger chunks spread an I/O over fewer members.
-        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), ..Shape::of(&array.raid) };
+        let skips = matches!(array.device, Device::Ssd(_));
+        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), skips, ..Shape::of(&array.raid) };
         let member = match &array.device {
             Device::Hdd(hdd) => hdd.capacity.value,
             Device::Ssd(ssd) => ssd.capacity.value,
@@ -250,7 +279,7 @@ impl ResolvedArray {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner, member_queue(array, corner));
                 let stroke = disk.stroke_between(from, fraction);
-                let of_zones = disk.mean_rate(from, fraction);
+                let of_zones = disk.mean_rate(from, fraction).min(disk.port_bytes_s);
                 let rate = in_pieces(&disk, of_zones, stroke, region, &shape);
                 let table = tables.get(&disk, stroke);
                 (Media::Disk(disk, table), [rate, rate], of_zones)
@@ -303,10 +332,10 @@ impl ResolvedArray {
         }
     }
 
-    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled disks;
-    /// with what each member takes until then. `None` when there is no such cache.
+    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled
+    /// disks; with what each member takes until then. `None` when there is no such cache.
     #[must_use]
-    pub fn after_fill(&self) -> Option<(Self, Fill)> {
+    pub(crate) fn after_fill(&self) -> Option<(Self, Fill)> {
         match (&self.media, self.shingled) {
             (Media::Flash(flash), _) => {
                 Some((self.after_slc()?, Fill { bytes: flash.slc_bytes, writes: f64::INFINITY }))
@@ -330,6 +359,12 @@ impl ResolvedArray {
         Some(slow)
     }
 
+    /// The same array with no write answered by the controller's cache.
+    #[must_use]
+    pub(crate) fn written_through(self) -> Self {
+        Self { buffers: false, ..self }
+    }
+
     /// How much longer a visit of that part takes for a rebuild.
     #[must_use]
     pub fn slowed(&self, part: Part) -> f64 {
@@ -344,7 +379,7 @@ impl ResolvedArray {
     pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
         let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
-        let copies_on_write = array.target.software == SoftwareName::Zfs;
+        let copies_on_write = self.gathers();
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
             (true, Kind::Read) => self.shape.random_read(bytes),
@@ -352,7 +387,7 @@ impl ResolvedArray {
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
         let streams = phases[0].visits == 0;
-        let rewrites = random && kind == Kind::Write && copies_on_write;
+        let rewrites = random && kind == Kind::Write && array.target.software == SoftwareName::Zfs;
         let streamed =
             if rewrites { software::rewritten(bytes, self.shape.chunk, self.corner) } else { bytes };
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
@@ -362,19 +397,24 @@ impl ResolvedArray {
             kind,
             random,
             bytes,
-            host_ns: array.initiator.op_us.cost_at(self.corner) * 1e3,
+            host_ns: self.thread_ns(if streams { bytes } else { 0.0 }),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             delay_ns: round_trip * (1.0 + r2t),
+            start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),
-            controller_ns: self.controller_ns(kind, bytes).max(self.expander_ns(kind, &phases, bytes)),
-            stream_ns: if streams { streamed / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
+            controller_ns: self.passing_ns(kind, &phases, bytes),
+            stream_ns: if streams { self.stream_ns(kind, streamed) } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
             part: Part::All,
             hit: 0.0,
-            // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
-            buffered: kind == Kind::Write && self.buffers && (!streams || !self.streams_ahead()),
+            hit_ns: 0.0,
+            // A stream passes a cache in front of disks: full stripes are flushed as they form, unless it is
+            // written again before.
+            buffered: kind == Kind::Write
+                && self.buffers
+                && (!streams || !self.streams_ahead() || self.rewrites_in_cache()),
             ios_per_turn: wire::ios_per_turn(&array.paths, bytes, self.corner),
             front: Front::None,
             front_ns: 0.0,
@@ -382,9 +422,17 @@ impl ResolvedArray {
         if kind == Kind::Write && random {
             io_cost.delay_ns += self.bitmap_ns();
         }
+        if streams {
+            self.start_stream(&mut io_cost);
+        }
+        if io_cost.buffered {
+            let (busy, latency) = self.hit_ns();
+            io_cost.controller_ns = io_cost.controller_ns.max(busy);
+            io_cost.start_ns = (latency - io_cost.controller_ns).max(0.0);
+        }
         if kind == Kind::Write && array.protocol.nfs_sync && !array.controller.battery {
-            // The server syncs the file: the data, and with the time of the last change its journal; a commit of the
-            // journal is shared by all writes that wait for it.
+            // The server syncs the file: the data, and with the time of the last change its journal; a commit
+            // of the journal is shared by all writes that wait for it.
             self.make_durable(&mut io_cost, 1.0);
             if self.log.is_none() {
                 io_cost.delay_ns += self.journal_ns();
@@ -393,8 +441,9 @@ impl ResolvedArray {
         io_cost
     }
 
-    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written to for
-    /// some seconds is on the disks before the data are. All writes that wait share an update. The fast end has none.
+    /// What a random write waits for the write-intent bitmap of md: the bit of a region that nobody has written
+    /// to for some seconds is on the disks before the data are. All writes that wait share an update. The fast
+    /// end has none.
     fn bitmap_ns(&self) -> f64 {
         let redundant = self.shape.parity > 0 || self.shape.copies > 1;
         let named = self.array.target.software == SoftwareName::Md;
@@ -412,6 +461,11 @@ impl ResolvedArray {
         }
     }
 
+    /// Time of the controller and of the port to the members, ns.
+    fn passing_ns(&self, kind: Kind, phases: &[Phase; 2], bytes: f64) -> f64 {
+        self.controller_ns(kind, bytes).max(self.expander_ns(kind, phases, bytes))
+    }
+
     /// The port between the controller and the members carries copies and parity too.
     fn expander_ns(&self, kind: Kind, phases: &[Phase; 2], bytes: f64) -> f64 {
         let visited: f64 = phases.iter().map(|p| f64::from(p.visits) * p.bytes).sum();
@@ -425,7 +479,7 @@ impl ResolvedArray {
 
     /// Whether the port to the members holds the controller up more than what the controller can do by itself.
     #[must_use]
-    pub fn expander_limits(&self, classes: &[Class]) -> bool {
+    pub(crate) fn expander_limits(&self, classes: &[Class]) -> bool {
         let own: f64 =
             classes.iter().map(|c| c.share * self.controller_ns(c.io_cost.kind, c.io_cost.bytes)).sum();
         let both: f64 = classes.iter().map(|c| c.share * c.io_cost.controller_ns).sum();
@@ -434,7 +488,7 @@ impl ResolvedArray {
 
     /// The least that a host needs for an I/O that its own memory answers, ns.
     #[must_use]
-    pub fn copy_ns(bytes: f64) -> f64 {
+    pub(crate) fn copy_ns(bytes: f64) -> f64 {
         COPY_NS.0 + COPY_NS.1 * bytes
     }
 
@@ -490,7 +544,9 @@ impl ResolvedArray {
 
     fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let c = &self.array.controller;
-        self.bus_ns(kind, bytes).max(c.iops_max.as_ref().map_or(0.0, |i| 1e9 / i.rate_at(self.corner)))
+        let iops = c.iops_max.as_ref().map_or(f64::INFINITY, |i| i.rate_at(self.corner));
+        let slot = bytes / (wire::port_mb_s(c.slot, bytes) * 1e6) * 1e9;
+        self.bus_ns(kind, bytes).max(1e9 / iops).max(slot)
     }
 
     /// Mean time between departures of a member that has `n` requests of this kind to choose from, ns.
@@ -516,7 +572,7 @@ impl ResolvedArray {
 
     /// As [`Self::visit_ns`], for writes destaged from a write-back cache that sorts a long queue.
     #[must_use]
-    pub fn destage_ns(&self, phase: &Phase) -> f64 {
+    pub(crate) fn destage_ns(&self, phase: &Phase) -> f64 {
         let waiting = self.write_back_bytes / phase.bytes.max(512.0) / f64::from(self.shape.members);
         match &self.media {
             Media::Disk(_, table) => {
@@ -543,21 +599,20 @@ impl ResolvedArray {
     /// Whether streaming runs ahead of the host: disks read ahead and collect sequential writes, so that a
     /// stream limits the rate but adds no latency until it does.
     #[must_use]
-    pub fn streams_ahead(&self) -> bool {
+    pub(crate) fn streams_ahead(&self) -> bool {
         matches!(self.media, Media::Disk(..))
     }
 
     /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O.
     #[must_use]
-    pub fn stream_parallel(&self, bytes: f64) -> f64 {
-        let members = f64::from(self.shape.alive());
-        members / (bytes / self.shape.chunk).ceil().clamp(1.0, members)
+    pub(crate) fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
+        f64::from(self.shape.alive()) / f64::from(self.shape.stream_visits(kind, bytes))
     }
 
     /// How much longer a stream's I/O of this size takes for a rebuild: one of the consecutive members that it has
     /// chunks on is in the group that is rebuilt, with the probability of a place at random.
     #[must_use]
-    pub fn stream_slowed(&self, bytes: f64) -> f64 {
+    pub(crate) fn stream_slowed(&self, bytes: f64) -> f64 {
         let alive = f64::from(self.shape.alive());
         let chunks = (bytes / self.shape.chunk).ceil().clamp(1.0, alive);
         let met = ((chunks + f64::from(self.shape.survivors()) - 1.0) / alive).clamp(0.0, 1.0);
@@ -569,7 +624,7 @@ impl ResolvedArray {
     /// Exponential visits give the harmonic number H(w); positioning times vary about half as much, so half of
     /// the excess is taken (Varki's fork-join approximation has the same form). Drives take the same time each.
     #[must_use]
-    pub fn fork_join(&self, phase: &Phase) -> f64 {
+    pub(crate) fn fork_join(&self, phase: &Phase) -> f64 {
         match self.media {
             Media::Disk(..) => {
                 let harmonic: f64 = (1..=phase.visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
@@ -579,8 +634,9 @@ impl ResolvedArray {
         }
     }
 
-    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes it, and
-    /// what is the same on all: the transfer, bands that are cleaned, a revolution that all of them wait for.
+    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes
+    /// it, and what is the same on all: the transfer, bands that are cleaned, a revolution that all of them
+    /// wait for.
     pub(crate) fn side_by_side_ns(&self, phase: &Phase, n: f64) -> (f64, f64) {
         let whole = self.visit_ns(phase, n);
         match &self.media {
@@ -593,8 +649,8 @@ impl ResolvedArray {
         }
     }
 
-    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which work on
-    /// many requests at once, are as if it were 1.
+    /// Variance of the time of a visit that takes `each` ns on average, over the square of that. Drives, which
+    /// work on many requests at once, are as if it were 1.
     pub(crate) fn visit_variance(&self, phase: &Phase, each: f64) -> f64 {
         match &self.media {
             Media::Disk(..) if phase.place == Place::Behind => 0.0,
@@ -608,7 +664,7 @@ impl ResolvedArray {
 
     /// What the members are called in a sentence.
     #[must_use]
-    pub fn members_name(&self) -> String {
+    pub(crate) fn members_name(&self) -> String {
         let what = if matches!(self.media, Media::Disk(..)) { "disk" } else { "SSD" };
         let (n, alive) = (self.shape.members, self.shape.alive());
         match n {
@@ -627,8 +683,9 @@ impl ResolvedArray {
 
 /// What is left of the rate of sequential reads with failed members.
 ///
-/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not reads the
-/// other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes. Linux md did that.
+/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not
+/// reads the other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes.
+/// Linux md did that.
 fn stream_left(shape: &Shape, corner: Corner) -> f64 {
     if shape.failed == 0 || shape.parity == 0 || shape.spreads_records() {
         return 1.0;
@@ -641,8 +698,8 @@ fn stream_left(shape: &Shape, corner: Corner) -> f64 {
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's
 /// stroke (the mean distance of two random places) and waits half a revolution.
 /// ```text
-///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per
-/// member
+///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a
+/// piece per member
 /// ```
 fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape) -> f64 {
     let bytes = region.span_bytes / region.pieces / (f64::from(shape.members) * shape.data_fraction());
@@ -676,15 +733,6 @@ pub fn software_of(array: &Array) -> Software {
         // What manages the disks of a server is not what answers its clients.
         _ if remote => Software::Unknown,
         SoftwareName::Unknown => Software::None,
-        SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs => Software::Known,
-    }
-}
-
-/// One of three values, at a corner.
-pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
-    match corner {
-        Corner::Slow => slow,
-        Corner::Nominal => nominal,
-        Corner::Fast => fast,
+        SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs | SoftwareName::Wafl => Software::Known,
     }
 }

@@ -1,7 +1,6 @@
 //! Seeded randomness for simulations.
-//!
-//! Own code on purpose: stored ratios and "the same seed gives the same run" must survive updates of any
-//! library. The generator is SplitMix64 (Steele, Lea, Flood 2014): one multiply-xor chain per draw.
+
+use assay_spec::random::split_mix;
 
 /// A SplitMix64 generator.
 #[derive(Debug, Clone)]
@@ -18,11 +17,7 @@ impl Rng {
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        split_mix(&mut self.state)
     }
 
     /// A real number in \[0, 1).

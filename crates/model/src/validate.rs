@@ -10,6 +10,7 @@ mod folds;
 mod grid;
 mod leave_one;
 mod rebuilds;
+mod systems_out;
 mod unseen;
 
 use serde::Serialize;
@@ -28,7 +29,10 @@ pub use degraded::{DegradedRow, degraded};
 pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};
 pub use rebuilds::{RebuildRow, rebuilds};
-pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
+use systems_out::systems_out;
+pub use systems_out::{CrossedRow, Family, LEVELS, SYSTEMS_MIN, median_of, systems};
+use unseen::held_back_half;
+pub use unseen::{UnseenHalf, UnseenRow, open_half};
 
 /// Why validation could not run.
 #[derive(Debug, Error)]
@@ -98,6 +102,8 @@ pub struct Validation {
     pub articles: Vec<Article>,
     /// Systems that the model was not made from.
     pub unseen: Vec<UnseenHalf>,
+    /// Rows of every such system, predicted with what the others teach.
+    pub crossed: Vec<CrossedRow>,
     /// Each row from the other rows of its system.
     pub left_out: Vec<LeftOut>,
     /// Arrays with a failed disk.
@@ -180,10 +186,22 @@ pub fn validate() -> Result<Validation, ValidateError> {
     for set in Set::ALL {
         unseen.extend([open_half(set, &mut tables)?, held_back_half(set)?]);
     }
+    let crossed = systems_out(&mut tables)?;
     let left_out = leave_one_out(&mut tables)?;
     let degraded = degraded(&mut tables)?;
     let rebuilds = rebuilds()?;
-    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded, rebuilds })
+    Ok(Validation {
+        sheet,
+        cross,
+        sweep,
+        not_modelled,
+        articles,
+        unseen,
+        crossed,
+        left_out,
+        degraded,
+        rebuilds,
+    })
 }
 
 fn reason(row: &Row) -> String {

@@ -10,7 +10,7 @@
 //! Sources: IEEE 802.3 (preamble, gap, FCS), RFC 791/793/7323 (headers), RFC 7143 section 11 (BHS),
 //! FC-FS (frame of 2148 bytes with 2112 of payload at most; 2048 are used per frame here).
 
-use crate::array::{Array, Link, LinkRate, PathPolicy, Paths, Protocol, ProtocolKind};
+use crate::array::{Link, LinkRate, PathPolicy, Paths, Protocol, ProtocolKind};
 use crate::quantity::Corner;
 
 /// Preamble 8, header 14, FCS 4, inter-frame gap 12: bytes around an IP packet.
@@ -30,8 +30,8 @@ const DATA_DIGEST: f64 = 4.0;
 const NFS_READ_REPLY: f64 = 132.0;
 /// Largest transfer of one command on a SATA link, bytes; larger I/Os are split.
 const SATA_COMMAND: f64 = 1_048_576.0;
-/// What the slow end leaves of a PCI Express link whose slot is not known: half of the lanes, or the generation before.
-/// Of 13 drives in hosts that nobody described, five were read at 0.36 to 0.7 of their sheets.
+/// What the slow end leaves of a PCI Express link whose slot is not known: half of the lanes, or the generation
+/// before. Of 13 drives in hosts that nobody described, five were read at 0.36 to 0.7 of their sheets.
 const SLOT_LEFT: f64 = 0.5;
 /// Five frame information structures of a queued command (register, set-up, data, status twice) and the handshakes
 /// between them, as bytes of the link's time. 4 KiB commands fill a 3 Gbit/s port at 52,000 I/Os per second.
@@ -101,8 +101,8 @@ pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
     ceiling_at(link, protocol, size_bytes, Corner::Nominal)
 }
 
-/// The same at a corner: of ranges of rates, frames and segments, and without TCP timestamps at the fast end where they
-/// are unknown.
+/// The same at a corner: of ranges of rates, frames and segments, and without TCP timestamps at the fast end
+/// where they are unknown.
 #[must_use]
 pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Corner) -> f64 {
     let stamped = link.timestamps.unwrap_or(corner != Corner::Fast);
@@ -129,7 +129,7 @@ pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Cor
 /// Payload ceiling of a port of a drive or an expander, or of Fibre Channel, MB/s (10^6), for transfers of
 /// `size_bytes`.
 #[must_use]
-pub fn port_mb_s(rate: LinkRate, size_bytes: f64) -> f64 {
+pub(crate) fn port_mb_s(rate: LinkRate, size_bytes: f64) -> f64 {
     match rate {
         // Of a network, only its frames are counted here.
         LinkRate::Unlimited | LinkRate::Ethernet(_) | LinkRate::Ranged { .. } => f64::INFINITY,
@@ -203,18 +203,23 @@ pub fn r2t_round_trips(protocol: &Protocol, size_bytes: f64) -> f64 {
     ((size_bytes - unsolicited).max(0.0) / protocol.max_burst.value).ceil()
 }
 
-/// Paths that one session can use, and how it moves between them.
+/// Paths that the load can use. A LUN with a fixed path uses one, and others may be given the next; sessions
+/// that are hashed fall on p paths at random: l of them use `p (1 - (1 - 1/p)^l)`.
 #[must_use]
-pub fn usable_paths(paths: &Paths) -> f64 {
+pub(crate) fn usable_paths(paths: &Paths) -> f64 {
     match paths.policy {
         PathPolicy::RoundRobin | PathPolicy::LeastQueue => paths.count.value,
-        PathPolicy::Fixed | PathPolicy::Hash => 1.0,
+        PathPolicy::Fixed => paths.luns.value.min(paths.count.value),
+        PathPolicy::Hash => {
+            let p = paths.count.value;
+            p * (1.0 - (1.0 - 1.0 / p).powf(paths.luns.value))
+        }
     }
 }
 
 /// I/Os that go to one path before the next: `rr_ios` at a corner, or fewer when the byte limit comes first.
 #[must_use]
-pub fn ios_per_turn(paths: &Paths, size_bytes: f64, corner: Corner) -> f64 {
+pub(crate) fn ios_per_turn(paths: &Paths, size_bytes: f64, corner: Corner) -> f64 {
     match paths.policy {
         PathPolicy::RoundRobin => {
             let by_bytes = paths.rr_bytes.as_ref().map_or(f64::INFINITY, |b| (b.value / size_bytes).ceil());
@@ -239,10 +244,4 @@ pub fn round_robin_speedup(paths: f64, ios_per_turn: f64, outstanding: f64) -> f
     let (k, n) = (ios_per_turn, outstanding);
     let free = if n < k / 2.0 { 1.0 / (1.0 - n / k) } else { 1.0 + 2.0 * n / k };
     free.min(paths).min(n.max(1.0))
-}
-
-/// The ceiling of an array's links together, MB/s in one direction: usable paths times one path.
-#[must_use]
-pub fn array_ceiling_mb_s(array: &Array, size_bytes: f64) -> f64 {
-    ceiling_mb_s(&array.link, &array.protocol, size_bytes) * usable_paths(&array.paths)
 }

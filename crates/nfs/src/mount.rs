@@ -5,13 +5,13 @@ use crate::rpc::Procedure;
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// Program number.
-pub const PROGRAM: u32 = 100_005;
+pub(crate) const PROGRAM: u32 = 100_005;
 /// Program version.
 pub const VERSION: u32 = 3;
 /// MNT.
-pub const MNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 1 };
+pub(crate) const MNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 1 };
 /// UMNT.
-pub const UMNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 3 };
+pub(crate) const UMNT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 3 };
 /// EXPORT.
 pub const EXPORT: Procedure = Procedure { program: PROGRAM, version: VERSION, number: 5 };
 /// Largest length of paths and names in the protocol, bytes.

@@ -6,12 +6,12 @@ use crate::xdr::{Reader, Writer, XdrError};
 /// Port of every port mapper.
 pub const PORT: u16 = 111;
 /// GETPORT.
-pub const GETPORT: Procedure = Procedure { program: 100_000, version: 2, number: 3 };
+pub(crate) const GETPORT: Procedure = Procedure { program: 100_000, version: 2, number: 3 };
 const TCP: u32 = 6;
 
 /// Returns the arguments of GETPORT for a program over TCP.
 #[must_use]
-pub fn getport(program: u32, version: u32) -> Vec<u8> {
+pub(crate) fn getport(program: u32, version: u32) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.u32(program).u32(version).u32(TCP).u32(0);
     writer.into_bytes()

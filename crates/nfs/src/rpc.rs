@@ -74,7 +74,12 @@ impl Credentials {
 }
 
 /// Writes the head of a call up to its arguments; `None` for no credentials.
-pub fn write_call(writer: &mut Writer, xid: u32, procedure: Procedure, credentials: Option<&Credentials>) {
+pub(crate) fn write_call(
+    writer: &mut Writer,
+    xid: u32,
+    procedure: Procedure,
+    credentials: Option<&Credentials>,
+) {
     writer.u32(xid).u32(CALL).u32(RPC_VERSION);
     writer.u32(procedure.program).u32(procedure.version).u32(procedure.number);
     match credentials {

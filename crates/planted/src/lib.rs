@@ -21,8 +21,10 @@ mod validation;
 mod world;
 
 pub use case::{PlantedCase, planted_case};
-pub use section::{left_out_section, section};
-pub use validation::{CauseScore, Validation, diagnosed, validate, validate_left_out};
+use section::left_out_section;
+pub use section::section;
+use validation::validate_left_out;
+pub use validation::{CauseScore, Validation, diagnosed, validate};
 pub use world::World;
 
 /// First seeds of the planted set-ups: those that ranges were compared with, and two kinds that they were not.

@@ -59,7 +59,7 @@ pub fn section(title: &str, of: &Validation) -> String {
 
 /// Returns the validation without the planted causes as a section of the same document.
 #[must_use]
-pub fn left_out_section(title: &str, of: &Validation) -> String {
+pub(crate) fn left_out_section(title: &str, of: &Validation) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let titles = ["left out", "set-ups", "none of these", "another, 80 % or more", "said"];
     let mut table = Table::new(titles.map(Column::text).into());

@@ -1,12 +1,12 @@
 //! Whether diagnoses are right on planted set-ups, and honest about it.
 
 use assay_diagnose::{Cause, HYPOTHESES, Quantity, Setting};
-use assay_record::Experiment;
+use assay_record::{Experiment, HostNote, IoLimit, NoteKind};
 
 use crate::case::CAUSES;
 use crate::header::header;
 use crate::random::Random;
-use crate::validation::diagnosed;
+use crate::validation::{diagnosed, diagnosed_on};
 use crate::world::WriteCache;
 use crate::*;
 
@@ -103,5 +103,41 @@ fn diagnoses_are_tables_of_the_common_form() {
         "| planted | set-ups | first | first or second | said instead |\n|---|---|---|---|---|\n",
     ] {
         assert!(text.contains(head), "{text}");
+    }
+}
+
+/// Odds of the first cause, and the sentence, where this host shows a limit that many times as high as the planted one.
+fn with_shown_limit(case: &PlantedCase, times: f64) -> (Cause, f64, String, String) {
+    let mut header = header(case);
+    let (per_s, is_bytes) = match case.world.iops_cap {
+        Some(cap) => (cap, false),
+        None => (case.world.bytes_cap.unwrap() * 1e6, true),
+    };
+    let note = HostNote {
+        kind: NoteKind::IoLimit,
+        path: "/sys/fs/cgroup/io.max".to_owned(),
+        value: "8:0 riops=1".to_owned(),
+        says: "a limit".to_owned(),
+        mend: "Lift the limit.".to_owned(),
+        limit: Some(IoLimit { is_read: case.load.reads == 1.0, is_bytes, per_s: per_s * times }),
+    };
+    header.targets[0].member.device.as_mut().unwrap().notes = vec![note];
+    let diagnosis = diagnosed_on(case, &header, &HYPOTHESES).0;
+    (diagnosis.odds[0].cause, diagnosis.odds[0].probability, diagnosis.says, diagnosis.helps)
+}
+
+#[test]
+fn a_limit_that_the_host_shows_is_quoted_and_no_longer_guessed_by_its_shape() {
+    for cause in [Cause::IopsCap, Cause::BytesCap] {
+        let is_one_way = |case: &PlantedCase| case.load.reads == 1.0 || case.load.reads == 0.0;
+        let local = |case: &PlantedCase| case.cause == cause && case.setting.is_local() && is_one_way(case);
+        for case in (1..).map(planted_case).filter(local).take(2) {
+            let (first, probability, says, helps) = with_shown_limit(&case, 1.0);
+            assert!(first == cause && probability > 0.95, "{first:?} {probability} {case:?}");
+            assert!(says.contains("stands in a file of this host: \"8:0 riops=1\" in /sys/fs/cgroup/io.max"));
+            assert_eq!(helps, "Lift the limit.");
+            let (_, far, says, _) = with_shown_limit(&case, 3.0);
+            assert!(far < 0.8 && !says.contains("stands in a file"), "{far} {says}");
+        }
     }
 }

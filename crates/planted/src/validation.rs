@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_diagnose::{Cause, Diagnosis, HYPOTHESES, Hypothesis, choose_among, diagnose_among, timing};
+use assay_record::RunHeader;
 use serde::Serialize;
 
 use crate::case::{CAUSES, PlantedCase, planted_case};
@@ -76,7 +77,7 @@ pub fn validate(from: u64, set_ups: usize) -> Validation {
 
 /// Diagnoses the same set-ups by a list of causes that lacks the planted one.
 #[must_use]
-pub fn validate_left_out(from: u64, set_ups: usize) -> Validation {
+pub(crate) fn validate_left_out(from: u64, set_ups: usize) -> Validation {
     let one = |seed: u64| {
         let case = planted_case(seed);
         let others: Vec<&'static Hypothesis> =
@@ -93,19 +94,27 @@ pub fn validate_left_out(from: u64, set_ups: usize) -> Validation {
 /// Where the load itself was not measured, which always comes first.
 #[must_use]
 pub fn diagnosed(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> (Diagnosis, usize) {
-    let header = header(case);
-    let mut recorder = Recorder::new(case, &header);
+    diagnosed_on(case, &header(case), hypotheses)
+}
+
+/// The same where the run's header says this of the host.
+pub(crate) fn diagnosed_on(
+    case: &PlantedCase,
+    header: &RunHeader,
+    hypotheses: &[&'static Hypothesis],
+) -> (Diagnosis, usize) {
+    let mut recorder = Recorder::new(case, header);
     let mut random = Random::new(case.seed ^ 0x9E37);
     let (run, warmup) = timing(BUDGET_S);
     let mut left = BUDGET_S;
-    while let Some(choice) = choose_among(hypotheses, &header, &recorder.summary(), left) {
+    while let Some(choice) = choose_among(hypotheses, header, &recorder.summary(), left) {
         let step = &header.plan.tests[choice.step.test as usize].steps[choice.step.step as usize];
         let seen = case.measure(choice.experiment, &step.jobs[0], recorder.made(), &mut random);
         recorder.record(&choice, &seen, &mut random);
         left -= run + warmup + AROUND_S + choice.pause_s;
     }
     let diagnosis =
-        diagnose_among(hypotheses, &header, &recorder.summary()).expect("the load itself comes first");
+        diagnose_among(hypotheses, header, &recorder.summary()).expect("the load itself comes first");
     (diagnosis, recorder.made())
 }
 

@@ -324,7 +324,9 @@ pub enum PrepareError {
         user: String,
     },
     /// A file would have to be created, and nothing may change.
-    #[error("--read-only: {file} does not exist and is not created; name an existing file or device")]
+    #[error(
+        "{file} does not exist, and this only reads: nothing is created; name an existing file or device"
+    )]
     Absent {
         /// Path or address.
         file: String,

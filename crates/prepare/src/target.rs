@@ -20,7 +20,6 @@ use crate::space::Need;
 use crate::{device, file, lun, nfs, null, plan, sim};
 
 /// A target that passed inspection.
-#[expect(clippy::large_enum_variant, reason = "one for each target of a run")]
 pub(crate) enum Inspected {
     Null(NullTarget),
     Sim(SimTarget),

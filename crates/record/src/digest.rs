@@ -18,6 +18,10 @@ pub struct RunDigest {
     pub findings: Vec<FindingDigest>,
     /// The sentence that names the bottleneck, where there is one; of a diagnosis its outcome.
     pub verdict: Option<String>,
+    /// What the command line made otherwise than the plan has it: `--quick, outstanding=1`. Empty where the load is the
+    /// plan's, and in digests from before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub changed: String,
     /// Whether the run is a diagnosis.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_diagnosis: bool,

@@ -4,6 +4,7 @@ use assay_spec::Engine;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{LunFacts, PathFacts};
+use crate::note::HostNote;
 use crate::path::{LinkSample, TcpSample};
 
 /// The machine that issued the I/O.
@@ -194,6 +195,9 @@ pub struct DeviceFacts {
     /// Interface or bus of the disk, if there is one disk below and its speed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus: Option<BusFacts>,
+    /// Limits and states that the kernel shows of it and of the devices below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<HostNote>,
 }
 
 /// The interface or bus of a disk.

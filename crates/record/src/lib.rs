@@ -16,6 +16,7 @@ mod gap;
 mod host;
 mod latency;
 mod nfs;
+mod note;
 mod path;
 mod setting;
 mod stats;
@@ -38,6 +39,7 @@ pub use host::{
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};
+pub use note::{HostNote, IoLimit, NoteKind};
 pub use path::{
     BondFacts, CoalescingFacts, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
     InterfaceCounters, InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RingFacts,

@@ -2,7 +2,7 @@
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::{
-    Against, Cell, Change, Comparison, Judged, Source, SpreadSource, TestPair, Weight,
+    Against, Cell, Change, Comparison, Difference, Judged, Source, SpreadSource, TestPair, Weight,
 };
 use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
@@ -95,6 +95,7 @@ fn differences(comparison: &Comparison, width: usize) -> String {
     let mut text = String::new();
     for (weight, words) in [
         (Weight::Breaks, "Not comparable, because these differ"),
+        (Weight::Changed, "Changed"),
         (Weight::Weakens, "Also different, and perhaps part of a change"),
         (Weight::Subject, "Compared"),
     ] {
@@ -184,9 +185,17 @@ pub fn rendered(comparison: &Comparison, format: Format) -> String {
             let sides: String = (0..comparison.sides.len())
                 .map(|i| format!("{}: {}\n\n", letter(i), format.text(&comparison.sides[i].about)))
                 .collect();
-            format!("{sides}{}\n{says}\n", result_table(comparison, Reader::Person).render(format))
+            let table = result_table(comparison, Reader::Person).render(format);
+            format!("{sides}{table}\n{says}\n{}", caveats(comparison, format))
         }
     }
+}
+
+/// What differs beside the numbers, and what was found in one side only: a posted table is not read without it.
+fn caveats(comparison: &Comparison, format: Format) -> String {
+    let text = differences(comparison, usize::MAX) + &findings(comparison, usize::MAX, Detail::Brief);
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(|line| format!("\n{}\n", format.text(line))).collect()
 }
 
 /// Test and swept values, and what decides where it is not the IOPS.
@@ -252,6 +261,16 @@ pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<Stri
     }
     lines.extend(latency_line(test, &cells));
     lines.extend(expected_line(comparison, &cells));
+    let mut changed: Vec<String> = cells
+        .iter()
+        .filter_map(|(_, c)| c.against.as_ref())
+        .flat_map(|a| &a.changed)
+        .map(Difference::says)
+        .collect();
+    changed.dedup();
+    if !changed.is_empty() {
+        lines.push(format!("changed: {}", changed.join("; ")));
+    }
     let mut breaks: Vec<&String> =
         cells.iter().filter_map(|(_, c)| c.against.as_ref()).flat_map(|a| &a.load_differs).collect();
     breaks.dedup();
@@ -366,8 +385,14 @@ fn explanation(comparison: &Comparison, width: usize) -> String {
 const WORDS: [(Change, &str); 8] = [
     (Change::Faster, "the interval does not contain 1, and there are enough repetitions"),
     (Change::Slower, "the interval does not contain 1, and there are enough repetitions"),
-    (Change::PerhapsFaster, "the interval does not contain 1, but there are too few repetitions to be sure"),
-    (Change::PerhapsSlower, "the interval does not contain 1, but there are too few repetitions to be sure"),
+    (
+        Change::PerhapsFaster,
+        "more than runs differ by themselves, but there are too few repetitions to be sure",
+    ),
+    (
+        Change::PerhapsSlower,
+        "more than runs differ by themselves, but there are too few repetitions to be sure",
+    ),
     (Change::Same, "the interval lies within 5 % around 1"),
     (Change::Unclear, "the interval contains 1"),
     (Change::Unknown, "the spread between runs on this target is unknown, so no change is claimed"),
@@ -480,6 +505,7 @@ fn cell_json(cell: &Cell) -> Value {
             "change": a.change,
             "spread_from": a.spread_from,
             "load_differs": a.load_differs,
+            "changed": a.changed,
         })),
     })
 }

@@ -53,10 +53,14 @@ pub(crate) fn priced(steps: &[StepSummary], reader: Reader, price: Option<&Price
     table
 }
 
-/// Returns the table of some steps, all latencies in one unit.
+/// Returns the table of some steps, all latencies in one unit: for programs always milliseconds, so that the columns of
+/// any two runs have the same names.
 pub(crate) fn table(steps: &[StepSummary], reader: Reader) -> Table {
     let means: Vec<f64> = steps.iter().filter_map(|s| s.total.waited().mean_ns()).collect();
-    let unit = TimeUnit::for_means(&means);
+    let unit = match reader {
+        Reader::Person => TimeUnit::for_means(&means),
+        Reader::Program => TimeUnit::Millis,
+    };
     let mut table = Table::new(columns(unit, reader));
     for step in steps {
         table.rows.push(step_row(step, unit));

@@ -170,7 +170,7 @@ fn area(name: &str) -> &'static str {
 
 /// Returns what else changed in a step, as one sentence; two areas at once are called that.
 #[must_use]
-pub fn facts_text(facts: &[FactChange]) -> String {
+pub(crate) fn facts_text(facts: &[FactChange]) -> String {
     let mut areas: Vec<&str> = Vec::new();
     for fact in facts {
         if !areas.contains(&fact.area.as_str()) {

@@ -21,6 +21,7 @@ pub mod journal;
 pub mod json;
 mod layout;
 mod listing;
+pub mod map;
 mod member;
 pub mod network;
 mod number;

@@ -58,9 +58,9 @@ pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
         || look_alike(targets.iter().map(String::as_str), CELL_MAX);
     let shown = if is_confusing { with_names_below(runs).text(width) } else { cut.text(width) };
     // A list has no rule under its titles, and no column that is empty throughout.
-    let mut shown_lines = shown.text.lines();
-    let titles = shown_lines.next().unwrap_or_default().to_owned();
-    shown_lines.skip(1).fold(format!("{titles}\n"), |text, line| format!("{text}{line}\n")) + &lines
+    let (titles, below) = shown.text.split_once('\n').unwrap_or_default();
+    let runs = below.split_once('\n').map_or("", |(_, runs)| runs);
+    format!("{titles}\n{runs}{lines}")
 }
 
 /// The list in a format for programs, forums or documents: nothing is cut.

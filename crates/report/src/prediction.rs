@@ -157,7 +157,7 @@ fn number_column(title: &str) -> Column {
 
 /// Returns the plain numbers for programs: a row for each load, the ends of each interval in columns of their own.
 #[must_use]
-pub fn plain_numbers(rows: &[Expectation]) -> Table {
+pub(crate) fn plain_numbers(rows: &[Expectation]) -> Table {
     let mut columns = vec![Column::text("Test"), Column::text("Limited by")];
     for title in ["IOPS", "MiB/s", "Mean ms", "p99 ms"] {
         columns.push(Column::number(title, ""));
@@ -477,7 +477,7 @@ fn row_json(row: &Expectation) -> Value {
 
 /// A prediction as it stands in documents.
 #[must_use]
-pub fn prediction_json(p: &Prediction) -> Value {
+pub(crate) fn prediction_json(p: &Prediction) -> Value {
     json!({
         "is_bound": p.software == Software::Unknown,
         "software": software_name(p.software),

@@ -124,6 +124,16 @@ impl Format {
             Self::Text(_) | Self::Csv => escape::line(words).into_owned(),
         }
     }
+
+    /// Returns lines that are shown as they are, each column below the other.
+    #[must_use]
+    pub fn verbatim(self, lines: &str) -> String {
+        match self {
+            Self::Markdown => format!("```text\n{lines}```\n"),
+            Self::BbCode => format!("[code]\n{lines}[/code]\n"),
+            Self::Text(_) | Self::Csv => lines.to_owned(),
+        }
+    }
 }
 
 impl Table {

@@ -95,19 +95,61 @@ pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
 }
 
-/// A run in a format: the page of [`table_with`] as text, else its heading and its table.
+/// A run in a format: the page of [`table_with`] as text, else its heading and its table; in a document or a forum with
+/// what one has to know to compare it.
 #[must_use]
-pub fn rendered(header: &RunHeader, summary: &RunSummary, format: Format) -> String {
+pub fn rendered(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    judgement: Option<&Judgement>,
+    format: Format,
+) -> String {
     let title = format!("{}, run {}, {}", title(header), header.run, number::minute(header.started_unix_ms));
     match format {
         Format::Text(width) => table(header, summary, &[], TextOptions { width, ..TextOptions::default() }),
         Format::Csv => forum::priced(&summary.steps, Reader::Program, price(header)).render(format),
         Format::Markdown | Format::BbCode => {
-            let table = forum::priced(&summary.steps, Reader::Person, price(header)).render(format);
-            format!("{}\n\n{table}", format.text(&title))
+            let block =
+                crystaldiskmark::block(&summary.steps, usize::MAX).map(|block| format.verbatim(&block));
+            let table = || forum::priced(&summary.steps, Reader::Person, price(header)).render(format);
+            let caveats = format.text(&caveats(header, summary, findings, judgement));
+            format!("{}\n\n{}\n{caveats}\n", format.text(&title), block.unwrap_or_else(table))
         }
     }
 }
+
+/// What a table lacks that is posted without the page around it: what measured, what limits it, and what was changed or
+/// disturbed.
+fn caveats(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    judgement: Option<&Judgement>,
+) -> String {
+    let by = match &header.imported {
+        Some(from) => format!("Measured by {}.", from.tool),
+        None => format!(
+            "Measured by Assay {} on {} (Linux {}).",
+            header.version, header.host.name, header.host.kernel
+        ),
+    };
+    let status =
+        (summary.status != RunStatus::Done).then(|| format!("The run is {}.", summary.status.name()));
+    let verdict = match judgement.and_then(|judgement| judgement.verdict.as_ref()) {
+        Some(verdict) => Some(verdict.says.clone()),
+        None => limits(header, summary).map(|limits| limits.says),
+    };
+    let is_shown =
+        |finding: &&Finding| finding.severity > Severity::Info || CHANGES.contains(&finding.rule.as_str());
+    let shown = findings.iter().filter(is_shown);
+    let shown = shown.map(|finding| format!("{}: {}", finding.rule, first_sentence(&finding.says)));
+    let parts = [Some(by), status, verdict.map(|says| format!("Verdict: {says}"))].into_iter().flatten();
+    parts.chain(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// Rules about how a run differs from its plan as it ships.
+const CHANGES: [&str; 3] = ["changed", "partial", "quick"];
 
 fn title(header: &RunHeader) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();

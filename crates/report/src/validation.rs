@@ -4,6 +4,7 @@ mod degraded;
 mod grid;
 mod leave_one;
 mod rebuilds;
+mod systems_out;
 mod unseen;
 
 use assay_model::published::RowLimit;
@@ -42,6 +43,7 @@ pub fn model_document(v: &Validation, grid: &Grid) -> String {
         section("Not explained", &sheet(RowLimit::Unexplained), Last::Why),
         articles(v),
         unseen::section(&v.unseen),
+        systems_out::section(&v.crossed),
         leave_one::section(&v.left_out),
         degraded::section(&v.degraded),
         rebuilds::section(&v.rebuilds),

@@ -1,6 +1,6 @@
 //! Runs against the baseline of their plan and target.
 
-use assay_analysis::compare::{ResultSet, Row, Side, compare_with};
+use assay_analysis::compare::{ResultSet, Row, Side, compare_same};
 use assay_record::RunHeader;
 use assay_report::held::{Held, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
@@ -49,7 +49,7 @@ pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Res
         Side { name: format!("baseline {name}"), readings: baselines },
         Side { name: THIS_RUN.to_owned(), readings },
     ];
-    let comparison = compare_with(&sides, &repetitions(store, &sides)?);
+    let comparison = compare_same(&sides, &repetitions(store, &sides)?);
     Ok(Some(Held { name, target: baseline.address, comparison }))
 }
 
@@ -89,7 +89,7 @@ pub fn runs_of_baseline(store: &Reader, baseline: &Baseline) -> Result<Vec<Strin
                 ..RunFilter::default()
             };
             let is_of = |row: &RunRow| row.label.as_ref() == Some(label) && row.name == baseline.plan;
-            let runs = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+            let runs = store.rows(&filter, RunSlice::ALL)?.into_iter();
             let ids = runs.filter(|row| is_of(row) && !row.is_running).map(|row| row.run);
             Ok(ids.take(REPETITIONS_MAX).collect())
         }

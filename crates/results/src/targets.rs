@@ -1,6 +1,6 @@
 //! What the store knows of a target: its runs in short, their trends, and the last value of each test.
 
-use assay_analysis::trend::{TREND_RUNS_MAX, Trend, TrendRun, trends};
+use assay_analysis::trend::{Trend, TrendRun, trends};
 use assay_record::{RunHeader, TestDigest};
 use assay_report::html::ChangeFacts;
 use assay_report::journal::changed_facts;
@@ -27,13 +27,13 @@ pub struct LastTest<'r> {
 }
 
 impl TargetRuns {
-    /// Reads what there is of a target; no event is read.
+    /// Reads what there is of a target, the newest `limit` runs of it; no event is read.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    pub fn read(store: &Reader, address: &str) -> Result<Self, StoreError> {
+    pub fn read(store: &Reader, address: &str, limit: usize) -> Result<Self, StoreError> {
         let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
-        let page = store.list(&filter, RunSlice { skip: 0, limit: TREND_RUNS_MAX })?;
+        let page = store.list(&filter, RunSlice { skip: 0, limit })?;
         Ok(Self { address: address.to_owned(), count: page.matching, runs: page.runs })
     }
 

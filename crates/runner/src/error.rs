@@ -6,6 +6,7 @@ use assay_engine::{Misfit, RunError};
 use assay_host::AwakeError;
 use assay_prepare::PrepareError;
 use assay_store::StoreError;
+use assay_target::{OpenError, TargetLost};
 use thiserror::Error;
 
 /// What closing a target too late or not at all leads to.
@@ -61,6 +62,18 @@ pub enum RunnerError {
         /// Cause.
         #[from]
         source: StoreError,
+    },
+    /// A target that passed inspection could not be opened.
+    #[error("{source}")]
+    Open {
+        /// Cause.
+        source: OpenError,
+    },
+    /// A target was lost between two reads.
+    #[error("{source}")]
+    Lost {
+        /// Cause.
+        source: TargetLost,
     },
     /// The load ended early.
     #[error("{source}")]

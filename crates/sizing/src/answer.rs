@@ -9,14 +9,14 @@ use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{lost, quick};
-use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question, assess};
+use super::assess::{assess, lost, quick};
+use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question};
 
-/// Devices that a proposal has at most.
-const DEVICES_MAX: u32 = 240;
+/// Devices that a proposal has at most: the largest published configurations have some 4,000.
+const DEVICES_MAX: u32 = 5000;
 /// Disks of one RAID5 or RAID6 group that a proposal has at most: wider ones are rebuilt for days.
 const RAID5_MAX: u32 = 12;
-const RAID6_MAX: u32 = 16;
+const RAID6_MAX: u32 = 24;
 /// Time of the disks that a rebuild takes where an array file does not say, %: the default of common controllers.
 const REBUILD_PCT: f64 = 30.0;
 

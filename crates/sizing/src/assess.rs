@@ -120,7 +120,7 @@ impl Assessment {
 
 /// Assesses an array.
 #[must_use]
-pub fn assess(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
+pub(crate) fn assess(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
     let mut found = quick(array, need, precision, tables);
     found.most_iops = most_iops(array, need, precision, &found, tables);
     found

@@ -21,7 +21,7 @@ use assay_spec::units::{Bytes, Nanos};
 use serde::Serialize;
 
 pub use answer::{Answer, Candidate, Change, SizingError, State, answer, group_max};
-pub use assess::{Assessment, LatencyKind, Precision, Short, assess};
+pub use assess::{Assessment, LatencyKind, Precision, Short};
 pub use measured::{Fall, Measured, MeasuredError, measured};
 pub use question::{QuestionError, parse};
 
@@ -131,7 +131,7 @@ pub struct Question {
 impl Question {
     /// Whether the number of devices is limited, and not given.
     #[must_use]
-    pub fn limits_devices(&self) -> bool {
+    pub(crate) fn limits_devices(&self) -> bool {
         self.disks_most.is_some() || self.disks_least.is_some()
     }
 }

@@ -18,9 +18,9 @@ use crate::plan::{Arrivals, Job, Pacing, Plan, Semantics, Step, Swept, Test};
 use crate::units::{Nanos, PerSecond};
 
 /// Queue depths of a sweep.
-pub const CURVE_DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+pub(crate) const CURVE_DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// Offered loads, percent of the maximum.
-pub const CURVE_LOADS: [u32; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95];
+pub(crate) const CURVE_LOADS: [u32; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95];
 /// A depth of this share of the best rate is as good as the best: deeper queues only wait longer.
 const ENOUGH: f64 = 0.97;
 

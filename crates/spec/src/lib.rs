@@ -23,6 +23,7 @@ mod overrides;
 mod place;
 mod plan;
 pub mod probe;
+pub mod random;
 pub mod reader;
 mod resolve;
 mod secret;

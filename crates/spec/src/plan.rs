@@ -154,7 +154,7 @@ pub struct Stop {
 
 impl Stop {
     /// How long a window lasts that ends by a number of bytes or I/Os, and whose plan states no time, at most.
-    pub const TIME_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+    pub(crate) const TIME_BOUND: Nanos = Nanos::from_secs(24 * 3600);
 
     /// Whether only a number of bytes or I/Os ends the window: nothing tells beforehand how long it lasts.
     #[must_use]

@@ -3,7 +3,7 @@
 use crate::units::{Bytes, MIB, Nanos, SizeSpec};
 
 /// The smallest working set of a target of half a GiB or more, bytes.
-pub const WORKING_SET_MIN: u64 = 64 * MIB;
+pub(crate) const WORKING_SET_MIN: u64 = 64 * MIB;
 /// Most working sets: 64 MiB, doubled this often, is more than any target holds.
 const WORKING_SETS_MAX: usize = 32;
 

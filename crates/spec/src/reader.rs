@@ -43,7 +43,7 @@ impl<'t> Source<'t> {
 
     /// A single value from the command line.
     #[must_use]
-    pub fn of_option(origin: &'t str, text: &'t str) -> Self {
+    pub(crate) fn of_option(origin: &'t str, text: &'t str) -> Self {
         Self { origin, text, lines: None }
     }
 

@@ -18,6 +18,8 @@ const FALSE_MARK: f64 = 0.001;
 const OUTLIER: f64 = 2.0;
 /// A cut is tried where it takes away this many variances of the loss; the test of each comes after.
 const GAIN_MIN: f64 = 8.0;
+/// So many places of a part are tried before those near the best of them are.
+const PLACES_MAX: usize = 400;
 /// The median of absolute deviations of a normal distribution, over its standard deviation.
 const MAD_OF_NORMAL: f64 = 0.6745;
 
@@ -60,7 +62,14 @@ fn cut(logs: &[f64], (from, to): (usize, usize), (limit, gain_min): (f64, f64), 
     let part = &logs[from..to];
     let places = SIDE_MIN..(part.len() + 1).saturating_sub(SIDE_MIN);
     let left = |at: usize| loss(&part[..at], limit) + loss(&part[at..], limit);
-    let Some((at, left)) = places.map(|at| (at, left(at))).min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let best = |places: &mut dyn Iterator<Item = usize>| {
+        places.map(|at| (at, left(at))).min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    // Of a long series some places first, then those around the best of them: all would take time with its square.
+    let apart = (part.len() / PLACES_MAX).max(1);
+    let Some((coarse, _)) = best(&mut places.clone().step_by(apart)) else { return };
+    let around = coarse.saturating_sub(apart).max(places.start)..(coarse + apart + 1).min(places.end);
+    let Some((at, left)) = best(&mut around.into_iter()) else { return };
     if loss(part, limit) - left <= gain_min {
         return;
     }

@@ -12,7 +12,7 @@ const FREEDOM_MAX: f64 = 200.0;
 /// # Panics
 /// For a probability outside of (0, 1).
 #[must_use]
-pub fn student(probability: f64, freedom: f64) -> f64 {
+pub(crate) fn student(probability: f64, freedom: f64) -> f64 {
     let share = 1.0 - probability / 2.0;
     if freedom > FREEDOM_MAX {
         let z = Normal::standard().inverse_cdf(share);

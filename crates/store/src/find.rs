@@ -62,7 +62,7 @@ pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
 }
 
 /// 0 for `last`, N for `last~N`.
-fn runs_back(name: &str) -> Option<usize> {
+pub(crate) fn runs_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
         rest => rest.strip_prefix('~')?.parse().ok(),

@@ -53,5 +53,6 @@ pub use list::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
 pub use process::{Process, StopError};
 pub use reader::Reader;
 pub use row::RunRow;
+pub use schema::FORMAT;
 pub use store::{Store, default_path};
 pub use writer::RunWriter;

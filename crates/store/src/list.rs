@@ -11,10 +11,10 @@ use rusqlite::{OptionalExtension as _, ToSql, params_from_iter};
 use crate::connect::write_transaction;
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
-use crate::live;
 use crate::reader::Reader;
 use crate::row::{self, COLUMNS, RunRow};
 use crate::store::Store;
+use crate::{find, live};
 
 /// Letters below which the index of trigrams is of no use.
 const TRIGRAM: usize = 3;
@@ -94,11 +94,7 @@ impl Reader {
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
         let read = |source| StoreError::reading(self.path(), source);
         let passing = Passing::of(filter, &self.unended_of(filter.state)?);
-        let count = format!("SELECT count(*) FROM run{}", passing.clause());
-        let matching: i64 = self
-            .connection()
-            .query_row(&count, params_from_iter(&passing.values), |row| row.get(0))
-            .map_err(read)?;
+        let matching = self.matching(filter)?;
         // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
         let text = format!(
             "SELECT {COLUMNS}, id, digest.body AS digest, digest.crc32c AS checksum FROM run \
@@ -120,14 +116,93 @@ impl Reader {
         let (rows, digests): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         let rows = self.with_liveness(rows)?.into_iter().zip(digests);
         let runs = rows.map(|(row, digest)| ListedRun { row, digest }).collect();
-        Ok(RunPage { runs, matching: usize::try_from(matching).unwrap_or(0) })
+        Ok(RunPage { runs, matching })
+    }
+
+    /// Passes the rows of a slice of the runs that pass a filter, the newest first, in parts of at most `part` rows, so
+    /// that a list of any length needs the memory of one part. It ends early where `visit` returns false.
+    pub fn visit_rows(
+        &self,
+        filter: &RunFilter,
+        slice: RunSlice,
+        part: usize,
+        visit: &mut dyn FnMut(Vec<RunRow>) -> bool,
+    ) -> Result<(), StoreError> {
+        let read = |source| StoreError::reading(self.path(), source);
+        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
+        let text = format!(
+            "SELECT {COLUMNS}, id FROM run{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
+            passing.clause(),
+            i64::try_from(slice.limit).unwrap_or(i64::MAX),
+            i64::try_from(slice.skip).unwrap_or(i64::MAX),
+        );
+        let mut query = self.connection().prepare(&text).map_err(read)?;
+        let mut found = query.query(params_from_iter(&passing.values)).map_err(read)?;
+        loop {
+            let mut rows = Vec::new();
+            while rows.len() < part
+                && let Some(of) = found.next().map_err(read)?
+            {
+                rows.push((row::read(of).map_err(read)?, of.get::<_, i64>("id").map_err(read)?));
+            }
+            let is_last = rows.len() < part;
+            if rows.is_empty() || !visit(self.with_liveness(rows)?) || is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the rows of a slice of the runs that pass a filter, the newest first.
+    pub fn rows(&self, filter: &RunFilter, slice: RunSlice) -> Result<Vec<RunRow>, StoreError> {
+        let mut all = Vec::new();
+        self.visit_rows(filter, slice, usize::MAX, &mut |rows| {
+            all = rows;
+            true
+        })?;
+        Ok(all)
+    }
+
+    /// Returns every run, the newest first.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.rows(&RunFilter::default(), RunSlice::ALL)
+    }
+
+    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
+    pub fn find(&self, name: &str) -> Result<String, StoreError> {
+        // The usual names need no list of all runs.
+        if let Some(skip) = find::runs_back(name) {
+            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
+            if let Some(row) = found.into_iter().next() {
+                return Ok(row.run);
+            }
+        } else if self.has(name)? {
+            return Ok(name.to_owned());
+        }
+        find::find(&self.runs()?, name)
+            .map_err(|source| StoreError::Find { path: self.path().to_owned(), source })
+    }
+
+    fn has(&self, run: &str) -> Result<bool, StoreError> {
+        let found = self.connection().prepare_cached("SELECT 1 FROM run WHERE run = ?1");
+        found
+            .and_then(|mut query| query.exists([run]))
+            .map_err(|source| StoreError::reading(self.path(), source))
+    }
+
+    /// Returns the number of runs that pass a filter.
+    pub fn matching(&self, filter: &RunFilter) -> Result<usize, StoreError> {
+        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
+        let count = format!("SELECT count(*) FROM run{}", passing.clause());
+        let found = self
+            .connection()
+            .query_row(&count, params_from_iter(&passing.values), |row| row.get::<_, i64>(0))
+            .map_err(|source| StoreError::reading(self.path(), source))?;
+        Ok(usize::try_from(found).unwrap_or(0))
     }
 
     /// Returns the number of runs.
     pub fn count(&self) -> Result<usize, StoreError> {
-        let found = self.connection().query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0));
-        let found = found.map_err(|source| StoreError::reading(self.path(), source))?;
-        Ok(usize::try_from(found).unwrap_or(0))
+        self.matching(&RunFilter::default())
     }
 
     /// Returns the digest of the run with exactly that id, where one was made.

@@ -7,8 +7,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::error::StoreError;
+use crate::find::FindError;
 use crate::row::{self, COLUMNS, RunRow};
-use crate::{find, id, live};
+use crate::{id, live};
 
 /// Ids tried before giving up; a day has about a million.
 const ID_ATTEMPTS: u64 = 64;
@@ -54,16 +55,6 @@ impl Reader {
         Err(StoreError::NoFreeId { path: self.path.clone() })
     }
 
-    /// Returns every run, the newest first.
-    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        let read = |source| self.read_error(source);
-        let text = format!("SELECT {COLUMNS}, id FROM run ORDER BY started_unix_ms DESC, run.id DESC");
-        let mut query = self.connection.prepare(&text).map_err(read)?;
-        let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).map_err(read)?;
-        let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
-        self.with_liveness(rows)
-    }
-
     /// Finds out which of these rows are of runs that go on. A run may have ended after its row was read and before its
     /// lock is looked at: it wrote its end before it gave up its lock, so its row is read once more.
     pub(crate) fn with_liveness(&self, rows: Vec<(RunRow, i64)>) -> Result<Vec<RunRow>, StoreError> {
@@ -83,11 +74,6 @@ impl Reader {
             Ok(query.query_row([id], row::read).optional()?.unwrap_or(row))
         });
         settled.collect::<rusqlite::Result<_>>().map_err(|source| self.read_error(source))
-    }
-
-    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
-    pub fn find(&self, name: &str) -> Result<String, StoreError> {
-        find::find(&self.runs()?, name).map_err(|source| StoreError::Find { path: self.path.clone(), source })
     }
 
     /// Returns the row of the run with exactly that id.
@@ -253,7 +239,7 @@ impl Reader {
     }
 
     pub(crate) fn unknown(&self, run: &str) -> StoreError {
-        let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
+        let source = FindError::None { name: run.to_owned(), hint: String::new() };
         StoreError::Find { path: self.path.clone(), source }
     }
 }

@@ -132,8 +132,8 @@ const MIGRATIONS: [&str; 7] = [
 ",
 ];
 
-/// The format that this version writes.
-pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
+/// The format of stores that this version writes; older ones are brought to it when they are opened for writing.
+pub const FORMAT: i64 = MIGRATIONS.len() as i64;
 
 /// Checks that the store at `path` can be read as it is.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Alignment of every buffer, bytes: required by the strictest direct I/O, and whole pages for registration.
-pub const ALIGNMENT: usize = 4096;
+pub(crate) const ALIGNMENT: usize = 4096;
 
 /// Size of a huge page on the supported architectures, bytes.
 const HUGE_PAGE: usize = 2 << 20;

@@ -37,7 +37,7 @@ use assay_spec::{Engine, Flush};
 use thiserror::Error;
 
 pub use access::{AccessMode, Caching, Durability, IoEngine};
-pub use buffer::{ALIGNMENT, IoBuf};
+pub use buffer::IoBuf;
 pub use file::FileIdentity;
 pub use file_member::{Binding, FileGuard, FileMember};
 pub use inline::{InlineTarget, is_in_memory};

@@ -1,5 +1,7 @@
 //! Seeds and random bytes, the same on every machine, so that a run can be reproduced.
 
+use assay_spec::random::split_mix;
+
 /// Multipliers of SplitMix64, which mix all bits upwards.
 const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9_7F4A_7C15];
 
@@ -11,15 +13,6 @@ pub fn seal(line: &[u64; 8]) -> u64 {
     let mixed = (a.wrapping_mul(MIX[0]) ^ b.rotate_left(29)).wrapping_add(c ^ MIX[2]);
     let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(MIX[1]);
     line[0] ^ mixed ^ (mixed >> 32)
-}
-
-/// Returns the next number of SplitMix64 by Steele, Lea and Flood, which turns any counter into well-mixed numbers.
-pub fn split_mix(at: &mut u64) -> u64 {
-    *at = at.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *at;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Returns a separate seed for each part of a run, from the run's seed and the part's indices.

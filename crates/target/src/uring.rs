@@ -33,7 +33,8 @@ pub struct UringTarget {
     files: Vec<Option<File>>,
     geometry: Geometry,
     members: Vec<FileMember>,
-    /// True if the workers' buffers are registered, which avoids pinning their pages for every operation.
+    /// True if the workers' buffers are registered, which avoids pinning their pages for every operation;
+    /// they are not if the limit on locked memory is low.
     has_fixed_buffers: bool,
 
     /// Operations in the kernel, by tag. A buffer in here must not be freed.
@@ -72,12 +73,6 @@ impl UringTarget {
             in_flight_count: 0,
             lost: None,
         })
-    }
-
-    /// Returns true if buffers are registered with the kernel; they are not if the limit on locked memory is low.
-    #[must_use]
-    pub fn has_fixed_buffers(&self) -> bool {
-        self.has_fixed_buffers
     }
 
     fn entry(&self, op: &Op) -> squeue::Entry {

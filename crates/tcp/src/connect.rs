@@ -15,7 +15,7 @@ const PRIVILEGED: std::ops::Range<u16> = 600..1024;
 /// Number of addresses of one host name that are tried.
 pub const ADDRESSES_MAX: usize = 16;
 /// Delay before the next address is tried in parallel (RFC 8305, section 8).
-pub const HEAD_START: Duration = Duration::from_millis(250);
+pub(crate) const HEAD_START: Duration = Duration::from_millis(250);
 
 /// A TCP connection that is being opened.
 #[derive(Debug)]

@@ -25,18 +25,18 @@ use std::time::Duration;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
 pub use client::{Client, Completions, TICK, poll, receive_all, turn};
-pub use connect::{ADDRESSES_MAX, Connecting, HEAD_START, connect_first, resolve, resolve_all};
+pub use connect::{ADDRESSES_MAX, Connecting, connect_first, resolve, resolve_all};
 pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
 pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
-pub use stall::{STALL, StallNews, StallWatch, is_lost};
+pub use stall::{StallNews, StallWatch, is_lost};
 pub use stats::{PathStats, nanos};
 pub use table::{Backoff, Table, Timed, Waiting};
 
 /// How long a blocking read may block. This is well below the longest wait of callers (50 ms, less the time since they
 /// asked): a caller with less time than this polls for readiness first, which costs a call in each turn.
-pub const READ_LIMIT: Duration = Duration::from_millis(20);
+pub(crate) const READ_LIMIT: Duration = Duration::from_millis(20);
 /// Number of slices in one [`send`]; with more, the cost of the call itself is no longer noticeable.
 pub const SLICES_MAX: usize = 64;
 

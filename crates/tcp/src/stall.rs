@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Age from which an outstanding I/O counts as stalled.
-pub const STALL: Duration = Duration::from_secs(2);
+pub(crate) const STALL: Duration = Duration::from_secs(2);
 
 /// The beginning or the end of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

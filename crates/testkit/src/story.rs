@@ -78,7 +78,7 @@ impl Story {
 
     /// Creates a story whose program runs in that network namespace.
     #[must_use]
-    pub fn in_namespace(namespace: String) -> Self {
+    pub(crate) fn in_namespace(namespace: String) -> Self {
         Self { namespace: Some(namespace), ..Self::new() }
     }
 

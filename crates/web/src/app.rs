@@ -15,6 +15,7 @@ use crate::live::Live;
 use crate::options::{Options, Tls};
 use crate::rate::Rates;
 use crate::session::Sessions;
+use crate::texts::Texts;
 use crate::token::Token;
 
 /// Connections to the store that are kept for the next request.
@@ -35,6 +36,8 @@ pub(crate) struct App {
     pub(crate) address: SocketAddr,
     pub(crate) token: Token,
     pub(crate) live: Live,
+    /// Answers to visitors who are not signed in.
+    pub(crate) texts: Arc<Texts>,
     /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
     pub(crate) simulations: Semaphore,
 
@@ -58,6 +61,7 @@ impl App {
             address,
             token,
             live: Live::default(),
+            texts: Arc::default(),
             simulations: Semaphore::new(1),
             sessions: Mutex::default(),
             rates: Mutex::default(),

@@ -43,7 +43,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "The request took too long.").into_response();
     let mut response = match answered {
         Ok(Ok(response)) => response,
-        Ok(Err(refusal)) => refusal.into_response(),
+        Ok(Err(refusal)) => closing_if_too_many(refusal.into_response()),
         Err(_) => slow(),
     };
     let headers = response.headers_mut();
@@ -53,8 +53,21 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     response
 }
 
+/// Whoever sent more than they may has to connect again: thousands of requests that wait on a connection are not even
+/// refused one by one.
+fn closing_if_too_many(mut refused: Response) -> Response {
+    if refused.status() == StatusCode::TOO_MANY_REQUESTS {
+        refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    refused
+}
+
 async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Response, Refusal> {
-    if !app.rates().allows(app.options.limits.requests, address_of(&request), Instant::now()) {
+    // Whoever is signed in is not kept out by others who ask from the same address: on loopback all do.
+    // Nor from signing in, which costs the server next to nothing.
+    let is_login = *request.method() == Method::POST && request.uri().path() == "/login";
+    let is_exempt = is_login || is_known(app, request.headers());
+    if !is_exempt && !app.rates().allows(app.options.limits.requests, address_of(&request), Instant::now()) {
         let says = "Too many requests from this address; wait a second.";
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, says));
     }
@@ -95,6 +108,12 @@ async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Res
     Ok(next.run(request).await)
 }
 
+/// Returns true if a request carries the token, or the cookie of a session.
+fn is_known(app: &App, headers: &HeaderMap) -> bool {
+    let session = cookie(app, headers).and_then(|cookie| app.sessions().of(cookie, Instant::now()));
+    session.is_some() || bearer(headers).is_some_and(|typed| app.token.is(typed))
+}
+
 /// Returns who sent a request; `None` for somebody who may not even look.
 fn visitor(app: &App, request: &Request) -> Result<Option<Visitor>, Refusal> {
     let headers = request.headers();
@@ -110,15 +129,16 @@ fn visitor(app: &App, request: &Request) -> Result<Option<Visitor>, Refusal> {
     })
 }
 
-/// Refuses a wrong token, and every token from somebody who guesses.
+/// Refuses a wrong token. The right one is never refused, whoever guessed from the same address before: it has 256 bits
+/// and cannot be guessed.
 pub(crate) fn check_token(app: &App, typed: &str, from: IpAddr) -> Result<(), Refusal> {
-    let (mut sessions, now) = (app.sessions(), Instant::now());
-    if sessions.is_locked(from, now) {
-        let says = "Too many wrong tokens; wait a minute.";
-        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, says));
-    }
     if app.token.is(typed) {
         return Ok(());
+    }
+    let (mut sessions, now) = (app.sessions(), Instant::now());
+    if sessions.is_locked(from, now) {
+        let says = "Too many wrong tokens; only the right one is answered for a minute.";
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, says));
     }
     sessions.guessed(from, now);
     Err(Refusal::new(StatusCode::UNAUTHORIZED, "The token is wrong."))

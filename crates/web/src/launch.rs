@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use assay_analysis::quoted;
 use assay_store::{Process, Reader, RunFilter, RunSlice};
 
 use crate::options::RunPermission;
@@ -132,15 +133,6 @@ pub(crate) fn run_of(store: &Reader, process: &Process) -> Option<String> {
     let rows = store.list(&RunFilter::default(), newest).ok()?.runs.into_iter();
     rows.map(|listed| listed.row.run)
         .find(|run| store.process(run).ok().flatten().is_some_and(|writer| writer == *process))
-}
-
-/// Returns a word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod routes;
 mod run_id;
 mod server;
 mod session;
+mod texts;
 mod tls;
 mod token;
 mod visitor;

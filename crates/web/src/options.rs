@@ -35,6 +35,8 @@ pub struct Limits {
     pub requests: RequestRate,
     /// A request must be read and answered within this. A stream of events has begun by then.
     pub request_time: Duration,
+    /// A connection that takes nothing of its answer for this long is closed.
+    pub stall_time: Duration,
 }
 
 /// Requests that an address may send.
@@ -55,6 +57,7 @@ impl Default for Limits {
             requests: RequestRate { per_s: 100.0, at_once: 300.0 },
             head_time: Duration::from_secs(10),
             request_time: Duration::from_secs(30),
+            stall_time: Duration::from_secs(20),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::guard::guard;
 use crate::pages::{
     asset, compare, delete, diagnose, edit, login, metrics, new_run, now, predict, run, runs, targets,
 };
+use crate::texts::once_a_second;
 
 /// Returns all routes behind the guard.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -40,6 +41,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/logout", post(login::sign_out))
         .route("/assets/{digest}/{name}", get(asset::asset))
         .fallback(async || Refusal::not_found("There is no such page."))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app.texts), once_a_second))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio_io_timeout::TimeoutStream;
 
 use crate::app::App;
 use crate::error::ServeError;
@@ -131,6 +132,9 @@ impl Server {
             let served = Arc::new(AtomicBool::new(false));
             let (router, acceptor) = (router.clone(), acceptor.clone());
             let mark = Arc::clone(&served);
+            let mut stream = TimeoutStream::new(stream);
+            stream.set_write_timeout(Some(limits.stall_time));
+            let stream = Box::pin(stream);
             let task = tokio::spawn(async move {
                 match acceptor {
                     None => connection(stream, peer, router, (mark, limits)).await,

@@ -3,6 +3,7 @@
 use assay_spec::suites::suite_titled;
 
 use super::{Against, ResultSet, Side, Source, Weight};
+use crate::quoted;
 
 /// Returns why no test is in both, and what to do about it.
 pub(super) fn without_common_test(sides: &[Side], index: usize) -> String {
@@ -67,10 +68,28 @@ fn measures_tester(set: &ResultSet) -> Option<&str> {
 /// The command that runs the plan of one side on the targets of another, over the same span.
 fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
     let plan = value(first, "plan").and_then(suite_titled).map_or("PLAN", |suite| suite.name);
-    let targets =
-        value(own, TARGET).map_or_else(|| "TARGET".to_owned(), |targets| targets.replace(", ", " "));
+    let targets = value(own, TARGET).map_or_else(|| "TARGET".to_owned(), typed);
     // Spans of several targets that differ are joined.
     let span = value(first, "span").filter(|span| !span.contains(','));
     let size = span.filter(|_| value(own, TARGET).is_some()).map(|span| format!(" --size {span}"));
     format!(" assay run {plan} {targets}{}{options}.", size.unwrap_or_default())
+}
+
+/// The targets of a facet as a shell takes them.
+fn typed(targets: &str) -> String {
+    targets.split(", ").map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn a_printed_command_can_be_copied_into_a_shell() {
+        assert_eq!(typed("a.dat, /dev/sdb"), "a.dat /dev/sdb");
+        assert_eq!(
+            typed("iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2, it's.dat"),
+            r"'iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2' 'it'\''s.dat'"
+        );
+    }
 }

@@ -1,13 +1,18 @@
 //! The headline of a comparison: how many tests changed, by how much, and whether latency did too.
 
 use super::advice::{unlike, without_common_test};
-use super::{Against, Change, Judged, REPEATS_MIN, Side, TestPair};
+use super::{Against, BEYOND_NOISE, Change, Difference, Judged, REPEATS_MIN, Side, Source, TestPair, Weight};
 
 /// Rounding in documents changes a ratio of one by less than this.
 const ROUNDED: f64 = 1e-4;
 
 /// Returns the outcome of a side: `iscsi against nfs: faster in 3 of 4 tests (x1.13 to x3.98), the same in 1 of 4.`
-pub(super) fn sentence(sides: &[Side], tests: &[TestPair], index: usize) -> String {
+pub(super) fn sentence(
+    sides: &[Side],
+    differences: &[Difference],
+    tests: &[TestPair],
+    index: usize,
+) -> String {
     let compared: Vec<(&TestPair, &Against)> =
         tests.iter().filter_map(|t| Some((t, t.cells[index].as_ref()?.against.as_ref()?))).collect();
     let lead = format!("{} against {}: ", sides[index].name, sides[0].name);
@@ -31,15 +36,38 @@ pub(super) fn sentence(sides: &[Side], tests: &[TestPair], index: usize) -> Stri
         Change::NotComparable,
     ];
     let parts = kinds.into_iter().filter_map(|kind| part(kind, &compared));
-    let mut says = format!("{lead}{}", parts.collect::<Vec<_>>().join(", "));
+    let changed = changed(differences, &compared, index);
+    let mut says = format!("{lead}{changed}{}", parts.collect::<Vec<_>>().join(", "));
     for notable in [latency(tests, index, Direction::Higher), latency(tests, index, Direction::Lower)] {
         says.push_str(&notable.map_or(String::new(), |words| format!("; {words}")));
     }
     says.push('.');
-    says.push_str(advice(sides, index, &compared));
+    // An article is not repeated.
+    if [0, index].iter().all(|side| sides[*side].readings[0].source == Source::Run) {
+        says.push_str(advice(sides, index, &compared));
+    }
     let against: Vec<&Against> = compared.iter().map(|(_, against)| *against).collect();
     says.push_str(&unlike(sides, index, &against));
     says
+}
+
+/// `you changed I/Os in flight from 1 to 32: `, of all tests or of some; empty where nothing was changed.
+fn changed(differences: &[Difference], compared: &[(&TestPair, &Against)], index: usize) -> String {
+    let says = |what: &str, from: &str, to: &str| format!("{what} from {from} to {to}");
+    let own = |against: &Against| -> Vec<String> {
+        against.changed.iter().map(|d| says(&d.what, &d.values[0], &d.values[1])).collect()
+    };
+    let of_runs =
+        differences.iter().filter(|d| d.weight == Weight::Changed && d.values[0] != d.values[index]);
+    let mut changed: Vec<String> = of_runs.map(|d| says(&d.what, &d.values[0], &d.values[index])).collect();
+    let first = compared.first().map(|(_, against)| own(against)).unwrap_or_default();
+    let of = compared.iter().filter(|(_, against)| !against.changed.is_empty()).count();
+    if compared.iter().all(|(_, against)| own(against) == first) {
+        changed.extend(first);
+    } else {
+        changed.push(format!("the load of {of} of {} tests", compared.len()));
+    }
+    if changed.is_empty() { String::new() } else { format!("you changed {}: ", changed.join(" and ")) }
 }
 
 /// `faster in 3 of 4 (x1.13 to x3.98)`
@@ -62,8 +90,13 @@ fn part(kind: Change, compared: &[(&TestPair, &Against)]) -> Option<String> {
 
 /// What more runs would show.
 fn advice(sides: &[Side], index: usize, compared: &[(&TestPair, &Against)]) -> &'static str {
+    let is_plain = |a: &Against| !(1.0 / BEYOND_NOISE..=BEYOND_NOISE).contains(&a.iops.value);
     let is_open = |a: &Against| {
-        matches!(a.change, Change::PerhapsFaster | Change::PerhapsSlower | Change::Unclear | Change::Unknown)
+        !is_plain(a)
+            && matches!(
+                a.change,
+                Change::PerhapsFaster | Change::PerhapsSlower | Change::Unclear | Change::Unknown
+            )
     };
     let few = sides[0].readings.len().min(sides[index].readings.len()) < REPEATS_MIN;
     match few && compared.iter().any(|(_, a)| is_open(a)) {

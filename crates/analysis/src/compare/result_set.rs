@@ -9,6 +9,7 @@ use assay_record::{Content, Latency, Price, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
 
+use super::Difference;
 use crate::case::Case;
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
@@ -82,6 +83,9 @@ pub enum Weight {
     Subject,
     /// Part of the change may come from it.
     Weakens,
+    /// A setting that somebody changes to see what that does. Where the same was meant to be measured again, and
+    /// between repetitions, it is as one that breaks.
+    Changed,
     /// Rates of both say nothing of each other.
     Breaks,
 }
@@ -234,7 +238,7 @@ impl ResultSet {
 
     /// Whether both are of the same targets, over the same span and in the same way.
     pub(super) fn is_on_targets_of(&self, other: &Self) -> bool {
-        let decides = |facet: &&Facet| facet.weight == Weight::Breaks || facet.name == TARGET;
+        let decides = |facet: &&Facet| facet.weight >= Weight::Changed || facet.name == TARGET;
         let same = |facet: &Facet| {
             let there = other.facets.iter().find(|f| f.name == facet.name);
             there.is_some_and(|there| there.value == facet.value)
@@ -258,15 +262,19 @@ impl FindingNote {
 }
 
 impl Row {
-    /// What differs in the load, as `workers 4 / 1`; what is known of one only is taken to be alike.
+    /// What differs in the load, from this to the other; what is known of one only is taken to be alike.
     #[must_use]
-    pub fn load_differences(&self, other: &Self) -> Vec<String> {
-        let breaks = self.facets.iter().filter(|f| f.weight == Weight::Breaks);
+    pub(crate) fn load_differences(&self, other: &Self) -> Vec<Difference> {
+        let load = self.facets.iter().filter(|f| f.weight >= Weight::Changed);
         let differs = |facet: &Facet| {
             let there = other.facets.iter().find(|f| f.name == facet.name)?;
-            (there.value != facet.value).then(|| format!("{} {} / {}", facet.name, facet.value, there.value))
+            (there.value != facet.value).then(|| Difference {
+                what: facet.name.clone(),
+                values: vec![facet.value.clone(), there.value.clone()],
+                weight: facet.weight,
+            })
         };
-        breaks.filter_map(differs).collect()
+        load.filter_map(differs).collect()
     }
 
     /// Whether both are known to be of one pattern, and of nothing that differs.
@@ -324,7 +332,8 @@ fn about(header: &RunHeader) -> String {
 /// Returns the conditions that all results of a run depend on.
 #[must_use]
 pub fn facets(header: &RunHeader) -> Vec<Facet> {
-    use Weight::{Breaks, Subject, Weakens};
+    use Weight::{Breaks, Changed, Subject, Weakens};
+    let is_tester_alone = header.targets.iter().all(|target| target.address.starts_with("null:"));
     let of = |value: &dyn Fn(&assay_record::MemberFacts) -> String| -> String {
         let mut values: Vec<String> = header.targets.iter().map(|t| value(&t.member)).collect();
         values.dedup();
@@ -348,10 +357,11 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
         Facet::new(TARGET, addresses.join(", "), Subject),
         Facet::new("array", array, Subject),
         Facet::new("I/O issued by", of(&|m| m.engine.to_string()), Subject),
+        Facet::new("storage behind the target", yes_no(!is_tester_alone), Breaks),
         Facet::new("semantics", format!("{:?}", header.plan.semantics).to_lowercase(), Breaks),
         Facet::new("span", of(&|m| Bytes(m.span_bytes).to_string()), Breaks),
-        Facet::new("bypassing the page cache", of(&|m| yes_no(m.direct).to_owned()), Breaks),
-        Facet::new("each write durable", of(&|m| yes_no(m.sync).to_owned()), Breaks),
+        Facet::new("bypassing the page cache", of(&|m| yes_no(m.direct).to_owned()), Changed),
+        Facet::new("each write durable", of(&|m| yes_no(m.sync).to_owned()), Changed),
         Facet::new("never written in the span", of(&|m| unwritten(m.unwritten_bytes)), Breaks),
         Facet::new("plan", header.plan.name.clone(), Weakens),
         Facet::new("content", of(&|m| content(m.content).to_owned()), Weakens),
@@ -392,7 +402,7 @@ fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
 /// Returns the load of a step.
 #[must_use]
 pub fn load_facets(step: &Step) -> Vec<Facet> {
-    use Weight::{Breaks, Weakens};
+    use Weight::{Breaks, Changed, Weakens};
     let several = step.jobs.len() > 1;
     let mut facets = Vec::new();
     for job in &step.jobs {
@@ -400,17 +410,17 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
             let name = if several { format!("{}: {name}", job.name) } else { name.to_owned() };
             facets.push(Facet { name, value, weight });
         };
-        add(ACCESS, job.mix.iter().map(access).collect::<Vec<_>>().join(" + "), Breaks);
-        add("I/Os in flight", (u64::from(job.workers) * u64::from(job.outstanding)).to_string(), Breaks);
-        add("workers", job.workers.to_string(), Breaks);
-        add("pace", pace(job.pacing), Breaks);
-        add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Breaks);
+        add(ACCESS, job.mix.iter().map(access).collect::<Vec<_>>().join(" + "), Changed);
+        add("I/Os in flight", (u64::from(job.workers) * u64::from(job.outstanding)).to_string(), Changed);
+        add("workers", job.workers.to_string(), Changed);
+        add("pace", pace(job.pacing), Changed);
+        add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Changed);
         let particulars = job.particulars();
         if !particulars.is_empty() {
-            add("where and when", particulars.trim_start_matches(", ").to_owned(), Breaks);
+            add("where and when", particulars.trim_start_matches(", ").to_owned(), Changed);
         }
         if job.writes() {
-            add("write data", data(job), Breaks);
+            add("write data", data(job), Changed);
         }
     }
     facets.push(Facet::new("verify", yes_no(step.verify), Breaks));

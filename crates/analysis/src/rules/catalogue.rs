@@ -2,8 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
-    queue, run, serial, settings, shape, share, target,
+    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, notes,
+    pairs, queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 66] = [
+pub(crate) const RULES: [Rule; 74] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -78,6 +78,14 @@ pub(crate) const RULES: [Rule; 66] = [
     Rule::new("unwritten", Check::Run(target::unwritten)),
     Rule::new("cached", Check::Run(target::cached)),
     Rule::new("misaligned-partition", Check::Run(target::misaligned_partition)),
+    Rule::new("io-limit", Check::Run(notes::io_limit)),
+    Rule::new("raid-degraded", Check::Run(notes::raid_degraded)),
+    Rule::new("raid-busy", Check::Run(notes::raid_busy)),
+    Rule::new("one-command", Check::Run(notes::one_command)),
+    Rule::new("narrow-link", Check::Run(notes::narrow_link)),
+    Rule::new("slowed-sata", Check::Run(notes::slowed_sata)),
+    Rule::new("encrypted", Check::Run(notes::encrypted)),
+    Rule::new("thin-pool", Check::Run(notes::thin_pool)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),

@@ -34,3 +34,60 @@ fn trends_are_of_complete_tests_in_the_order_of_time() {
         "{change:?}"
     );
 }
+
+#[test]
+fn a_load_that_the_command_line_changed_is_a_trend_of_its_own() {
+    let digest = |changed: &str, iops: f64| RunDigest {
+        changed: changed.to_owned(),
+        tests: vec![TestDigest {
+            test: "t".into(),
+            iops: FigureDigest { value: iops, ..FigureDigest::default() },
+            complete: true,
+            ..TestDigest::default()
+        }],
+        ..RunDigest::default()
+    };
+    let digests =
+        [digest("", 100.0), digest("outstanding=1", 10.0), digest("", 101.0), digest("outstanding=1", 11.0)];
+    let run = |(digest, started_unix_ms)| TrendRun { run: "r", plan: "p", started_unix_ms, digest };
+    let runs: Vec<TrendRun<'_>> = digests.iter().zip(0..).map(run).collect();
+    let found: Vec<(String, Vec<f64>)> = trends(&runs)
+        .into_iter()
+        .map(|trend| (trend.changed, trend.points.iter().map(|point| point.iops.value).collect()))
+        .collect();
+    assert_eq!(found, [(String::new(), vec![100.0, 101.0]), ("outstanding=1".to_owned(), vec![10.0, 11.0])]);
+}
+
+#[test]
+fn a_change_among_thousands_of_runs_is_found_and_kept_in_a_drawing_of_few_points() {
+    // The third of 3,000 runs from the beginning on has four times the latency, as after a firmware update.
+    let digest = |index: u32| RunDigest {
+        tests: vec![TestDigest {
+            test: "t".into(),
+            iops: FigureDigest { value: 1000.0 + f64::from(index % 7), ..FigureDigest::default() },
+            p99_us: Some(FigureDigest {
+                value: if index < 1003 { 100.0 } else { 407.0 } + f64::from(index % 5),
+                ..FigureDigest::default()
+            }),
+            complete: true,
+            ..TestDigest::default()
+        }],
+        ..RunDigest::default()
+    };
+    let digests: Vec<RunDigest> = (0..3000).map(digest).collect();
+    let ids: Vec<String> = (0..3000).map(|index| format!("run{index}")).collect();
+    let runs: Vec<TrendRun<'_>> = digests
+        .iter()
+        .zip(&ids)
+        .zip(0..)
+        .map(|((digest, run), started_unix_ms)| TrendRun { run, plan: "p", started_unix_ms, digest })
+        .collect();
+    let found = trends(&runs);
+    let places: Vec<usize> = found[0].p99_changes.iter().map(|change| change.index).collect();
+    assert_eq!((found[0].points.len(), places), (3000, vec![1003]));
+    let (drawn, each) = found[0].condensed(120);
+    assert_eq!((drawn.points.len(), each, drawn.p99_changes[0].index), (120, 25, 1003 / 25));
+    let first = drawn.points[0].p99_us.unwrap();
+    assert_eq!((first.lo, first.value, first.hi), (Some(100.0), 102.0, Some(104.0)));
+    assert_eq!(found[0].condensed(3000), (found[0].clone(), 1));
+}

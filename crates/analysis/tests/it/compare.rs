@@ -2,7 +2,8 @@
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::{
-    Change, Comparison, Facet, ResultSet, Row, Side, SpreadSource, Weight, compare, compare_with,
+    Change, Comparison, Facet, ResultSet, Row, Side, SpreadSource, Weight, compare, compare_same,
+    compare_with,
 };
 use assay_analysis::{findings, judge, judge_published};
 use assay_model::published;
@@ -223,7 +224,7 @@ fn percentiles_of_closed_loads_have_a_word_of_their_own() {
     let wild = runs([0.5, 0.51, 0.49], [2.0, 9.0, 4.0]);
     assert_eq!(words(before.clone(), wild), (Change::Faster, Change::Unclear));
     let alone = |runs: &[Row]| vec![runs[0].clone()];
-    let single = words(alone(&before), alone(&runs([0.2; 3], [0.3; 3])));
+    let single = words(alone(&before), alone(&runs([0.4; 3], [1.0; 3])));
     assert_eq!(single, (Change::Unknown, Change::Unknown), "documents without distributions know no noise");
     let mut other = runs([1.0; 3], [6.0; 3]);
     other.iter_mut().for_each(|row| row.facets[0].value = "4KiB".into());
@@ -262,13 +263,56 @@ fn whole_runs_are_compared_step_by_step() {
     assert!(lo < 1.0 && hi > 1.0, "{alone:?}");
     assert!(comparison.says[0].starts_with("two against four: slower in"), "{:?}", comparison.says);
     let deeper = PLAN.replace("outstanding = 8", "outstanding = 16");
-    let other = Side { name: "deep".into(), readings: vec![synthetic(&deeper, Target::default())] };
-    let comparison = compare(&[one("four", Target::default()), other]);
+    let deep = Side { name: "deep".into(), readings: vec![synthetic(&deeper, Target::default())] };
+    let comparison = compare(&[one("four", Target::default()), deep.clone()]);
     let against = comparison.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
     assert_eq!(
-        (against.change, against.load_differs),
-        (Change::NotComparable, vec!["I/Os in flight 8 / 16".into()])
+        (against.load_differs, against.changed[0].says()),
+        (vec![], "I/Os in flight 8 / 16".to_owned())
     );
+    let same = compare_same(&[one("four", Target::default()), deep], &[]);
+    let against = same.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
+    assert_eq!(
+        (against.change, against.load_differs),
+        (Change::NotComparable, vec!["I/Os in flight 8 / 16".into()]),
+        "a run and its baseline"
+    );
+}
+
+/// A depth of 32 against 1 was "not comparable", and a fall to a fiftieth "in the noise".
+#[test]
+fn what_somebody_changed_is_compared_and_a_great_factor_is_no_noise() {
+    let at = |name: &str, depth: &str, iops: f64| {
+        let mut row = row(iops, 0.01, 60);
+        row.facets.push(Facet::new("I/Os in flight", depth, Weight::Changed));
+        side(name, vec![row])
+    };
+    let deeper = compare(&[at("qd1", "1", 1000.0), at("qd32", "32", 13_960.0)]);
+    assert_eq!(
+        deeper.says[0],
+        "qd32 against qd1: you changed I/Os in flight from 1 to 32: faster? (x13.96)."
+    );
+    let mut cached = [at("direct", "1", 1000.0), at("cached", "1", 1100.0)];
+    let facet = |value: &str| Facet::new("bypassing the page cache", value, Weight::Changed);
+    cached[0].readings[0].facets.push(facet("yes"));
+    cached[1].readings[0].facets.push(facet("no"));
+    let says = &compare(&cached).says[0];
+    assert!(
+        says.contains("you changed bypassing the page cache from yes to no: x1.10, run-to-run"),
+        "{says}"
+    );
+    // Repetitions among which a setting differs are none.
+    let mut mixed = at("mixed", "1", 1000.0);
+    mixed.readings[0].facets.push(facet("yes"));
+    let mut second = mixed.readings[0].clone();
+    second.facets[0].value = "no".into();
+    mixed.readings.push(second);
+    assert_eq!(change(&compare(&[cached[0].clone(), mixed])), Change::NotComparable);
+    // Two wild repetitions explain everything, and so nothing.
+    let wild = |name, iops: [f64; 2]| side(name, iops.map(|iops| row(iops, 0.01, 60)).to_vec());
+    let fell = compare(&[wild("before", [20_000.0, 110_000.0]), wild("after", [300.0, 4000.0])]);
+    assert_eq!(change(&fell), Change::PerhapsSlower);
+    assert!(!fell.says[0].contains("noise"), "{:?}", fell.says);
 }
 
 #[test]
@@ -309,7 +353,12 @@ fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
     );
     let sides = [("run", run), ("article", article)].map(|(n, r)| Side { name: n.into(), readings: vec![r] });
     let comparison = compare(&sides);
-    assert_eq!(change(&comparison), Change::Unknown, "nothing is known of the spread of a published row");
+    assert_eq!(
+        change(&comparison),
+        Change::PerhapsSlower,
+        "nothing is known of the spread of a published row"
+    );
+    assert!(!comparison.says[0].contains("Repeat"), "an article is not repeated: {:?}", comparison.says);
     let cell = comparison.tests[0].cells[0].as_ref().unwrap();
     assert!(cell.expected.is_some() && !cell.is_bound);
 }

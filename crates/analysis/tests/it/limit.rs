@@ -172,6 +172,26 @@ fn a_rate_that_does_not_depend_on_the_size_is_named_with_its_unit() {
 }
 
 #[test]
+fn one_rate_is_said_of_the_tests_that_have_it_and_of_no_others() {
+    let test = |name: &str, depth: u32| {
+        format!(
+            "[[test]]\nname = \"{name}\"\nrun = \"4s\"\noutstanding = {depth}\n\
+             access = [{{ size = \"8KiB\", random = 100 }}]\nsweep = {{ size = [\"8KiB\", \"64KiB\"] }}\n"
+        )
+    };
+    let (header, mut summary) = run(&(test("deep", 16) + &test("shallow", 4)));
+    for (step, iops) in summary.steps.iter_mut().zip([9473.0, 9354.0, 1731.0, 1806.0]) {
+        (step.total.iops, step.total.mb_per_s) = (iops, iops * step.total.mb_per_s / step.total.iops);
+    }
+    let of = limits(&header, &summary).unwrap();
+    assert!(of.steps.iter().all(|step| step.kind == LimitKind::Operations), "{of:?}");
+    for rate in ["a rate of about 9,473 operations", "a rate of about 1,731 operations"] {
+        assert!(of.says.to_lowercase().contains(rate), "{}", of.says);
+    }
+    assert!(!of.says.contains("4 tests"), "{}", of.says);
+}
+
+#[test]
 fn targets_that_store_nothing_and_windows_without_a_result_have_no_verdict() {
     let of = |change: fn(&mut RunHeader, &mut RunSummary)| {
         let (mut header, mut summary) = clean("outstanding = 16");

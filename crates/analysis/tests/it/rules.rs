@@ -207,6 +207,36 @@ fn a_partition_that_begins_within_a_block_is_reported() {
 }
 
 #[test]
+fn what_the_kernel_shows_of_a_device_is_quoted_with_what_mends_it() {
+    let note = |kind| assay_record::HostNote {
+        kind,
+        path: "/sys/x".to_owned(),
+        value: "8:0 800".to_owned(),
+        says: "it is so".to_owned(),
+        mend: "Do that.".to_owned(),
+        limit: None,
+    };
+    use assay_record::NoteKind as K;
+    for (rule, kind) in [
+        ("io-limit", K::IoLimit),
+        ("raid-degraded", K::RaidDegraded),
+        ("raid-busy", K::RaidBusy),
+        ("one-command", K::OneCommand),
+        ("narrow-link", K::NarrowLink),
+        ("slowed-sata", K::SlowedSata),
+        ("encrypted", K::Encrypted),
+        ("thin-pool", K::Thin),
+    ] {
+        let (mut header, summary) = clean();
+        assert!(found(rule, &header, &summary).is_none(), "{rule}");
+        let device = header.targets[0].member.device.as_mut().unwrap();
+        device.notes = vec![note(kind), note(kind)];
+        let says = found(rule, &header, &summary).unwrap().says;
+        assert_eq!(says, "It is so (/sys/x: \"8:0 800\"). Do that.", "{rule}");
+    }
+}
+
+#[test]
 fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
     assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_001.0));
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));

@@ -14,8 +14,9 @@ pub(crate) const HEAD_BYTES: usize = 16 << 10;
 const HTML: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
                     <meta name=\"generator\" content=\"assay\">\n";
 /// The schemas of what `-o` writes as JSON.
-const SCHEMAS: [&str; 7] = [
+const SCHEMAS: [&str; 8] = [
     "assay.run/1",
+    "assay.map/1",
     "assay.repeats/1",
     "assay.compare/1",
     "assay.journal/1",

@@ -177,6 +177,31 @@ impl Progress {
     }
 }
 
+/// A line that moves while something takes time, and goes when it is over. Nothing where nothing can move.
+pub(crate) struct Ticking {
+    bar: ProgressBar,
+}
+
+impl Ticking {
+    pub(crate) fn new(says: &'static str) -> Self {
+        let bar = bar(0, "{msg}");
+        bar.set_message(says);
+        show(Some(&bar));
+        Self { bar }
+    }
+
+    pub(crate) fn says(&self, text: String) {
+        self.bar.set_message(text);
+    }
+}
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        show(None);
+        self.bar.finish_and_clear();
+    }
+}
+
 fn bar(length: u64, template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("the template is a constant");
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_S);

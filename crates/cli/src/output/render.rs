@@ -108,7 +108,7 @@ impl Rendered for Page<'_> {
     }
 
     fn table(&self, format: Format) -> String {
-        text::rendered(self.header, self.summary, format)
+        text::rendered(self.header, self.summary, self.findings, self.meta.judgement, format)
     }
 
     fn document(&self) -> serde_json::Value {

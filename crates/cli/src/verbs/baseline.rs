@@ -83,7 +83,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
 /// Returns the runs of exactly that label.
 fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
     let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
-    let rows = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
     Ok(rows.filter(|row| row.label.as_deref() == Some(label)).collect())
 }
 

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
+use assay_record::DeviceFacts;
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
 use assay_store::{Checked, target_key};
@@ -111,6 +112,14 @@ fn as_json(target: &str, checked: &PathInspection) -> Value {
     })
 }
 
+/// What the kernel shows of a device, quoted with what mends it.
+fn notes(device: &DeviceFacts) -> Vec<String> {
+    let of = &device.notes;
+    of.iter()
+        .map(|note| format!("{} ({}: \"{}\"). {}", note.says, note.path, note.value, note.mend))
+        .collect()
+}
+
 fn as_text(target: &str, checked: &PathInspection) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
@@ -135,6 +144,7 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         if let Some(bus) = &device.bus {
             line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
         }
+        notes(device).into_iter().for_each(|note| line("note", note));
         if device.shifted_bytes > 0 {
             let shift = device.shifted_bytes;
             line(

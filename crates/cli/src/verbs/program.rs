@@ -6,16 +6,30 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::{Cli, CompletionsArgs, ManArgs, VersionArgs};
 use crate::exit::{Exit, Failed};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind, new_beside};
 
-pub(crate) fn version() -> anyhow::Result<Exit> {
+pub(crate) fn version(args: &VersionArgs) -> anyhow::Result<Exit> {
     let profile = if cfg!(debug_assertions) { ", with debug assertions" } else { "" };
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
     say(&format!("assay {} ({machine} {system}{profile})\n", env!("CARGO_PKG_VERSION")))?;
+    if args.verbose {
+        // scripts/dist.sh sets it; other builds do not know it.
+        let commit = option_env!("ASSAY_COMMIT").unwrap_or("not recorded in this build");
+        let built = if cfg!(debug_assertions) { "for development" } else { "optimised" };
+        say(&format!(
+            "commit: {commit}\nbuilt: {built}, {}\nstores: format {}\n",
+            libc_name(),
+            assay_store::FORMAT
+        ))?;
+    }
     Ok(Exit::Done)
+}
+
+fn libc_name() -> &'static str {
+    if cfg!(target_env = "gnu") { "against glibc" } else { "not against glibc" }
 }
 
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {

@@ -10,7 +10,7 @@ use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
 use assay_results::{complete, incomplete};
-use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
+use assay_store::{RunFilter, RunRow, RunSlice, RunState, Store, StoreError};
 
 use crate::args::{
     Findings, Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs,
@@ -24,35 +24,104 @@ use crate::words::run_file::is_export;
 use crate::words::store::existing_store;
 use crate::words::stored::{self, Stored, labelled, status};
 
+/// Runs that are listed for people where no number was asked for.
+const SHOWN: usize = 1000;
+/// Rows that are read and printed at once.
+const PART: usize = 256;
+
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.named().is_none() && !args.store.path()?.exists();
     let place = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
     let output = args.output.as_ref().map(place).transpose()?;
-    let slice = RunSlice { limit: args.limit.unwrap_or(usize::MAX), ..RunSlice::ALL };
-    let (page, stored) = if is_first_use {
-        (RunPage::default(), 0)
-    } else {
-        let store = existing_store(&args.store)?;
-        if args.find.is_some() || args.findings.is_some() {
-            // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be
-            // read is searched without them.
-            incomplete(&store)?.iter().for_each(|run| drop(complete(&store, run)));
-        }
-        (store.list(&filter(args), slice)?, store.count()?)
-    };
-    let unreadable: Vec<Option<String>> =
-        page.runs.iter().map(|run| Some(run.row.error()?.to_string())).collect();
-    let listings = page.runs.iter().zip(&unreadable).map(|(run, says)| listing(&run.row, says.as_deref()));
-    let listings: Vec<RunListing<'_>> = listings.collect();
-    let list = RunList(&listings);
+    let store = if is_first_use { None } else { Some(existing_store(&args.store)?) };
+    if let Some(store) = store.as_ref().filter(|_| args.find.is_some() || args.findings.is_some()) {
+        // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be read
+        // is searched without them.
+        incomplete(store)?.iter().for_each(|run| drop(complete(store, run)));
+    }
+    let list = Listed { store, filter: filter(args), limit: args.limit };
     if let Some(output) = &output {
-        list.write(output, "list")?;
+        with_listings(&list.rows(usize::MAX)?, |listings| RunList(listings).write(output, "list"))?;
     }
     match args.form.form() {
-        Form::Text if listings.is_empty() && stored > 0 => note!("none of the {stored} stored runs matches"),
-        form => say(&list.printed(form, text_options()))?,
+        Form::Text => list.print_text()?,
+        form @ (Form::Csv | Form::Json) => list.print_in_parts(form)?,
+        form @ (Form::Md | Form::Bbcode) => with_listings(&list.rows(usize::MAX)?, |listings| {
+            say(&RunList(listings).printed(form, text_options()))
+        })?,
     }
     Ok(Exit::Done)
+}
+
+/// The runs that a command line asks for.
+struct Listed {
+    /// `None`: there is none yet.
+    store: Option<Store>,
+    filter: RunFilter,
+    limit: Option<usize>,
+}
+
+impl Listed {
+    fn slice(&self, most: usize) -> RunSlice {
+        RunSlice { limit: self.limit.unwrap_or(most), ..RunSlice::ALL }
+    }
+
+    fn rows(&self, most: usize) -> Result<Vec<RunRow>, StoreError> {
+        self.store.as_ref().map_or(Ok(Vec::new()), |store| store.rows(&self.filter, self.slice(most)))
+    }
+
+    /// People get the newest runs, unless they ask for more.
+    fn print_text(&self) -> anyhow::Result<()> {
+        let rows = self.rows(SHOWN)?;
+        let Some(store) = &self.store else { return with_listings(&rows, say_text) };
+        if rows.is_empty() && store.count()? > 0 {
+            note!("none of the {} stored runs matches", store.count()?);
+            return Ok(());
+        }
+        with_listings(&rows, say_text)?;
+        let matching = store.matching(&self.filter)?;
+        if self.limit.is_none() && matching > rows.len() {
+            note!("the newest {} of {matching} runs; for all of them: assay runs -n {matching}", rows.len());
+        }
+        Ok(())
+    }
+
+    /// Programs get all, and a store of any size is listed in the memory of one part.
+    fn print_in_parts(&self, form: Form) -> anyhow::Result<()> {
+        let is_json = matches!(form, Form::Json);
+        let Some(store) = &self.store else { return say(&RunList(&[]).printed(form, text_options())) };
+        let (mut count, mut printed) = (0, Ok(()));
+        let print = &mut |rows: Vec<RunRow>| {
+            let text = with_listings(&rows, |listings| RunList(listings).printed(form, text_options()));
+            let inner = text.strip_prefix("[\n").and_then(|text| text.strip_suffix("\n]\n"));
+            printed = match inner.filter(|_| is_json) {
+                Some(objects) => say(&format!("{}{objects}", if count == 0 { "[\n" } else { ",\n" })),
+                None if count == 0 => say(&text),
+                // The line of titles was printed before.
+                None => say(text.split_once('\n').map_or("", |(_, lines)| lines)),
+            };
+            count += rows.len();
+            printed.is_ok()
+        };
+        store.visit_rows(&self.filter, self.slice(usize::MAX), PART, print)?;
+        printed?;
+        match (count, is_json) {
+            (0, _) => say(&RunList(&[]).printed(form, text_options())),
+            (_, true) => say("\n]\n"),
+            (_, false) => Ok(()),
+        }
+    }
+}
+
+fn say_text(listings: &[RunListing<'_>]) -> anyhow::Result<()> {
+    say(&RunList(listings).printed(Form::Text, text_options()))
+}
+
+fn with_listings<T>(rows: &[RunRow], act: impl FnOnce(&[RunListing<'_>]) -> T) -> T {
+    let unreadable: Vec<Option<String>> = rows.iter().map(|row| Some(row.error()?.to_string())).collect();
+    let listings: Vec<RunListing<'_>> =
+        rows.iter().zip(&unreadable).map(|(row, says)| listing(row, says.as_deref())).collect();
+    act(&listings)
 }
 
 /// Returns the filter that a command line asks for.

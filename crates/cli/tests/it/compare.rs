@@ -18,26 +18,29 @@ fn stored_runs_documents_and_articles_are_compared_with_each_other() {
     story.assay(&["compare", "free,last~1", "single"]).refused(&["free,last~1", "twice"]);
 
     let table = story.assay(&["compare", "free", "single", "-o", "compare.html"]).ends(DONE);
-    for words in ["repeated: A 2 runs, CV", "not comparable", "I/Os in flight 64 / 1", "expected IOPS: A "] {
+    for words in ["repeated: A 2 runs, CV", "changed: I/Os in flight 64 / 1", "expected IOPS: A "] {
         assert!(table.out.contains(words), "{words}: {}", table.out);
     }
     assert!(table.out.lines().all(|line| line.chars().count() <= 100), "{}", table.out);
     let page = String::from_utf8(story.read("compare.html")).unwrap();
     assert!(!page.contains("charts wide"), "one test needs no wide chart");
-    assert!(page.contains("<svg") && page.contains("single against free: not comparable."));
+    assert!(
+        page.contains("<svg")
+            && page.contains("single against free: you changed I/Os in flight from 64 to 1")
+    );
 
     let document = story.assay(&["show", "last", "--json"]).ends(DONE).out;
     story.write("office.json", document);
     let held = story.assay(&["compare", "last~1", "office.json", "--json"]).ends(DONE).json();
     assert_eq!(held["schema"], "assay.compare/1");
     let against = &held["tests"][0]["sides"][1]["against_first"];
-    assert_eq!(against["change"], "not_comparable");
+    assert_eq!(against["changed"][0]["what"], "I/Os in flight", "{against}");
     // The two runs that share a label show how far repetitions on this target lie apart.
     assert_eq!(against["spread_from"], "stored");
     assert!(against["iops"]["lo"].as_f64() < against["iops"]["value"].as_f64());
 
     let article = story.assay(&["compare", "last~1", "published:ix4-200d"]).ends(DONE);
-    let article = article.says(&["spread unknown", "of the hardware, by data sheets alone"]);
+    let article = article.says(&["slower?", "of the hardware, by data sheets alone"]);
     assert!(article.out.contains("Only B has Test 001a Max Throughput-100%Read and"), "{}", article.out);
 }
 
@@ -75,12 +78,19 @@ fn unlike_results_are_answered_with_what_would_make_them_alike() {
     assert!(plans.contains("one ran VMware forum storage test, the other Super ATTO clone."), "{plans}");
     assert!(plans.contains("Run one plan on both targets: assay run vmware u.dat --size 16MiB."), "{plans}");
     assert!(!plans.contains("against A") && !plans.contains("xN is"), "no table without a row: {plans}");
-    let cached = says("cached", "forum");
+    let cached = says("forum", "cached");
+    assert!(cached.contains("you changed bypassing the page cache from yes to no: "), "{cached}");
+    let args = [
+        "run", "vmware", "u.dat", "--label", "small", "--only", "Random", "--set", "ops=100", "--size",
+        "8MiB",
+    ];
+    story.assay(&args).ends(DONE);
+    let small = says("forum", "small");
+    assert!(small.contains("Not comparable, because these differ: span 16MiB / 8MiB."), "{small}");
     assert!(
-        cached.contains("measure one as the other was measured: assay run vmware t.dat --size"),
-        "{cached}"
+        small.contains("measure one as the other was measured: assay run vmware u.dat --size 16MiB"),
+        "{small}"
     );
-    assert!(cached.contains("--size 16MiB --cached."), "{cached}");
     let tester = says("forum", "tester");
     assert!(
         tester.contains("null: measures Assay itself; compare it with other runs on null: only."),

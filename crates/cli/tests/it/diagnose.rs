@@ -51,7 +51,7 @@ fn a_diagnosis_that_is_stopped_says_what_is_known_by_then() {
 #[test]
 fn reading_only_never_writes_a_byte() {
     let story = Story::new();
-    story.assay(&["diagnose", "absent.dat", "--read-only"]).refused(&["--read-only", "absent.dat"]);
+    story.assay(&["diagnose", "absent.dat", "--read-only"]).refused(&["this only reads", "absent.dat"]);
     story.assay(&["diagnose", "null:", "--read-only", "--set", "read=0"]).refused(&["the load writes"]);
     assert!(story.files().is_empty(), "{:?}", story.files());
     let Some(mut device) = LoopDevice::new() else { return };

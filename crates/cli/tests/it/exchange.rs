@@ -1,5 +1,7 @@
 //! Results in other hands: every format, files by their ending, and a run as one file for a colleague.
 
+use assay_testkit::synthetic;
+
 use crate::story::{DONE, Story};
 
 fn a_run(story: &Story, label: &str) {
@@ -139,4 +141,67 @@ fn runs_are_filtered_by_target_plan_label_status_and_time() {
         assert_eq!(count(filter), expected, "{filter:?}");
     }
     story.assay(&["runs", "--status", "failed"]).ends(DONE).says(&["none of the 2 stored runs matches"]);
+}
+
+/// A list of 100,000 runs took 56 s and 198 MB. It is read and printed in parts, which together are the list.
+#[test]
+fn a_long_list_is_printed_in_parts_that_make_a_whole() {
+    const RUNS: u64 = 300;
+    let story = Story::new();
+    let store = assay_store::Store::open(story.path("store.sqlite")).unwrap();
+    let mut header = synthetic::header(synthetic::suite("vmware", 12));
+    for number in 0..RUNS {
+        header.run = format!("2511{:02}-{number:04}", number % 28 + 1);
+        header.started_unix_ms += 1000;
+        drop(store.begin_run(&header, None, None).unwrap());
+    }
+    let listed = story.assay(&["runs", "--json"]).ends(DONE).json();
+    let ids: Vec<&str> = listed.as_array().unwrap().iter().map(|run| run["run"].as_str().unwrap()).collect();
+    let expected: Vec<String> =
+        (0..RUNS).rev().map(|number| format!("2511{:02}-{number:04}", number % 28 + 1)).collect();
+    assert_eq!(ids, expected, "the newest first, each once");
+    let csv = story.assay(&["runs", "--format", "csv"]).ends(DONE);
+    let lines: Vec<&str> = csv.out.lines().collect();
+    assert_eq!((lines.len(), lines[0].starts_with("Run,")), (1 + ids.len(), true));
+    assert!(lines[1..].iter().zip(&ids).all(|(line, id)| line.starts_with(id)));
+    assert_eq!(
+        story.assay(&["runs", "-n", "257", "--json"]).ends(DONE).json().as_array().unwrap().len(),
+        257
+    );
+    assert_eq!(story.assay(&["show", "last~299", "--json"]).ends(DONE).json()["run"], ids[299]);
+}
+
+/// A table that was posted had neither its settings nor what disturbed it, and a comparison not why it is none.
+#[test]
+fn a_posted_table_has_its_caveats() {
+    let story = Story::new();
+    let run = |more: &[&str]| {
+        let args = [
+            "run",
+            "vmware",
+            "null:",
+            "--quick",
+            "--set",
+            "run=100ms",
+            "--set",
+            "warmup=0s",
+            "--only",
+            "Random",
+        ];
+        story.assay(&[&args[..], more].concat()).ends(DONE);
+    };
+    run(&["--set", "outstanding=2", "--label", "two"]);
+    run(&["--label", "own"]);
+    for format in ["md", "bbcode"] {
+        let posted = story.assay(&["show", "two", "--format", format]).ends(DONE).out;
+        let plain = posted.replace('\\', "");
+        for words in ["Measured by Assay", "(Linux ", "changed: ", "outstanding=2", "quick: "] {
+            assert!(plain.contains(words), "{words}: {posted}");
+        }
+        let compared = story.assay(&["compare", "two", "own", "--format", format]).ends(DONE).out;
+        assert!(compared.contains("you changed I/Os in flight from 2 to "), "{compared}");
+    }
+    story.assay(&["run", "crystaldiskmark", "null:", "--set", "run=100ms", "--label", "cdm"]).ends(DONE);
+    let block = story.assay(&["show", "cdm", "--format", "bbcode"]).ends(DONE).out;
+    assert!(block.contains("[code]") && block.contains("SEQ") && !block.contains("[table]"), "{block}");
 }

@@ -118,5 +118,9 @@ fn the_program_describes_itself_to_shells_and_man() {
     story.assay(&["man", "-o", "man"]).ends(DONE);
     let page = String::from_utf8(story.read("man/assay-run.1")).unwrap();
     assert!(page.contains(".TH") && page.contains("overwrite"), "{page}");
-    story.assay(&["version"]).ends(DONE).says(&[env!("CARGO_PKG_VERSION")]);
+    story.assay(&["version", "--verbose"]).ends(DONE).says(&[
+        env!("CARGO_PKG_VERSION"),
+        "commit: ",
+        "stores: format ",
+    ]);
 }

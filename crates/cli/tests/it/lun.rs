@@ -50,6 +50,21 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
 }
 
 #[test]
+fn a_lun_is_mapped_by_reading_alone() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let content: Vec<u8> = (1..=251).cycle().zip(0..tgt::LUN_BYTES).map(|(byte, _)| byte).collect();
+    std::fs::OpenOptions::new().write(true).open(tgt.lun_path()).unwrap().write_all_at(&content, 0).unwrap();
+    let map = json(&story.assay(&["map", &lun, "--budget", "500ms", "--json"]), 0);
+    assert_eq!(map["size_bytes"], tgt::LUN_BYTES);
+    let reads: u64 =
+        map["cells"].as_array().unwrap().iter().map(|cell| cell["reads"].as_u64().unwrap()).sum();
+    assert!(reads > 0 && map["cells"].as_array().unwrap().iter().all(|cell| cell["failed"] == 0));
+    assert!(!map["findings"].to_string().contains("zeros"), "{}", map["findings"]);
+    assert!(std::fs::read(tgt.lun_path()).unwrap() == content, "the LUN was changed");
+}
+
+#[test]
 fn one_serial_that_two_luns_have_allows_neither() {
     let (Some(one), Some(other)) = (tgt::start(1), tgt::start(1)) else { return };
     let (story, luns) = (Story::new(), [one.address("", ""), other.address("", "")]);

@@ -35,6 +35,7 @@ mod load;
 mod loop_device;
 mod lost_store;
 mod lun;
+mod map;
 mod metrics;
 mod nfs;
 mod outputs;

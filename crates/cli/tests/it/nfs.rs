@@ -42,6 +42,22 @@ fn at(server: &Ganesha, path: &str, more: &str) -> String {
 }
 
 #[test]
+fn a_file_on_a_server_is_mapped_by_reading_alone() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.assay(&["map", &at(&server, "/rw/none.dat", ""), "--budget", "500ms"]).refused(&["none.dat"]);
+    assert!(!server.file("rw/none.dat").exists());
+    let content = vec![7; 8 << 20];
+    std::fs::write(server.file("rw/map.dat"), &content).unwrap();
+    let map = story.assay(&["map", &at(&server, "/rw/map.dat", ""), "--budget", "500ms", "--json"]);
+    let map = map.ends(DONE).json();
+    assert_eq!(map["size_bytes"], 8 << 20);
+    assert!(map["cells"].as_array().unwrap().iter().all(|cell| cell["failed"] == 0));
+    assert!(!map["findings"].to_string().contains("zeros"), "{}", map["findings"]);
+    assert!(std::fs::read(server.file("rw/map.dat")).unwrap() == content, "the file was changed");
+}
+
+#[test]
 fn the_forum_suite_runs_on_an_export_and_leaves_nothing_behind() {
     let Some(server) = ganesha::start() else { return };
     let (story, file) = (Story::new(), at(&server, "/rw/t.dat", "&connections=2"));

@@ -5,7 +5,7 @@ use assay_record::Experiment as E;
 use crate::cause::Cause;
 use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
-use crate::range::{Range, range};
+use crate::range::{AT_LIMIT, Range, range};
 use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
@@ -32,6 +32,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
         Q::Rate(E::OnePath) => range(0.7, 1.04),
+        Q::OfBytesLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -46,6 +47,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
         Q::Rate(E::OnePath) => range(0.7, 1.04),
+        Q::OfBytesLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -60,6 +62,7 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
         Q::Rate(E::OnePath) => range(0.7, 1.04),
+        Q::OfBytesLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -75,6 +78,7 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::OnePath) => range(0.7, 1.04),
         Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
+        Q::OfBytesLimit => AT_LIMIT,
         _ => None,
     }
 }

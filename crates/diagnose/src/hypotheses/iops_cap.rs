@@ -5,7 +5,7 @@ use assay_record::Experiment as E;
 use crate::cause::Cause;
 use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
-use crate::range::{Range, range};
+use crate::range::{AT_LIMIT, Range, range};
 use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
@@ -31,6 +31,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
         Q::PingWait => range(0.001, 0.3),
+        Q::OfIopsLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -45,6 +46,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
         Q::PingWait => range(0.001, 0.3),
+        Q::OfIopsLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -59,6 +61,7 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
         Q::PingWait => range(0.001, 0.3),
+        Q::OfIopsLimit => AT_LIMIT,
         _ => None,
     }
 }
@@ -75,6 +78,7 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::PingWait => range(0.001, 0.3),
+        Q::OfIopsLimit => AT_LIMIT,
         _ => None,
     }
 }

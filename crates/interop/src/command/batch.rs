@@ -1,14 +1,14 @@
-//! Batch files and scripts of PowerShell with commands of DiskSpd or SQLIO: assignments and loops over lists are
-//! carried out, every command becomes a line of its own.
+//! Batch files and scripts of PowerShell with commands of DiskSpd or SQLIO: assignments are carried out, every command
+//! becomes a line of its own.
 //!
-//! No shell is run. Other commands change nothing that is measured, and become notes.
+//! No shell is run: loops and conditions are refused. Other commands change nothing that is measured, and become notes.
 
 use std::collections::HashMap;
 
 use super::parts::{Link, parts, without_texts};
 use super::{Tool, tool};
 use crate::fio::Surroundings;
-use crate::fio::typed::{COMMANDS_MAX, LOOPS_MAX};
+use crate::fio::typed::{COMMANDS_MAX, LOOPS};
 use crate::secrets::of_commands;
 use crate::{ImportError, Note, complain};
 
@@ -52,11 +52,17 @@ pub(super) fn commands(
         last_line: last_line.unwrap_or(0),
         variables,
         commands,
-        carried_out: 0,
         is_ended: false,
         notes,
     };
-    batch.block(&lines, 0)?;
+    if let Some(line) = lines.get(COMMANDS_MAX) {
+        return Err(batch.at(line, format!("there are more than {COMMANDS_MAX} commands")));
+    }
+    for line in &lines {
+        if !batch.is_ended {
+            batch.commands_of(line)?;
+        }
+    }
     Ok(batch.commands)
 }
 
@@ -95,8 +101,6 @@ struct Batch<'s> {
     /// By their names as they are put in: `%SIZE%` in capitals, `$size` and `%%b` as written.
     variables: HashMap<String, String>,
     commands: Vec<Line>,
-    /// Number of commands so far, those of loops each time.
-    carried_out: usize,
     /// Whether `exit` was carried out.
     is_ended: bool,
     notes: &'s mut Vec<Note>,
@@ -107,61 +111,8 @@ impl Batch<'_> {
         complain(self.origin, line.number, says)
     }
 
-    fn block(&mut self, lines: &[Line], depth: usize) -> Result<(), ImportError> {
-        let mut rest = lines;
-        while let Some((line, behind)) = rest.split_first().filter(|_| !self.is_ended) {
-            self.carried_out += 1;
-            if self.carried_out > COMMANDS_MAX {
-                return Err(self.at(line, format!("there are more than {COMMANDS_MAX} commands")));
-            }
-            rest = if is_loop(&line.text) {
-                self.repeated(line, behind, depth)?
-            } else {
-                self.commands_of(line, depth)?;
-                behind
-            };
-        }
-        Ok(())
-    }
-
-    /// Carries out a loop; returns the lines behind it.
-    fn repeated<'l>(
-        &mut self,
-        line: &Line,
-        behind: &'l [Line],
-        depth: usize,
-    ) -> Result<&'l [Line], ImportError> {
-        let Some(head) = Loop::read(&line.text).filter(|_| depth < LOOPS_MAX) else {
-            return Err(self.at(
-                line,
-                "only loops of the forms `for %%x in (A B) do …`, `for /L %%x in (1,1,8) do …` and \
-                 `foreach ($x in A, B) { … }` are supported",
-            ));
-        };
-        let (body, behind) = match head.body {
-            Some(body) => (vec![Line { number: line.number, text: body.to_owned() }], behind),
-            None => {
-                let end = end_of_block(behind).ok_or_else(|| self.at(line, "the loop has no end"))?;
-                if may_have_command(&behind[end].text) {
-                    return Err(self.at(
-                        &behind[end],
-                        "a command behind the end of a loop; write it on a line of its own",
-                    ));
-                }
-                (behind[..end].to_vec(), &behind[end + 1..])
-            }
-        };
-        let list = self.expanded(line, head.list)?;
-        let items = head.items(&list).map_err(|says| self.at(line, says))?;
-        for item in items {
-            self.variables.insert(head.variable.to_owned(), item);
-            self.block(&body, depth + 1)?;
-        }
-        Ok(behind)
-    }
-
-    /// Carries out the commands of a line that does not begin with a loop.
-    fn commands_of(&mut self, line: &Line, depth: usize) -> Result<(), ImportError> {
+    /// Carries out the commands of a line.
+    fn commands_of(&mut self, line: &Line) -> Result<(), ImportError> {
         for part in parts(&line.text) {
             let own = Line { number: line.number, text: part.text.to_owned() };
             let decided = match part.link {
@@ -175,11 +126,9 @@ impl Batch<'_> {
                 }
                 Some(_) => {}
                 None if is_loop(part.text) => {
-                    let first = part.text.as_ptr() as usize - line.text.as_ptr() as usize;
-                    let rest = Line { number: line.number, text: line.text[first..].to_owned() };
-                    return self.block(&[rest], depth + 1);
+                    return Err(self.at(line, format!("`{}`: {LOOPS}", first_word(part.text))));
                 }
-                None if self.flow(&own, depth)? => {}
+                None if self.flow(&own)? => {}
                 None => self.single(&own)?,
             }
             if self.is_ended {
@@ -190,7 +139,7 @@ impl Batch<'_> {
     }
 
     /// Carries out what says which commands run; returns whether the command was one of these.
-    fn flow(&mut self, line: &Line, depth: usize) -> Result<bool, ImportError> {
+    fn flow(&mut self, line: &Line) -> Result<bool, ImportError> {
         let mut words = line.text.split_whitespace().map(str::to_lowercase);
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let is_end = ["exit", "return"].contains(&first.trim_end_matches(';'))
@@ -207,7 +156,7 @@ impl Batch<'_> {
         let decides = ["goto", "call", "break", "continue"].iter().find(|word| {
             first.strip_prefix(**word).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ';']))
         });
-        let concerns_more = depth > 0 || line.number <= self.last_line;
+        let concerns_more = line.number <= self.last_line;
         match decides {
             Some(word) if concerns_more => {
                 let says = "which commands run behind it only a shell decides; give the commands themselves";
@@ -232,7 +181,7 @@ impl Batch<'_> {
             && words.any(|word| ["goto", "exit", "return", "break", "continue", "call"].contains(&word))
     }
 
-    /// Carries out a command that is no loop.
+    /// Carries out a command.
     fn single(&mut self, line: &Line) -> Result<(), ImportError> {
         if let Some((name, value)) = assignment(&line.text).map_err(|says| self.at(line, says))? {
             let value = self.expanded(line, value)?;
@@ -253,8 +202,7 @@ impl Batch<'_> {
                 let begins_block = line.text.ends_with(['{', '(']) && word != "function";
                 let is_decided = word == "if" && self.ends_if(line);
                 if begins_block || is_decided || may_have_command(&line.text) {
-                    let says = "of what a shell decides, only `for` and `foreach` over a list are supported";
-                    return Err(self.at(line, format!("`{word}`: {says}; give the commands themselves")));
+                    return Err(self.at(line, format!("`{word}`: {LOOPS}")));
                 }
                 let is_silent =
                     SILENT.contains(&word.as_str()) || line.text.starts_with([':', '}', ')', '{']);
@@ -354,90 +302,6 @@ fn assignment(text: &str) -> Result<Option<(String, &str)>, String> {
 fn after_assignment(text: &str) -> &str {
     let behind = text.starts_with('$').then(|| reference(text)).flatten().map(|(_, behind)| behind);
     behind.and_then(|behind| behind.trim_start().strip_prefix('=')).map_or(text, str::trim_start)
-}
-
-/// The head of a loop.
-struct Loop<'t> {
-    /// As it is kept.
-    variable: &'t str,
-    list: &'t str,
-    /// Whether the list is first, step and last.
-    is_counted: bool,
-    /// What stands on the same line; `None`: a block follows.
-    body: Option<&'t str>,
-}
-
-impl<'t> Loop<'t> {
-    fn read(text: &'t str) -> Option<Self> {
-        let (head, rest) = text.split_once(['(']).map(|(head, rest)| (head.trim(), rest))?;
-        if head.eq_ignore_ascii_case("foreach") {
-            let (inner, _) = rest.strip_suffix('{')?.trim_end().rsplit_once(')')?;
-            let (variable, list) = inner.trim().split_once(" in ")?;
-            let variable = variable.trim();
-            return variable.starts_with('$').then_some(Self {
-                variable,
-                list,
-                is_counted: false,
-                body: None,
-            });
-        }
-        let words: Vec<&str> = head.split_whitespace().collect();
-        let (variable, is_counted) = match words.as_slice() {
-            [_, variable, word] if word.eq_ignore_ascii_case("in") => (*variable, false),
-            [_, flag, variable, word]
-                if flag.eq_ignore_ascii_case("/l") && word.eq_ignore_ascii_case("in") =>
-            {
-                (*variable, true)
-            }
-            _ => return None,
-        };
-        let (list, body) = rest.split_once(')')?;
-        let body = body.trim();
-        let body = body.get(..2).filter(|word| word.eq_ignore_ascii_case("do")).map(|_| body[2..].trim())?;
-        let body = match body.strip_prefix('(') {
-            Some("") => None,
-            Some(block) => Some(block.strip_suffix(')')?.trim()),
-            None => Some(body),
-        };
-        let is_variable = variable.len() == 3 && variable.starts_with("%%");
-        is_variable.then_some(Self { variable, list, is_counted, body })
-    }
-
-    fn items(&self, list: &str) -> Result<Vec<String>, String> {
-        let list = list.trim().trim_start_matches("@(").trim_end_matches(')');
-        let items: Vec<String> = list
-            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
-            .map(|item| item.trim_matches(['"', '\'']).to_owned())
-            .filter(|item| !item.is_empty())
-            .collect();
-        let ends = items.first().filter(|_| items.len() == 1).and_then(|item| item.split_once(".."));
-        let numbers: Option<Vec<i64>> = match ends {
-            Some((first, last)) => [first, "1", last].iter().map(|number| number.parse().ok()).collect(),
-            None if self.is_counted => items.iter().map(|number| number.parse().ok()).collect(),
-            None => return Ok(items),
-        };
-        let wrong = || format!("`{}` is not a list of numbers", list.chars().take(40).collect::<String>());
-        match numbers.as_deref() {
-            Some(&[first, step, last]) if step != 0 => {
-                let is_over = |number: &i64| if step > 0 { *number > last } else { *number < last };
-                let all = std::iter::successors(Some(first), |number| number.checked_add(step));
-                let items = all.take_while(|number| !is_over(number)).take(COMMANDS_MAX + 1);
-                Ok(items.map(|number| number.to_string()).collect())
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
-
-/// Where the block ends that begins before these lines.
-fn end_of_block(lines: &[Line]) -> Option<usize> {
-    let mut open = 1_usize;
-    lines.iter().position(|line| {
-        open -= usize::from(line.text.starts_with([')', '}']));
-        let is_end = open == 0;
-        open += usize::from(line.text.ends_with(['(', '{']));
-        is_end
-    })
 }
 
 fn first_word(text: &str) -> String {

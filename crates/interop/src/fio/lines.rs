@@ -1,5 +1,6 @@
 //! A job file as jobs: each a list of options, those of `[global]` first.
 
+use crate::surroundings::Surroundings;
 use crate::{ImportError, TEXT_BYTES_MAX, complain, without_secrets};
 
 /// How deep files may include others.
@@ -9,14 +10,6 @@ const JOBS_MAX: usize = 10_000;
 const OPTIONS_MAX: usize = 1_000;
 /// The longest line after variables are put in, bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
-
-/// What a job file asks of the machine it is on.
-pub struct Surroundings<'s> {
-    /// Returns the text of a file that is included, or why it cannot be read.
-    pub include: &'s dyn Fn(&str) -> Result<String, String>,
-    /// Returns the value of an environment variable.
-    pub variable: &'s dyn Fn(&str) -> Option<String>,
-}
 
 /// An option as written.
 #[derive(Debug, Clone, PartialEq, Eq)]

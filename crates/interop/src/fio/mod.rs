@@ -22,7 +22,7 @@ mod typed_tests;
 mod value;
 pub(crate) mod words;
 
-pub use lines::Surroundings;
+pub use crate::surroundings::Surroundings;
 pub use plan::import;
 pub(crate) use plan::{TYPED, import_commands};
 

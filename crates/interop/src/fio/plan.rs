@@ -4,13 +4,14 @@ use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Extent, Semantics, Window};
 
 use super::extent::End;
-use super::lines::{JobLines, Surroundings, jobs};
+use super::lines::{JobLines, jobs};
 use super::options::{FioJob, Verifies, job};
 use super::taken::Findings;
 use super::typed;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest, end_fields};
 use crate::names::{file_name, stem, unique};
 use crate::secrets::{covering, of_lines};
+use crate::surroundings::Surroundings;
 use crate::targets::TargetNames;
 use crate::unsupported::settle;
 use crate::{ImportError, ImportOptions, ImportedPlan, Note};

@@ -2,23 +2,25 @@
 //!
 //! As in fio, options before the first `--name` are those of `[global]`, each `--name` begins a job, and job files are
 //! read after all options. fio takes one dash or two, and `--bs 4k` as well as `--bs=4k`. The jobs of the second
-//! command and of each that follows run after those before it. Of a script, assignments and `for` loops over words are
-//! carried out; what else only a shell can carry out is refused.
+//! command and of each that follows run after those before it. Of a script, assignments are carried out; loops and
+//! conditions are refused.
 
 use std::collections::HashMap;
 
-use super::lines::{JobLines, OptionLine, Reader, Surroundings};
+use super::lines::{JobLines, OptionLine, Reader};
 use super::shell::{Command, Link, commands, expanded, is_variable};
 use super::words::{assignment, is_before_command, is_fio, is_wrapper};
+use crate::surroundings::Surroundings;
 use crate::{ImportError, Note, complain};
 
-/// The most commands of a script, those of loops each time.
+/// The most commands of a script.
 pub(crate) const COMMANDS_MAX: usize = 500;
-/// How deep loops may be nested.
-pub(crate) const LOOPS_MAX: usize = 8;
+/// What to do about the loops of a script.
+pub(crate) const LOOPS: &str =
+    "loops and conditions of a shell are not carried out; give the commands one by one";
 /// Words that begin what only a shell can carry out.
-const KEYWORDS: [&str; 10] =
-    ["while", "until", "if", "case", "select", "function", "foreach", "do", "done", "{"];
+const KEYWORDS: [&str; 11] =
+    ["for", "while", "until", "if", "case", "select", "function", "foreach", "do", "done", "{"];
 /// Commands that change nothing for those of fio.
 const SILENT: [&str; 7] = ["set", "echo", "printf", "sleep", "date", "exit", "wait"];
 
@@ -114,8 +116,6 @@ struct Typed<'s> {
 
     variables: HashMap<String, String>,
     jobs: Vec<JobLines>,
-    /// Number of commands so far, those of loops each time.
-    carried_out: usize,
     beside: Beside,
     /// Whether `exit` was carried out.
     is_ended: bool,
@@ -153,13 +153,19 @@ pub(super) fn jobs<'s>(
         lines,
         variables,
         jobs: Vec::new(),
-        carried_out: 0,
         beside: Beside::Nothing,
         is_ended: false,
         last_line,
         notes,
     };
-    typed.block(&commands, 0)?;
+    if let Some(command) = commands.get(COMMANDS_MAX) {
+        return Err(complain(origin, command.line, format!("there are more than {COMMANDS_MAX} commands")));
+    }
+    for command in &commands {
+        if !typed.is_ended {
+            typed.single(command)?;
+        }
+    }
     match typed.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: no option of a job and no job file is given")),
         false => Ok(typed.jobs),
@@ -176,87 +182,14 @@ struct Program {
 }
 
 impl Typed<'_> {
-    /// Carries out the commands of a script, or of a loop.
-    fn block(&mut self, commands: &[Command], depth: usize) -> Result<(), ImportError> {
-        let mut rest = commands;
-        while let Some((command, behind)) = rest.split_first().filter(|_| !self.is_ended) {
-            rest = if command.words[0] == "for" {
-                self.repeated(command, behind, depth)?
-            } else {
-                self.single(command, depth)?;
-                behind
-            };
-        }
-        Ok(())
-    }
-
-    /// `for NAME in WORD…; do …; done`. Returns the commands behind the loop.
-    fn repeated<'c>(
-        &mut self,
-        head: &Command,
-        behind: &'c [Command],
-        depth: usize,
-    ) -> Result<&'c [Command], ImportError> {
-        let at = |says: &str| complain(self.origin, self.line(head), format!("`for`: {says}"));
-        let [_, name, word, items @ ..] = head.words.as_slice() else {
-            return Err(at("loops look like `for NAME in WORD…`"));
-        };
-        if word != "in" || depth >= LOOPS_MAX {
-            return Err(at("only loops of the form `for NAME in WORD…` are supported"));
-        }
-        let mut open = 1_usize;
-        let end = behind.iter().position(|command| {
-            let first = command.words[0].as_str();
-            // `do for …` begins a loop as well.
-            let begins =
-                first == "for" || (first == "do" && command.words.get(1).is_some_and(|w| w == "for"));
-            open += usize::from(begins);
-            open -= usize::from(first == "done");
-            open == 0
-        });
-        let Some(end) = end else { return Err(at("the loop has no `done`")) };
-        if behind[end].is_background || head.link != Link::Always {
-            return Err(at(
-                "a loop in the background, or one that another command decides on, is not supported",
-            ));
-        }
-        let mut body = behind[..end].to_vec();
-        match body.first_mut().filter(|first| first.words[0] == "do") {
-            Some(first) => first.words.remove(0),
-            None => return Err(at("the loop has no `do`")),
-        };
-        body.retain(|command| !command.words.is_empty());
-        let items = self.expanded(items.to_vec()).map_err(|says| at(&says))?;
-        if let Some(item) = items.iter().find(|item| item.contains("$(") || item.contains('{')) {
-            let short: String = item.chars().take(40).collect();
-            return Err(at(&format!("`{short}` is known to the shell only; write the words out")));
-        }
-        for item in items {
-            // A loop counts even if nothing is in it.
-            self.count(self.line(head))?;
-            self.variables.insert(name.clone(), item);
-            self.block(&body, depth + 1)?;
-        }
-        Ok(&behind[end + 1..])
-    }
-
-    fn count(&mut self, line: usize) -> Result<(), ImportError> {
-        self.carried_out += 1;
-        match self.carried_out > COMMANDS_MAX {
-            true => Err(complain(self.origin, line, format!("there are more than {COMMANDS_MAX} commands"))),
-            false => Ok(()),
-        }
-    }
-
     fn line(&self, command: &Command) -> usize {
         if self.lines == Lines::Named { command.line } else { 0 }
     }
 
-    /// Carries out one command that is no loop.
-    fn single(&mut self, command: &Command, depth: usize) -> Result<(), ImportError> {
+    /// Carries out one command.
+    fn single(&mut self, command: &Command) -> Result<(), ImportError> {
         let (origin, line) = (self.origin, self.line(command));
         let at = |says: String| complain(origin, line, says);
-        self.count(line)?;
         let (before, words) = at_command(command.words.clone());
         if command.link == Link::Failure {
             // What goes wrong with a command is for the user to see.
@@ -278,15 +211,14 @@ impl Typed<'_> {
             || first.ends_with("()")
             || first.ends_with("(){")
         {
-            let says = "loops other than `for`, conditions and functions of a shell are not supported";
-            return Err(at(format!("`{first}`: {says}")));
+            return Err(at(format!("`{first}`: {LOOPS} (`set -x` prints them as the shell runs them)")));
         }
         if is_fio(&first) {
             self.command(line, words.collect(), command.is_background)?;
             self.is_ended |= is_last && !command.is_background;
             return Ok(());
         }
-        if self.flow(command, depth, &first).map_err(at)? {
+        if self.flow(command, &first).map_err(at)? {
             return Ok(());
         }
         if first == "export" || first == "declare" {
@@ -301,8 +233,8 @@ impl Typed<'_> {
     }
 
     /// Carries out what says which commands run, and when; returns whether the command was one of these.
-    fn flow(&mut self, command: &Command, depth: usize, first: &str) -> Result<bool, String> {
-        let concerns_more = depth > 0 || command.line <= self.last_line;
+    fn flow(&mut self, command: &Command, first: &str) -> Result<bool, String> {
+        let concerns_more = command.line <= self.last_line;
         match first {
             "exit" | "return" if command.link == Link::Success && concerns_more => Err(format!(
                 "`&& {first}`: whether fio runs behind it depends on the command before; leave it out"
@@ -314,9 +246,6 @@ impl Typed<'_> {
                     self.notes.push(Note::new(command.line, says));
                 }
                 Ok(true)
-            }
-            "break" | "continue" if depth > 0 => {
-                Err(format!("`{first}`: loops are carried out to their end; write out what runs"))
             }
             "wait" if command.words.len() > 1 && self.beside != Beside::Nothing => {
                 Err("`wait` for one of several commands is not supported; write `wait` alone".to_owned())

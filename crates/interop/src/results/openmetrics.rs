@@ -79,6 +79,9 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
                         ("step", &step.step.label()),
                         ("job", &job.job.name),
                         ("op", kind),
+                        ("depth", &job.job.workers.saturating_mul(job.job.outstanding).to_string()),
+                        ("quick", if header.plan.quick { "yes" } else { "no" }),
+                        ("set", &header.plan.changes.join(", ")),
                     ]);
                     series.push((labels, stats.clone(), job.measured_ns as f64 / 1e9));
                 }

@@ -264,7 +264,8 @@ fn exports_have_the_form_that_their_readers_want() {
     assert_eq!(rows(iometer_csv::import("x.csv", &csv).unwrap()), ["oltp|100.0|100|0.061"]);
     let metrics = openmetrics::export(&header, &events);
     let line = "assay_io_rate_per_second\
-                {run=\"261122-test\",plan=\"r\",test=\"oltp\",step=\"\",job=\"oltp\",op=\"read\"} 100\n";
+                {run=\"261122-test\",plan=\"r\",test=\"oltp\",step=\"\",job=\"oltp\",op=\"read\",\
+                depth=\"32\",quick=\"no\",set=\"\"} 100\n";
     assert!(metrics.contains(line) && metrics.ends_with("# EOF\n"), "{metrics}");
     let log = hdr::export(&header, &events);
     assert!(log.contains("\nTag=oltp_read,0.000,1.000,5.000,HIST"), "{log}");

@@ -9,9 +9,9 @@ use crate::error::{CommandError, IoError};
 use crate::pdu::Direction;
 use crate::scsi::cdb::{self, Cdb};
 use crate::scsi::{
-    BlockLimits, BlockProvisioning, CACHING_PAGE, Capacity, DeviceIds, Inquiry, LbaStatus, ModeFacts,
-    PortGroup, Reservation, Rotation, ScsiDataError, parse_lba_status, parse_luns, parse_port_groups,
-    parse_reservation, parse_reservation_keys, parse_rotation, parse_serial, parse_supported_pages,
+    BlockLimits, BlockProvisioning, CACHING_PAGE, Capacity, Inquiry, LbaStatus, ModeFacts, PortGroup,
+    Reservation, Rotation, ScsiDataError, parse_lba_status, parse_luns, parse_port_groups, parse_reservation,
+    parse_reservation_keys, parse_rotation, parse_serial, parse_supported_pages,
 };
 use crate::slots::Data;
 
@@ -97,11 +97,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Returns the unit serial number (VPD page 80); `None` if the target only has a filler for it.
     pub fn serial(&mut self) -> Result<Option<String>, CommandError> {
         self.ask("INQUIRY page 80", cdb::inquiry_page(0x80, 255), 255, parse_serial)
-    }
-
-    /// Returns the device identification (VPD page 83).
-    pub fn device_ids(&mut self) -> Result<DeviceIds, CommandError> {
-        self.ask("INQUIRY page 83", cdb::inquiry_page(0x83, 1024), 1024, DeviceIds::parse)
     }
 
     /// Returns the block limits (VPD page B0).

@@ -105,7 +105,7 @@ impl LoginError {
 
     /// Returns true if a retry cannot succeed until a setting is changed.
     #[must_use]
-    pub fn is_permanent(&self) -> bool {
+    pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Refused { class, .. } => *class == 2,
             Self::AuthenticationNeeded(_)

@@ -316,7 +316,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Returns true if a path has a PDU to send now.
     #[inline]
     #[must_use]
-    pub fn wants_to_send(&self, path: u8) -> bool {
+    pub(crate) fn wants_to_send(&self, path: u8) -> bool {
         match &self.paths[usize::from(path)].state {
             State::Online(connection) => connection.session.wants_to_send(),
             _ => false,

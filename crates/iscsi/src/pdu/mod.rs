@@ -18,13 +18,13 @@ pub use request::*;
 pub use response::*;
 
 /// Length of the basic header segment, bytes.
-pub const BHS_BYTES: usize = 48;
+pub(crate) const BHS_BYTES: usize = 48;
 /// Length of one digest, bytes.
 pub const DIGEST_BYTES: usize = 4;
 /// The task tag that means "none" in every PDU.
 pub const NO_TAG: u32 = 0xffff_ffff;
 /// Largest data segment that the 24-bit length field can express, bytes.
-pub const DATA_SEGMENT_BYTES_MAX: u32 = 0x00ff_ffff;
+pub(crate) const DATA_SEGMENT_BYTES_MAX: u32 = 0x00ff_ffff;
 
 /// Opcodes, with the immediate bit and reserved bit removed.
 pub mod opcode {
@@ -65,9 +65,9 @@ pub mod opcode {
 }
 
 /// The final bit (also: transit) in byte 1.
-pub const FLAG_FINAL: u8 = 0x80;
+pub(crate) const FLAG_FINAL: u8 = 0x80;
 /// The continue bit of login and text PDUs in byte 1.
-pub const FLAG_CONTINUE: u8 = 0x40;
+pub(crate) const FLAG_CONTINUE: u8 = 0x40;
 
 /// An error in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +128,7 @@ impl Bhs {
 
     /// Returns true if the final (transit) bit is set.
     #[must_use]
-    pub fn is_final(&self) -> bool {
+    pub(crate) fn is_final(&self) -> bool {
         self.0[1] & FLAG_FINAL != 0
     }
 
@@ -164,7 +164,7 @@ impl Bhs {
 
     /// Returns the target transfer tag (NOP, R2T, Data-In, text).
     #[must_use]
-    pub fn ttt(&self) -> u32 {
+    pub(crate) fn ttt(&self) -> u32 {
         self.word(20)
     }
 
@@ -175,7 +175,7 @@ impl Bhs {
     }
 
     /// Writes the logical unit number field.
-    pub fn set_lun(&mut self, lun: u64) -> &mut Self {
+    pub(crate) fn set_lun(&mut self, lun: u64) -> &mut Self {
         self.0[8..16].copy_from_slice(&lun.to_be_bytes());
         self
     }
@@ -196,7 +196,7 @@ pub fn padding(bytes: u32) -> usize {
 
 /// Returns a digest in wire format: CRC32C, least significant byte first (RFC 7143 §13.1).
 #[must_use]
-pub fn digest_bytes(crc: u32) -> [u8; DIGEST_BYTES] {
+pub(crate) fn digest_bytes(crc: u32) -> [u8; DIGEST_BYTES] {
     crc.to_le_bytes()
 }
 

@@ -33,7 +33,7 @@ pub fn inquiry(allocation_bytes: u16) -> Cdb {
 
 /// INQUIRY, vital product data page.
 #[must_use]
-pub fn inquiry_page(page: u8, allocation_bytes: u16) -> Cdb {
+pub(crate) fn inquiry_page(page: u8, allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x12, 1, page, a, b])
 }
@@ -59,13 +59,13 @@ pub fn read_capacity_16() -> Cdb {
 
 /// MODE SENSE (6) of one page; block descriptors are left out.
 #[must_use]
-pub fn mode_sense_6(page: u8) -> Cdb {
+pub(crate) fn mode_sense_6(page: u8) -> Cdb {
     cdb(&[0x1a, 8, page, 0, 255])
 }
 
 /// MODE SENSE (10) of one page; block descriptors are left out.
 #[must_use]
-pub fn mode_sense_10(page: u8) -> Cdb {
+pub(crate) fn mode_sense_10(page: u8) -> Cdb {
     cdb(&[0x5a, 8, page, 0, 0, 0, 0, 2, 0])
 }
 
@@ -102,7 +102,7 @@ fn block_command(opcode_10: u8, opcode_16: u8, lba: u64, blocks: u32, fua: Fua) 
 
 /// SYNCHRONIZE CACHE (10) of the whole logical unit.
 #[must_use]
-pub fn synchronize_cache_10() -> Cdb {
+pub(crate) fn synchronize_cache_10() -> Cdb {
     cdb(&[0x35])
 }
 
@@ -116,7 +116,7 @@ pub fn synchronize_cache_16(lba: u64, blocks: u32) -> Cdb {
 }
 
 /// Length of the parameter list of UNMAP for two ranges, bytes.
-pub const UNMAP_LIST_BYTES: usize = 40;
+pub(crate) const UNMAP_LIST_BYTES: usize = 40;
 
 /// UNMAP; `parameter_bytes` is the length of its [parameter list](unmap_list).
 #[must_use]
@@ -128,7 +128,7 @@ pub fn unmap(parameter_bytes: u16) -> Cdb {
 /// Returns the parameter list of UNMAP for these ranges, each a first block and a number of blocks, and its length.
 /// Ranges without blocks are left out.
 #[must_use]
-pub fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u16) {
+pub(crate) fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u16) {
     let (mut list, mut bytes) = ([0; UNMAP_LIST_BYTES], 8_u16);
     for (lba, blocks) in ranges.iter().filter(|(_, blocks)| *blocks > 0) {
         let range = &mut list[usize::from(bytes)..];
@@ -144,7 +144,7 @@ pub fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u16) {
 
 /// GET LBA STATUS from `lba` on.
 #[must_use]
-pub fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
+pub(crate) fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
     let mut cdb = cdb(&[0x9e, 0x12]);
     cdb[2..10].copy_from_slice(&lba.to_be_bytes());
     cdb[10..14].copy_from_slice(&allocation_bytes.to_be_bytes());
@@ -153,21 +153,21 @@ pub fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
 
 /// PERSISTENT RESERVE IN, READ KEYS.
 #[must_use]
-pub fn read_reservation_keys(allocation_bytes: u16) -> Cdb {
+pub(crate) fn read_reservation_keys(allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x5e, 0, 0, 0, 0, 0, 0, a, b])
 }
 
 /// PERSISTENT RESERVE IN, READ RESERVATION.
 #[must_use]
-pub fn read_reservation(allocation_bytes: u16) -> Cdb {
+pub(crate) fn read_reservation(allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x5e, 1, 0, 0, 0, 0, 0, a, b])
 }
 
 /// REPORT TARGET PORT GROUPS.
 #[must_use]
-pub fn report_target_port_groups(allocation_bytes: u32) -> Cdb {
+pub(crate) fn report_target_port_groups(allocation_bytes: u32) -> Cdb {
     let [a, b, c, d] = allocation_bytes.to_be_bytes();
     cdb(&[0xa3, 0x0a, 0, 0, 0, 0, a, b, c, d])
 }

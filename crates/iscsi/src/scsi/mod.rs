@@ -9,16 +9,15 @@ mod sense_words;
 pub use inquiry::*;
 pub use parameters::*;
 pub use sense::*;
-pub use sense_words::asc_words;
 
 /// SCSI status bytes (SAM-5 §5.3.1).
 pub mod status {
     /// The command succeeded.
     pub const GOOD: u8 = 0x00;
     /// The sense data contains the reason.
-    pub const CHECK_CONDITION: u8 = 0x02;
+    pub(crate) const CHECK_CONDITION: u8 = 0x02;
     /// A condition was met.
-    pub const CONDITION_MET: u8 = 0x04;
+    pub(crate) const CONDITION_MET: u8 = 0x04;
     /// The unit cannot accept the command at the moment.
     pub const BUSY: u8 = 0x08;
     /// Another initiator holds a reservation.
@@ -26,7 +25,7 @@ pub mod status {
     /// The task set has no room for the command.
     pub const TASK_SET_FULL: u8 = 0x28;
     /// An auto contingent allegiance is in force.
-    pub const ACA_ACTIVE: u8 = 0x30;
+    pub(crate) const ACA_ACTIVE: u8 = 0x30;
     /// Aborted by another initiator.
     pub const TASK_ABORTED: u8 = 0x40;
 
@@ -72,7 +71,7 @@ pub enum ScsiDataError {
 
 /// Returns the wire form of a logical unit number: peripheral addressing below 256, flat space above (SAM-5 §4.7).
 #[must_use]
-pub fn lun_to_wire(lun: u16) -> u64 {
+pub(crate) fn lun_to_wire(lun: u16) -> u64 {
     let flat = if lun < 256 { 0 } else { 0x4000 };
     u64::from(lun | flat) << 48
 }

@@ -126,7 +126,7 @@ impl ModeFacts {
 }
 
 /// Mode page 08.
-pub const CACHING_PAGE: u8 = 0x08;
+pub(crate) const CACHING_PAGE: u8 = 0x08;
 
 /// Provisioning of a range of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,7 +228,7 @@ pub enum AccessState {
 impl AccessState {
     /// Returns the state of a code; undefined codes count as unavailable.
     #[must_use]
-    pub fn from_code(code: u8) -> Self {
+    pub(crate) fn from_code(code: u8) -> Self {
         match code & 0x0f {
             0 => Self::Optimized,
             1 => Self::NonOptimized,
@@ -241,7 +241,7 @@ impl AccessState {
 
     /// Returns true if READ and WRITE work in this state.
     #[must_use]
-    pub fn serves_io(self) -> bool {
+    pub(crate) fn serves_io(self) -> bool {
         matches!(self, Self::Optimized | Self::NonOptimized)
     }
 }

@@ -26,11 +26,11 @@ pub mod key {
     /// The target does not support the command or one of its fields.
     pub const ILLEGAL_REQUEST: u8 = 0x5;
     /// Something changed since the last command.
-    pub const UNIT_ATTENTION: u8 = 0x6;
+    pub(crate) const UNIT_ATTENTION: u8 = 0x6;
     /// Writing is not allowed.
     pub const DATA_PROTECT: u8 = 0x7;
     /// The target aborted the command.
-    pub const ABORTED_COMMAND: u8 = 0xb;
+    pub(crate) const ABORTED_COMMAND: u8 = 0xb;
 }
 
 /// Action of the initiator on a CHECK CONDITION.
@@ -103,7 +103,7 @@ impl Sense {
     /// Returns true if the unit may be another one now, or have another size: on every unit attention except those
     /// known to concern something else, and if the number has no unit any more.
     #[must_use]
-    pub fn tells_of_another_unit(&self) -> bool {
+    pub(crate) fn tells_of_another_unit(&self) -> bool {
         match (self.key, self.asc, self.ascq) {
             // Mode parameters, reservations, access states, commands of others, thresholds.
             (key::UNIT_ATTENTION, 0x2a, 0x01..=0x08) | (key::UNIT_ATTENTION, 0x2f | 0x38 | 0x5d, _) => false,
@@ -114,7 +114,7 @@ impl Sense {
 
     /// Returns true if asymmetric access states have changed, so that they must be read again.
     #[must_use]
-    pub fn tells_of_access_state(&self) -> bool {
+    pub(crate) fn tells_of_access_state(&self) -> bool {
         matches!(
             (self.key, self.asc, self.ascq),
             (key::UNIT_ATTENTION, 0x2a, 0x06 | 0x07) | (key::NOT_READY, 0x04, 0x0a..=0x0c)

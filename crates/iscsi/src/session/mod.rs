@@ -222,13 +222,13 @@ impl Session {
     /// that arrive then, and takes a ping for the end of the write. It gets one command at a time, and no ping during a
     /// write.
     #[must_use]
-    pub fn is_serial(&self) -> bool {
+    pub(crate) fn is_serial(&self) -> bool {
         self.window.largest_count() <= 1
     }
 
     /// Returns true if a ping is harmless now.
     #[must_use]
-    pub fn may_ping(&self) -> bool {
+    pub(crate) fn may_ping(&self) -> bool {
         !self.is_serial() || !self.tasks.has_sent_write()
     }
 
@@ -259,17 +259,17 @@ impl Session {
     }
 
     /// Stops sending write data until [`Self::release_data`], whatever the target requests.
-    pub fn hold_data(&mut self) {
+    pub(crate) fn hold_data(&mut self) {
         self.is_holding = true;
     }
 
     /// Resumes sending write data.
-    pub fn release_data(&mut self) {
+    pub(crate) fn release_data(&mut self) {
         self.is_holding = false;
     }
 
     /// Removes a task that was started and not sent. Returns false if it was sent, or does not exist.
-    pub fn withdraw(&mut self, user: u32) -> bool {
+    pub(crate) fn withdraw(&mut self, user: u32) -> bool {
         let is_it = |index: &u16| self.tasks.user_of(*index) == user;
         let Some(at) = self.queued.iter().position(is_it) else { return false };
         let index = self.queued.remove(at).expect("it was just found there");

@@ -86,7 +86,7 @@ impl Session {
 
     /// Returns true if a PDU can be sent now.
     #[must_use]
-    pub fn wants_to_send(&self) -> bool {
+    pub(crate) fn wants_to_send(&self) -> bool {
         !self.control.is_empty()
             || (!self.is_holding && !self.bursts.is_empty())
             || (!self.queued.is_empty() && self.may_start())

@@ -154,8 +154,8 @@ fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
 fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
     v.table("raid");
     v.word("level", &mut raid.level);
-    v.number("disks", fixed(whole(1.0, 4096.0)), &mut raid.disks);
-    v.number("groups", fixed(whole(1.0, 1024.0)), &mut raid.groups);
+    v.number("disks", fixed(whole(1.0, 8192.0)), &mut raid.disks);
+    v.number("groups", fixed(whole(1.0, 2048.0)), &mut raid.groups);
     v.maybe("width", fixed(whole(2.0, 256.0)), &mut raid.width);
     v.number("chunk", size(512.0, 64.0 * 1024.0 * KIB), &mut raid.chunk);
     v.flag("read_both_mirrors", &mut raid.read_both_mirrors);
@@ -172,6 +172,8 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);
+    v.number("hit_us", real(0.5, 1e5), &mut c.hit_us);
+    v.link_rate("slot", &mut c.slot);
     v.link_rate("expander", &mut c.expander);
     v.flag("tunnels_sata", &mut c.tunnels_sata);
 }
@@ -233,6 +235,7 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.table("paths");
     v.number("count", fixed(whole(1.0, 64.0)), &mut paths.count);
     v.word("policy", &mut paths.policy);
+    v.number("luns", fixed(whole(1.0, 4096.0)), &mut paths.luns);
     v.number("rr_ios", whole(1.0, 1e9), &mut paths.rr_ios);
     v.maybe("rr_bytes", fixed(size(512.0, TIB)), &mut paths.rr_bytes);
     v.table("initiator");

@@ -266,7 +266,7 @@ impl Default for Raid {
 }
 
 /// The controller: caps of its own, and its caches (or the server's page cache).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Controller {
     /// Read cache, bytes.
     pub read_cache: Option<Quantity>,
@@ -278,12 +278,33 @@ pub struct Controller {
     pub read_mb_s: Option<Quantity>,
     /// Write limit of the controller or its bus, MB/s (10^6).
     pub write_mb_s: Option<Quantity>,
-    /// I/Os per second the controller can handle.
+    /// I/Os per second the controller can handle; absent = no limit, but for one with a cache a class value.
     pub iops_max: Option<Quantity>,
+    /// Time of a 4 KiB I/O that the cache answers, us, beside links and software.
+    pub hit_us: Quantity,
+    /// The slot of the controller or adapter in its host.
+    pub slot: LinkRate,
     /// The port between the controller and the members, if they share one.
     pub expander: LinkRate,
     /// Whether drives with SATA are behind a SAS adapter, which tunnels each of their commands.
     pub tunnels_sata: bool,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self {
+            read_cache: None,
+            write_back: None,
+            battery: false,
+            read_mb_s: None,
+            write_mb_s: None,
+            iops_max: None,
+            hit_us: Quantity { lo: 8.0, hi: 100.0, ..Quantity::assumed(40.0) },
+            slot: LinkRate::Unlimited,
+            expander: LinkRate::Unlimited,
+            tunnels_sata: false,
+        }
+    }
 }
 
 /// A tier of faster devices. What it holds costs the members nothing.
@@ -376,6 +397,8 @@ pub enum SoftwareName {
     Md,
     /// ZFS.
     Zfs,
+    /// NetApp's WAFL: writes fill whole stripes of RAID-DP, wherever they belong.
+    Wafl,
 }
 
 /// What the target's software costs: T = a + b*size per I/O, and what it serialises.
@@ -550,6 +573,8 @@ pub struct Paths {
     pub count: Quantity,
     /// Policy.
     pub policy: PathPolicy,
+    /// LUNs or sessions that the load is spread over, each with a path of its own choice.
+    pub luns: Quantity,
     /// Round robin: I/Os before the next path.
     pub rr_ios: Quantity,
     /// Round robin: bytes before the next path; whichever limit comes first.
@@ -561,6 +586,7 @@ impl Default for Paths {
         Self {
             count: Quantity::assumed(1.0),
             policy: PathPolicy::Fixed,
+            luns: Quantity::assumed(1.0),
             rr_ios: Quantity::assumed(1000.0),
             rr_bytes: None,
         }

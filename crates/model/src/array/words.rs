@@ -57,6 +57,12 @@ impl Words for Level {
             "mirror" => "1".to_owned(),
             "stripe" | "striped" => "0".to_owned(),
             "jbod" | "none" => "single".to_owned(),
+            // Two parity disks; that writes fill stripes is `target.software = "wafl"`.
+            "raiddp" => "6".to_owned(),
+            // Hybrid RAID of Synology: md RAID5, or RAID6 with two disks of redundancy, where all disks are alike.
+            "shr" | "shr1" => "5".to_owned(),
+            "shr2" => "6".to_owned(),
+            "raid1e" | "1e" => "10".to_owned(),
             _ => match word.strip_prefix("raid") {
                 Some(level) if level.starts_with(|c: char| c.is_ascii_digit()) => level.to_owned(),
                 _ => word.to_owned(),
@@ -105,6 +111,7 @@ impl Words for SoftwareName {
             ("lvm", Self::Lvm),
             ("md", Self::Md),
             ("zfs", Self::Zfs),
+            ("wafl", Self::Wafl),
         ]
     }
 
@@ -113,6 +120,7 @@ impl Words for SoftwareName {
             "mdadm" | "md-raid" | "mdraid" => "md".to_owned(),
             "dm" | "device-mapper" | "lvm2" => "lvm".to_owned(),
             "openzfs" => "zfs".to_owned(),
+            "ontap" | "data-ontap" => "wafl".to_owned(),
             word => word.to_owned(),
         }
     }

@@ -10,7 +10,7 @@ use crate::validate::median;
 
 /// Above this median difference between rounds nothing lasting is said of a target: its own rate moves more than the
 /// 10 % within which a calibrated file should predict.
-pub const STEADY_WITHIN: f64 = 0.15;
+pub(crate) const STEADY_WITHIN: f64 = 0.15;
 
 /// How far the same step came out differently.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -81,6 +81,7 @@ struct Cost {
     among: (u64, u64),
     /// Of 2^32.
     hit: u64,
+    hit_ns: u64,
     buffered: bool,
     ios_per_turn: u64,
     front: Front,
@@ -204,7 +205,10 @@ impl Core {
             costs: Vec::new(),
             shape: resolved.shape,
             cores: bounded(resolved.cores).max(1),
-            write_back_bytes: whole(resolved.write_back_bytes),
+            write_back_bytes: match resolved.rewrites_in_cache() {
+                true => u64::MAX / 20,
+                false => whole(resolved.write_back_bytes),
+            },
             queue_depth: bounded(resolved.queue_depth),
             now_ns: 0,
             rng: Rng::new(seed),
@@ -244,18 +248,18 @@ impl Core {
             cpu_ns: whole(io_cost.cpu_ns),
             wire_ns: whole(io_cost.wire_ns),
             overlap_ns: if io_cost.buffered { 0 } else { whole(io_cost.overlap_ns) },
-            delay_ns: whole(io_cost.delay_ns),
+            delay_ns: whole(io_cost.delay_ns + (1.0 - io_cost.hit) * io_cost.start_ns),
             serial_ns: whole(io_cost.serial_ns),
             controller_ns: whole(io_cost.controller_ns),
             stream_ns: whole(io_cost.stream_ns),
             disk_stream_ns,
             ahead_ns: ahead_ns.max(disk_stream_ns),
-            stream_visits: small(whole((io_cost.bytes / self.shape.chunk).ceil()))
-                .clamp(1, self.shape.alive()),
+            stream_visits: self.shape.stream_visits(io_cost.kind, io_cost.bytes),
             bytes: whole(io_cost.bytes),
             phases: io_cost.phases.map(|phase| self.visits(&phase)),
             among: (u64::from(first), u64::from(count)),
             hit: whole(io_cost.hit * (1_u64 << 32) as f64),
+            hit_ns: whole(io_cost.hit_ns),
             buffered: io_cost.buffered,
             ios_per_turn: whole(io_cost.ios_per_turn).max(1),
             front: io_cost.front,
@@ -430,7 +434,7 @@ impl Core {
     /// Starts the storage part at `from_ns` (now, or the end of the CPU's part).
     fn store(&mut self, slot: u32, from_ns: u64) {
         let cost = self.cost(slot);
-        let &Cost { controller_ns, hit, front, front_ns, serial_ns, buffered, bytes, .. } = cost;
+        let &Cost { controller_ns, hit, hit_ns, front, front_ns, serial_ns, buffered, bytes, .. } = cost;
         let is_stream = cost.phases[0].count == 0;
         let mut t = from_ns;
         if controller_ns > 0 {
@@ -438,7 +442,7 @@ impl Core {
             t = self.controller_free_ns;
         }
         if hit > 0 && self.rng.bits() >> 32 < hit {
-            return self.at(t, STORED, slot);
+            return self.at(t + hit_ns, STORED, slot);
         }
         if front != Front::None {
             let free = &mut self.front_free_ns[usize::from(front == Front::Log)];
@@ -741,7 +745,7 @@ impl FlashMembers {
             bytes: whole(phase.bytes),
             controller_ns: whole(self.resolved.controller_ns(phase.kind, phase.bytes)),
             transfer_ns: whole(phase.bytes / self.resolved.bytes_s[1] * 1e9),
-            die_ns: whole(self.resolved.die_ns(phase.kind)),
+            die_ns: whole(self.resolved.die_ns(phase.kind, phase.bytes)),
         }
     }
 

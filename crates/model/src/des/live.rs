@@ -334,12 +334,13 @@ impl Simulation {
         }
         if kind == Kind::Read {
             let cached = share(self.resolved.read_cache_bytes, self.resolved.span_bytes);
-            io_cost.hit = match held {
+            let hit = match held {
                 Held::Yes => 1.0,
                 Held::No => 0.0,
                 Held::ByShare if position == Position::Random => cached,
                 Held::ByShare => cached.floor(),
             };
+            self.resolved.answer_hits(&mut io_cost, hit);
         }
         if let Some(flushes) = flushes {
             io_cost = self.resolved.with_flushes(&io_cost, flushes);

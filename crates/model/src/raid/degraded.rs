@@ -45,7 +45,7 @@ impl Shape {
 
     /// Members that are left of the group that lost one; 0 when none has failed.
     #[must_use]
-    pub fn survivors(&self) -> u32 {
+    pub(crate) fn survivors(&self) -> u32 {
         if self.failed == 0 { 0 } else { self.degraded_group() - self.failed }
     }
 

@@ -58,7 +58,8 @@ impl ResolvedArray {
                     let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
                     if share > 0.0 {
                         let hit = self.hit(access, workload, kind, random);
-                        let mut io_cost = IoCost { hit, ..self.io_cost(kind, random, access.size.0 as f64) };
+                        let mut io_cost = self.io_cost(kind, random, access.size.0 as f64);
+                        self.answer_hits(&mut io_cost, hit);
                         if !random {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
@@ -74,8 +75,17 @@ impl ResolvedArray {
         classes
     }
 
-    /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one. A worker
-    /// takes its own time for an I/O however many others there are: the rest of it is a delay.
+    /// Sets how often the controller's cache answers a read, and what that takes.
+    pub(crate) fn answer_hits(&self, io_cost: &mut IoCost, hit: f64) {
+        let (busy, latency) = self.hit_ns();
+        let answered = self.controller_ns(io_cost.kind, io_cost.bytes).max(busy);
+        io_cost.hit = hit;
+        io_cost.hit_ns = (latency - answered).max(0.0);
+        io_cost.controller_ns += hit * (answered - io_cost.controller_ns);
+    }
+
+    /// Sets the CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one.
+    /// A worker takes its own time for an I/O however many others there are: the rest of it is a delay.
     fn issue_by_workers(&self, io_cost: &mut IoCost, workload: &Workload) {
         let host = &self.array.initiator;
         let link = Link { rate: host.link, ..self.array.link.clone() };
@@ -104,15 +114,15 @@ impl ResolvedArray {
         vec![(share * (1.0 - each), first), (share * each, last)]
     }
 
-    /// Whether writes are as durable as they get without a flush: every write of such an export is durable as it is,
-    /// and a cache that survives a power cut has nothing to flush.
+    /// Whether writes are as durable as they get without a flush: every write of such an export is durable as
+    /// it is, and a cache that survives a power cut has nothing to flush.
     fn needs_no_flush(&self) -> bool {
         self.array.protocol.nfs_sync || self.array.controller.battery
     }
 
     /// Returns what flushes make of an I/O; what the flush itself takes is in [`Self::flush_wait_ns`].
     #[must_use]
-    pub fn with_flushes(&self, io_cost: &IoCost, flushes: Flushes) -> IoCost {
+    pub(crate) fn with_flushes(&self, io_cost: &IoCost, flushes: Flushes) -> IoCost {
         let mut first = io_cost.clone();
         if io_cost.kind == Kind::Read || self.needs_no_flush() {
             return first;
@@ -131,7 +141,7 @@ impl ResolvedArray {
 
     /// Returns the time of a flush after several writes, ns; 0 where the writes are durable without one.
     #[must_use]
-    pub fn flush_wait_ns(&self, flushes: Flushes) -> f64 {
+    pub(crate) fn flush_wait_ns(&self, flushes: Flushes) -> f64 {
         if flushes.every <= 1 || self.log.is_some() || self.needs_no_flush() {
             return 0.0;
         }
@@ -143,16 +153,18 @@ impl ResolvedArray {
         if self.array.controller.battery {
             return;
         }
+        self.unbuffer(io_cost);
+        io_cost.delay_ns += super::software::intent_log_ns(self.array.target.software, self.corner);
         if let Some(log) = &self.log {
             (io_cost.front, io_cost.front_ns) = (Front::Log, log.busy_ns(io_cost.bytes));
-            io_cost.delay_ns += log.wait_ns();
+            io_cost.start_ns = log.wait_ns(io_cost.bytes);
             io_cost.buffered = !matches!(self.media, Media::Disk(..)) || io_cost.phases[0].visits > 0;
             return;
         }
-        io_cost.buffered = false;
-        match self.media {
+        match &self.media {
             Media::Flash(_) => io_cost.delay_ns += self.flush_ns * waits,
             Media::Disk(..) if io_cost.phases[0].visits == 0 => {
+                io_cost.start_ns = 0.0;
                 io_cost.phases = self.shape.durable_write(io_cost.bytes);
                 io_cost.stream_ns = 0.0;
             }
@@ -162,9 +174,22 @@ impl ResolvedArray {
         }
     }
 
+    /// Makes a write that the controller's cache would answer pass it.
+    fn unbuffer(&self, io_cost: &mut IoCost) {
+        if !io_cost.buffered {
+            return;
+        }
+        io_cost.controller_ns = self.passing_ns(io_cost.kind, &io_cost.phases, io_cost.bytes);
+        io_cost.start_ns = 0.0;
+        io_cost.buffered = false;
+        if io_cost.phases[0].visits == 0 {
+            self.clone().written_through().start_stream(io_cost);
+        }
+    }
+
     /// Share of the I/Os of a class that the tier answers once it is warm.
     #[must_use]
-    pub fn in_tier(&self, io_cost: &IoCost, skew: Skew) -> f64 {
+    pub(crate) fn in_tier(&self, io_cost: &IoCost, skew: Skew) -> f64 {
         let Some(tier) = self.tier.as_ref().filter(|tier| tier.takes(io_cost.kind)) else { return 0.0 };
         tier.hit(self.span_bytes, io_cost, skew)
     }
@@ -189,7 +214,8 @@ impl ResolvedArray {
         Some(tier.device.capacity_bytes.min(self.span_bytes) / (rate * bytes).max(1e-9))
     }
 
-    /// About the rate at which the members alone would be read, I/Os per second: as the I/Os in flight allow, or full.
+    /// About the rate at which the members alone would be read, I/Os per second: as the I/Os in flight allow,
+    /// or full.
     fn rate_of_members(&self, classes: &[Class], outstanding: f64) -> f64 {
         let members = f64::from(self.shape.alive());
         let n = (outstanding / members).max(1.0);
@@ -211,20 +237,21 @@ impl ResolvedArray {
 
     /// An I/O that a tier answers with this probability, as classes: answered there, and the cases of the others.
     #[must_use]
-    pub fn tiered(&self, share: f64, io_cost: &IoCost, in_tier: f64) -> Vec<Class> {
+    pub(crate) fn tiered(&self, share: f64, io_cost: &IoCost, in_tier: f64) -> Vec<Class> {
         let Some(tier) = self.tier.as_ref().filter(|_| in_tier > 0.0) else {
             return self.cases(share, io_cost);
         };
+        let mut passed = io_cost.clone();
+        self.unbuffer(&mut passed);
         let answered = IoCost {
             front: Front::Tier,
             front_ns: tier.device.busy_ns(io_cost.bytes),
-            delay_ns: io_cost.delay_ns + tier.device.wait_ns(),
             phases: [Phase::NONE; 2],
             stream_ns: 0.0,
             overlap_ns: 0.0,
             serial_ns: 0.0,
-            buffered: false,
-            ..io_cost.clone()
+            start_ns: tier.device.wait_ns(io_cost.bytes),
+            ..passed
         };
         let mut classes = vec![Class { share: share * in_tier, io_cost: answered }];
         if in_tier < 1.0 {
@@ -240,6 +267,9 @@ impl ResolvedArray {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }
         let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        if cases[0].phases[0].visits == 0 {
+            return vec![Class { share, io_cost: io_cost.clone() }];
+        }
         let place = io_cost.phases.iter().find(|p| p.kind == Kind::Write).map_or(Place::Cached, |p| p.place);
         let of = |case: &crate::raid::Case| {
             let phases = case.phases.map(|phase| phase.placed(place));

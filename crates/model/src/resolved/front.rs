@@ -1,7 +1,7 @@
 //! Devices in front of the members: a tier that holds the hottest data, and a log for durable writes.
 //!
-//! Both answer an I/O as one station with a rate, a throughput and a latency. Who answers is drawn: a tier holds the
-//! hottest part of the span, so that its share follows from its capacity and the skew of the load.
+//! Both answer an I/O as one station with a rate, a throughput and a latency. Who answers is drawn: a tier
+//! holds the hottest part of the span, so that its share follows from its capacity and the skew of the load.
 
 use crate::array::{self, TierHolds};
 use crate::quantity::{Corner, Quantity};
@@ -61,10 +61,11 @@ impl FrontDevice {
         (1e9 / self.iops_max).max(bytes / self.bytes_s * 1e9)
     }
 
-    /// What an I/O takes beyond that, ns.
+    /// What an I/O takes beyond that, ns: its latency with the transfer of what is more than 4 KiB.
     #[must_use]
-    pub fn wait_ns(&self) -> f64 {
-        (self.latency_ns - self.busy_ns(4096.0)).max(0.0)
+    pub(crate) fn wait_ns(&self, bytes: f64) -> f64 {
+        let alone = self.latency_ns + (bytes - 4096.0).max(0.0) / self.bytes_s * 1e9;
+        (alone - self.busy_ns(bytes)).max(0.0)
     }
 }
 
@@ -122,11 +123,11 @@ impl Tier {
 
 /// Mean over a run of what a tier holds that starts cold, as a part of what it will hold.
 ///
-/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean over a
-/// run
+/// Data are read at random, those that are held already too, so that the part at t is `1 - e^(-t/T)`; its mean
+/// over a run
 /// of length D is `1 - T/D (1 - e^(-D/T))`. The members limit how fast they are read, whatever the tier answers.
 #[must_use]
-pub fn mean_warmth(run_s: f64, time_s: f64) -> f64 {
+pub(crate) fn mean_warmth(run_s: f64, time_s: f64) -> f64 {
     let ratio = run_s / time_s.max(1e-9);
     if ratio < 1e-9 { 0.0 } else { 1.0 - (1.0 - (-ratio).exp()) / ratio }
 }

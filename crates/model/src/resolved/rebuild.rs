@@ -26,8 +26,8 @@ pub struct Rebuild {
     pub time_s: Bounds,
 }
 
-/// Returns the rebuild of a failed member; `None` if none has failed, nothing is left to rebuild it from, or its data
-/// go to spare space on all members (dRAID). Without `raid.rebuild_pct` it has the members to itself.
+/// Returns the rebuild of a failed member; `None` if none has failed, nothing is left to rebuild it from, or
+/// its data go to spare space on all members (dRAID). Without `raid.rebuild_pct` it has the members to itself.
 #[must_use]
 pub fn rebuild(array: &Array) -> Option<Rebuild> {
     let bytes = member_capacity(array);
@@ -38,7 +38,7 @@ pub fn rebuild(array: &Array) -> Option<Rebuild> {
 
 /// Returns the highest rate, bytes/s, at which the first `bytes` of a failed member are rebuilt.
 #[must_use]
-pub fn rate_onto_replacement(array: &Array, bytes: f64) -> Option<Bounds> {
+pub(crate) fn rate_onto_replacement(array: &Array, bytes: f64) -> Option<Bounds> {
     let shape = Shape::of(&array.raid);
     if shape.failed == 0 || matches!(shape.level, Level::Draid1 | Level::Draid2 | Level::Draid3) {
         return None;

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::{ValidateError, median};
-use crate::array;
+use crate::array::{self, Array};
 use crate::demand::ResourceKind;
 use crate::predict::{Engines, Prediction, predict};
-use crate::published::{LimitWord, Row, RowLimit};
+use crate::published::{LimitWord, Row, RowLimit, RowModel};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
 use crate::unseen::{self, Half, Set};
+use crate::workload::Workload;
 
 /// A row of a system that the model was not made from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,7 +111,7 @@ pub fn open_half(set: Set, tables: &mut Tables) -> Result<UnseenHalf, ValidateEr
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
-pub fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
+pub(crate) fn held_back_half(set: Set) -> Result<UnseenHalf, ValidateError> {
     let mut rows = Vec::new();
     let mut stored = held_back(set).lines().filter(|line| !line.starts_with('#'));
     for table in unseen::tables(set, Half::HeldBack)? {
@@ -149,7 +150,18 @@ fn stored_row(line: &str, system: &str, row: &Row) -> Option<UnseenRow> {
     })
 }
 
-fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<UnseenRow>, ValidateError> {
+/// A row that can be predicted.
+pub(super) struct Described<'r> {
+    pub(super) model: &'r RowModel,
+    /// With what the row says of it.
+    pub(super) array: Array,
+    pub(super) workload: Workload,
+    /// I/Os per second.
+    pub(super) measured: f64,
+}
+
+/// Returns a row with its array; `None` for one that says too little to be predicted.
+pub(super) fn described(row: &Row) -> Result<Option<Described<'_>>, ValidateError> {
     let (Some(model), Some(workload), Some(measured)) = (&row.model, row.workload(), row.measured_iops())
     else {
         return Ok(None);
@@ -159,6 +171,11 @@ fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<
         .ok_or_else(|| ValidateError::NoArray { row: row.test.clone(), array: model.array.clone() })??;
     array::set(&mut array, &model.set)
         .map_err(|source| ValidateError::Set { row: row.test.clone(), source })?;
+    Ok(Some(Described { model, array, workload, measured }))
+}
+
+fn predicted_row(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<UnseenRow>, ValidateError> {
+    let Some(Described { model, array, workload, measured }) = described(row)? else { return Ok(None) };
     let prediction = predict(&array, &workload, Engines::Closed, tables);
     Ok(Some(UnseenRow {
         system: system.to_owned(),
@@ -184,7 +201,7 @@ fn is_inside(prediction: &Prediction, measured: f64) -> bool {
 }
 
 /// A bound that leaves software out names the software: it is what keeps the array below the bound.
-fn word_of(prediction: &Prediction) -> Option<LimitWord> {
+pub(super) fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     if prediction.software == Software::Unknown {
         return Some(LimitWord::Cpu);
     }

@@ -137,6 +137,8 @@ fn disk(rpm: f64, (track, avg, full): (f64, f64, f64)) -> Disk {
         revolution_ns: 60e9 / rpm,
         overhead_ns: 0.1e6,
         seek: Disk::seek_curve(track * 1e6, avg * 1e6, full * 1e6),
+        track: 0.0,
+        port_bytes_s: f64::INFINITY,
         outer_bytes_s: 200e6,
         inner_bytes_s: 100e6,
         capacity_bytes: 4e12,

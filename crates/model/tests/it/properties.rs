@@ -1,88 +1,23 @@
 //! What must hold for every array: shipped ones, unseen ones and a thousand at random.
 
-use assay_model::array::{Array, Level, set, shipped};
+use assay_model::array::{Array, shipped};
 use assay_model::closed::{Outcome, closed_form};
 use assay_model::demand::demand_table;
 use assay_model::des::{ClientOutcome, SimOptions, simulate};
-use assay_model::facts::usable_bytes;
 use assay_model::raid::Part;
 use assay_model::resolved::front::Front;
 use assay_model::workload::{Skew, Workload};
-use assay_spec::units::{Bytes, GIB, Nanos};
 
 use assay_model::quantity::Corner;
 use assay_model::resolved::{Media, ResolvedArray, Tables, issued};
+
+use crate::random::{Choices, LONG, degraded, more, random_array, random_load};
 
 /// A run of this many I/Os has a rate within this of its long-run rate.
 const NOISE: f64 = 0.06;
 
 /// A write cache clearly fills if it takes writes this many times as fast as it drains.
 const FILLS: f64 = 1.1;
-/// So long that what a write cache absorbs before it is full is no part of the closed form's rate.
-const LONG: Nanos = Nanos::from_secs(1_000_000_000);
-
-/// A generator for choices; the model's own is not public.
-struct Choices(u64);
-
-impl Choices {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        let pick = self.next() % all.len() as u64;
-        all[usize::try_from(pick).expect("below a length")]
-    }
-}
-
-/// A shipped array with another level, another number of members, other caches and another link.
-fn random_array(choices: &mut Choices) -> (Array, String) {
-    let base = choices.of(&["hdd-7200", "ssd-sata", "nvme", "raid6-12bay", "allflash-25gbe", "nas-4bay"]);
-    let (level, disks) = choices.of(&[
-        ("single", 1),
-        ("0", 4),
-        ("1", 2),
-        ("10", 8),
-        ("5", 3),
-        ("5", 8),
-        ("6", 6),
-        ("6", 12),
-        ("raidz1", 5),
-        ("raidz2", 8),
-    ]);
-    let cache = choices.of(&["none", "none", "256MiB", "2GiB"]);
-    let link = choices.of(&["1GbE", "10GbE", "25GbE"]);
-    let battery = if cache == "none" { " controller.battery=no" } else { "" };
-    let local = matches!(base, "hdd-7200" | "ssd-sata" | "nvme");
-    let link = if local { String::new() } else { format!(" link={link}") };
-    let changes = format!(
-        "raid={level} disks={disks} controller.read_cache=none controller.write_back={cache}{battery}{link}"
-    );
-    let mut array = crate::array(base);
-    set(&mut array, &changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
-    (array, format!("{base} {changes}"))
-}
-
-/// Whole GiB in this many bytes.
-fn whole_gib(bytes: f64) -> u64 {
-    (0_u64..).find(|gib| (gib + 1) as f64 * GIB as f64 > bytes).unwrap_or(0)
-}
-
-fn random_load(choices: &mut Choices, array: &Array) -> Workload {
-    let share = choices.of(&[0.01, 0.1, 1.0]);
-    let size = choices.of(&[4096, 8192, 65_536]);
-    let (read, random) = choices.of(&[(100.0, 100.0), (0.0, 100.0), (70.0, 100.0), (100.0, 0.0), (0.0, 0.0)]);
-    Workload {
-        span: Bytes(GIB.max(whole_gib(usable_bytes(array) * share) * GIB)),
-        duration: LONG,
-        ..Workload::simple("random", size, read, random, choices.of(&[1, 2, 8, 32, 128]))
-    }
-}
-
 /// How many I/Os are simulated.
 #[derive(Clone, Copy)]
 enum Ios {
@@ -239,58 +174,6 @@ fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
     assert!(1.0 / 1.33 < worst[0] && worst[1] < most, "{worst:?}");
     // They need few I/Os in flight, or a full cache over flash.
     assert!(iops_apart <= 40 && mean_apart <= 40, "{iops_apart} and {mean_apart} of 1000 apart by over 10 %");
-}
-
-/// What else an array file can say, each now and then.
-fn more(choices: &mut Choices, array: &mut Array) -> String {
-    let rotates = matches!(array.device, assay_model::array::Device::Hdd(_));
-    let buffers = array.controller.write_back.is_some();
-    let is_remote = array.link.rate.is_ethernet();
-    let mut said = Vec::new();
-    let mut say = |applies: bool, words: &[&str]| {
-        let word = choices.of(words);
-        if applies && !word.is_empty() {
-            said.push(word.to_owned());
-        }
-    };
-    say(true, &["", "", "target.software=md", "target.software=zfs", "target.software=lvm"]);
-    say(true, &["", "raid.member_queue=4"]);
-    say(true, &["", "controller.expander=SAS6x4", "controller.expander=SATA3"]);
-    say(true, &["", "device.link=SATA2", "device.link=SATA3"]);
-    say(rotates, &["", "", "device.shingled=yes", "device.shingled=yes device.band=256MiB"]);
-    say(rotates, &["", "device.write_cache=64MiB"]);
-    say(!rotates, &["", "device.flush_ms=0", "device.flush_ms=3"]);
-    say(
-        true,
-        &[
-            "",
-            "",
-            "tier.capacity=200GB tier.iops_max=80000 tier.mb_s=500",
-            "tier.capacity=2TB tier.iops_max=80000 tier.mb_s=500 tier.holds=all tier.skew=0.9",
-            "tier.capacity=50GB tier.iops_max=200000 tier.mb_s=2000 tier.hit_pct=60 tier.warm=no",
-        ],
-    );
-    say(
-        !array.controller.battery,
-        &["", "", "log.iops_max=30000 log.mb_s=400", "log.iops_max=200000 log.mb_s=2000"],
-    );
-    say(buffers, &["", "controller.battery=yes log.iops_max=none log.mb_s=none"]);
-    say(is_remote, &["", "link.rate=0.9..1.0Gbit/s", "link.timestamps=no", "initiator.link=1GbE"]);
-    say(is_remote, &["", "protocol.kind=smb", "protocol.kind=nfs protocol.nfs_sync=yes"]);
-    say(true, &["", "initiator.clients=4", "initiator.submission=synchronous"]);
-    let said = said.join(" ");
-    set(array, &said).unwrap_or_else(|e| panic!("{said}: {e}"));
-    said
-}
-
-/// Half of the arrays with redundancy have lost a member, and half of these rebuild it.
-fn degraded(choices: &mut Choices, array: &mut Array) -> &'static str {
-    let state = choices.of(&["", "", "raid.failed=1", "raid.failed=1 raid.rebuild_pct=30"]);
-    if matches!(array.raid.level, Level::Single | Level::Raid0) {
-        return "";
-    }
-    set(array, state).unwrap_or_else(|e| panic!("{state}: {e}"));
-    state
 }
 
 /// As above, with everything that an array file and a load can say: durable writes, tiers, logs, shingled disks, ports,

@@ -6,7 +6,7 @@ use crate::xdr::Writer;
 
 /// Returns arguments that consist of a handle: GETATTR, FSSTAT, FSINFO, PATHCONF.
 #[must_use]
-pub fn handle_only(handle: &Handle) -> Vec<u8> {
+pub(crate) fn handle_only(handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes());
     writer.into_bytes()
@@ -14,7 +14,7 @@ pub fn handle_only(handle: &Handle) -> Vec<u8> {
 
 /// Returns the arguments of LOOKUP and REMOVE.
 #[must_use]
-pub fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
+pub(crate) fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(directory.bytes()).opaque(name.as_bytes());
     writer.into_bytes()
@@ -59,7 +59,7 @@ pub fn read(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
 
 /// Returns the arguments of WRITE up to the data.
 #[must_use]
-pub fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable: Stable) -> Vec<u8> {
+pub(crate) fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable: Stable) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes()).u64(offset_bytes).u32(bytes).u32(stable_number(stable)).u32(bytes);
     writer.into_bytes()
@@ -92,7 +92,7 @@ fn stable_number(stable: Stable) -> u32 {
 
 /// Largest length of a call up to its data, bytes: mark, head, credentials with 16 groups and 64 bytes of name, handle,
 /// arguments.
-pub const CALL_BYTES_MAX: usize = 4 + 24 + 8 + 148 + 8 + 68 + 20;
+pub(crate) const CALL_BYTES_MAX: usize = 4 + 24 + 8 + 148 + 8 + 68 + 20;
 
 /// A call of one kind on one file, complete except for the fields that change with each I/O: xid, offset, count.
 #[derive(Debug, Clone)]

@@ -6,10 +6,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use calls::{
-    CALL_BYTES_MAX, Template, access, commit, create, directory_name, handle_only, read, set_size, write,
-    write_head,
-};
+pub(crate) use calls::{CALL_BYTES_MAX, directory_name, handle_only};
+pub use calls::{Template, access, commit, create, read, set_size, write};
 pub use results::{
     ReadHead, accessed, attributes, committed, created, fsinfo, fsstat, looked_up, path_limits, read_head,
     removed, size_set, written,
@@ -21,13 +19,13 @@ use std::fmt;
 use crate::rpc::Procedure;
 
 /// Program number.
-pub const PROGRAM: u32 = 100_003;
+pub(crate) const PROGRAM: u32 = 100_003;
 /// Program version.
 pub const VERSION: u32 = 3;
 /// Default port of NFS.
 pub const PORT: u16 = 2049;
 /// Longest file handle, bytes.
-pub const HANDLE_BYTES_MAX: u32 = 64;
+pub(crate) const HANDLE_BYTES_MAX: u32 = 64;
 
 /// Procedures of the program.
 pub mod procedure {
@@ -39,11 +37,11 @@ pub mod procedure {
     /// Does nothing: a ping.
     pub const NULL: Procedure = of(0);
     /// Attributes of a file.
-    pub const GETATTR: Procedure = of(1);
+    pub(crate) const GETATTR: Procedure = of(1);
     /// Changes attributes.
-    pub const SETATTR: Procedure = of(2);
+    pub(crate) const SETATTR: Procedure = of(2);
     /// Looks up a name in a directory.
-    pub const LOOKUP: Procedure = of(3);
+    pub(crate) const LOOKUP: Procedure = of(3);
     /// Access rights of the caller.
     pub const ACCESS: Procedure = of(4);
     /// Reads from a file.
@@ -53,13 +51,13 @@ pub mod procedure {
     /// Creates a file.
     pub const CREATE: Procedure = of(8);
     /// Removes a file.
-    pub const REMOVE: Procedure = of(12);
+    pub(crate) const REMOVE: Procedure = of(12);
     /// Space of a file system.
-    pub const FSSTAT: Procedure = of(18);
+    pub(crate) const FSSTAT: Procedure = of(18);
     /// Limits of a server.
-    pub const FSINFO: Procedure = of(19);
+    pub(crate) const FSINFO: Procedure = of(19);
     /// Limits of names.
-    pub const PATHCONF: Procedure = of(20);
+    pub(crate) const PATHCONF: Procedure = of(20);
     /// Makes unstable writes durable.
     pub const COMMIT: Procedure = of(21);
 }

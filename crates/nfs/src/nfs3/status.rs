@@ -15,8 +15,6 @@ impl NfsStatus {
     pub const ACCES: Self = Self(13);
     /// The name exists.
     pub const EXIST: Self = Self(17);
-    /// Not a directory.
-    pub const NOTDIR: Self = Self(20);
     /// No space.
     pub const NOSPC: Self = Self(28);
     /// Read-only.

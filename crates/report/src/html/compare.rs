@@ -55,6 +55,7 @@ fn sides(comparison: &Comparison) -> String {
         let means = match difference.weight {
             Weight::Subject => "compared",
             Weight::Weakens => "may be part of a change",
+            Weight::Changed => "was changed",
             Weight::Breaks => "makes the runs not comparable",
         };
         facts.push((difference.what.clone(), format!("{} ({means})", difference.values.join(" / "))));

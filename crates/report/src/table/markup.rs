@@ -23,7 +23,9 @@ impl Table {
         if has_groups {
             titles.insert(0, self.group.clone());
         }
-        let mut text = csv_line(&titles);
+        let mut lines = csv::Writer::from_writer(Vec::new());
+        let mut line = |cells: &[String]| lines.write_record(cells).expect("rows of one length, in memory");
+        line(&titles);
         let mut group = String::new();
         for row in &self.rows {
             let mut cells: Vec<String> = match row {
@@ -40,9 +42,10 @@ impl Table {
             if has_groups {
                 cells.insert(0, group.clone());
             }
-            text.push_str(&csv_line(&cells));
+            line(&cells);
         }
-        text
+        let bytes = lines.into_inner().expect("memory takes every byte");
+        String::from_utf8(bytes).expect("made of strings")
     }
 
     /// Returns the table as Markdown, its notes in a list below.
@@ -180,8 +183,6 @@ pub(super) fn bbcode_text(words: &str) -> String {
     escape::line(words).replace('[', "［").replace(']', "］")
 }
 
-/// Words in CSV. A spreadsheet takes what begins with one of four characters for a formula, and may run a program for
-/// it; after an apostrophe it does not.
 /// A title that leads to the definition of its number, where the page has one.
 fn title_html(heading: &str) -> String {
     match crate::html::methods::anchor(heading) {
@@ -190,6 +191,8 @@ fn title_html(heading: &str) -> String {
     }
 }
 
+/// Words in CSV. A spreadsheet takes what begins with one of four characters for a formula, and may run a program for
+/// it; after an apostrophe it does not.
 fn csv_text(words: &str) -> String {
     let words = escape::line(words);
     let is_number = words.parse::<f64>().is_ok() || words == "-";
@@ -204,13 +207,4 @@ fn plain(cell: &Cell) -> String {
         Cell::Text(text) => csv_text(text),
         Cell::Number(value) => rounded(*value).map_or_else(String::new, |v| v.to_string()),
     }
-}
-
-/// RFC 4180: what holds a comma, a quote or an end of line is quoted, and quotes in it are doubled.
-fn csv_line(cells: &[String]) -> String {
-    let quoted = |cell: &String| {
-        let is_plain = !cell.contains([',', '"', '\n', '\r']);
-        if is_plain { cell.clone() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
-    };
-    format!("{}\n", cells.iter().map(quoted).collect::<Vec<_>>().join(","))
 }

@@ -255,14 +255,16 @@ fn the_share_of_each_target_is_in_every_form_of_a_result() {
     let (part, whole) = (&target["iops"], &document["tests"][0]["total"]["iops"]);
     assert!((part.as_f64().unwrap() / whole.as_f64().unwrap() - 0.25).abs() < 0.001, "{part} of {whole}");
 
-    let in_form = |format| assay_report::text::rendered(&reported.header, &reported.summary, format);
+    let in_form =
+        |format| assay_report::text::rendered(&reported.header, &reported.summary, &[], None, format);
     for format in [Format::Text(100), Format::Csv, Format::Markdown, Format::BbCode] {
         let text = in_form(format);
         assert!(text.contains("/dev/loop1 75.0 %") && text.contains("/dev/loop2 25.0 %"), "{text}");
     }
     // Of many targets a person sees those that got least and most, a program all.
     reported.summary.steps[0].members = (1..=9).map(|n| share(&format!("/dev/loop{n}"), n)).collect();
-    let in_form = |format| assay_report::text::rendered(&reported.header, &reported.summary, format);
+    let in_form =
+        |format| assay_report::text::rendered(&reported.header, &reported.summary, &[], None, format);
     let count = |text: String| text.matches("/dev/loop").count();
     assert_eq!((count(in_form(Format::Markdown)), count(in_form(Format::Csv))), (2, 9));
 }

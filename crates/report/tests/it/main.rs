@@ -5,6 +5,7 @@ mod compare;
 mod html;
 mod json;
 mod listing;
+mod map;
 mod network;
 mod table;
 mod text;

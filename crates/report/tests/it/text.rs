@@ -16,6 +16,19 @@ fn the_forum_table() {
 }
 
 #[test]
+fn columns_of_csv_have_the_same_names_in_every_run() {
+    let titles = |reported: &Reported| {
+        let (header, summary) = (&reported.header, &reported.summary);
+        let csv = assay_report::text::rendered(header, summary, &[], None, assay_report::table::Format::Csv);
+        csv.lines().next().unwrap().to_owned()
+    };
+    // People see one in milliseconds, the other in microseconds.
+    let (slow, fast) = (run(synthetic::suite("vmware", 3)), run(synthetic::suite("super-atto", 1)));
+    assert_eq!(titles(&slow), titles(&fast));
+    assert!(titles(&fast).contains("Avg ms"), "{}", titles(&fast));
+}
+
+#[test]
 fn a_sweep_has_a_row_per_step() {
     let mut reported = run(synthetic::suite("super-atto", 1));
     reported.summary.steps[0].skipped = Some("0.5KiB is below the smallest direct I/O of 4KiB".into());

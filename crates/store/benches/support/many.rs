@@ -60,6 +60,7 @@ fn digest(number: u64) -> RunDigest {
     };
     let finding = |rule: &str, severity| FindingDigest { rule: rule.to_owned(), severity };
     RunDigest {
+        changed: String::new(),
         is_diagnosis: false,
         length_s: 500.0,
         planned_steps: 4,

@@ -13,6 +13,7 @@ fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
     let finding =
         |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
     RunDigest {
+        changed: String::new(),
         is_diagnosis: false,
         length_s: 12.5,
         planned_steps: 1,

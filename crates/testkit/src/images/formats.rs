@@ -1,5 +1,7 @@
 //! The recipes. Offsets and magic numbers are from the formats' documentation and from libblkid.
 
+use assay_spec::random::split_mix;
+
 use super::{IMAGE_BYTES, Recipe};
 
 /// Programs of the recipes.
@@ -197,14 +199,10 @@ fn plain_data() -> Vec<Entry> {
     ]
 }
 
-/// Returns random bytes from splitmix64, not from Assay's own generator, whose data is recognised.
+/// Returns random bytes that are not from Assay's own generator, whose data is recognised.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut at: u64 = 42;
-    let mut next = || {
-        at = at.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (at ^ (at >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (mixed ^ (mixed >> 29)).to_le_bytes()
-    };
+    let mut next = || split_mix(&mut at).to_le_bytes();
     std::iter::repeat_with(&mut next).flatten().take(bytes).collect()
 }
 

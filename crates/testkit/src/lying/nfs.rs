@@ -13,7 +13,7 @@ pub const EXPORT: &str = "/export";
 /// Largest READ and WRITE, bytes.
 pub const IO_BYTES_MAX: u32 = 32_768;
 /// The bit of a record mark that means "last fragment".
-pub const LAST: u32 = 1 << 31;
+pub(crate) const LAST: u32 = 1 << 31;
 /// Number of bytes before the results in a correct answer.
 pub const HEAD_BYTES: usize = 24;
 

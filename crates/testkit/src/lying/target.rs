@@ -8,9 +8,9 @@ use super::target_scsi::{self, Answer, BLOCK_BYTES, BLOCKS};
 use super::{Act, Line, Listening, Over};
 
 /// Longest data segment that either side may send, bytes.
-pub const SEGMENT_BYTES: usize = 8192;
+pub(crate) const SEGMENT_BYTES: usize = 8192;
 /// Longest sequence of data of one READ or R2T, bytes.
-pub const BURST_BYTES: usize = 262_144;
+pub(crate) const BURST_BYTES: usize = 262_144;
 /// The name of the target.
 pub const NAME: &str = "iqn.2026-11.example:lying";
 /// The tag that means "none".

@@ -10,11 +10,11 @@ use assay_interop::results::openmetrics::{
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
 use assay_results::TargetRuns;
-use assay_store::{Checked, Reader, RunFilter, RunSlice, RunState, StoreError};
+use assay_store::{Checked, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
-use super::targets::{Found, plans_held};
+use super::targets::{Found, RUNS_OF_MANY, plans_held};
 use crate::answer::{Refusal, typed};
 use crate::app::App;
 use crate::live::LiveSummary;
@@ -36,8 +36,10 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
 
 fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
-    let targets: Vec<TargetRuns> =
-        addresses.iter().map(|address| TargetRuns::read(store, address)).collect::<Result<_, _>>()?;
+    let targets: Vec<TargetRuns> = addresses
+        .iter()
+        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .collect::<Result<_, _>>()?;
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
     let live = app.live.steps(store)?;
@@ -122,7 +124,6 @@ fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
 /// Returns the number of runs by how they ended.
 fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
     use Outcome::{Done, Failed, Interrupted};
-    let none = RunSlice { skip: 0, limit: 0 };
     [
         ("done", RunState::Ended(Done)),
         ("failed", RunState::Ended(Failed)),
@@ -133,7 +134,7 @@ fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
     .into_iter()
     .map(|(status, state)| {
         let filter = RunFilter { state: Some(state), ..RunFilter::default() };
-        Ok((status, store.list(&filter, none)?.matching))
+        Ok((status, store.matching(&filter)?))
     })
     .collect()
 }

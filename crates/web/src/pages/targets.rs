@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_analysis::quoted;
 use assay_analysis::trend::{Trend, TrendPoint};
 use assay_report::held::Held;
 use assay_report::html::{ChangeFacts, Links, escape, spark, trend, trend_changes};
@@ -16,12 +17,13 @@ use serde_json::Value;
 
 use crate::answer::{Refusal, html};
 use crate::app::App;
-use crate::launch::quoted;
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
 
 /// Trends that the page of all targets draws in full; of the others it has a line.
 const DRAWN_MAX: usize = 8;
+/// Runs of a target that pages of all targets read, the newest; the page of one target has all.
+pub(crate) const RUNS_OF_MANY: usize = 400;
 /// Points of a drawing there; the page of one target has more.
 const POINTS: usize = 40;
 const POINTS_OF_ONE: usize = 120;
@@ -49,8 +51,10 @@ pub(crate) async fn page(
 }
 
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
-    let mut targets: Vec<TargetRuns> =
-        known.iter().map(|address| TargetRuns::read(store, address)).collect::<Result<_, _>>()?;
+    let mut targets: Vec<TargetRuns> = known
+        .iter()
+        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .collect::<Result<_, _>>()?;
     // What was used last comes first.
     targets.sort_by_key(|target| {
         std::cmp::Reverse(target.runs.first().map_or(0, |run| run.row.started_unix_ms))
@@ -70,14 +74,23 @@ fn card(app: &App, store: &Reader, target: &TargetRuns, budget: &mut usize) -> R
     let head = head(app, store, target)?;
     let trends = target.trends();
     let mut drawings = String::new();
+    if target.runs.len() < target.count {
+        let (newest, count) = (target.runs.len(), target.count);
+        drawings.push_str(&format!("<p class=\"soft\">Trends of the newest {newest} of {count} runs.</p>\n"));
+    }
     for of in &trends {
-        let latest = of.latest(POINTS);
+        let (condensed, each) = of.condensed(POINTS);
         if *budget > 0 && of.points.len() > 2 {
             *budget -= 1;
-            let facts = facts_of_changes(store, &latest)?;
-            drawings.push_str(&drawn(&latest, &facts, baseline_point(store, target, of)?.as_ref()));
+            let facts = facts_of_changes(store, of)?;
+            drawings.push_str(&drawn(
+                (&condensed, each),
+                of,
+                &facts,
+                baseline_point(store, target, of)?.as_ref(),
+            ));
         } else {
-            drawings.push_str(&line(&latest));
+            drawings.push_str(&line(&condensed, of));
         }
     }
     Ok(format!(
@@ -90,7 +103,7 @@ fn card(app: &App, store: &Reader, target: &TargetRuns, budget: &mut usize) -> R
 }
 
 fn of_one(app: &App, store: &Reader, address: &str) -> Result<String, Refusal> {
-    let target = TargetRuns::read(store, address)?;
+    let target = TargetRuns::read(store, address, usize::MAX)?;
     let mut text = format!(
         "<p><a href=\"/targets\">All targets</a></p>\n<h1>{}</h1>\n{}",
         escape(address),
@@ -101,9 +114,9 @@ fn of_one(app: &App, store: &Reader, address: &str) -> Result<String, Refusal> {
         text.push_str("<p>A trend begins with the second run of a plan on this target.</p>\n");
     }
     for of in &trends {
-        let latest = of.latest(POINTS_OF_ONE);
-        let facts = facts_of_changes(store, &latest)?;
-        text.push_str(&drawn(&latest, &facts, baseline_point(store, &target, of)?.as_ref()));
+        let (condensed, each) = of.condensed(POINTS_OF_ONE);
+        let facts = facts_of_changes(store, of)?;
+        text.push_str(&drawn((&condensed, each), of, &facts, baseline_point(store, &target, of)?.as_ref()));
     }
     Ok(text)
 }
@@ -304,22 +317,44 @@ fn baseline_point(store: &Reader, target: &TargetRuns, of: &Trend) -> Result<Opt
     Ok(of.points.iter().find(|point| runs.contains(&point.run)).cloned())
 }
 
-fn drawn(of: &Trend, facts: &[ChangeFacts], baseline: Option<&TrendPoint>) -> String {
+/// A trend, drawn with points that stand for `each` runs in a row.
+fn drawn(
+    (condensed, each): (&Trend, usize),
+    of: &Trend,
+    facts: &[ChangeFacts],
+    baseline: Option<&TrendPoint>,
+) -> String {
+    let count = of.points.len();
+    let runs = match each {
+        1 => String::new(),
+        each => format!(
+            "<p class=\"soft\">All {count} runs: a point is the median of {each} in a row, its line goes from the \
+             lowest to the highest, and its link leads to the first.</p>\n"
+        ),
+    };
     format!(
-        "<section class=\"trend\">\n<h3>{} <span class=\"soft\">{}</span></h3>\n{}{}</section>\n",
+        "<section class=\"trend\">\n<h3>{} <span class=\"soft\">{}</span></h3>\n{runs}{}{}</section>\n",
         escape(format!("{} {}", of.test, of.step).trim_end()),
-        escape(&of.plan),
-        trend(of, baseline, Links::Runs),
+        escape(&plan_with_changes(of)),
+        trend(condensed, baseline, Links::Runs),
         trend_changes(of, facts, Links::Runs)
     )
 }
 
+/// The plan, with what the command line changed of it.
+fn plan_with_changes(of: &Trend) -> String {
+    match of.changed.as_str() {
+        "" => of.plan.clone(),
+        changed => format!("{} with {changed}", of.plan),
+    }
+}
+
 /// A trend in a line: the highest of its points is the top.
-fn line(of: &Trend) -> String {
+fn line(condensed: &Trend, of: &Trend) -> String {
     let name = format!("{} {}", of.test, of.step);
-    let top = of.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
+    let top = condensed.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
     #[expect(clippy::cast_possible_truncation, reason = "a share in [0, 1] of a small drawing")]
-    let shares: Vec<f32> = of.points.iter().map(|point| (point.iops.value / top) as f32).collect();
+    let shares: Vec<f32> = condensed.points.iter().map(|point| (point.iops.value / top) as f32).collect();
     let last = of.points.last().map_or(0.0, |point| point.iops.value);
     let changes = match of.iops_changes.len() + of.p99_changes.len() {
         0 => String::new(),

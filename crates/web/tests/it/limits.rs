@@ -1,6 +1,6 @@
 //! Must show: a body of 10 MB, 1,000 connections, requests that never end. After each of them a visitor is answered.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -136,4 +136,61 @@ fn a_fifth_run_is_refused_while_four_go_on() {
     let fifth = start();
     assert_eq!(fifth.status, 409, "{}", fifth.body);
     assert!(fifth.body.contains("wait until one ends"), "{}", fifth.body);
+}
+
+/// 60 connections that asked for thousands of pages each and read none kept everybody waiting for 8.6 s, and half a
+/// gigabyte of memory.
+#[test]
+fn answers_that_nobody_reads_are_given_up_and_keep_nobody_out() {
+    // No limit of requests helps here.
+    let requests = RequestRate { per_s: 1e6, at_once: 1e6 };
+    let limits = Limits { stall_time: Duration::from_millis(300), requests, ..Limits::default() };
+    let served = Served::with(Reach::Loopback, limits);
+    let (cookie, _) = served.sign_in();
+    let requests =
+        format!("GET /runs/{} HTTP/1.1\r\nHost: {}\r\n\r\n", crate::served::RUN, served.host()).repeat(2000);
+    let mut unread: Vec<TcpStream> = Vec::new();
+    for _ in 0..60 {
+        let mut stream = TcpStream::connect(served.address()).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
+        // The server takes no more requests than it has answered.
+        let _ = stream.write_all(requests.as_bytes());
+        unread.push(stream);
+    }
+    for _ in 0..20 {
+        assert_eq!(served.get("/runs", &[&cookie]).status, 200, "whoever is signed in is not kept out");
+    }
+    // Long after the limit, what fitted into the sockets is there, and nothing is added while it is read.
+    std::thread::sleep(Duration::from_secs(2));
+    let answers: Vec<usize> = unread.into_iter().map(answers_of).collect();
+    assert!(answers.iter().all(|answers| *answers < 2000), "{answers:?}");
+    assert_eq!(served.get("/runs", &[&cookie]).status, 200);
+}
+
+/// Returns how many answers come until the connection ends.
+fn answers_of(mut stream: TcpStream) -> usize {
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut bytes = Vec::new();
+    // A connection that the server gave up ends with an error where requests were under way.
+    let _ = stream.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).matches("HTTP/1.1 ").count()
+}
+
+/// What is asked for a hundred times at once is made once, and what was changed is seen at once.
+#[test]
+fn an_answer_is_sent_again_for_a_second_and_never_after_a_change() {
+    let served = Served::start(Reach::Loopback);
+    let (cookie, csrf) = served.sign_in();
+    let before = served.get("/runs", &[]);
+    let same = served.get("/runs", &[]);
+    assert_eq!((before.status, same.status, before.body == same.body), (200, 200, true));
+    let head = served.send("HEAD", "/runs", &[], "");
+    assert_eq!((head.status, head.body.as_str()), (200, ""), "and the same is said of its length");
+    let length = before.header("content-length").map(str::to_owned);
+    assert_eq!(head.header("content-length"), length.as_deref());
+    assert_eq!(length, Some(before.body.len().to_string()));
+    let path = format!("/runs/{}/label", crate::served::RUN);
+    let changed = served.send("POST", &path, &[&cookie], &format!("csrf={csrf}&text=after-the-change"));
+    assert_eq!(changed.status, 303, "{}", changed.body);
+    assert!(served.get("/runs", &[]).body.contains("after-the-change"));
 }

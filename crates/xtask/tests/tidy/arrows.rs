@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
     ("xtask", &["host", "planted", "simulate", FOR_TESTS]),
-    ("simulate", &["iscsi"]),
+    ("simulate", &["iscsi", "spec"]),
     ("planted", &["model", "spec", "record", "analysis", "diagnose", "report"]),
     (
         "fuzz",
@@ -40,17 +40,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("statistics", &[]),
     ("analysis", &["spec", "record", "model", "statistics"]),
     ("diagnose", &["spec", "record", "model", "statistics", "analysis"]),
+    ("surface", &["spec", "statistics"]),
     ("sizing", &["spec", "record", "model", "statistics", "analysis"]),
     ("store", &["spec", "record"]),
-    ("report", &["spec", "record", "analysis", "diagnose", "sizing", "model"]),
+    ("report", &["spec", "record", "analysis", "diagnose", "sizing", "surface", "model"]),
     ("results", &["record", "analysis", "diagnose", "model", "store", "report"]),
     ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "claim", "prepare", "engine",
-            "runner", "model", "sim", "analysis", "diagnose", "sizing", "store", "report", "interop",
-            "results", "web",
+            "runner", "model", "sim", "analysis", "diagnose", "sizing", "surface", "store", "report",
+            "interop", "results", "web",
         ],
     ),
 ];

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{none, sources};
+use crate::{none, sources, without_tests};
 
 /// Number of chained re-exports that are followed; no name has more.
 const REEXPORTS_MAX: usize = 8;
@@ -29,7 +29,7 @@ fn no_files_use_each_other_in_a_circle() {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for source in sources().into_iter().filter(|source| source.is_rust() && !source.is_test()) {
         let Some((room, path)) = source.path.split_once("/src/") else { continue };
-        let code = source.text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
+        let code = without_tests(&source.text).to_owned();
         crates.entry(room.to_owned()).or_default().insert(module_of(path), code);
     }
     let found = crates.iter().flat_map(|(room, files)| {

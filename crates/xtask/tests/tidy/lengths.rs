@@ -1,6 +1,6 @@
 //! Limits on the length of files and functions. Tests may be longer, because they are data.
 
-use crate::{Source, none, sources};
+use crate::{Source, none, sources, without_tests};
 
 /// Number of lines of a file without tests. The aim is 300.
 const FILE_WALL: usize = 800;
@@ -16,7 +16,7 @@ const RATCHET: [(&str, usize); 0] = [];
 
 /// Returns the code of a file without its test module, which comes last.
 fn code(source: &Source) -> &str {
-    source.text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default()
+    without_tests(&source.text)
 }
 
 fn own_code() -> Vec<Source> {

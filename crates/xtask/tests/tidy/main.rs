@@ -5,6 +5,7 @@ mod circles;
 mod documents;
 mod files;
 mod lengths;
+mod public;
 mod rules;
 mod words;
 
@@ -64,4 +65,21 @@ fn sources() -> Vec<Source> {
 #[track_caller]
 fn none(offenders: &[String], what_to_do: &str) {
     assert!(offenders.is_empty(), "{what_to_do}:\n  {}\n", offenders.join("\n  "));
+}
+
+#[test]
+fn only_tests_in_the_file_itself_are_left_out() {
+    assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests;\nb"), "a\n#[cfg(test)]\nmod tests;\nb");
+    assert_eq!(
+        without_tests("a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod tests {\nc }"),
+        "a\n#[cfg(test)]\nmod tests;\nb"
+    );
+}
+
+/// Returns the code before a module of tests in the same file. A line that declares tests in another file ends nothing.
+pub fn without_tests(text: &str) -> &str {
+    let mark = "\n#[cfg(test)]\nmod ";
+    let is_here = |at: &usize| text[at + mark.len()..].lines().next().is_some_and(|line| line.ends_with('{'));
+    let found = text.match_indices(mark).map(|(at, _)| at).find(is_here);
+    &text[..found.unwrap_or(text.len())]
 }

@@ -128,7 +128,7 @@ fn a_diagnosis_that_only_reads_creates_nothing() {
     let Some(server) = ganesha::start() else { return };
     let story = Story::new();
     let absent = at(&server, "/rw/absent.dat", "");
-    story.assay(&["diagnose", &absent, "--read-only"]).refused(&["--read-only", "absent.dat"]);
+    story.assay(&["diagnose", &absent, "--read-only"]).refused(&["this only reads", "absent.dat"]);
     for name in ["absent.dat", ".absent.dat.assay"] {
         assert!(!server.file(&format!("rw/{name}")).exists(), "{name} was created");
     }

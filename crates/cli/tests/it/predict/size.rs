@@ -93,7 +93,7 @@ fn sentences_hold_where_there_is_nothing_to_compare() {
     assert!(many.contains("disks would be") && many.contains("% busy (at most 80 % are allowed)"), "{many}");
     let six = flat(&["size", "20000 IOPS, RAID6, 7200 rpm", "--closed-form"]);
     assert!(
-        six.contains("16 is the largest group of RAID6 that is proposed; ask for RAID10 or RAID60."),
+        six.contains("24 is the largest group of RAID6 that is proposed; ask for RAID10 or RAID60."),
         "{six}"
     );
     let lost = flat(&["size", "10 IOPS, RAID0, 7200 rpm, with a failed disk", "--closed-form"]);

@@ -1,0 +1,160 @@
+//! `assay map`: what a target looks like over its addresses, by reading it.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use assay_engine::StopSignal;
+use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
+use assay_report::map::{map_json, map_text};
+use assay_runner::{Reader, Reading, Stage};
+use assay_spec::units::Bytes;
+use assay_spec::{Address, without_secret};
+use assay_surface::{
+    Comparison, Ground, Order, Outcome, SIZE_MIN, Sample, SurfaceMap, Survey, compare, map_of,
+};
+use assay_target::input::Input;
+use assay_target::{Caching, Durability, OpenRequest, Target};
+
+use crate::args::{Form, MapArgs};
+use crate::exit::Exit;
+use crate::output::progress::Ticking;
+use crate::output::terminal::{note, say, text_options};
+use crate::output::{Output, OutputKind};
+use crate::running::{meant, say_left, simulated_arrays};
+use crate::signals::{enter, stop_on_signals};
+use crate::words::targets::{addresses, check_output};
+
+/// An earlier map: far more than one has.
+const MAP: Input = Input { name: "a map", bytes_max: 16 << 20 };
+/// How often the line that moves is drawn.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+
+pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
+    let targets = std::slice::from_ref(&args.target);
+    let output = json_output(args, targets)?;
+    let before = args.baseline.as_deref().map(read).transpose()?;
+    let address = addresses(targets)?;
+    let options = options(args, &address)?;
+    let stop = stop_on_signals()?;
+    let simulated = simulated_arrays(&address)?;
+    enter(Stage::Inspecting);
+    let open = |request: &OpenRequest<'_>| simulated.open(request);
+    let mut reader = Reader::open(&address[0], options, &open, &stop).map_err(meant)?;
+    enter(Stage::Measuring);
+    let surveyed = survey(args, &mut reader, &stop);
+    enter(Stage::Closing);
+    let closed = reader.close();
+    enter(Stage::Over);
+    let survey = surveyed?;
+    say_left(&closed.map_err(meant)?);
+    let map = map_of(&without_secret(&args.target), &survey);
+    let since = before.map(|before| since(&before, &map)).transpose()?;
+    tell(args, &map, since.as_ref(), output.as_ref())?;
+    Ok(if stop.is_set() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// Where the map goes; a baseline is JSON.
+fn json_output(args: &MapArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+    let form = if args.form.json { Form::Json } else { Form::Text };
+    let output = check_output(args.output.as_deref(), targets, &args.store, form)?;
+    match output {
+        Some(output) if output.kind() != OutputKind::Json => {
+            bail!("-o writes a map as JSON: give it a name that ends in .json")
+        }
+        output => Ok(output),
+    }
+}
+
+fn options(args: &MapArgs, address: &[Address]) -> anyhow::Result<PrepareOptions> {
+    Ok(PrepareOptions {
+        io: IoChoice::Auto,
+        caching: if args.cached { Caching::Cached } else { Caching::Direct },
+        durability: Durability::Device,
+        overwrite: Vec::new(),
+        blank: BlankChoice::Required,
+        changes: Changes::Refused,
+        fill: FillChoice::Never,
+        too_small: TooSmall::UseAll,
+        chap_secret: crate::words::secret::ask(address)?,
+    })
+}
+
+fn survey<T: Target>(args: &MapArgs, reader: &mut Reader<T>, stop: &StopSignal) -> anyhow::Result<Survey> {
+    let ground = Ground {
+        size_bytes: reader.span_bytes(),
+        block_bytes: reader.unit_bytes(),
+        read_bytes_max: reader.read_bytes_max(),
+    };
+    let order = if args.sequential { Order::Sequential } else { Order::Random };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let Some(mut survey) = Survey::new(ground, order, now.as_secs() ^ u64::from(now.subsec_nanos())) else {
+        bail!(
+            "{} holds {}, and a map needs {} at least",
+            without_secret(&args.target),
+            Bytes(ground.size_bytes).rounded(),
+            Bytes(SIZE_MIN).rounded()
+        )
+    };
+    let began = Instant::now();
+    let ticking = Ticking::new("mapping");
+    let mut drawn = began;
+    while !stop.is_set() {
+        let spent = began.elapsed().as_nanos() as f64 / args.budget.0.max(1) as f64;
+        if drawn.elapsed() > DRAW_EVERY {
+            drawn = Instant::now();
+            ticking.says(format!("mapping: {:.0} %, {} reads", spent * 100.0, survey.samples().len()));
+        }
+        let Some(look) = survey.next(spent) else { break };
+        let Some(reading) = reader.read(look.offset_bytes, look.size_bytes).map_err(meant)? else { break };
+        let Reading { at_ns, latency_ns, .. } = reading;
+        survey.took(Sample { look, at_ns, latency_ns, outcome: outcome(&reading) });
+    }
+    Ok(survey)
+}
+
+fn outcome(reading: &Reading<'_>) -> Outcome {
+    match &reading.data {
+        Err(failure) => Outcome::Failed(failure.errno),
+        Ok(Some(data)) if data.iter().all(|byte| *byte == 0) => Outcome::Zeros,
+        Ok(_) => Outcome::Data,
+    }
+}
+
+/// Reads an earlier map.
+fn read(path: &Path) -> anyhow::Result<SurfaceMap> {
+    let text = assay_target::input::read_text(path, MAP)?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("{} is not a map: assay map TARGET -o FILE writes one", path.display()))
+}
+
+fn since(before: &SurfaceMap, now: &SurfaceMap) -> anyhow::Result<Comparison> {
+    if before.target != now.target {
+        note!("note: the baseline is a map of {}", before.target);
+    }
+    compare(before, now).with_context(|| {
+        format!(
+            "the baseline is a map of {}, and {} has {}: their places are not the same",
+            Bytes(before.size_bytes).rounded(),
+            now.target,
+            Bytes(now.size_bytes).rounded()
+        )
+    })
+}
+
+fn tell(
+    args: &MapArgs,
+    map: &SurfaceMap,
+    since: Option<&Comparison>,
+    output: Option<&Output>,
+) -> anyhow::Result<()> {
+    let document = format!("{:#}\n", map_json(map, since));
+    if let Some(output) = output {
+        output.write(&document, None)?;
+    }
+    match args.form.json || output.is_some_and(Output::is_stdout) {
+        true if args.form.json => say(&document),
+        true => Ok(()),
+        false => say(&map_text(map, since, text_options())),
+    }
+}

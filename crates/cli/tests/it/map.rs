@@ -1,0 +1,55 @@
+//! `assay map` from the command line: what it says of a real file, and that it only reads.
+
+use crate::story::{DONE, Story};
+
+const MIB: usize = 1 << 20;
+
+/// 32 MiB without a zero byte, but for 8 MiB of zeros.
+fn content() -> Vec<u8> {
+    let byte = |n: u32| n.wrapping_mul(2_654_435_761).to_le_bytes()[3] | 1;
+    let mut content: Vec<u8> = (0..32 << 20).map(byte).collect();
+    content[8 * MIB..16 * MIB].fill(0);
+    content
+}
+
+#[test]
+fn a_file_is_mapped_by_reading_and_compared_with_an_earlier_map() {
+    let story = Story::new();
+    story.write("t.dat", content());
+    let first =
+        story.assay(&["map", "t.dat", "--budget", "1s", "--json", "-o", "before.json"]).ends(DONE).json();
+    assert_eq!(first["schema"], "assay.map/1");
+    let is_zeros = |finding: &serde_json::Value| {
+        let ends = (finding["from_bytes"].as_u64(), finding["to_bytes"].as_u64());
+        finding["kind"] == "zeros" && ends == (Some(8 << 20), Some(16 << 20))
+    };
+    assert!(first["findings"].as_array().unwrap().iter().any(is_zeros), "{}", first["findings"]);
+    assert!(first["cells"].as_array().unwrap().iter().all(|cell| cell["failed"] == 0));
+    story
+        .assay(&["map", "t.dat", "--budget", "1s", "--sequential", "--baseline", "before.json"])
+        .ends(DONE)
+        .says(&["ZEROS: 8 MiB to 16 MiB", "Since the baseline", "MiB/s", "32 MiB"]);
+    assert!(story.read("t.dat") == content(), "the file was changed");
+    assert_eq!(story.files(), ["before.json", "t.dat"], "a map leaves nothing behind");
+}
+
+#[test]
+fn a_map_creates_nothing_and_says_what_it_needs() {
+    let story = Story::new();
+    story.assay(&["map", "t.dat"]).refused(&["t.dat"]);
+    assert_eq!(story.files(), Vec::<String>::new());
+    story.write("small.dat", vec![1; MIB]);
+    story.assay(&["map", "small.dat"]).refused(&["small.dat holds 1 MiB", "4 MiB"]);
+    story.assay(&["map", "small.dat", "-o", "map.txt"]).refused(&[".json"]);
+    story.write("not.json", "{}");
+    story
+        .assay(&["map", "small.dat", "--baseline", "not.json"])
+        .refused(&["not.json is not a map", "assay map TARGET -o FILE"]);
+    story.assay(&["map", "null:", "--budget", "100ms", "-o", "null.json"]).ends(DONE);
+    story.write("t.dat", vec![1; 8 * MIB]);
+    story.assay(&["map", "t.dat", "--budget", "100ms", "--baseline", "null.json"]).refused(&[
+        "1 TiB",
+        "8 MiB",
+        "not the same",
+    ]);
+}

@@ -1,0 +1,424 @@
+//! What must hold of every prediction, whatever the array: the order of levels, disks, links, caches, depths,
+//! sizes and failures, the order of the latencies, Little's law, and that nothing is faster than its hardware's
+//! fastest command.
+//!
+//! Each law is a function of an array and a load that says how it is broken; all are tried on random arrays.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use assay_model::array::{Array, Device, Level, LinkRate, ProtocolKind, SoftwareName, set};
+use assay_model::demand::ResourceKind;
+use assay_model::facts::usable_bytes;
+use assay_model::predict::{Engines, Prediction, predict};
+use assay_model::quantity::Quantity;
+use assay_model::raid::Shape;
+use assay_model::resolved::Tables;
+use assay_model::workload::Workload;
+
+use assay_spec::units::Bytes;
+
+use crate::random::{Choices, degraded, more, random_array, random_load};
+
+/// What may be a matter of numbers only: the fixed point settles within 1e-7, tables are simulated.
+const SAME: f64 = 1.003;
+/// Arrays of the quick laws, which need no simulation.
+const ARRAYS: usize = 2500;
+/// Arrays of the laws of percentiles, which are simulated.
+const SIMULATED: usize = 1000;
+
+/// An array under a load, and the predictions asked of it.
+struct Tried<'a> {
+    array: &'a Array,
+    load: &'a Workload,
+    tables: &'a mut Tables,
+}
+
+impl Tried<'_> {
+    fn iops(&mut self, array: &Array, load: &Workload) -> f64 {
+        predict(array, load, Engines::Closed, self.tables).iops.value
+    }
+
+    /// The rate as it is.
+    fn own(&mut self) -> f64 {
+        let (array, load) = (self.array, self.load);
+        self.iops(array, load)
+    }
+
+    /// How the law "this change never slows" is broken.
+    fn never_slows(&mut self, what: &str, change: impl FnOnce(&mut Array, &mut Workload)) -> Option<String> {
+        let (mut array, mut load) = (self.array.clone(), self.load.clone());
+        change(&mut array, &mut load);
+        let (before, after) = (self.own(), self.iops(&array, &load));
+        (after * SAME < before).then(|| format!("{what}: {before:.2} became {after:.2}"))
+    }
+}
+
+type Law = fn(&mut Tried) -> Option<String>;
+
+/// The laws that the closed form must keep.
+const LAWS: &[(&str, Law)] = &[
+    ("Little", little),
+    ("intervals", intervals),
+    ("depth", |t| t.never_slows("twice the depth", |_, load| load.outstanding *= 2)),
+    ("size", size),
+    ("sequential", sequential),
+    ("disks", disks),
+    ("levels", levels),
+    ("caches", caches),
+    ("limits", limits),
+    ("links", links),
+    ("failed members", failed),
+    ("fastest command", fastest_command),
+    ("latency in words", latency_in_words),
+];
+
+fn little(t: &mut Tried) -> Option<String> {
+    let p = predict(t.array, t.load, Engines::Closed, t.tables);
+    let in_flight = p.closed.iops * p.closed.mean_ms / 1e3;
+    let most = t.load.total_outstanding() * t.array.initiator.clients.value;
+    let is_kept = (in_flight / p.closed.in_flight - 1.0).abs() < 1e-3 && in_flight <= most * 1.001;
+    (!is_kept).then(|| format!("{in_flight} in flight of {most}"))
+}
+
+fn intervals(t: &mut Tried) -> Option<String> {
+    let p = predict(t.array, t.load, Engines::Closed, t.tables);
+    let ceilings = p.table.resources.iter().map(|r| r.ceiling);
+    let is_wrong = |b: &assay_model::quantity::Bounds| {
+        !(b.lo > 0.0 && b.lo <= b.value && b.value <= b.hi && b.hi.is_finite())
+    };
+    let wrong = [p.iops, p.mib_s, p.mean_ms].into_iter().chain(ceilings).find(is_wrong);
+    wrong.map(|b| format!("{b:?}"))
+}
+
+/// Reads only: a write of whole stripes is cheaper than one of a part.
+fn size(t: &mut Tried) -> Option<String> {
+    let larger = |load: &mut Workload| {
+        load.mix.iter_mut().for_each(|a| a.size.0 *= 4);
+    };
+    // What a tier holds of a skewed load depends on the size of its places.
+    if t.load.mix.iter().any(|a| a.read_pct < 100.0) || t.array.tier.capacity.is_some() {
+        return None;
+    }
+    let mut load = t.load.clone();
+    larger(&mut load);
+    let (small, large) = (t.own(), t.iops(&t.array.clone(), &load));
+    (large > small * SAME).then(|| format!("{large:.2} of four times the size, {small:.2}"))
+}
+
+fn sequential(t: &mut Tried) -> Option<String> {
+    // A durable write that continues the last waits for a revolution, one elsewhere for half of one and a seek.
+    // So does any write to a disk without a cache. A stream passes a tier and a
+    // cache that hold a part of it, and md reads stripes with a lost chunk twice.
+    let in_place = matches!(&t.array.device, Device::Hdd(hdd) if hdd.write_cache.is_none())
+        && t.array.controller.write_back.is_none()
+        && t.load.mix.iter().any(|a| a.read_pct < 100.0);
+    let durable = t.load.flush_every.is_some() || t.array.protocol.nfs_sync;
+    let held = t.array.tier.capacity.is_some() || t.array.controller.read_cache.is_some();
+    if durable || in_place || held || t.array.raid.failed.is_some() {
+        return None;
+    }
+    t.never_slows("sequential", |_, load| load.mix.iter_mut().for_each(|a| a.random_pct = 0.0))
+}
+
+/// Another group of the same size, or one member more where groups do not matter.
+fn disks(t: &mut Tried) -> Option<String> {
+    if t.array.raid.level == Level::Single || t.array.raid.failed.is_some() {
+        return None;
+    }
+    t.never_slows("more disks", |array, _| match array.raid.level {
+        // A mirror of three writes three times.
+        Level::Raid1 => {}
+        Level::Raid10 => array.raid.disks = exact(array.raid.disks.value + 2.0),
+        Level::Raid0 => array.raid.disks = exact(array.raid.disks.value + 1.0),
+        _ => {
+            array.raid.disks = exact(array.raid.disks.value * 2.0);
+            array.raid.groups = exact(array.raid.groups.value * 2.0);
+            array.raid.level = match array.raid.level {
+                Level::Raid5 => Level::Raid50,
+                Level::Raid6 => Level::Raid60,
+                other => other,
+            };
+        }
+    })
+}
+
+fn bytes(value: f64) -> Bytes {
+    Bytes(format!("{value:.0}").parse().expect("a whole number"))
+}
+
+fn exact(value: f64) -> Quantity {
+    Quantity::assumed(value)
+}
+
+/// Eight disks as RAID 0, 10, 5 and 6: small I/Os are never faster with more redundancy.
+fn levels(t: &mut Tried) -> Option<String> {
+    let small = t.load.mix.iter().all(|a| a.size.0 <= 16_384);
+    if !small || t.array.raid.failed.is_some() || t.array.target.software == SoftwareName::Zfs {
+        return None;
+    }
+    let mut of = |level| {
+        let mut array = t.array.clone();
+        array.raid.level = level;
+        array.raid.groups = exact(1.0);
+        array.raid.disks = exact(8.0);
+        array.raid.chunk = exact(65_536.0);
+        // The same part of each: what a cache holds of it would not be the same.
+        array.controller.read_cache = None;
+        array.tier.capacity = None;
+        let part = t.load.span.0 as f64 / usable_bytes(t.array);
+        let load = Workload { span: bytes(part * usable_bytes(&array)), ..t.load.clone() };
+        t.iops(&array, &load)
+    };
+    let all = [Level::Raid0, Level::Raid10, Level::Raid5, Level::Raid6].map(|level| (level, of(level)));
+    // A mirror reads from both halves, and holds less than RAID5: only writes are ordered there.
+    let reads = t.load.mix.iter().all(|a| a.read_pct == 100.0);
+    let sequential = t.load.mix.iter().all(|a| a.random_pct == 0.0);
+    let ordered: Vec<_> =
+        all.into_iter().filter(|(level, _)| !(reads || sequential) || *level != Level::Raid10).collect();
+    let broken = ordered.windows(2).find(|pair| pair[0].1 * SAME < pair[1].1)?;
+    Some(format!("{broken:?}"))
+}
+
+fn caches(t: &mut Tried) -> Option<String> {
+    let more = |slot: &mut Option<Quantity>| {
+        *slot = Some(slot.as_ref().map_or(exact(1_073_741_824.0), |q| scaled(q, 4.0)));
+    };
+    t.never_slows("a larger read cache", |array, _| more(&mut array.controller.read_cache))
+        .or_else(|| t.never_slows("a larger write cache", |array, _| more(&mut array.controller.write_back)))
+        .or_else(|| {
+            t.never_slows("a larger cache of the disk", |array, _| match &mut array.device {
+                Device::Hdd(hdd) => more(&mut hdd.write_cache),
+                Device::Ssd(ssd) => ssd.slc = ssd.slc.as_ref().map(|q| scaled(q, 4.0)),
+            })
+        })
+}
+
+fn scaled(q: &Quantity, factor: f64) -> Quantity {
+    Quantity { value: q.value * factor, lo: q.lo * factor, hi: q.hi * factor, from: q.from.clone() }
+}
+
+/// Where an array keeps a limit.
+type Slot = fn(&mut Array) -> &mut Option<Quantity>;
+
+fn limits(t: &mut Tried) -> Option<String> {
+    device_limits(t).or_else(|| {
+        let of: [(&str, Slot); 6] = [
+            ("controller.iops_max", |a| &mut a.controller.iops_max),
+            ("controller.read_mb_s", |a| &mut a.controller.read_mb_s),
+            ("controller.write_mb_s", |a| &mut a.controller.write_mb_s),
+            ("tier.iops_max", |a| &mut a.tier.iops_max),
+            ("log.iops_max", |a| &mut a.log.iops_max),
+            ("raid.member_queue", |a| &mut a.raid.member_queue),
+        ];
+        of.into_iter()
+            .find_map(|(name, slot)| t.never_slows(name, |a, _| slot(a).iter_mut().for_each(four_times)))
+    })
+}
+
+fn device_limits(t: &mut Tried) -> Option<String> {
+    let rates = |device: &mut Device| match device {
+        Device::Hdd(hdd) => [&mut hdd.outer_mb_s, &mut hdd.inner_mb_s].into_iter().for_each(four_times),
+        Device::Ssd(ssd) => {
+            four_times(&mut ssd.read_mb_s);
+            four_times(&mut ssd.write_mb_s);
+            ssd.slc_full_mb_s.iter_mut().for_each(four_times);
+        }
+    };
+    let ios = |device: &mut Device| {
+        if let Device::Ssd(ssd) = device {
+            four_times(&mut ssd.read_iops_max);
+            four_times(&mut ssd.write_iops_max);
+            ssd.steady_write_iops.iter_mut().for_each(four_times);
+        }
+    };
+    let dies = |device: &mut Device| {
+        if let Device::Ssd(ssd) = device {
+            four_times(&mut ssd.dies);
+        }
+    };
+    t.never_slows("the device's MB/s", |array, _| rates(&mut array.device))
+        .or_else(|| t.never_slows("the device's IOPS", |array, _| ios(&mut array.device)))
+        .or_else(|| t.never_slows("dies", |array, _| dies(&mut array.device)))
+}
+
+fn four_times(slot: &mut Quantity) {
+    *slot = scaled(slot, 4.0);
+}
+
+fn links(t: &mut Tried) -> Option<String> {
+    let faster = |rate: &mut LinkRate| {
+        *rate = match *rate {
+            LinkRate::Ethernet(gbit_s) => LinkRate::Ethernet(gbit_s * 4.0),
+            LinkRate::Ranged { lo, hi } => LinkRate::Ranged { lo: lo * 4.0, hi: hi * 4.0 },
+            LinkRate::Sata(_) => LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 },
+            LinkRate::Sas { lane_gbit_s, lanes } => LinkRate::Sas { lane_gbit_s, lanes: lanes * 4 },
+            LinkRate::Pcie { generation, lanes } => LinkRate::Pcie { generation, lanes: lanes * 4 },
+            other => other,
+        }
+    };
+    t.never_slows("link", |array, _| faster(&mut array.link.rate))
+        .or_else(|| t.never_slows("expander", |array, _| faster(&mut array.controller.expander)))
+        .or_else(|| t.never_slows("the hosts' link", |array, _| faster(&mut array.initiator.link)))
+        .or_else(|| {
+            t.never_slows("paths", |array, _| array.paths.count = exact(array.paths.count.value + 1.0))
+        })
+}
+
+/// Reads: a write has one copy or parity less to write where a member is lost.
+fn failed(t: &mut Tried) -> Option<String> {
+    t.array.raid.failed.as_ref()?;
+    if t.load.mix.iter().any(|a| a.read_pct < 100.0) {
+        return t.never_slows("without a rebuild", |array, _| array.raid.rebuild_pct = None);
+    }
+    t.never_slows("without a rebuild", |array, _| array.raid.rebuild_pct = None).or_else(|| {
+        t.never_slows("with all members", |array, _| {
+            array.raid.rebuild_pct = None;
+            array.raid.failed = None;
+        })
+    })
+}
+
+/// The shortest time in which anything in the array can answer an I/O, ms, read off its description.
+fn fastest_ms(array: &Array) -> f64 {
+    let mut us = match &array.device {
+        Device::Ssd(ssd) => 1e6 / ssd.qd1_read_iops.hi.max(ssd.qd1_write_iops.hi),
+        // The memory of a server or of ZFS reads ahead of disks.
+        Device::Hdd(_)
+            if array.protocol.kind != ProtocolKind::Local || Shape::of(&array.raid).spreads_records() =>
+        {
+            1.0
+        }
+        // A hit in the cache of a disk passes its electronics and its link.
+        Device::Hdd(_) => 20.0,
+    };
+    if array.controller.read_cache.is_some() || array.controller.write_back.is_some() {
+        us = us.min(5.0);
+    }
+    if array.tier.capacity.is_some() {
+        us = us.min(array.tier.latency_us.lo);
+    }
+    if array.log.iops_max.is_some() {
+        us = us.min(array.log.latency_us.lo);
+    }
+    if array.server.ram.is_some() || array.initiator.ram.is_some() {
+        us = us.min(1.0);
+    }
+    let remote = array.protocol.kind != ProtocolKind::Local;
+    (us + if remote { array.protocol.round_trip_us.lo } else { 0.0 }) / 1e3
+}
+
+/// The error of the model for drives is a factor of up to 1.25.
+const FASTER_AT_MOST: f64 = 1.26;
+
+fn fastest_command(t: &mut Tried) -> Option<String> {
+    let load = Workload { outstanding: 1, workers: 1, ..t.load.clone() };
+    let mut array = t.array.clone();
+    array.initiator.clients = exact(1.0);
+    let p = predict(&array, &load, Engines::Closed, t.tables);
+    let fastest = fastest_ms(&array);
+    (p.mean_ms.lo * FASTER_AT_MOST < fastest)
+        .then(|| format!("{:.5} ms at one outstanding, {fastest:.5} at best", p.mean_ms.lo))
+}
+
+/// "1 outstanding at 5748 us each" is the mean that stands beside it.
+fn latency_in_words(t: &mut Tried) -> Option<String> {
+    let mut array = t.array.clone();
+    array.initiator.clients = exact(1.0);
+    array.target.workers = None;
+    let load = Workload { outstanding: 1, workers: 1, ..t.load.clone() };
+    let p: Prediction = predict(&array, &load, Engines::Closed, t.tables);
+    let row = p.table.resources.iter().find(|r| r.kind == ResourceKind::Latency)?;
+    (p.closed.absorbing.is_none()
+        && p.limit == ResourceKind::Latency
+        && (row.demand_us / 1e3 / p.closed.mean_ms - 1.0).abs() > 0.02)
+        .then(|| format!("{} beside {:.3} ms", row.name, p.closed.mean_ms))
+}
+
+/// Which laws are broken, how often, and the first array that breaks each.
+#[derive(Default)]
+struct Broken(BTreeMap<&'static str, (usize, String)>);
+
+impl Broken {
+    fn add(&mut self, law: &'static str, what: impl FnOnce() -> String) {
+        let entry = self.0.entry(law).or_insert_with(|| (0, what()));
+        entry.0 += 1;
+    }
+
+    fn check(&self, arrays: usize) {
+        let mut all = String::new();
+        for (law, (count, first)) in &self.0 {
+            let _ = writeln!(all, "{law}: {count} of {arrays}, first {first}");
+        }
+        assert!(self.0.is_empty(), "{all}");
+    }
+}
+
+fn said(load: &Workload) -> String {
+    let a = &load.mix[0];
+    format!(
+        "{} bytes {}/{} x{} on {:.0} GB, flush {:?}",
+        a.size.0,
+        a.read_pct,
+        a.random_pct,
+        load.outstanding,
+        load.span.0 as f64 / 1e9,
+        load.flush_every
+    )
+}
+
+/// A random array and load, and what they are.
+fn random(choices: &mut Choices) -> (Array, Workload, String) {
+    let (mut array, changes) = random_array(choices);
+    let more = if choices.of(&[true, false]) { more(choices, &mut array) } else { String::new() };
+    let state = degraded(choices, &mut array);
+    if choices.of(&[true, false]) {
+        set(&mut array, "controller.read_cache=8GiB").expect("a read cache fits any array");
+    }
+    let load = Workload { flush_every: choices.of(&[None, None, Some(1)]), ..random_load(choices, &array) };
+    let what = format!("{changes} {more} {state}, {}", said(&load));
+    (array, load, what)
+}
+
+#[test]
+fn thousands_of_random_arrays_keep_every_law() {
+    let (mut choices, mut tables, mut broken) = (Choices(29), Tables::default(), Broken::default());
+    for i in 0..ARRAYS {
+        let (array, load, what) = random(&mut choices);
+        for (law, check) in LAWS {
+            let mut tried = Tried { array: &array, load: &load, tables: &mut tables };
+            if let Some(how) = check(&mut tried) {
+                broken.add(law, || format!("{i}: {how}; {what}"));
+            }
+        }
+    }
+    broken.check(ARRAYS);
+}
+
+#[test]
+fn a_median_is_below_a_mean_and_a_mean_below_the_99th_percentile_at_every_end() {
+    let (mut choices, mut tables, mut broken) = (Choices(30), Tables::default(), Broken::default());
+    let engines = Engines::Simulated { seeds: 1, max_ios: 2000 };
+    for i in 0..SIMULATED {
+        let (array, load, what) = random(&mut choices);
+        let p = predict(&array, &load, engines, &mut tables);
+        let sim = p.simulated.as_ref().expect("simulated");
+        // Fewer than one in a hundred carries the mean.
+        let stalls = sim.p99_ms.value < sim.mean_ms.value;
+        let (p99, mean) = (p.p99_ms.expect("simulated"), p.mean_ms);
+        let p50 = p.simulated.as_ref().expect("simulated").p50_ms;
+        let below = p99.lo * SAME < mean.lo || p99.value * 1.01 < mean.value;
+        if (below && !stalls) || p99.hi < mean.hi {
+            broken.add("p99 and mean", || format!("{i}: {p99:?} {mean:?}; {what}"));
+        }
+        if !(p99.lo <= p99.value && p99.value <= p99.hi) {
+            broken.add("p99", || format!("{i}: {p99:?}; {what}"));
+        }
+        // Where most I/Os are slow reads and the others writes that a cache answers, a median is above the mean.
+        let alike = load.mix.iter().all(|a| a.read_pct % 100.0 == 0.0);
+        if p50.value > sim.p99_ms.value || (alike && p50.value > mean.hi) {
+            broken.add("p50", || format!("{i}: {p50:?} {mean:?}; {what}"));
+        }
+    }
+    broken.check(SIMULATED);
+}

@@ -1,0 +1,255 @@
+//! A map of a target: a picture in blocks, what it says, and the document.
+
+use assay_surface::{Cell, Comparison, Finding, Order, Stripe, SurfaceMap};
+use serde_json::{Value, json};
+
+use crate::layout::wrap;
+use crate::number::{long, separated, short, size};
+use crate::options::TextOptions;
+
+/// Columns of the picture.
+const COLUMNS: usize = 64;
+/// Columns left of it.
+const LABEL: usize = 9;
+/// From few to most of the reads of a column.
+const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+/// From the slowest to the fastest column.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// A latency row of the picture is below this many ns in the first, and twice as much in each next one.
+const FIRST_NS: f64 = 2048.0;
+/// Most lines for findings of one kind.
+const LISTED_MAX: usize = 8;
+
+/// Returns a map as a document, with what changed since an earlier one.
+#[must_use]
+pub fn map_json(map: &SurfaceMap, since: Option<&Comparison>) -> Value {
+    let mut document = json!(map);
+    if let Some(since) = since {
+        document["since_baseline"] = json!(since);
+    }
+    document
+}
+
+/// Returns a map as text: the picture, and below it what it says.
+#[must_use]
+pub fn map_text(map: &SurfaceMap, since: Option<&Comparison>, options: TextOptions) -> String {
+    let mut text = format!(
+        "{}: {} in {} s, {} reads ({}), {}\n\n",
+        map.target,
+        size(map.size_bytes),
+        short(map.seconds),
+        separated(&map.reads.to_string()),
+        size(map.read_bytes),
+        match map.order {
+            Order::Random => "in random order",
+            Order::Sequential => "from the first to the last address, again and again",
+        }
+    );
+    text.push_str(&picture(&map.cells));
+    let mut says = sentences(&map.findings);
+    if says.is_empty() {
+        says.push("Nothing on this map depends on the place by more than chance explains.".to_owned());
+    }
+    says.extend(since.map(changes).unwrap_or_default());
+    for one in says {
+        text.push_str(&format!("\n{}", wrap(&one, options.width, "  ")));
+    }
+    text.push('\n');
+    text
+}
+
+/// Cells drawn as one column.
+fn columns(cells: &[Cell]) -> Vec<&[Cell]> {
+    cells.chunks(cells.len().div_ceil(COLUMNS).max(1)).collect()
+}
+
+fn picture(cells: &[Cell]) -> String {
+    let columns = columns(cells);
+    let counts: Vec<Vec<u32>> = columns.iter().map(|cells| counts(cells)).collect();
+    let is_used = |row: &usize| counts.iter().any(|column| column.get(*row).is_some_and(|n| *n > 0));
+    let rows = counts.iter().map(Vec::len).max().unwrap_or(0);
+    let (first, last) = ((0..rows).find(is_used), (0..rows).rfind(is_used));
+    let mut text = format!("{:>LABEL$}  the darker, the more reads of that place\n", "latency");
+    for row in (first.unwrap_or(0)..=last.unwrap_or(0)).rev() {
+        let line: String = counts.iter().map(|column| shade(column, row)).collect();
+        text.push_str(&format!("{:>LABEL$} |{line}|\n", below(row)));
+    }
+    let rates: Vec<Option<f64>> = columns.iter().map(|cells| mean_rate(cells)).collect();
+    if let Some((least, most)) = ends(&rates) {
+        let line: String = rates.iter().map(|rate| rate.map_or(' ', |rate| bar(rate / most))).collect();
+        text.push_str(&format!("{:>LABEL$} |{line}| {} to {}\n", "MiB/s", long(least), long(most)));
+    }
+    let end = cells.last().map_or(0, |cell| cell.to_bytes);
+    let (middle, end) = (size(end / 2), size(end));
+    let half = columns.len() / 2;
+    text.push_str(&format!(
+        "{:LABEL$}  {:<half$}{middle:<rest$}{end}\n",
+        "",
+        "0",
+        rest = (columns.len() - half).saturating_sub(end.len())
+    ));
+    text
+}
+
+fn counts(cells: &[Cell]) -> Vec<u32> {
+    let rows = cells.iter().map(|cell| cell.histogram.len()).max().unwrap_or(0);
+    let count = |row: usize| cells.iter().filter_map(|cell| cell.histogram.get(row)).sum();
+    (0..rows).map(count).collect()
+}
+
+/// A row with any read at all is not blank.
+fn shade(column: &[u32], row: usize) -> char {
+    let all: u32 = column.iter().sum();
+    match column.get(row).copied().unwrap_or(0) {
+        0 => SHADES[0],
+        reads => SHADES[(1 + 4 * reads as usize / (all as usize).max(1)).min(SHADES.len() - 1)],
+    }
+}
+
+fn bar(share: f64) -> char {
+    let step = (0..BARS.len()).rfind(|step| share * 8.0 >= f64::from(u8::try_from(*step).unwrap_or(0)) + 0.5);
+    BARS[step.unwrap_or(0)]
+}
+
+fn mean_rate(cells: &[Cell]) -> Option<f64> {
+    let rates: Vec<f64> = cells.iter().filter_map(|cell| cell.mib_per_s).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+}
+
+fn ends(rates: &[Option<f64>]) -> Option<(f64, f64)> {
+    let known = || rates.iter().flatten().copied();
+    let most = known().reduce(f64::max)?;
+    Some((known().reduce(f64::min)?, most))
+}
+
+/// The latency below which the reads of a row are.
+fn below(row: usize) -> String {
+    let ns = FIRST_NS * 2_f64.powf(row as f64);
+    match ns {
+        ns if ns >= 1e9 => format!("<{:.1} s", ns / 1e9),
+        ns if ns >= 1e7 => format!("<{:.0} ms", ns / 1e6),
+        ns if ns >= 1e6 => format!("<{:.1} ms", ns / 1e6),
+        ns => format!("<{:.0} µs", ns / 1e3),
+    }
+}
+
+/// One sentence for each finding, a few of each kind.
+fn sentences(findings: &[Finding]) -> Vec<String> {
+    let same_kind = |a: &Finding, b: &Finding| std::mem::discriminant(a) == std::mem::discriminant(b);
+    let mut says = Vec::new();
+    for kind in findings.chunk_by(same_kind) {
+        says.extend(kind.iter().take(LISTED_MAX).map(sentence));
+        if kind.len() > LISTED_MAX {
+            says.push(format!("… and {} more of this kind; --json has all.", kind.len() - LISTED_MAX));
+        }
+    }
+    says
+}
+
+fn sentence(finding: &Finding) -> String {
+    let span = |from: &u64, to: &u64| format!("{} to {}", size(*from), size(*to));
+    match finding {
+        Finding::SlowMember(stripe) => slow_member(stripe),
+        Finding::SlowRegion { from_bytes, to_bytes, times, chance } => format!(
+            "SLOW REGION: {} is {} times as slow as the rest{}. A slower tier, worn flash or a weak surface: check \
+             the drive's media errors (smartctl -a), and map it again.",
+            span(from_bytes, to_bytes),
+            short(*times),
+            by_chance(*chance)
+        ),
+        Finding::FastRegion { from_bytes, to_bytes, times, chance } => format!(
+            "FAST REGION: {} is {} times as fast as the rest{}, and holds data: a cache or a faster tier answers \
+             there.",
+            span(from_bytes, to_bytes),
+            short(*times),
+            by_chance(*chance)
+        ),
+        Finding::Zeros { from_bytes, to_bytes } => format!(
+            "ZEROS: {} returned only zeros: a hole, unmapped blocks or never written; its latency may not be that of \
+             the storage.",
+            span(from_bytes, to_bytes)
+        ),
+        Finding::WeakPlace { offset_bytes, times, chance } => format!(
+            "WEAK PLACE: offset {} is {} times as slow as other places, each time it was read{}. Back up, and check \
+             the drive's pending sectors (smartctl -a).",
+            separated(&offset_bytes.to_string()),
+            short(*times),
+            by_chance(*chance)
+        ),
+        Finding::Unreadable { from_bytes, to_bytes, reads, errno } => format!(
+            "UNREADABLE: {reads} {} failed between the offsets {} and {}: {}. Back up what can be read; the kernel's \
+             log says what the device answered.",
+            if *reads == 1 { "read" } else { "reads" },
+            separated(&from_bytes.to_string()),
+            separated(&to_bytes.to_string()),
+            std::io::Error::from_raw_os_error(*errno)
+        ),
+        Finding::Zoned { first_mib_per_s, last_mib_per_s, .. } => format!(
+            "ZONED: the throughput falls from {} MiB/s at the first addresses to {} MiB/s at the last, as that of \
+             rotating disks does from the outer tracks to the inner ones.",
+            long(*first_mib_per_s),
+            long(*last_mib_per_s)
+        ),
+        Finding::Passing { places } => format!(
+            "{places} slow {} not slow again: noise, or a cache that knew the place by then.",
+            if *places == 1 { "place was" } else { "places were" }
+        ),
+        Finding::Undecided { places } => format!(
+            "{places} slow {} not read often enough to tell weak from noise; a larger --budget decides.",
+            if *places == 1 { "place was" } else { "places were" }
+        ),
+        Finding::Disturbed { share } => format!(
+            "For {} % of the reads everything was slow, wherever it lay: something else used the target or this host. \
+             That is a time and no place, and names none.",
+            short(share * 100.0)
+        ),
+    }
+}
+
+fn slow_member(stripe: &Stripe) -> String {
+    let one = |index: usize| {
+        let of = &stripe.slow[index];
+        format!("{} ({} times slower)", of.member, short(of.times))
+    };
+    let of = format!("of {}, chunk {}", stripe.members, size(stripe.chunk_bytes));
+    let who = match stripe.slow.as_slice() {
+        [only] => format!("member {} {of}, {} times slower", only.member, short(only.times)),
+        many => format!("members {} {of}", (0..many.len()).map(one).collect::<Vec<_>>().join(", ")),
+    };
+    format!(
+        "SLOW MEMBER: {who} than the others{}. The first member is the one that holds offset 0. Look at that disk \
+         (smartctl -a, its cable, its slot), and replace it.",
+        by_chance(stripe.chance)
+    )
+}
+
+/// How probable it is that noise looks like this.
+fn by_chance(chance: f64) -> String {
+    match 1.0 / chance.max(f64::MIN_POSITIVE) {
+        times if times >= 1e6 => " (by chance: less than once in a million maps)".to_owned(),
+        times => format!(" (by chance: once in {} maps)", separated(&format!("{times:.0}"))),
+    }
+}
+
+fn changes(since: &Comparison) -> Vec<String> {
+    let mut says = vec![format!(
+        "Since the baseline: the latency of the median place is {} times what it was.",
+        short(since.times_all)
+    )];
+    if since.changed.is_empty() {
+        says.push("No place changed against the others by more than chance explains.".to_owned());
+    }
+    for cell in since.changed.iter().take(LISTED_MAX) {
+        let span = format!("{} to {}", size(cell.from_bytes), size(cell.to_bytes));
+        says.push(match cell.times > 1.0 {
+            true => format!("SLOWER: {span} takes {} times as long, apart from that.", short(cell.times)),
+            false => {
+                format!("FASTER: {span} takes 1/{} of the time, apart from that.", short(1.0 / cell.times))
+            }
+        });
+    }
+    if since.changed.len() > LISTED_MAX {
+        says.push(format!("… and {} more; --json has all.", since.changed.len() - LISTED_MAX));
+    }
+    says
+}
