@@ -9,6 +9,8 @@ NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdi
 	systemd-analyze prometheus-client
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
+# Most tests wait: for a window of measuring, a server, a link. So there are more at a time than CPUs.
+TEST_THREADS ?= 6
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
@@ -22,7 +24,7 @@ run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
 	@scripts/need.sh $(NEEDS)
 	@mkdir -p $(dir $(SKIPPED)) && rm -f $(SKIPPED)
-	SLOW_TESTS=1 ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast; \
+	SLOW_TESTS=1 RUST_TEST_THREADS=$(TEST_THREADS) ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast; \
 		status=$$?; scripts/skipped.sh $(SKIPPED); exit $$status
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
@@ -31,7 +33,7 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH --fio-nfs PATH" for LUNs and NFS too
+bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, FIO=PATH of one with libiscsi and libnfs for LUNs and NFS too
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)

@@ -127,7 +127,7 @@ impl Format {
 
     /// Returns lines that are shown as they are, each column below the other.
     #[must_use]
-    pub fn verbatim(self, lines: &str) -> String {
+    pub(crate) fn verbatim(self, lines: &str) -> String {
         match self {
             Self::Markdown => format!("```text\n{lines}```\n"),
             Self::BbCode => format!("[code]\n{lines}[/code]\n"),

@@ -1,13 +1,16 @@
-//! A lab for each test, created and removed by scripts/lab.sh. Tests take turns, as they share the CPUs.
+//! A lab for each test, created and removed by scripts/lab.sh. A few exist at a time: they mostly wait.
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::need;
 use crate::story::Story;
 
-static TURN: Mutex<()> = Mutex::new(());
+/// One for each lab that there may be at a time.
+static TURNS: [Mutex<()>; 3] = [const { Mutex::new(()) }; 3];
+static NEXT_TURN: AtomicUsize = AtomicUsize::new(0);
 
 /// Four links, tgt, and istgt if it is installed. Removed on drop.
 #[derive(Debug)]
@@ -26,9 +29,10 @@ pub fn up() -> Option<Lab> {
     if !need::root() || !need::programs(&["ip", "tc", "tgtd", "tgtadm"]) {
         return None;
     }
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let index = NEXT_TURN.fetch_add(1, Ordering::Relaxed) % TURNS.len();
+    let turn = TURNS[index].lock().unwrap_or_else(PoisonError::into_inner);
     remove_left_over();
-    let name = format!("assay-test-{}", std::process::id());
+    let name = format!("assay-test-{}-{index}", std::process::id());
     let output = script(&name, &["up", "9000"]);
     if !output.status.success() {
         return need::or_skip("no lab", Err(String::from_utf8_lossy(&output.stderr)));
@@ -42,9 +46,12 @@ fn remove_left_over() {
     for namespace in namespaces.filter_map(Result::ok) {
         let name = namespace.file_name().to_string_lossy().into_owned();
         let Some(lab) = name.strip_suffix("-client") else { continue };
-        let Some(pid) = lab.strip_prefix("assay-test-") else { continue };
-        // Other labs have similar names, with more than a number.
-        if pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists() {
+        let Some((pid, index)) = lab.strip_prefix("assay-test-").and_then(|own| own.split_once('-')) else {
+            continue;
+        };
+        // Other labs have similar names, with more than two numbers.
+        let is_of_test = pid.parse::<u32>().is_ok() && index.parse::<usize>().is_ok();
+        if is_of_test && !Path::new("/proc").join(pid).exists() {
             script(lab, &["down"]);
         }
     }

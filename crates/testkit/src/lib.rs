@@ -11,8 +11,10 @@
 pub mod faults;
 pub mod ganesha;
 pub mod images;
+mod iscsi_wire;
 pub mod istgt;
 pub mod lab;
+pub mod lean;
 pub mod loop_device;
 pub mod lying;
 pub mod namespace;
@@ -23,6 +25,7 @@ pub mod proxy;
 pub mod story;
 pub mod synthetic;
 pub mod tgt;
+mod unit;
 
 use std::net::TcpListener;
 use std::path::PathBuf;

@@ -3,6 +3,7 @@
 //! A figure from one machine at one hour means little; the ratio of two consecutive runs is meaningful. So medians and
 //! ratios are printed, and no test depends on them.
 
+mod bare;
 mod case;
 mod kinds;
 mod runners;
@@ -17,6 +18,7 @@ use anyhow::{Context as _, bail};
 use assay_host::AwakeGuard;
 use serde_json::{Value, json};
 
+pub(crate) use bare::bare;
 use case::{Case, cases};
 use table::Row;
 
@@ -74,14 +76,15 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
 }
 
 fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
+    let fio = std::env::var_os("FIO").map(PathBuf::from);
     let mut options = Options {
         only: Vec::new(),
         rounds: 5,
         seconds: 2,
         size_mib: 1024,
         disk: target.join("bench"),
-        fio_iscsi: None,
-        fio_nfs: None,
+        fio_iscsi: fio.clone(),
+        fio_nfs: fio,
     };
     let mut args = args.iter();
     while let Some(flag) = args.next() {

@@ -17,8 +17,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--disk FOLDER]
                   [--fio-iscsi PATH] [--fio-nfs PATH]
-    compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, nfs, memory.
-    The cases iscsi and nfs need an fio that has the engine libiscsi or nfs
+    compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, lean, nfs,
+    memory. The cases iscsi, lean and nfs need an fio that has the engine libiscsi or nfs; FIO=PATH names one for all
 cargo xtask faults [--minutes N] [--kills N] [CELL]...
     runs the fault matrix (cells such as kill/fill/lun) at least once, for N minutes, after N kills; see docs/safety.md
     (needs root)
@@ -35,6 +35,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
         Some("bench") => bench::bench(&args[1..]),
+        // A subject of `bench`, not for people.
+        Some("bare") => bench::bare(&args[1..]),
         Some("faults") => faults::faults(&args[1..]),
         Some("fuzz") => fuzz::fuzz(&args[1..]),
         Some("histogram") => {

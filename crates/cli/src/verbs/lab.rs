@@ -16,7 +16,7 @@ mod shell;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -219,12 +219,12 @@ fn build(lab: &Lab, names: &Names, array_text: &str, namespace: &mut Namespace) 
     network::create(names)?;
     *namespace = Namespace::Own;
     network::build(lab)?;
-    start(lab, names)?;
-    wait_until_server(lab)
+    let server = start(lab, names)?;
+    wait_until_server(lab, Some(server))
 }
 
 /// Starts the serving process in the namespace, in a session of its own.
-fn start(lab: &Lab, names: &Names) -> anyhow::Result<()> {
+fn start(lab: &Lab, names: &Names) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("cannot find the program itself")?;
     let log = std::fs::File::create(names.log_file())?;
     let line = format!("setsid ip netns exec {}", names.namespace);
@@ -234,12 +234,11 @@ fn start(lab: &Lab, names: &Names) -> anyhow::Result<()> {
         .stdout(Stdio::from(log.try_clone()?))
         .stderr(Stdio::from(log))
         .spawn()
-        .with_context(|| format!("cannot run `{line}`"))?;
-    Ok(())
+        .with_context(|| format!("cannot run `{line}`"))
 }
 
-/// Waits until the server runs, or has ended where it shall not run.
-fn wait_until_server(lab: &Lab) -> anyhow::Result<()> {
+/// Waits until the server runs, or has ended where it shall not run; `started` is it where it has just been started.
+fn wait_until_server(lab: &Lab, mut started: Option<Child>) -> anyhow::Result<()> {
     let names = lab.names();
     let deadline = Instant::now() + UP_LIMIT;
     loop {
@@ -247,10 +246,13 @@ fn wait_until_server(lab: &Lab) -> anyhow::Result<()> {
         if served.as_ref().is_some_and(|served| served["serving"] == lab.is_serving()) {
             return Ok(());
         }
-        let is_gone = pids(&names).is_empty();
-        if Instant::now() > deadline
-            || (is_gone && deadline - Instant::now() < UP_LIMIT - Duration::from_secs(1))
-        {
+        let is_gone = match &mut started {
+            // setsid and ip become the server, so that it has ended where they have, and is not yet in the namespace
+            // while they run.
+            Some(server) => server.try_wait()?.is_some(),
+            None => pids(&names).is_empty(),
+        };
+        if is_gone || Instant::now() > deadline {
             let log = std::fs::read_to_string(names.log_file()).unwrap_or_default();
             let last: Vec<&str> = log.lines().rev().take(4).collect();
             let last: Vec<&str> = last.into_iter().rev().collect();

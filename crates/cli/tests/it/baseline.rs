@@ -129,27 +129,36 @@ fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
 #[test]
 fn a_figure_beyond_an_absolute_limit_is_exceeded_kept_or_undecided() {
     let story = Story::new();
-    let test = |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = 4096 }}]\n");
+    let test = |name: &str| {
+        format!("[[test]]\nname = \"{name}\"\npace = {{ rate = \"2000/s\" }}\naccess = [{{ size = 4096 }}]\n")
+    };
     let tests = format!("name = \"nightly\"\n{}{}", test("small"), test("RealLife"));
     story.write("p.toml", &tests);
-    let run = |conditions: &[&str], run: &str| {
-        let mut words = vec!["run", "p.toml", "null:", "--set", run, "--set", "warmup=0s"];
+    story.write("limit.toml", format!("{tests}[[limit]]\nfail_if = \"mean > 1ns\"\ntest = \"small\"\n"));
+    story.write("bad.toml", format!("{tests}[[limit]]\ntest = \"small\"\n"));
+    let run = |plan: &str, conditions: &[&str], run: &str| {
+        let mut words = vec!["run", plan, "null:", "--set", run, "--set", "warmup=0s"];
         words.extend(conditions.iter().flat_map(|condition| ["--fail-if", condition]));
         story.assay(&words)
     };
     let long = "run=6s";
-    run(&["p99 > 1s", "iops < 1", "errors > 0"], long).ends(DONE);
-    let broken = run(&["RealLife: p50 > 1ns", "errors > 0"], long).ends(WORSE);
-    let broken = broken.says(&["limit \"RealLife: p50 > 0.001 µs\" exceeded: RealLife "]);
-    assert!(!broken.err.contains("small "), "{}", broken.err);
+    std::thread::scope(|threads| {
+        threads.spawn(|| run("p.toml", &["p99 > 1s", "iops < 1", "errors > 0"], long).ends(DONE));
+        threads.spawn(|| {
+            let broken = run("p.toml", &["RealLife: p50 > 1ns", "errors > 0"], long).ends(WORSE);
+            let broken = broken.says(&["limit \"RealLife: p50 > 0.001 µs\" exceeded: RealLife "]);
+            assert!(!broken.err.contains("small "), "{}", broken.err);
+        });
+        threads.spawn(|| {
+            let broken = run("limit.toml", &[], long).ends(WORSE);
+            broken.says(&["limit \"small: mean latency > 0.001 µs\" exceeded: small "]);
+        });
+    });
     // No interval in a second or less: nothing says on which side the figure is.
-    run(&["iops < 1"], "run=1s").ends(UNDECIDED).says(&["undecided", "without an interval"]);
-    run(&["absent: iops < 1"], "run=1s").ends(UNDECIDED).says(&["no test of that name was measured"]);
-    run(&["p99 > 20"], "run=1s").refused(&["a time with its unit"]);
-
-    story.write("p.toml", format!("{tests}[[limit]]\nfail_if = \"mean > 1ns\"\ntest = \"small\"\n"));
-    let broken = run(&[], long).ends(WORSE);
-    broken.says(&["limit \"small: mean latency > 0.001 µs\" exceeded: small "]);
-    story.write("p.toml", format!("{tests}[[limit]]\ntest = \"small\"\n"));
-    run(&[], long).refused(&["a limit needs `fail_if`"]);
+    run("p.toml", &["iops < 1"], "run=1s").ends(UNDECIDED).says(&["undecided", "without an interval"]);
+    run("p.toml", &["absent: iops < 1"], "run=1s")
+        .ends(UNDECIDED)
+        .says(&["no test of that name was measured"]);
+    run("p.toml", &["p99 > 20"], "run=1s").refused(&["a time with its unit"]);
+    run("bad.toml", &[], long).refused(&["a limit needs `fail_if`"]);
 }

@@ -201,7 +201,7 @@ fn a_posted_table_has_its_caveats() {
         let compared = story.assay(&["compare", "two", "own", "--format", format]).ends(DONE).out;
         assert!(compared.contains("you changed I/Os in flight from 2 to "), "{compared}");
     }
-    story.assay(&["run", "crystaldiskmark", "null:", "--set", "run=100ms", "--label", "cdm"]).ends(DONE);
+    story.assay(&["run", "crystaldiskmark", "null:", "--set", "ops=10", "--label", "cdm"]).ends(DONE);
     let block = story.assay(&["show", "cdm", "--format", "bbcode"]).ends(DONE).out;
     assert!(block.contains("[code]") && block.contains("SEQ") && !block.contains("[table]"), "{block}");
 }

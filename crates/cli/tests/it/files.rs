@@ -202,7 +202,9 @@ fn as_nobody(story: &Story, mode: u32, args: &[&str]) -> (Option<i32>, String) {
     let original = story.command(args);
     let copy = story.path("assay-for-all");
     if !copy.exists() {
-        std::fs::copy(original.get_program(), &copy).unwrap();
+        // By a program of its own: a process that another thread starts meanwhile would inherit the file while it is
+        // open for writing, and until that is closed nobody may run it.
+        assert!(Command::new("cp").arg(original.get_program()).arg(&copy).status().unwrap().success());
     }
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::set_permissions(story.path("."), std::fs::Permissions::from_mode(mode)).unwrap();

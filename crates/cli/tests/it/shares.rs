@@ -38,14 +38,22 @@ fn targets_take_turns_under_a_delay_as_the_kernel_counts_them() {
             let document = story.assay(&run).ends(DONE).json();
             let counted: Vec<u64> =
                 devices.iter().zip(before).map(|(device, before)| reads(device) - before).collect();
-            // Inspection reads a device before the run, and each about as much.
-            let (least, most) = (counted.iter().min().unwrap(), counted.iter().max().unwrap());
-            assert!(*least >= 50 && most - least <= 8, "{semantics}, {count} devices: {counted:?}");
             let targets = document["tests"][0]["targets"].as_array().unwrap();
             let recorded: Vec<(&str, u64)> =
                 targets.iter().map(|t| (t["target"].as_str().unwrap(), t["ops"].as_u64().unwrap())).collect();
-            let expected: Vec<(&str, u64)> = paths.iter().map(|path| (path.as_str(), 50)).collect();
-            assert_eq!(recorded, expected, "{semantics}");
+            assert!(recorded.iter().map(|(target, _)| target).eq(&paths), "{semantics}: {recorded:?}");
+            // Inspection reads a device before the run, and each about as much.
+            for (counted, (target, ops)) in counted.iter().zip(&recorded) {
+                assert!((*ops..=ops + 8).contains(counted), "{semantics}, {target}: {counted} for {ops}");
+            }
+            assert_eq!(recorded.iter().map(|(_, ops)| ops).sum::<u64>(), ops, "{semantics}: {recorded:?}");
+            // Iometer has one I/O for each target, so that a device that is late, as loop devices of a busy host are,
+            // gets fewer. The fault gave all to one.
+            let least = if semantics == "iometer" { 10 } else { 50 };
+            assert!(recorded.iter().all(|(_, ops)| *ops >= least), "{semantics}: {recorded:?}");
+            if semantics == "iometer" {
+                continue;
+            }
             assert!(!rules(&document).contains(&"uneven-targets"), "{:?}", rules(&document));
             let shown = story.assay(&["show", "last"]).ends(DONE).out;
             assert!(shown.contains(&format!("{} {:.1} %", paths[0], 100.0 / count as f64)), "{shown}");

@@ -54,8 +54,8 @@ fn shape(line: &str) -> String {
         let is_run = word.len() >= 11
             && word.as_bytes()[6] == b'-'
             && word.as_bytes()[..6].iter().all(u8::is_ascii_digit);
-        // A number that a busy machine leaves unknown, such as an error, is a single dash.
-        let is_number = word.starts_with(|c: char| c.is_ascii_digit()) || word == "-";
+        // On a busy machine an error is unknown, a single dash, or above 100 %.
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit() || c == '>') || word == "-";
         let is_rule = word.chars().all(|c| c == '-') && word != "-";
         match word {
             _ if is_run => "RUN",

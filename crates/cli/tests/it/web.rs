@@ -167,7 +167,7 @@ fn a_run_outlives_the_server_that_started_it_and_a_killed_one_is_called_so() {
     let served = Served::start(&story, &["--allow-runs", "--target", "null:"]);
     let mut browser = Browser::start();
     sign_in(&story, &served, &mut browser);
-    browser.open(&served.page("/new?target=0&plan=latency-qd1&run=4s"));
+    browser.open(&served.page("/new?target=0&plan=latency-qd1&run=12s"));
     browser.click("button.start");
     browser.until("document.querySelector('article.live')");
     let address = browser.evaluate("location.pathname").as_str().unwrap().to_owned();

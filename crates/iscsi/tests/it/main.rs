@@ -6,6 +6,7 @@
 mod behaviour;
 mod deadlines;
 mod faults;
+mod lean;
 mod lies;
 mod management;
 mod quirks;

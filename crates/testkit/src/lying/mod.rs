@@ -10,7 +10,6 @@ mod nfs_wire;
 pub mod story;
 pub mod target;
 pub mod target_lies;
-mod target_scsi;
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -55,19 +54,19 @@ pub enum Act {
 
 /// The end of a conversation.
 #[derive(Debug)]
-struct Over;
+pub(crate) struct Over;
 
 /// A thread that accepts connections, each served by its own thread.
 #[derive(Debug)]
-struct Listening {
-    address: SocketAddr,
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Listening {
     /// Starts listening. `serve` gets each connection and its number.
-    fn start(serve: impl Fn(Line, u32) + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(serve: impl Fn(Line, u32) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -106,8 +105,8 @@ impl Drop for Listening {
 
 /// One connection, from the server's side.
 #[derive(Debug)]
-struct Line {
-    stream: TcpStream,
+pub(crate) struct Line {
+    pub(crate) stream: TcpStream,
     stop: Arc<AtomicBool>,
     is_mute: bool,
 }
@@ -126,7 +125,7 @@ impl Line {
         self.stream.local_addr().unwrap().port()
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
@@ -196,6 +195,6 @@ impl Line {
     }
 }
 
-fn is_wait(error: &io::Error) -> bool {
+pub(crate) fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

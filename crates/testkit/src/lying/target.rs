@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-pub use super::target_scsi::serial;
-use super::target_scsi::{self, Answer, BLOCK_BYTES, BLOCKS};
 use super::{Act, Line, Listening, Over};
+use crate::iscsi_wire::{COMMAND, DATA_OUT, LOGIN, LOGOUT, Limits, MANAGEMENT, Numbers, TEXT};
+pub use crate::iscsi_wire::{Digests, NO_TAG, Pdu};
+use crate::unit::{self, Answer, BLOCK_BYTES, Unit};
+
+/// Number of blocks of the LUN.
+const BLOCKS: u64 = 4096;
 
 /// Longest data segment that either side may send, bytes.
 pub(crate) const SEGMENT_BYTES: usize = 8192;
@@ -13,94 +17,11 @@ pub(crate) const SEGMENT_BYTES: usize = 8192;
 pub(crate) const BURST_BYTES: usize = 262_144;
 /// The name of the target.
 pub const NAME: &str = "iqn.2026-11.example:lying";
-/// The tag that means "none".
-pub const NO_TAG: u32 = 0xffff_ffff;
 
-const LOGIN: u8 = 0x03;
-const TEXT: u8 = 0x04;
-const COMMAND: u8 = 0x01;
-const DATA_OUT: u8 = 0x05;
-
-/// A PDU: 48 bytes of header, additional headers, data without padding.
-#[derive(Debug, Clone)]
-pub struct Pdu {
-    /// The header. The data length is filled in when it is sent, unless `announced` contains another one.
-    pub header: [u8; 48],
-    /// Additional header segments.
-    pub more: Vec<u8>,
-    /// The data segment.
-    pub data: Vec<u8>,
-    /// Data length to announce instead of the correct one.
-    pub announced: Option<usize>,
-}
-
-impl Pdu {
-    /// Returns a PDU of this opcode with the final bit.
-    #[must_use]
-    pub fn new(opcode: u8) -> Self {
-        let mut header = [0; 48];
-        (header[0], header[1]) = (opcode, 0x80);
-        Self { header, more: Vec::new(), data: Vec::new(), announced: None }
-    }
-
-    /// Opcode, without the immediate bit.
-    #[must_use]
-    pub fn opcode(&self) -> u8 {
-        self.header[0] & 0x3f
-    }
-
-    /// Returns the word at a byte of the header.
-    #[must_use]
-    pub fn word(&self, at: usize) -> u32 {
-        u32::from_be_bytes([self.header[at], self.header[at + 1], self.header[at + 2], self.header[at + 3]])
-    }
-
-    /// Sets the word at a byte of the header.
-    pub fn set(&mut self, at: usize, word: u32) -> &mut Self {
-        self.header[at..at + 4].copy_from_slice(&word.to_be_bytes());
-        self
-    }
-
-    /// Returns the PDU with the word at a byte of the header changed.
-    #[must_use]
-    pub fn with(mut self, at: usize, word: u32) -> Self {
-        self.set(at, word);
-        self
-    }
-
-    /// Returns the PDU in wire format, without digests.
-    #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        self.digested(Digests::None)
-    }
-
-    fn digested(&self, digests: Digests) -> Vec<u8> {
-        let mut header = self.header;
-        let length = u32::try_from(self.announced.unwrap_or(self.data.len())).unwrap();
-        header[4] = u8::try_from(self.more.len() / 4).unwrap();
-        header[5..8].copy_from_slice(&length.to_be_bytes()[1..]);
-        let mut bytes = [&header[..], &self.more].concat();
-        if digests == Digests::Crc32c {
-            bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
-        }
-        let mut data = self.data.clone();
-        data.resize(data.len().next_multiple_of(4), 0);
-        bytes.extend_from_slice(&data);
-        if digests == Digests::Crc32c && !data.is_empty() {
-            bytes.extend(crc32c::crc32c(&data).to_le_bytes());
-        }
-        bytes
-    }
-}
-
-/// Digests of headers and data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Digests {
-    /// No digests.
-    #[default]
-    None,
-    /// CRC32C, after the login.
-    Crc32c,
+/// Returns the serial number of the LUN of the target on that port: two LUNs with one name must not be written to.
+#[must_use]
+pub fn serial(port: u16) -> String {
+    format!("LIAR-{port:05}")
 }
 
 /// Kind of a request, for lies that apply only to some.
@@ -223,8 +144,7 @@ struct Connection<'a> {
     portal: String,
     shared: &'a Shared,
     digests: Digests,
-    stat_sn: u32,
-    exp_cmd_sn: u32,
+    numbers: Numbers,
     is_discovery: bool,
     writes: HashMap<u32, Write>,
 }
@@ -232,22 +152,21 @@ struct Connection<'a> {
 impl<'a> Connection<'a> {
     fn new(line: Line, number: u32, portal: String, shared: &'a Shared) -> Self {
         let (digests, writes) = (Digests::None, HashMap::new());
-        Self { line, number, portal, shared, digests, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false, writes }
+        let numbers = Numbers { stat_sn: 1, exp_cmd_sn: 1, window: 32 };
+        Self { line, number, portal, shared, digests, numbers, is_discovery: false, writes }
     }
 
     fn serve(mut self) -> Result<(), Over> {
         loop {
             let request = self.receive()?;
-            if request.header[0] & 0x40 == 0 && request.opcode() != DATA_OUT {
-                self.exp_cmd_sn = request.word(24).wrapping_add(1);
-            }
+            self.numbers.received(&request);
             let when = self.when(&request);
             let io_count = {
                 let mut count = self.shared.io_count.lock().unwrap();
                 *count += u32::from(matches!(when, When::Read | When::Write) && request.opcode() == COMMAND);
                 *count
             };
-            let stat_sn = self.stat_sn;
+            let stat_sn = self.numbers.stat_sn;
             let honest = self.answer(&request, when);
             let asked = Asked {
                 when,
@@ -261,7 +180,7 @@ impl<'a> Connection<'a> {
             let acts = (self.shared.lie)(&asked, honest);
             if acts.is_empty() {
                 // A PDU that is never sent consumes no status number, or the next answer would show a gap.
-                self.stat_sn = stat_sn;
+                self.numbers.stat_sn = stat_sn;
             }
             for act in acts {
                 self.line.act(act)?;
@@ -294,8 +213,8 @@ impl<'a> Connection<'a> {
             LOGIN => When::Login,
             TEXT => When::Text,
             0x00 => When::Ping,
-            0x02 => When::Management,
-            0x06 => When::Logout,
+            MANAGEMENT => When::Management,
+            LOGOUT => When::Logout,
             DATA_OUT => When::Write,
             // I/O of tests is larger than a block; the initiator reads single blocks to find the end of the LUN.
             COMMAND => match request.header[32] {
@@ -307,38 +226,22 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Returns a PDU that answers a request; it consumes the next status number.
-    fn reply(&mut self, opcode: u8, request: &Pdu) -> Pdu {
-        let mut pdu = Pdu::new(opcode);
-        pdu.set(16, request.word(16)).set(24, self.stat_sn).set(28, self.exp_cmd_sn);
-        pdu.set(32, self.exp_cmd_sn.wrapping_add(31));
-        self.stat_sn = self.stat_sn.wrapping_add(1);
-        pdu
-    }
-
-    /// Returns a PDU that consumes no status number.
-    fn aside(&mut self, opcode: u8, request: &Pdu) -> Pdu {
-        let pdu = self.reply(opcode, request);
-        self.stat_sn = self.stat_sn.wrapping_sub(1);
-        pdu
-    }
-
     fn answer(&mut self, request: &Pdu, when: When) -> Vec<Pdu> {
         match (request.opcode(), when) {
             (_, When::Login) => vec![self.login(request)],
             (_, When::Text) => {
-                let mut pdu = self.reply(0x24, request).with(20, NO_TAG);
+                let mut pdu = self.numbers.reply(0x24, request).with(20, NO_TAG);
                 pdu.data = format!("TargetName={NAME}\0TargetAddress={},1\0", self.portal).into_bytes();
                 vec![pdu]
             }
             (_, When::Ping) if request.word(16) != NO_TAG => {
-                vec![self.reply(0x20, request).with(20, NO_TAG)]
+                vec![self.numbers.reply(0x20, request).with(20, NO_TAG)]
             }
-            (_, When::Management) => vec![self.reply(0x22, request)],
-            (_, When::Logout) => vec![self.reply(0x26, request)],
+            (_, When::Management) => vec![self.numbers.reply(0x22, request)],
+            (_, When::Logout) => vec![self.numbers.reply(0x26, request)],
             (COMMAND, When::Write) => self.write(request),
             (DATA_OUT, _) => self.data_out(request),
-            (COMMAND, When::Read) => self.read(request),
+            (COMMAND, When::Read | When::Look(0x28 | 0x88)) => self.read(request),
             (COMMAND, _) => self.look(request),
             _ => Vec::new(),
         }
@@ -349,31 +252,13 @@ impl<'a> Connection<'a> {
         if text.contains("InitiatorName=") {
             self.is_discovery = text.contains("SessionType=Discovery");
         }
-        let mut pdu = self.reply(0x23, request);
-        pdu.header[1] = request.header[1];
-        pdu.header[8..14].copy_from_slice(&request.header[8..14]);
-        pdu.header[15] = 1;
-        let digest = if self.shared.digests == Digests::Crc32c { "CRC32C" } else { "None" };
-        pdu.data = match request.header[1] >> 2 & 3 {
-            0 => "AuthMethod=None\0TargetPortalGroupTag=1\0".to_owned(),
-            _ => format!(
-                "InitialR2T=Yes\0ImmediateData=Yes\0DefaultTime2Wait=0\0DefaultTime2Retain=0\0\
-                 HeaderDigest={digest}\0DataDigest={digest}\0MaxRecvDataSegmentLength={SEGMENT_BYTES}\0\
-                 FirstBurstLength={SEGMENT_BYTES}\0MaxBurstLength={BURST_BYTES}\0MaxOutstandingR2T=1\0"
-            ),
-        }
-        .into_bytes();
-        pdu
-    }
-
-    fn status(&mut self, request: &Pdu, status: u8, sense: &[u8]) -> Pdu {
-        let mut pdu = self.reply(0x21, request);
-        pdu.header[3] = status;
-        if !sense.is_empty() {
-            let length = u16::try_from(sense.len()).unwrap().to_be_bytes();
-            pdu.data = [&length[..], sense].concat();
-        }
-        pdu
+        let limits = Limits {
+            digests: self.shared.digests,
+            segment_bytes: SEGMENT_BYTES,
+            first_burst_bytes: SEGMENT_BYTES,
+            burst_bytes: BURST_BYTES,
+        };
+        self.numbers.login(request, &limits)
     }
 
     /// Returns the data of a command in segments, with the status in the last one.
@@ -387,8 +272,8 @@ impl<'a> Connection<'a> {
             let number = u32::try_from(index).unwrap();
             let offset = u32::try_from(index * SEGMENT_BYTES).unwrap();
             let mut pdu = match index == last {
-                true => self.reply(0x25, request),
-                false => self.aside(0x25, request),
+                true => self.numbers.reply(0x25, request),
+                false => self.numbers.aside(0x25, request),
             };
             pdu.header[1] = match (index == last, left) {
                 (false, _) => 0,
@@ -407,24 +292,25 @@ impl<'a> Connection<'a> {
     }
 
     fn look(&mut self, request: &Pdu) -> Vec<Pdu> {
-        let cdb = &request.header[32..48];
-        match target_scsi::look(cdb, &self.shared.disk.lock().unwrap(), self.port()) {
+        let port = self.port();
+        let unit = Unit { blocks: BLOCKS, product: "LYING DISK", number: port, serial: serial(port) };
+        match unit.look(&request.header[32..48]) {
             Answer::Data(data) => self.data_in(request, &data),
-            Answer::Status(status, sense) => vec![self.status(request, status, &sense)],
+            Answer::Status(status, sense) => vec![self.numbers.status(request, status, &sense)],
         }
     }
 
     fn read(&mut self, request: &Pdu) -> Vec<Pdu> {
-        let Some(range) = target_scsi::range(&request.header[32..48]) else {
-            return vec![self.status(request, 2, &target_scsi::sense(5, 0x21, 0))];
+        let Some(range) = unit::range(&request.header[32..48], BLOCKS) else {
+            return vec![self.numbers.status(request, 2, &unit::sense(5, 0x21, 0))];
         };
         let data = self.shared.disk.lock().unwrap()[range].to_vec();
         self.data_in(request, &data)
     }
 
     fn write(&mut self, request: &Pdu) -> Vec<Pdu> {
-        let Some(range) = target_scsi::range(&request.header[32..48]) else {
-            return vec![self.status(request, 2, &target_scsi::sense(5, 0x21, 0))];
+        let Some(range) = unit::range(&request.header[32..48], BLOCKS) else {
+            return vec![self.numbers.status(request, 2, &unit::sense(5, 0x21, 0))];
         };
         let mut write = Write { request: request.clone(), data: vec![0; range.len()], filled: 0 };
         write.put(0, &request.data);
@@ -446,15 +332,15 @@ impl<'a> Connection<'a> {
         let request = write.request.clone();
         let missing = (write.data.len() - write.filled).min(BURST_BYTES);
         if missing > 0 {
-            let mut pdu = self.aside(0x31, &request).with(20, 0x7000 + request.word(16));
+            let mut pdu = self.numbers.aside(0x31, &request).with(20, 0x7000 + request.word(16));
             pdu.set(40, u32::try_from(write.filled).unwrap()).set(44, u32::try_from(missing).unwrap());
             self.writes.insert(request.word(16), write);
             return vec![pdu];
         }
-        if let Some(range) = target_scsi::range(&request.header[32..48]) {
+        if let Some(range) = unit::range(&request.header[32..48], BLOCKS) {
             self.shared.disk.lock().unwrap()[range].copy_from_slice(&write.data);
         }
-        vec![self.status(&request, 0, &[])]
+        vec![self.numbers.status(&request, 0, &[])]
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::target::{Asked, Digests, NO_TAG, Pdu, SEGMENT_BYTES, When};
-use super::target_scsi::{BLOCK_BYTES, sense};
 use super::{Act, Kept};
+use crate::unit::{BLOCK_BYTES, sense};
 use Kept::{Either, Fails, Right, RightAndSaid};
 
 /// One lie.

@@ -1,12 +1,14 @@
 //! The cases: what is compared, and the goal for the ratio.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use super::bare::bare_run;
 use super::kinds::kinds;
 use super::runners::{
     CpuUse, Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_nfs, fio_null, fio_run,
+    has_engine,
 };
 use super::table::{Goal, Row};
 use super::{BenchFolders, Options, servers};
@@ -19,6 +21,8 @@ pub(crate) enum Case {
     File { name: String, folder: PathBuf, load: Load, medium: Medium },
     /// A LUN on this machine, read over loopback by both.
     Lun { name: String, load: Load, goals: RemoteGoals },
+    /// A LUN that answers faster than a tester asks: the testers themselves, beside a bare socket.
+    Lean { name: String, load: Load, goals: LeanGoals },
     /// Files on an NFS server on this machine, read or written over loopback by both.
     Nfs { name: String, load: Load, goals: RemoteGoals },
     /// Memory of Assay beyond its buffers.
@@ -32,6 +36,15 @@ pub(crate) enum Case {
 pub(crate) struct RemoteGoals {
     iops: Goal,
     cpu: Goal,
+}
+
+/// Goals on the lean target.
+#[derive(Clone, Copy)]
+pub(crate) struct LeanGoals {
+    iops: Goal,
+    cpu: Goal,
+    /// For the CPU time beside that of the bare socket.
+    bare: Goal,
 }
 
 /// The medium under the file, which determines the goals.
@@ -82,6 +95,7 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
         let goals = RemoteGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
         Case::Lun { name: format!("iscsi {name}"), load, goals }
     }));
+    cases.extend(lean_cases());
     let large_write = Load { rw: "write", ..large };
     // The server is the limit, and a faster client receives fewer answers at a time: the CPU goal is fio's use, not
     // less.
@@ -99,11 +113,29 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
     cases
 }
 
+fn lean_cases() -> impl Iterator<Item = Case> {
+    let at_depth = LeanGoals {
+        iops: Goal::RatioAtLeast(2.0),
+        cpu: Goal::RatioAtMost(0.6),
+        bare: Goal::RatioAtMost(1.5),
+    };
+    let other = LeanGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(1.0), bare: Goal::None };
+    let loads = [
+        ("4k random read QD32", Load::new("randread", 4096, 32), at_depth),
+        ("4k random read QD1", Load::new("randread", 4096, 1), other),
+        ("64k random read QD32", Load::new("randread", 65_536, 32), other),
+    ];
+    loads.into_iter().map(|(name, load, goals)| Case::Lean { name: format!("lean {name}"), load, goals })
+}
+
 impl Case {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Null => "null",
-            Self::File { name, .. } | Self::Lun { name, .. } | Self::Nfs { name, .. } => name,
+            Self::File { name, .. }
+            | Self::Lun { name, .. }
+            | Self::Lean { name, .. }
+            | Self::Nfs { name, .. } => name,
             Self::Memory => "memory",
             Self::Kinds => "kinds",
         }
@@ -120,6 +152,7 @@ impl Case {
                 rows
             }
             Self::Lun { name, load, goals } => lun(name, load, *goals, place, options),
+            Self::Lean { name, load, goals } => lean(name, load, *goals, place, options),
             Self::Nfs { name, load, goals } => nfs(name, load, *goals, place, options),
             Self::Memory => memory(place, options),
             Self::Kinds => kinds(place, options),
@@ -197,12 +230,7 @@ fn lun(
     place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
-    let Some(fio) = &options.fio_iscsi else {
-        eprintln!(
-            "  left out: name an fio that has the engine libiscsi with --fio-iscsi PATH (Debian's has not)"
-        );
-        return Ok(Vec::new());
-    };
+    let Some(fio) = with_engine(options.fio_iscsi.as_deref(), "libiscsi")? else { return Ok(Vec::new()) };
     let tgt = servers::lun(options.size_mib)?;
     let address = servers::lun_address(&tgt);
     let path = PathBuf::from(&address);
@@ -214,6 +242,72 @@ fn lun(
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
 
+/// Returns the fio to compare with, or says why there is none: Debian's has neither engine.
+fn with_engine<'o>(fio: Option<&'o Path>, engine: &str) -> anyhow::Result<Option<&'o Path>> {
+    let option = if engine == "nfs" { "--fio-nfs" } else { "--fio-iscsi" };
+    match fio {
+        None => {
+            eprintln!(
+                "  fio is left out: name one that has the engine {engine} with FIO=PATH or {option} PATH"
+            );
+            Ok(None)
+        }
+        Some(fio) if has_engine(fio, engine)? => Ok(Some(fio)),
+        Some(fio) => {
+            let (fio, library) = (fio.display(), if engine == "nfs" { "libnfs" } else { "libiscsi" });
+            eprintln!(
+                "  fio is left out: {fio} has no engine {engine}; build it with --enable-{library} where \
+                 {library}-dev is installed"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// Compares both testers, and a bare socket that moves the same bytes, on a target that waits for each of them.
+fn lean(
+    name: &str,
+    load: &Load,
+    goals: LeanGoals,
+    place: &BenchFolders,
+    options: &Options,
+) -> anyhow::Result<Vec<Row>> {
+    let fio = with_engine(options.fio_iscsi.as_deref(), "libiscsi")?;
+    let target = servers::lean(options.size_mib)?;
+    let address = servers::lean_address(&target);
+    let path = PathBuf::from(&address);
+    let idle_share = |run: &mut dyn FnMut() -> anyhow::Result<Measured>| {
+        let before = target.work();
+        let measured = run()?;
+        let after = target.work();
+        let waited_ns = (after.waited_ns - before.waited_ns) as f64;
+        let commands = (after.commands - before.commands) as f64;
+        Ok::<_, anyhow::Error>((waited_ns / commands * measured.iops / 1e9, measured))
+    };
+    let (mut with_fio, mut with_bare) = (Vec::new(), Vec::new());
+    for _ in 0..options.rounds {
+        let ours = idle_share(&mut || assay_run(place, load, &path, options, options.seconds))?;
+        if let Some(fio) = fio {
+            with_fio.push((ours, idle_share(&mut || fio_lun(fio, load, &address, options))?));
+        }
+        with_bare.push((ours, idle_share(&mut || bare_run(&target.portal, load, options))?));
+    }
+    let row = |what, of: fn(&(f64, Measured)) -> f64, pairs: &[_], goal| {
+        let pairs: Vec<_> = pairs.iter().map(|(ours, other)| (of(ours), of(other))).collect();
+        (!pairs.is_empty()).then(|| Row::new(name, what, &pairs, goal))
+    };
+    let rows = [
+        row("IOPS on one CPU", |m| m.1.iops, &with_fio, goals.iops),
+        row("CPU us per I/O", |m| m.1.cpu_us_per_io, &with_fio, goals.cpu),
+        row("p50 us", |m| m.1.p50_us, &with_fio, Goal::None),
+        row("target idle, share", |m| m.0, &with_fio, Goal::None),
+        row("IOPS, bare socket", |m| m.1.iops, &with_bare, Goal::None),
+        row("CPU us, bare socket", |m| m.1.cpu_us_per_io, &with_bare, goals.bare),
+        row("idle, bare socket", |m| m.0, &with_bare, Goal::None),
+    ];
+    Ok(rows.into_iter().flatten().collect())
+}
+
 /// Compares both testers over NFS. Each has its own file with the same data on an nfs-ganesha on this machine, which
 /// has its own CPU: a file that fio has written to is no longer Assay's own, and would be filled again each time.
 fn nfs(
@@ -223,10 +317,7 @@ fn nfs(
     place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
-    let Some(fio) = &options.fio_nfs else {
-        eprintln!("  left out: name an fio that has the engine nfs with --fio-nfs PATH (Debian's has not)");
-        return Ok(Vec::new());
-    };
+    let Some(fio) = with_engine(options.fio_nfs.as_deref(), "nfs")? else { return Ok(Vec::new()) };
     let server = servers::nfs()?;
     let path = servers::ours(&server);
     assay_run(place, load, &path, options, 2).context("cannot prepare the file over NFS")?;

@@ -58,6 +58,7 @@ fn huge_pages_in(meminfo: &str) -> u64 {
 /// Assay's service time is compared with fio's `lat`, not its `clat`. Assay stamps an I/O before the system call that
 /// starts it. fio stamps `clat` after that call, so that time in the kernel within the call (on tmpfs: all of it)
 /// counts as `slat`. fio's `lat` starts when the I/O is prepared, a fraction of a microsecond before Assay's stamp.
+#[derive(Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) iops: f64,
     pub(crate) cpu_us_per_io: f64,
@@ -66,8 +67,8 @@ pub(crate) struct Measured {
 }
 
 /// Warm-up of both testers; the next constant is the CPU to which both are bound.
-const RAMP: &str = "200ms";
-const CPU: &str = "0";
+pub(crate) const RAMP: &str = "200ms";
+pub(crate) const CPU: &str = "0";
 
 /// Returns the IOPS at each depth.
 pub(crate) fn assay_null(place: &BenchFolders, seconds: u32, depths: &[u32]) -> anyhow::Result<Vec<f64>> {
@@ -166,6 +167,13 @@ pub(crate) fn fio_lun(fio: &Path, load: &Load, lun: &str, options: &Options) -> 
     fio_measured(&mut command, load, options)
 }
 
+/// Returns true if this fio has an engine of that name.
+pub(crate) fn has_engine(fio: &Path, engine: &str) -> anyhow::Result<bool> {
+    let output = Command::new(fio).arg("--enghelp").output();
+    let output = output.with_context(|| format!("cannot start {}", fio.display()))?;
+    Ok(String::from_utf8_lossy(&output.stdout).split_whitespace().any(|name| name == engine))
+}
+
 /// Executes one run over NFS with an fio that was built with libnfs, unlike Debian's.
 pub(crate) fn fio_nfs(
     fio: &Path,
@@ -248,7 +256,7 @@ const TICKS_PER_S: f64 = 100.0;
 ///
 /// Both testers are measured from outside in the same way. fio's own `usr_cpu` and `sys_cpu` cover only the job's
 /// thread: the kernel's io_uring helper threads are left out, and on tmpfs they are half.
-fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value, f64)> {
+pub(crate) fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value, f64)> {
     let program = command.get_program().display().to_string();
     let started = Instant::now();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

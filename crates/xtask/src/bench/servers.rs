@@ -1,4 +1,4 @@
-//! The servers of the comparisons: tgt and nfs-ganesha of the tests, on their own CPU.
+//! The servers of the comparisons: tgt, nfs-ganesha and the lean target of the tests, on their own CPU.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use assay_testkit::ganesha::Ganesha;
+use assay_testkit::lean::{self, LeanTarget};
 use assay_testkit::tgt::Tgt;
 
 /// Runs a server on CPU 1; the testers use CPU 0.
 const LAUNCHER: [&str; 3] = ["taskset", "-c", "1"];
+const CPU: usize = 1;
 
 /// Assay's file on the NFS server, which must stay its own, and fio's file.
 const OURS: &str = "ours.dat";
@@ -29,6 +31,16 @@ pub(super) fn lun(size_mib: u64) -> anyhow::Result<Tgt> {
 /// Returns the address of its LUN 1 in the form that both testers accept.
 pub(super) fn lun_address(tgt: &Tgt) -> String {
     format!("iscsi://{}/{}/1", tgt.portals[0], tgt.name())
+}
+
+/// Starts a target whose responses cost an initiator as little as possible.
+pub(super) fn lean(size_mib: u64) -> anyhow::Result<LeanTarget> {
+    Ok(LeanTarget::start(usize::try_from(size_mib << 20)?, Some(CPU)))
+}
+
+/// Returns the address of its LUN.
+pub(super) fn lean_address(target: &LeanTarget) -> String {
+    format!("iscsi://{}/{}/0", target.portal, lean::NAME)
 }
 
 /// Starts a server.

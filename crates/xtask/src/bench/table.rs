@@ -55,7 +55,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns a row of the pairs (ours, fio's) of all rounds; not empty.
+    /// Returns a row of the pairs (ours, the other's) of all rounds; not empty.
     pub(crate) fn new(case: &str, what: &'static str, pairs: &[(f64, f64)], goal: Goal) -> Self {
         let sorted = |of: fn(&(f64, f64)) -> f64| {
             let mut values: Vec<f64> = pairs.iter().map(of).collect();
@@ -79,7 +79,7 @@ impl Row {
 
     pub(crate) fn as_json(&self) -> Value {
         json!({
-            "case": self.case, "what": self.what, "ours": self.ours, "fio": self.theirs,
+            "case": self.case, "what": self.what, "ours": self.ours, "other": self.theirs,
             "ratio": { "min": self.ratio[0], "median": self.ratio[1], "max": self.ratio[2] },
             "goal": self.goal.to_string(), "met": self.is_met(),
         })
@@ -95,7 +95,7 @@ fn median(sorted: &[f64]) -> f64 {
 pub(crate) fn text(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<32} {:<19} {:>10} {:>10}   {:<22} {:<15} met\n",
-        "case", "what (medians)", "ours", "fio", "ratio [min .. max]", "goal"
+        "case", "what (medians)", "ours", "other", "ratio [min .. max]", "goal"
     );
     for row in rows {
         let [low, middle, high] = row.ratio;

@@ -44,7 +44,7 @@ pub(super) fn break_(lab: &mut Lab, fault: LabFault) -> anyhow::Result<Broken> {
     // The serving process looks at the state and does the rest.
     lab.write()?;
     if fault == Broken::Server {
-        wait_until_server(lab)?;
+        wait_until_server(lab, None)?;
     }
     Ok(fault)
 }
@@ -67,6 +67,6 @@ pub(super) fn mend(lab: &mut Lab) -> anyhow::Result<Vec<Broken>> {
     }
     let mended = std::mem::take(&mut lab.broken);
     lab.write()?;
-    wait_until_server(lab)?;
+    wait_until_server(lab, None)?;
     Ok(mended)
 }
