@@ -142,6 +142,8 @@ pub(crate) struct Storage {
     other_disk: Disk,
     /// True while another unit has the number.
     pub(crate) is_swapped: bool,
+    /// Time of the last LUN reset.
+    pub(crate) reset_at: Nanos,
     conns: BTreeMap<u32, Conn>,
     tasks: BTreeMap<u64, Task>,
     next_conn: u32,
@@ -168,6 +170,7 @@ impl Storage {
             disk: Disk::new(),
             other_disk: Disk::new(),
             is_swapped: false,
+            reset_at: 0,
             conns: BTreeMap::new(),
             tasks: BTreeMap::new(),
             next_conn: 0,
@@ -294,7 +297,7 @@ impl Storage {
         match what {
             Wake::Execute(task) => self.execute(task, now),
             Wake::Answer(task) => self.answer(task, now),
-            Wake::Manage(conn, request) => self.manage(conn, &request),
+            Wake::Manage(conn, request) => self.manage(conn, &request, now),
             Wake::Thread(id) => {
                 let Some(port) = self.conns.get(&id).map(|conn| conn.port) else { return };
                 let until = self.until(Fault::ThreadStall, port);
@@ -627,7 +630,7 @@ impl Storage {
     }
 
     /// Carries out an abort or a reset, and answers it.
-    fn manage(&mut self, id: u32, request: &Bhs) {
+    fn manage(&mut self, id: u32, request: &Bhs, now: Nanos) {
         if !self.conns.contains_key(&id) {
             return;
         }
@@ -638,7 +641,10 @@ impl Storage {
                 self.tasks.retain(|_, task| task.conn != id || task.itt != request.word(20));
                 reply.0[2] = u8::from(self.tasks.len() == before);
             }
-            LOGICAL_UNIT_RESET => self.reset(id, request.word(24)),
+            LOGICAL_UNIT_RESET => {
+                self.reset_at = now;
+                self.reset(id, request.word(24));
+            }
             _ => reply.0[2] = 5,
         }
         self.send(id, reply, Vec::new(), true, 0);

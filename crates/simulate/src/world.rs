@@ -77,6 +77,8 @@ enum Event {
         conn: u32,
         port: usize,
         pdu: Pdu,
+        /// Lost in a cut: the client sends it again, if it still has the connection.
+        is_lost: bool,
     },
     ToClient {
         conn: u32,
@@ -130,7 +132,8 @@ struct Link {
     /// Counts the connections of the path: what belongs to an earlier one is dropped.
     epoch: u32,
     conn: Option<(u32, usize)>,
-    queue: VecDeque<OutPdu>,
+    /// PDUs that the core has handed out, which it cannot take back, with the time.
+    queue: VecDeque<(OutPdu, Nanos)>,
     on_the_way: usize,
     last_arrival: Nanos,
     since: Nanos,
@@ -390,14 +393,13 @@ impl World {
     }
 
     fn reaches_target(&mut self, event: Event) {
-        let Event::ToTarget { path, epoch, conn, port, pdu } = event else { return };
+        let Event::ToTarget { path, epoch, conn, port, pdu, is_lost } = event else { return };
         let is_current = self.is_current(path, epoch);
         match self.cut(port) {
-            // Sent again when the cut ends, by a client that still has the connection.
-            Some(until) if is_current => {
-                self.schedule(until, Event::ToTarget { path, epoch, conn, port, pdu });
+            _ if is_lost && !is_current => {}
+            Some(until) => {
+                self.schedule(until, Event::ToTarget { path, epoch, conn, port, pdu, is_lost: true });
             }
-            Some(_) => {}
             None => {
                 if is_current {
                     self.links[usize::from(path)].on_the_way -= 1;
@@ -434,6 +436,13 @@ impl World {
         }
         let link = &mut self.links[usize::from(path)];
         (link.conn, link.since, link.heard_at) = (Some((conn, port)), self.now, self.now);
+        if self.trace {
+            println!(
+                "{:>12} us: path {path}: logged in, group {:?}",
+                self.now / US,
+                agreed.target_portal_group
+            );
+        }
         self.core.on(Input::Up { path, agreed }, self.at());
     }
 
@@ -479,6 +488,10 @@ impl World {
             return;
         }
         let fault = *self.random.pick(&self.enabled);
+        // Before a path was up, no unit is known that another one could replace.
+        if fault == Fault::UnitSwapped && !self.core.is_known() {
+            return;
+        }
         let port = usize::try_from(self.random.below(self.names.len() as u64)).expect("a few");
         let long = *self.random.pick(&[300 * MS, 2 * SECOND, 6 * SECOND]);
         let until = self.now + self.random.between(10 * MS, long);
@@ -515,6 +528,10 @@ impl World {
             }
             Fault::WindowClosed => self.schedule(until, Event::WindowOpens { port }),
             Fault::GroupMoved => {
+                // A target that names no groups has none whose portals could move.
+                if !self.storage.habits.names_groups {
+                    return;
+                }
                 self.storage.ports[port].group = u16::try_from(self.random.between(1, 5)).expect("a few");
             }
             Fault::LogoutRequested => self.storage.request_logout(port, self.now),
@@ -553,8 +570,11 @@ impl World {
                 }
                 Effect::Landed { chunk, version } => self.load.landed(chunk, version)?,
                 Effect::Foreign { sent_at } => {
-                    if self.told_at.is_some_and(|told_at| sent_at > told_at) {
-                        return Err("a write was sent to another unit although the target had said so".into());
+                    if let Some(told_at) = self.told_at.filter(|told_at| sent_at > *told_at) {
+                        let late_us = (sent_at - told_at) / US;
+                        return Err(format!(
+                            "a write was sent to another unit, {late_us} us after the target had said so"
+                        ));
                     }
                 }
                 Effect::Torn { chunk } => {
@@ -598,6 +618,9 @@ impl World {
 
     fn act(&mut self) {
         while let Some(action) = self.core.next_action() {
+            if self.trace {
+                println!("{:>12} us: {action:?}", self.now / US);
+            }
             match action {
                 Action::Close { path } => self.close(path),
                 Action::Connect { path, portal, isid } => {
@@ -633,12 +656,12 @@ impl World {
                 if let Payload::Task { user, .. } = pdu.payload {
                     self.core.hold(user);
                 }
-                self.links[at].queue.push_back(pdu);
+                self.links[at].queue.push_back((pdu, self.now));
             }
             if self.links[at].on_the_way >= self.socket_max {
                 return;
             }
-            let Some(pdu) = self.links[at].queue.pop_front() else { return };
+            let Some((pdu, sent_at)) = self.links[at].queue.pop_front() else { return };
             let data = match pdu.payload {
                 Payload::None => Vec::new(),
                 Payload::Owned(bytes) => bytes,
@@ -652,8 +675,8 @@ impl World {
             let arrival = (self.now + self.latency + jitter).max(self.links[at].last_arrival);
             let link = &mut self.links[at];
             (link.last_arrival, link.on_the_way) = (arrival, link.on_the_way + 1);
-            let (epoch, pdu) = (link.epoch, Pdu { bhs: pdu.bhs, data, sent_at: self.now });
-            self.schedule(arrival, Event::ToTarget { path, epoch, conn, port, pdu });
+            let (epoch, pdu) = (link.epoch, Pdu { bhs: pdu.bhs, data, sent_at });
+            self.schedule(arrival, Event::ToTarget { path, epoch, conn, port, pdu, is_lost: false });
         }
     }
 
@@ -712,7 +735,12 @@ impl World {
         if cause.contains("while another path answered") && !self.links.iter().any(|other| is_heard(&other)) {
             return Err(format!("path {path} was ended although no other path answered: {cause}"));
         }
-        let is_unanswered = delays.into_iter().any(touched) && refusals.into_iter().any(touched);
+        // A reset may end commands without a report.
+        let is_delayed = delays.into_iter().any(touched) || self.storage.reset_at > link.since;
+        // A path that verifies its unit holds its write data back, so that commands may be aborted late.
+        let is_overdue = is_delayed || touched(Fault::UnitAttention);
+        let is_unanswered = is_overdue && refusals.into_iter().any(touched)
+            || is_delayed && cause.contains("reading the identity");
         if is_ended || is_unanswered || cause.contains("an I/O") || self.now > self.faults_end {
             return Ok(());
         }

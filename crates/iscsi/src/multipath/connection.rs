@@ -67,7 +67,7 @@ pub(crate) struct Connection {
     pub witnesses: Vec<Witness>,
     /// Number of unit attentions during the examination.
     pub attentions: u8,
-    /// True if the examination must start again because something changed.
+    /// True if the examination must start again because something may have changed.
     pub must_look_again: bool,
     /// True if it carried I/O before.
     pub has_served: bool,
@@ -108,6 +108,18 @@ impl Connection {
             reset: None,
             swept_at: None,
             is_leaving: false,
+        }
+    }
+
+    /// Returns true while the examination has not read anything of the unit yet.
+    pub(crate) fn is_before_look(&self) -> bool {
+        matches!(self.phase, Phase::Probing { step: ProbeStep::Ready { .. }, .. })
+    }
+
+    /// Begins the time limit of an examination anew.
+    pub(crate) fn look_until(&mut self, end: Instant) {
+        if let Phase::Probing { deadline, .. } = &mut self.phase {
+            *deadline = end;
         }
     }
 

@@ -6,11 +6,14 @@ use std::time::Instant;
 use super::core::Core;
 use crate::config::Fence;
 use crate::events::{EventKind, FencedBy};
-use crate::multipath::{FenceGroup, Path, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State};
+use crate::multipath::{FenceGroup, Path, Purpose, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State, Step};
 use crate::slots::CommandState;
 
 /// Response to a task management request: the target does not support the function (RFC 7143 §11.6.1).
 const NOT_SUPPORTED: u8 = 5;
+/// Time for which fenced writes wait for the path's own portal to accept a connection while another one could end the
+/// old session: a first lost packet is sent again after 1 s.
+const CONNECT_PATIENCE: std::time::Duration = std::time::Duration::from_millis(1500);
 /// Longer than any run.
 const NEVER: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
 
@@ -49,27 +52,27 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         }
     }
 
-    /// Returns a portal in the group of the old session, of a path that is up, through which that session can be
-    /// reinstated.
-    pub(super) fn fence_portal(&self, at: usize) -> Option<String> {
+    /// Returns the path, which is up, through whose portal the old session can be reinstated: it is in the same group.
+    pub(super) fn fence_through(&self, at: usize) -> Option<&Path> {
         let path = &self.paths[at];
         let FenceGroup::Of(group) = path.fence_group else { return None };
         let fits = |other: &&Path| {
             other.index != path.index
                 && other.is_serving()
-                && other.group == Some(group)
+                && other.portal_group == Some(group)
                 && other.portal != path.portal
         };
         let others = || self.paths.iter().filter(fits);
         // Prefer a path that is not silent itself.
         let other = others().find(|other| other.is_trusted()).or_else(|| others().next())?;
-        (path.fenced_count > 0).then(|| other.portal.clone())
+        (path.fenced_count > 0).then_some(other)
     }
 
     /// Looks at every path with fenced writes. Called with every tick.
     pub(super) fn watch_fences(&mut self, now: Instant) {
         for at in 0..self.paths.len() {
             self.report_late_reset(at, now);
+            self.fence_elsewhere(at, now);
             // A path that is up and still has fenced writes came back in another portal group.
             if self.paths[at].fenced_count > 0 && (self.paths[at].attempts > 0 || self.paths[at].is_serving())
             {
@@ -78,12 +81,26 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         }
     }
 
+    /// Ends the old session through another portal that has come up while the path's own one does not answer.
+    fn fence_elsewhere(&mut self, at: usize, now: Instant) {
+        let State::Opening(attempt) = &self.paths[at].state else { return };
+        let is_slow = now + self.config.timeouts.connect >= attempt.deadline + CONNECT_PATIENCE;
+        if attempt.purpose != Purpose::Serve || attempt.step != Step::Connecting || !is_slow {
+            return;
+        }
+        if let Some(other) = self.fence_through(at) {
+            let (through, portal) = (other.index, other.portal.clone());
+            self.open(at, Purpose::Fence { through }, portal, 0, now);
+        }
+    }
+
     /// If the session can be reinstated through no portal, resets the LUN through any path that is up, which ends the
     /// old tasks.
     pub(super) fn reset_instead(&mut self, at: usize, now: Instant) {
         let path = &self.paths[at];
         let is_needed = path.fenced_count > 0 && (path.attempts > 0 || path.is_serving());
-        if self.config.fence != Fence::ReinstatementOrReset || !is_needed || self.fence_portal(at).is_some() {
+        if self.config.fence != Fence::ReinstatementOrReset || !is_needed || self.fence_through(at).is_some()
+        {
             return;
         }
         let mut in_flight = self.paths.iter_mut().filter_map(Path::reset);

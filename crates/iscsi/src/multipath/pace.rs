@@ -78,7 +78,7 @@ impl ResponseTimes {
         // the silence.
         let asked_at = asked_at.max(quiet.since);
         // Another path that was last heard just after this one has fallen silent as well.
-        let heard_after = asked_at.max(quiet.since + limit / 4);
+        let heard_after = asked_at.max(quiet.since + limit / 2);
         let others_answer = quiet.others_heard_at.is_some_and(|at| at > heard_after);
         let has_had_time = now.saturating_duration_since(asked_at) >= limit / 2;
         if !others_answer || !has_had_time || silent < limit {

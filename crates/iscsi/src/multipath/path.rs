@@ -23,8 +23,8 @@ pub(crate) const REDIRECTS_MAX: u8 = 3;
 pub(crate) enum Purpose {
     /// To carry I/O through the path's own portal.
     Serve,
-    /// To end the path's old session through another portal of the same group.
-    Fence,
+    /// To end the path's old session through the portal of another path, in the same group.
+    Fence { through: u8 },
 }
 
 /// An attempt to log in.
@@ -93,8 +93,10 @@ pub(crate) struct Path {
     /// Commands assigned to this path that its session has not accepted yet.
     pub pending: VecDeque<u32>,
     pub access: AccessState,
-    /// Portal group, once known from a login.
+    /// Portal group of the session, once known from a login.
     pub group: Option<u16>,
+    /// Portal group of the portal, by the last login there: it may move while a session stays in the old group.
+    pub portal_group: Option<u16>,
     /// ALUA group of the port, once known from the examination.
     pub port_group: Option<u16>,
     /// Limit of commands in flight; lowered by TASK SET FULL.
@@ -155,6 +157,7 @@ impl Path {
             pending: VecDeque::with_capacity(slots),
             access: AccessState::Optimized,
             group: None,
+            portal_group: None,
             port_group: None,
             depth_limit: depth,
             busy_until: now,

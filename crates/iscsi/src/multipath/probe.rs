@@ -114,19 +114,34 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         };
         data.truncate(outcome.transferred_bytes as usize);
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        // Discard the answer to a command from before this examination began.
+        // Of the answer to a command from before this examination began, only news of the unit count.
         if connection.probe.take_if(|probe| *probe == user).is_none() {
-            return;
+            return self.doubt_attention(at, outcome, now);
         }
         if let Some(check) = connection.check.take() {
             return self.checked(at, check, outcome, data, now);
         }
+        let was_serving = connection.phase == Phase::Serving;
+        self.doubt_attention(at, outcome, now);
+        if was_serving && !self.paths[at].is_serving() {
+            return;
+        }
+        let State::Online(connection) = &mut self.paths[at].state else { return };
         let step = match connection.phase {
             Phase::Probing { step, .. } => step,
             _ => ProbeStep::Groups,
         };
-        if let Some(tries) = again(connection, step, outcome) {
-            return self.send_probe(at, ProbeStep::Ready { tries }, now);
+        match again(connection, step, outcome) {
+            Again::No => {}
+            Again::Yes => {
+                let tries = connection.attentions;
+                connection.look_until(now + self.config.timeouts.login);
+                return self.send_probe(at, ProbeStep::Ready { tries }, now);
+            }
+            Again::TooOften => {
+                let why = "it reports a change again and again".into();
+                return self.lun_unusable(at, why, now);
+            }
         }
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let next = match step {
@@ -331,18 +346,35 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 }
 
-/// Returns the number of attempts so far if the examination must start again because something changed meanwhile.
-fn again(connection: &mut Connection, step: ProbeStep, outcome: &TaskOutcome) -> Option<u8> {
+/// Whether an examination starts again.
+enum Again {
+    No,
+    Yes,
+    /// It did so too often.
+    TooOften,
+}
+
+/// Returns whether the examination must start again because something may have changed meanwhile. Doubts of other paths
+/// do not count as attempts: each path may have one at the same time, and the time limit applies.
+fn again(connection: &mut Connection, step: ProbeStep, outcome: &TaskOutcome) -> Again {
     let is_looking = matches!(connection.phase, Phase::Probing { .. });
-    let sense = Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION);
-    let is_attention = sense.is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
+    let is_attention = check_condition(outcome).is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
     let is_first = matches!(step, ProbeStep::Ready { .. });
-    let changed = std::mem::take(&mut connection.must_look_again) || is_attention && !is_first;
-    if !is_looking || !changed || connection.attentions >= READY_TRIES_MAX {
-        return None;
+    let must_look_again = std::mem::take(&mut connection.must_look_again);
+    match (is_looking, is_attention && !is_first) {
+        (true, true) if connection.attentions >= READY_TRIES_MAX => Again::TooOften,
+        (true, true) => {
+            connection.attentions += 1;
+            Again::Yes
+        }
+        (true, false) if must_look_again => Again::Yes,
+        _ => Again::No,
     }
-    connection.attentions += 1;
-    Some(connection.attentions)
+}
+
+/// Returns the sense data of a command that ended with CHECK CONDITION.
+fn check_condition(outcome: &TaskOutcome) -> Option<Sense> {
+    Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION)
 }
 
 /// Why a unit is not used.

@@ -35,7 +35,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             path.backoff.reset();
         }
         let mut retry_at = now + path.next_backoff(&self.config.timeouts);
-        if error.is_permanent() {
+        // Fenced writes wait for the end of the old session, which another portal may be able to end.
+        if error.is_permanent() && path.fenced_count == 0 {
             retry_at = now + self.config.timeouts.retry_max;
         }
         path.missing = error.missing();
@@ -125,12 +126,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
 
     /// Starts the next attempt of a path that is down.
     pub(super) fn retry(&mut self, at: usize, now: Instant) {
-        let elsewhere = self.fence_portal(at);
+        let elsewhere = self.fence_through(at).map(|other| (other.index, other.portal.clone()));
         let path = &self.paths[at];
         // While writes are fenced, attempts alternate between the path's own portal and another one.
         let turn_of_own = path.attempts.is_multiple_of(2) != path.was_silent;
         let (purpose, portal) = match elsewhere {
-            Some(portal) if !turn_of_own => (Purpose::Fence, portal),
+            Some((through, portal)) if !turn_of_own => (Purpose::Fence { through }, portal),
             _ => (Purpose::Serve, path.portal.clone()),
         };
         self.open(at, purpose, portal, 0, now);
@@ -143,7 +144,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.open(at, purpose, address, redirects, now);
     }
 
-    fn open(&mut self, at: usize, purpose: Purpose, portal: String, redirects: u8, now: Instant) {
+    pub(super) fn open(&mut self, at: usize, purpose: Purpose, portal: String, redirects: u8, now: Instant) {
         let path = &mut self.paths[at];
         self.actions.push_back(Action::Close { path: path.index });
         if redirects > REDIRECTS_MAX {
@@ -160,32 +161,35 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let purpose = attempt.purpose;
         let by = match purpose {
             Purpose::Serve => FencedBy::Reinstatement,
-            Purpose::Fence => FencedBy::ReinstatementElsewhere,
+            Purpose::Fence { .. } => FencedBy::ReinstatementElsewhere,
         };
         // The portal group determines which sessions a login can reinstate.
         let is_reinstated = path.fence_group.is_reinstated_in(agreed.target_portal_group);
-        if purpose == Purpose::Serve {
-            (path.group, path.reset_at) = (agreed.target_portal_group, now);
+        let group = agreed.target_portal_group;
+        match purpose {
+            Purpose::Serve => (path.group, path.portal_group, path.reset_at) = (group, group, now),
+            Purpose::Fence { through } => self.paths[usize::from(through)].portal_group = group,
         }
+        let path = &mut self.paths[at];
         let phase = match purpose {
             Purpose::Serve => {
                 let deadline = now + self.config.timeouts.login;
                 Phase::Probing { step: ProbeStep::Ready { tries: 0 }, deadline }
             }
-            Purpose::Fence => Phase::Leaving { deadline: now + LEAVE_LIMIT },
+            Purpose::Fence { .. } => Phase::Leaving { deadline: now + LEAVE_LIMIT },
         };
         let depth = self.config.path_depth;
         path.depth_limit = depth;
         let mut connection = Connection::new(agreed, self.lun, depth, phase, now);
         connection.next_ping_at = now + self.config.timeouts.ping_interval;
         let index = path.index;
-        if purpose == Purpose::Fence {
+        if purpose != Purpose::Serve {
             connection.session.logout();
         }
         path.state = State::Online(Box::new(connection));
         if is_reinstated {
             self.release_fenced(index, by, now);
-        } else if let Some(portal) = self.fence_portal(at) {
+        } else if let Some(portal) = self.fence_through(at).map(|other| other.portal.clone()) {
             let why = format!("the old session is in the portal group of {portal}, and must be ended there");
             return self.drop_connection(at, why, now);
         }

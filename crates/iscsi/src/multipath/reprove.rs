@@ -13,7 +13,7 @@ use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
 use crate::proof::{Difference, Source};
-use crate::scsi::{cdb, status};
+use crate::scsi::{Sense, cdb, key, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Owner};
 
@@ -23,12 +23,31 @@ const LOST_MIN: usize = 2;
 /// The same for a fill, which writes every block once, by one initiator: the disk may change after its first write.
 const LOST_MIN_FILL: usize = 1;
 
+/// Additional sense code: power on, reset, or loss of the session.
+const ASC_RESET: u8 = 0x29;
+
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Handles a report that the unit may be another one: this path verifies it before further I/O, and every other
     /// path to the unit, including those of other initiators, before its next command.
     pub(super) fn doubt(&mut self, at: usize, now: Instant) {
         self.config.proof.doubt();
+        // A doubt of another initiator that is not handled yet remains one.
+        self.doubts = self.doubts.wrapping_add(1);
         self.reprove(at, now);
+        self.reprove_all(now);
+    }
+
+    /// Handles a unit attention in the answer to a command that is not I/O, or no longer this path's. The other paths
+    /// carry I/O meanwhile, and may get their own report after their next write.
+    pub(super) fn doubt_attention(&mut self, at: usize, outcome: &TaskOutcome, now: Instant) {
+        let is_checked = outcome.status == status::CHECK_CONDITION;
+        let Some(sense) = Sense::parse(&outcome.sense).filter(|_| is_checked) else { return };
+        // Every new session begins with a report of its own beginning, which says nothing of the unit.
+        let is_of_login = sense.asc == ASC_RESET
+            && matches!(&self.paths[at].state, State::Online(c) if !c.has_served && c.is_before_look());
+        if sense.key == key::UNIT_ATTENTION && sense.tells_of_another_unit() && !is_of_login {
+            self.doubt(at, now);
+        }
     }
 
     /// Verifies the unit on every path where it was doubted since the last check.
@@ -37,8 +56,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         if std::mem::replace(&mut self.doubts, doubts) == doubts {
             return;
         }
+        self.reprove_all(now);
+    }
+
+    /// Verifies the unit on every path that carries I/O, or has begun to read the unit's identity.
+    fn reprove_all(&mut self, now: Instant) {
         for at in 0..self.paths.len() {
-            if self.paths[at].is_serving() {
+            if matches!(&self.paths[at].state, State::Online(connection) if !connection.is_before_look()) {
                 self.reprove(at, now);
             }
         }

@@ -41,6 +41,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
             && self.slots.get(user).place != (CommandState::Sent { path: index })
         {
+            if let SessionEvent::Done { outcome, .. } = event {
+                self.doubt_attention(at, &outcome, now);
+            }
             return;
         }
         match event {
