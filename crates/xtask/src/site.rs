@@ -139,7 +139,8 @@ fn findings(method: &str, folder: &Path) -> anyhow::Result<Vec<String>> {
         index.push_str(&format!("| [{name}]({name}.md) | {when} |\n"));
         let page = format!(
             "# {name}\n\nAppears when: {when}.{disturbs}\n\
-             The finding itself has the numbers behind it, and what to do. [All findings](index.md) · [how findings are made](../../method.md#findings)\n"
+             The finding itself has the numbers behind it, and what to do. \
+             [All findings](index.md) · [how findings are made](../../method.md#findings)\n"
         );
         std::fs::write(folder.join(format!("{name}.md")), page)?;
     }

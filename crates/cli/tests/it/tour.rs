@@ -124,6 +124,7 @@ fn the_readme_works_as_typed_in_an_empty_home() {
 }
 
 /// Types every command of a document, and returns how many there were.
+#[expect(clippy::print_stderr, reason = "names what is not run")]
 fn type_all(document: &'static str) -> usize {
     let story = crate::story::Story::new();
     let mut count = 0;
