@@ -128,10 +128,7 @@ fn findings(method: &str, folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut index = "# Findings\n\n| finding | appears when |\n|---|---|\n".to_owned();
     for (name, when) in &rows {
         let (when, disturbs) = match when.strip_suffix("(*)") {
-            Some(when) => (
-                when.trim(),
-                "\n\nThe numbers of such a step are disturbed: they are hatched in charts, and never the best.\n",
-            ),
+            Some(when) => (when.trim(), DISTURBED),
             None => (when.as_str(), "\n"),
         };
         // Links to headings of the method are those of another page here.
