@@ -166,9 +166,8 @@ impl Quantity {
             Self::Unwritten => {
                 Entry { words: "never written", usual: (LEAST, 0.005), outside: SURE, ..COUNTED }
             }
-            // Devices that nobody filled mostly hold somebody's data.
+            // Devices that nobody filled mostly hold somebody's data; new disks read zeros from their media.
             Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
-            // A new disk holds zeros that it reads from its media like anything else.
             Self::OnlyZeros => Entry { words: "blocks of zeros", usual: (LEAST, 1.1), ..COUNTED },
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }

@@ -72,8 +72,8 @@ pub struct MemberFacts {
     /// Number of bytes in the span that were never written (holes and unwritten extents) when the run began; `None` if
     /// the file system does not report them.
     pub unwritten_bytes: Option<u64>,
-    /// Share of the blocks of a device, read at 64 places of the span before the run, that held only zeros; `None` where
-    /// none were read.
+    /// Share of the blocks of a device, read at 64 places of the span before the run, that held only zeros; `None`
+    /// where none were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zeros: Option<f64>,
     /// Number of extents of the file in the span, if the file system reports them.

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
-use assay_record::HostNote;
+use assay_record::{DeviceFacts, HostNote};
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
 use assay_store::{Checked, target_key};
@@ -121,6 +121,26 @@ fn notes(of: &[HostNote]) -> Vec<String> {
         .collect()
 }
 
+/// The lines about a device.
+fn of_device(device: &DeviceFacts, line: &mut impl FnMut(&str, String)) {
+    let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
+    let kind = if device.rotational { "rotating" } else { "not rotating" };
+    let name = format!("{} {}", device.name, device.model);
+    line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
+    line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+    if let Some(bus) = &device.bus {
+        line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
+    }
+    notes(&device.notes).into_iter().for_each(|note| line("note", note));
+    if device.shifted_bytes > 0 {
+        let shift = device.shifted_bytes;
+        line(
+            "alignment",
+            format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
+        );
+    }
+}
+
 fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
@@ -138,22 +158,7 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String 
         None => {}
     }
     if let Some(device) = &checked.device {
-        let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
-        let kind = if device.rotational { "rotating" } else { "not rotating" };
-        let name = format!("{} {}", device.name, device.model);
-        line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
-        line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
-        if let Some(bus) = &device.bus {
-            line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
-        }
-        notes(&device.notes).into_iter().for_each(|note| line("note", note));
-        if device.shifted_bytes > 0 {
-            let shift = device.shifted_bytes;
-            line(
-                "alignment",
-                format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
-            );
-        }
+        of_device(device, &mut line);
     }
     notes(host).into_iter().for_each(|note| line("note", note));
     match checked.identities.as_slice() {

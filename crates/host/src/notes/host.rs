@@ -65,7 +65,8 @@ fn memory_pressure(machine: &Machine) -> Option<HostNote> {
     let most = files.filter_map(waits).max_by(|a, b| a.0.total_cmp(&b.0));
     let (percent, file, line) = most.filter(|(percent, ..)| *percent > PRESSURE_PERCENT)?;
     let says = format!(
-        "processes of this host waited for memory for {percent:.0} % of the last 10 s: the kernel reclaims pages or swaps"
+        "processes of this host waited for memory for {percent:.0} % of the last 10 s: the kernel reclaims pages \
+         or swaps"
     );
     let mend = |_: &str| {
         "Stop what takes the memory (ps aux --sort=-rss | head), or raise memory.max of its group.".to_owned()
