@@ -3,7 +3,7 @@
 use super::{Fired, Run, StepCase};
 use super::{
     cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, notes,
-    pairs, queue, run, serial, settings, shape, share, target,
+    pairs, paths, queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 74] = [
+pub(crate) const RULES: [Rule; 75] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -100,6 +100,7 @@ pub(crate) const RULES: [Rule; 74] = [
     Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
     Rule::new("moved-writes", Step(nfs::moved_writes)),
+    Rule::new("refusing-path", Step(paths::refusing_path)),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
     Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),
