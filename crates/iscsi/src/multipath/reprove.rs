@@ -97,7 +97,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.begin_probe(at, now);
     }
 
-    /// Moves commands that the target has not seen yet to any path that is up. Returns the number of those that are I/O.
+    /// Moves commands that the target has not seen yet to any path that is up. Returns how many of them are I/O.
     pub(super) fn take_back_unsent(&mut self, at: usize) -> u64 {
         let index = self.paths[at].index;
         let is_unsent = |place| match place {
