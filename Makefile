@@ -14,7 +14,7 @@ TEST_THREADS ?= 6
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench dist fuzz lab soak soak-faults soak-targets soak-vm
+.PHONY: run test check bench dist docs fuzz lab soak soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -43,6 +43,11 @@ bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="
 dist: ## what is distributed, in target/packages: .deb, .rpm, .tar.gz, bill of materials, checksums; checked by lintian
 	@scripts/need.sh git objdump lintian python3-venv
 	@scripts/dist.sh
+
+docs: ## the documentation as a site, in target/docs/site: searchable, without foreign hosts, every link followed
+	@[ -x target/tools/bin/mdbook ] || $(CARGO) install --quiet --locked --root target/tools --target-dir target/tools/build mdbook@0.5.4
+	$(CARGO) build --quiet --package assay-cli
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) xtask site $${CARGO_TARGET_DIR:-target}/debug/assay
 
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer
 	@scripts/need.sh g++

@@ -70,7 +70,7 @@ fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result
     let simulated = simulated_arrays(&order.targets)?;
     let has_simulated = order.targets.iter().any(|address| matches!(address, Address::Sim { .. }));
     let mut follower = Following::new(&order, budget);
-    let sinks = Sinks { store, follower: &mut follower };
+    let sinks = Sinks { store: Some(store), follower: &mut follower };
     // Only runs that simulate pay for the choice between the two in every call.
     let done = match has_simulated {
         true => assay_runner::run(order, &|request: &OpenRequest<'_>| simulated.open(request), sinks),

@@ -3,7 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use assay_record::StepId;
 
 use crate::clock::Clock;
 
@@ -46,6 +48,31 @@ impl EnoughSignal {
 
     pub(crate) fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Relaxed)
+    }
+}
+
+/// Says when the load of a step begins, where several hosts begin together.
+#[derive(Clone, Default)]
+pub struct CommonStart {
+    ask: Option<Arc<dyn Fn(StepId) -> Option<Instant> + Send + Sync>>,
+}
+
+impl CommonStart {
+    /// Returns a start that is asked once for each step, in the thread of the run, when every worker is ready. It may
+    /// take its time, as no load runs; it has to look for a stop by itself. `None` begins at once.
+    #[must_use]
+    pub fn new(ask: impl Fn(StepId) -> Option<Instant> + Send + Sync + 'static) -> Self {
+        Self { ask: Some(Arc::new(ask)) }
+    }
+
+    pub(crate) fn of(&self, step: StepId) -> Option<Instant> {
+        self.ask.as_ref().and_then(|ask| ask(step))
+    }
+}
+
+impl std::fmt::Debug for CommonStart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.ask.is_some() { "CommonStart(common)" } else { "CommonStart(at once)" })
     }
 }
 
@@ -186,6 +213,8 @@ const SLEEP_SLACK_NS: u64 = 100_000;
 pub(crate) struct Gate {
     missing: AtomicU32,
     lead_ns: u64,
+    /// It opens no sooner than this.
+    not_before_ns: AtomicU64,
     /// 0 while closed.
     opens_ns: AtomicU64,
     /// Held by threads that sleep until the opening time is set; a thousand polling threads would starve the last one.
@@ -198,16 +227,26 @@ impl Gate {
         Self {
             missing: AtomicU32::new(workers),
             lead_ns: GATE_LEAD_NS + u64::from(workers) * GATE_LEAD_OF_EACH_NS,
+            not_before_ns: AtomicU64::new(0),
             opens_ns: AtomicU64::new(0),
             asleep: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
 
+    /// Keeps the gate closed until then; called before the caller arrives.
+    pub(crate) fn not_before(&self, clock: Clock, moment: Instant) {
+        let since_epoch = moment.saturating_duration_since(clock.epoch());
+        let moment_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        self.not_before_ns.store(moment_ns, Ordering::Release);
+    }
+
     /// Arrives without waiting, for a worker that has nothing more to do.
     pub(crate) fn arrive(&self, clock: Clock) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.opens_ns.store(clock.now_ns() + self.lead_ns, Ordering::Release);
+            let opens_ns = clock.now_ns() + self.lead_ns;
+            let opens_ns = opens_ns.max(self.not_before_ns.load(Ordering::Acquire));
+            self.opens_ns.store(opens_ns, Ordering::Release);
             // A thread that saw the gate closed under the lock is asleep by now, and is woken.
             drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
@@ -251,6 +290,20 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gate_with_a_common_start_opens_at_that_moment() {
+        let (clock, gate) = (Clock::start(), Gate::new(2));
+        let moment = clock.epoch() + Duration::from_millis(30);
+        let passed = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| gate.pass(clock));
+            gate.not_before(clock, moment);
+            gate.arrive(clock);
+            worker.join().unwrap()
+        });
+        assert!(passed >= 30_000_000, "{passed}");
+        assert!(clock.now_ns() >= passed);
+    }
 
     #[test]
     fn all_pass_a_gate_together_after_the_last_arrival() {

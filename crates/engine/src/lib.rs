@@ -35,7 +35,7 @@ mod trouble;
 mod worker;
 
 pub use clock::Clock;
-pub use control::{EnoughSignal, StopSignal};
+pub use control::{CommonStart, EnoughSignal, StopSignal};
 pub use events::{RunError, Sink};
 pub use run::{RunRequest, run, run_ordered, run_with};
 pub use targets::{Misfit, RunTargets, check_fit};

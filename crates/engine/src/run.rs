@@ -9,7 +9,7 @@ use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
 use crate::clock::Clock;
-use crate::control::{EnoughSignal, StopSignal};
+use crate::control::{CommonStart, EnoughSignal, StopSignal};
 use crate::events::{Emitter, RunError, Sink};
 use crate::fit::{Fit, fit};
 use crate::step::{StepContext, run_step};
@@ -29,6 +29,8 @@ pub struct RunRequest<'r> {
     pub enough: EnoughSignal,
     /// CPUs to which the workers are bound, in turn; if empty, each worker is placed by its target.
     pub cpus: Vec<usize>,
+    /// When the load of each step begins.
+    pub start: CommonStart,
 }
 
 /// Runs a plan on prepared targets.
@@ -86,6 +88,7 @@ pub fn run_ordered<T: Target>(
         stop: request.stop,
         enough: request.enough,
         cpus: request.cpus,
+        start: request.start,
     };
     let outcome = match run_steps(&with, opener, next, &mut emitter) {
         // A failure such as a target that can no longer be opened ends the run; its record must state that it ended.
@@ -107,6 +110,7 @@ struct Run<'r> {
     stop: StopSignal,
     enough: EnoughSignal,
     cpus: Vec<usize>,
+    start: CommonStart,
 }
 
 fn run_steps<T: Target>(
@@ -115,7 +119,7 @@ fn run_steps<T: Target>(
     next: &mut dyn FnMut() -> Option<StepId>,
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
-    let Run { plan, targets, stop, enough, cpus } = run;
+    let Run { plan, targets, stop, enough, cpus, start } = run;
     let stamps = targets.stamps(plan);
     let mut done = HashSet::new();
     while let Some(id) = next() {
@@ -146,6 +150,7 @@ fn run_steps<T: Target>(
             enough: enough.clone(),
             targets: &job_targets,
             cpus,
+            start,
         };
         let end = run_step(&context, opener, emitter)?;
         let reason = end.reason.clone();

@@ -13,7 +13,7 @@ use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
-use crate::control::{Control, EnoughSignal, Pulse, StopSignal, Ticket};
+use crate::control::{CommonStart, Control, EnoughSignal, Pulse, StopSignal, Ticket};
 use crate::events::{Emitter, RunError};
 use crate::fill::{Filler, Pool};
 use crate::flights::depth;
@@ -47,6 +47,7 @@ pub(crate) struct StepContext<'r> {
     pub(crate) targets: &'r [JobTarget],
     /// CPUs given by the user for the workers; empty if none.
     pub(crate) cpus: &'r [usize],
+    pub(crate) start: &'r CommonStart,
 }
 
 /// A worker thread and its output.
@@ -109,8 +110,12 @@ pub(crate) fn run_step<T: Target>(
         }
         drop(ready);
         let opened = all_ready(&readiness, workers);
-        if opened.is_err() {
-            control.abort();
+        match opened {
+            Err(_) => control.abort(),
+            Ok(()) => {
+                let moment = context.start.of(context.id);
+                moment.into_iter().for_each(|moment| control.start.not_before(control.clock, moment));
+            }
         }
         control.start.arrive(control.clock);
         let (sums, watched) = watch(context, &control, &mut running, emitter);

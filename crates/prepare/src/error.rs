@@ -404,6 +404,9 @@ pub enum PrepareError {
         /// Address of the LUN.
         path: String,
     },
+    /// Every target has passed inspection, and whoever asked does not want them opened.
+    #[error("the targets of this host passed inspection, but the run was called off; nothing was changed")]
+    NotOpened,
     /// The user requested a stop.
     #[error("stopped while {path} was being filled; the part that was filled is kept for the next run")]
     Interrupted {

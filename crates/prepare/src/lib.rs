@@ -76,13 +76,13 @@ pub struct OpenTargets<'p> {
 }
 
 /// Inspects every target of a plan, and opens them if all pass. `host` describes this host. `opening` is called once:
-/// every target has passed inspection, and the first is about to be created or marked.
+/// every target has passed inspection, and the first is about to be created or marked, unless it returns false.
 pub fn open<'p>(
     plan: &'p Plan,
     addresses: &[Address],
     options: &'p PrepareOptions,
     host: &HostFacts,
-    opening: &mut dyn FnMut(),
+    opening: &mut dyn FnMut() -> bool,
 ) -> Result<OpenTargets<'p>, PrepareError> {
     let (io, warnings) = options.engine()?;
     plan::check(plan, addresses)?;
@@ -103,7 +103,9 @@ pub fn open<'p>(
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new(), ways: Vec::new() };
-    opening();
+    if !opening() {
+        return Err(PrepareError::NotOpened);
+    }
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {
         Ok(()) => Ok(open),

@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use assay_engine::{EnoughSignal, RunRequest, StopSignal};
+use assay_engine::{CommonStart, EnoughSignal, RunRequest, StopSignal};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{
     Event, HostFacts, Interval, MemberKind, NullCeiling, RunEvent, RunHeader, RunSetting, StepId,
@@ -166,7 +166,7 @@ pub fn on_null(plan: &Plan, host: &HostFacts, sink: &mut dyn FnMut(&Event)) -> R
         chap_secret: None,
     };
     let null: [Address; 1] = ["null:".parse().expect("an address")];
-    let open = assay_prepare::open(plan, &null, &options, host, &mut || {})?;
+    let open = assay_prepare::open(plan, &null, &options, host, &mut || true)?;
     let prepared = open.fill(&|| false, &mut |_| {})?;
     let targets = run_targets(&prepared);
     let header = RunHeader {
@@ -189,6 +189,7 @@ pub fn on_null(plan: &Plan, host: &HostFacts, sink: &mut dyn FnMut(&Event)) -> R
         stop: StopSignal::default(),
         enough: EnoughSignal::default(),
         cpus: Vec::new(),
+        start: CommonStart::default(),
     };
     assay_engine::run(request, &mut |event| {
         sink(&event);

@@ -53,6 +53,9 @@ pub enum RunnerError {
     /// The system's clock cannot be right.
     #[error("the clock of this host is far off: set it, as the store sorts runs by their start")]
     Clock,
+    /// There is neither an id for the run nor a store that gives it one.
+    #[error("the run has no id: name one in its order, or keep it in a store")]
+    NoId,
     /// The store has no id for the run.
     #[error("{source}")]
     Store {

@@ -41,6 +41,11 @@ pub trait Follower {
     /// A stage begins.
     fn stage(&mut self, _stage: Stage) {}
 
+    /// Every target has passed inspection, and nothing has changed. False calls the run off. May take its time.
+    fn may_open(&mut self) -> bool {
+        true
+    }
+
     /// A target is being filled; called several times a second.
     fn filling(&mut self, _progress: &PrepareProgress) {}
 

@@ -2,9 +2,11 @@
 //! that `assay import` reads. A store that is full, deleted or replaced costs neither the run nor its record, and is
 //! reported when it happens.
 
+#[cfg(test)]
+mod failing;
+
 use std::fs::File;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use assay_record::{Event, ExportCover, RunDigest, RunEvent, RunHeader};
@@ -15,7 +17,7 @@ use crate::error::NotStored;
 
 /// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
 /// from the store where that is still possible.
-const KEPT_BYTES_MAX: usize = 16 << 20;
+const KEPT_BYTES_MAX: usize = if cfg!(test) { 40_000 } else { 16 << 20 };
 
 /// Keeps the events of a run.
 pub struct Keeper {
@@ -51,11 +53,15 @@ struct Lines {
     count: usize,
 }
 
-/// The file that takes a run's place in the store.
+/// The file that takes a run's place in the store. It has whole lines only.
 struct Spool {
     path: PathBuf,
     file: File,
-    /// Set by the first line that it did not take.
+    /// Length of the lines that it took, bytes.
+    bytes: u64,
+    /// Lines that it has not taken yet: its file system may be full for a while.
+    waiting: Lines,
+    /// Whether lines are missing, so that none may follow.
     is_cut: bool,
 }
 
@@ -127,11 +133,11 @@ impl Keeper {
         if self.spool.is_none() {
             self.open_spool();
         }
-        let is_whole = |spool: &Spool| !spool.is_cut && spool.file.sync_all().is_ok();
+        let is_whole = |spool: &mut Spool| spool.write() && spool.file.sync_all().is_ok();
         Err(NotStored {
             run: self.cover.run.clone(),
             why,
-            is_whole: self.spool.as_ref().is_some_and(is_whole),
+            is_whole: self.spool.as_mut().is_some_and(is_whole),
             file: self.spool.as_ref().map(|spool| spool.path.clone()),
         })
     }
@@ -140,7 +146,9 @@ impl Keeper {
         // An event that has no JSON is refused by the store as well, and reported there.
         let Ok(line) = serde_json::to_string(event) else { return };
         match &mut self.spool {
-            Some(spool) => spool.put(&line),
+            Some(spool) => {
+                spool.put(line);
+            }
             None => self.lines.push(line),
         }
     }
@@ -167,9 +175,8 @@ impl Keeper {
         let beside = self.store.parent().map(Path::to_owned);
         for folder in beside.into_iter().chain([PathBuf::from("."), std::env::temp_dir()]) {
             let Some(mut spool) = Spool::create(&folder, &name) else { continue };
-            spool.put(&cover);
-            earlier.iter().for_each(|line| spool.put(line));
-            if spool.is_cut {
+            let lines = std::iter::once(&cover).chain(&earlier);
+            if !lines.cloned().all(|line| spool.put(line)) {
                 // A full file system: another one may have room.
                 let _ = std::fs::remove_file(&spool.path);
                 continue;
@@ -183,7 +190,7 @@ impl Keeper {
 
     /// The events so far: those in memory, or where they were too many, those that the store gives back.
     fn earlier(&self) -> Vec<String> {
-        if self.lines.lines.len() == self.lines.count {
+        if !self.lines.is_short() {
             return self.lines.lines.clone();
         }
         let mut read: Vec<String> = Vec::new();
@@ -191,9 +198,11 @@ impl Keeper {
             // What it does not give back is missing, and counted so.
             let _ = writer.each_stored(|line| read.push(line.to_owned()));
         }
-        // The event that the store did not take any more is the last one of those in memory.
-        if read.len() + 1 == self.lines.count {
-            read.extend(self.lines.lines.last().cloned());
+        // The last ones are in memory, also those that the store did not take any more.
+        let not_in_memory = self.lines.count - self.lines.lines.len();
+        if read.len() >= not_in_memory {
+            read.truncate(not_in_memory);
+            read.extend(self.lines.lines.iter().cloned());
         }
         read
     }
@@ -209,19 +218,47 @@ impl Lines {
         }
         self.lines.push(line);
     }
+
+    /// Returns whether lines that there were are not kept any more.
+    fn is_short(&self) -> bool {
+        self.lines.len() < self.count
+    }
+
+    /// Removes the first lines, which are kept elsewhere.
+    fn forget(&mut self, count: usize) {
+        self.bytes -= self.lines.drain(..count).map(|line| line.len()).sum::<usize>();
+        self.count -= count;
+    }
 }
 
 impl Spool {
     fn create(folder: &Path, name: &str) -> Option<Self> {
         let path = folder.join(name);
         let file = File::options().write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        Some(Self { path, file, is_cut: false })
+        Some(Self { path, file, bytes: 0, waiting: Lines::default(), is_cut: false })
     }
 
-    fn put(&mut self, line: &str) {
-        if !self.is_cut {
-            self.is_cut = self.file.write_all(format!("{line}\n").as_bytes()).is_err();
+    /// Takes a line. Returns whether the file has all lines.
+    fn put(&mut self, line: String) -> bool {
+        self.waiting.push(line + "\n");
+        self.write()
+    }
+
+    /// Writes the lines that wait. Returns whether the file has all lines.
+    fn write(&mut self) -> bool {
+        self.is_cut |= self.waiting.is_short();
+        let mut written = 0;
+        for line in self.waiting.lines.iter().filter(|_| !self.is_cut) {
+            if self.file.write_all_at(line.as_bytes(), self.bytes).is_err() {
+                // Half a line could not be read again.
+                let _ = self.file.set_len(self.bytes);
+                break;
+            }
+            self.bytes += line.len() as u64;
+            written += 1;
         }
+        self.waiting.forget(written);
+        !self.is_cut && self.waiting.lines.is_empty()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
+use assay_engine::{CommonStart, EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_prepare::PreparedTargets;
 use assay_record::{Event, RunEvent, RunHeader, StepReason};
 use assay_spec::Plan;
@@ -22,6 +22,7 @@ pub(crate) struct Measurement<'m> {
     pub(crate) steps: Steps,
     pub(crate) cpus: Vec<usize>,
     pub(crate) stop: StopSignal,
+    pub(crate) start: CommonStart,
 }
 
 /// A load that has ended.
@@ -36,10 +37,10 @@ pub(crate) fn measure<T: Target>(
     measurement: Measurement<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     prepared: &mut PreparedTargets,
-    mut keeper: Keeper,
+    mut keeper: Option<Keeper>,
     follower: &mut dyn Follower,
 ) -> Measured {
-    let Measurement { header, targets, steps, cpus, stop } = measurement;
+    let Measurement { header, targets, steps, cpus, stop, start } = measurement;
     let enough = EnoughSignal::default();
     let warnings = std::mem::take(&mut prepared.warnings);
     // Why the step that begins must not write to its targets. Its workers find it where they open them.
@@ -54,11 +55,12 @@ pub(crate) fn measure<T: Target>(
         if follower.event(event) {
             enough.set();
         }
+        let Some(keeper) = &mut keeper else { return };
         keeper.append(event);
         if let Some(lost) = keeper.news() {
             follower.store_lost(&lost);
         }
-        follower.kept(event, &keeper);
+        follower.kept(event, keeper);
     };
     let mut sink = |event: Event| {
         if matches!(event.what, RunEvent::Ended(_)) {
@@ -80,13 +82,14 @@ pub(crate) fn measure<T: Target>(
         Steps::Planned => rounds.next(|test| follower.borrow().is_steady(test)),
     };
     let enough = enough.clone();
-    let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus };
+    let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus, start };
     let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
-    let unkept = keeper.finish().err();
-    if let Some(lost) = keeper.news() {
+    let is_kept = keeper.is_some();
+    let unkept = keeper.as_mut().and_then(|keeper| keeper.finish().err());
+    if let Some(lost) = keeper.as_mut().and_then(Keeper::news) {
         follower.borrow_mut().store_lost(&lost);
     }
-    let is_stored = unkept.is_none();
+    let is_stored = is_kept && unkept.is_none();
     let failed = result.err().map(RunnerError::from);
     Measured { failures: failed.into_iter().chain(unkept.map(RunnerError::from)).collect(), is_stored }
 }

@@ -1,6 +1,6 @@
 //! What is to be run.
 
-use assay_engine::StopSignal;
+use assay_engine::{CommonStart, StopSignal};
 use assay_prepare::PrepareOptions;
 use assay_record::{Repetition, RunSetting, StatedMemory};
 use assay_spec::{Address, Plan};
@@ -8,6 +8,8 @@ use assay_spec::{Address, Plan};
 /// A plan, its targets, and what the store keeps with the run.
 #[derive(Debug)]
 pub struct Order {
+    /// Id of the run; `None`: a new one of the store.
+    pub run: Option<String>,
     /// What to do. Of a diagnosis: the load, and behind it what else the targets are prepared for.
     pub plan: Plan,
     /// Where I/O goes; a plan counts its targets in this order.
@@ -24,6 +26,8 @@ pub struct Order {
     pub cpus: Vec<usize>,
     /// Requests the stop of the run.
     pub stop: StopSignal,
+    /// When the load of each step begins.
+    pub start: CommonStart,
     /// Label of the run.
     pub label: Option<String>,
     /// Note of the run.

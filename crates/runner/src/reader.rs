@@ -66,7 +66,7 @@ impl<T: Target> Reader<T> {
         };
         let plan = plan();
         let host = assay_host::host_facts();
-        let open = assay_prepare::open(&plan, std::slice::from_ref(address), &options, &host, &mut || {})?;
+        let open = assay_prepare::open(&plan, std::slice::from_ref(address), &options, &host, &mut || true)?;
         assay_engine::check_fit(&plan, &run_targets(open.targets()))?;
         let prepared = open.fill(&|| false, &mut |_| {})?;
         let buffers = IoBuf::many(1, READ_MAX);

@@ -20,8 +20,8 @@ use crate::targets::run_targets;
 
 /// Where the events of a run go.
 pub struct Sinks<'s> {
-    /// Keeps them.
-    pub store: &'s Store,
+    /// Keeps them; `None` where the follower passes them to somebody who does.
+    pub store: Option<&'s Store>,
     /// Hears them.
     pub follower: &'s mut dyn Follower,
 }
@@ -67,15 +67,17 @@ pub fn run<T: Target>(
     let repetition = order.turn.as_ref().map(|turn| turn.repetition(&header.run));
     let label = label_of(order.label, order.turn.as_ref(), &header.run);
     header.setting.repetition = repetition;
-    header.setting.null_ceilings = null_ceilings(store, &header, &targets);
+    header.setting.null_ceilings =
+        store.map(|store| null_ceilings(store, &header, &targets)).unwrap_or_default();
     follower.begins(&header);
-    let keeper = Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref()));
+    let keeper = store.map(|store| Keeper::begin(store, &header, (label.as_deref(), order.note.as_deref())));
     let measurement = Measurement {
         header: &header,
         targets: &ready,
         steps: order.steps,
         cpus: order.cpus,
         stop: order.stop.clone(),
+        start: order.start.clone(),
     };
     let Measured { mut failures, is_stored } = measure(measurement, opener, &mut targets, keeper, follower);
     drop(awake);
@@ -88,7 +90,13 @@ pub fn run<T: Target>(
 
 fn prepare(order: &Order, follower: &mut dyn Follower) -> Result<PreparedTargets, RunnerError> {
     let host = assay_host::host_facts();
-    let mut opening = || follower.stage(Stage::Opening);
+    let mut opening = || {
+        let may_open = follower.may_open();
+        if may_open {
+            follower.stage(Stage::Opening);
+        }
+        may_open
+    };
     let open = assay_prepare::open(&order.plan, &order.targets, &order.options, &host, &mut opening)?;
     if let Err(source) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
         let left = open.abandon();
@@ -118,15 +126,20 @@ fn fill(
 /// What comes between filling and measuring.
 fn begin(
     order: &Order,
-    store: &Store,
+    store: Option<&Store>,
     targets: &PreparedTargets,
 ) -> Result<(Option<AwakeGuard>, RunHeader), RunnerError> {
     let awake = order.keep_awake.then(AwakeGuard::start).transpose()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started_unix_ms = u64::try_from(now.as_millis()).map_err(|_| RunnerError::Clock)?;
     let random = u64::from(now.subsec_nanos()) << 32 | u64::from(std::process::id());
+    let run = match (&order.run, store) {
+        (Some(run), _) => run.clone(),
+        (None, Some(store)) => store.new_run_id(started_unix_ms, random)?,
+        (None, None) => return Err(RunnerError::NoId),
+    };
     let header = RunHeader {
-        run: store.new_run_id(started_unix_ms, random)?,
+        run,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms,
         plan: order.plan.clone(),

@@ -23,6 +23,7 @@ use case::{Case, cases};
 use table::Row;
 
 /// Options as typed.
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) only: Vec<String>,
     pub(crate) rounds: u32,

@@ -1,6 +1,6 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` runs the fault matrix, `fuzz`
 //! runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the multipath core in virtual time,
-//! `validate-diagnosis` diagnoses planted set-ups.
+//! `site` builds the documentation, `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -11,6 +11,7 @@ mod bench;
 mod faults;
 mod fuzz;
 mod histogram;
+mod site;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,9 @@ cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array
 cargo xtask simulate [--seed N [--trace]] [--from N] [--seeds N | --hours H] [--first]
     tortures the multipath core of the iSCSI client in virtual time, 2000 seeds by default; see crates/simulate
+cargo xtask site [ASSAY]
+    builds the documentation as a site in target/docs/site, with mdbook and the program ASSAY (target/debug/assay), and
+    follows every link of it
 cargo xtask validate-diagnosis [SET_UPS]
     prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
             histogram::histogram();
             Ok(())
         }
+        Some("site") => site::site(args.get(1).map_or("target/debug/assay", String::as_str)),
         Some("simulate") => simulate(&args[1..]),
         Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),

@@ -40,6 +40,8 @@ impl IoArgs {
             stated: StatedMemory::default(),
             setting: RunSetting::default(),
             turn: None,
+            run: None,
+            start: assay_engine::CommonStart::default(),
         })
     }
 

@@ -210,6 +210,7 @@ fn run(plan: &assay_spec::Plan) -> Vec<Io> {
         warnings: vec![],
         stop: StopSignal::default(),
         cpus: vec![],
+        start: assay_engine::CommonStart::default(),
         enough: Default::default(),
     };
     let opener = |request: &OpenRequest<'_>| {

@@ -226,6 +226,7 @@ fn run(imported: &ImportedPlan, mut plan: Plan) -> Traffic {
         warnings: vec![],
         stop: StopSignal::default(),
         cpus: vec![],
+        start: assay_engine::CommonStart::default(),
         enough: Default::default(),
     };
     let opener = |request: &OpenRequest<'_>| {

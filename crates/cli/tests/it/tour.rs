@@ -1,25 +1,27 @@
-//! The README, typed by somebody who has just installed Assay: every command of its `console` blocks, in order, in an
-//! empty home. What a block shows must come, but for numbers and for findings, which depend on the machine.
+//! The README and the tour, typed by somebody who has just installed Assay: every command of their `console` blocks, in
+//! order, each document in an empty home. What a block shows must come, but for numbers and for findings, which depend
+//! on the machine.
 //!
 //! Blocks marked `text` show what needs more than a home: a disk (root), a NAS. They are named as not run.
 
 use std::process::{Command, Stdio};
 
 const README: &str = include_str!("../../../../README.md");
+const TOUR: &str = include_str!("../../../../docs/guide/tour.md");
 
 /// Words of a line that must agree: names and the first columns of a table.
 const WORDS: usize = 6;
 
-/// A fenced block of the README.
-struct Block<'r> {
-    kind: &'r str,
-    lines: Vec<&'r str>,
+/// A fenced block of a document.
+struct Block {
+    kind: &'static str,
+    lines: Vec<&'static str>,
 }
 
-fn blocks() -> Vec<Block<'static>> {
+fn blocks(document: &'static str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open: Option<Block<'_>> = None;
-    for line in README.lines() {
+    let mut open: Option<Block> = None;
+    for line in document.lines() {
         match (line.strip_prefix("```"), open.take()) {
             (Some(kind), None) => open = Some(Block { kind, lines: Vec::new() }),
             (Some(_), Some(block)) => blocks.push(block),
@@ -112,10 +114,21 @@ fn check(command: &str, shown: &[&str], came: &str) {
 }
 
 #[test]
-fn the_tour_of_the_readme_works_as_typed_in_an_empty_home() {
+fn the_tour_works_as_typed_in_an_empty_home() {
+    assert!(type_all(TOUR) >= 8, "a tour has some commands");
+}
+
+#[test]
+fn the_readme_works_as_typed_in_an_empty_home() {
+    assert!(type_all(README) >= 3, "the README has a session");
+}
+
+/// Types every command of a document, and returns how many there were.
+#[expect(clippy::print_stderr, reason = "names what is not run")]
+fn type_all(document: &'static str) -> usize {
     let story = crate::story::Story::new();
     let mut count = 0;
-    for block in blocks() {
+    for block in blocks(document) {
         match block.kind {
             "toml" => {
                 let name = block.lines[0].trim_start_matches("# ");
@@ -140,5 +153,5 @@ fn the_tour_of_the_readme_works_as_typed_in_an_empty_home() {
             _ => {}
         }
     }
-    assert!(count >= 8, "the README has a tour: {count} commands");
+    count
 }

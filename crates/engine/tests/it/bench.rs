@@ -178,6 +178,7 @@ pub fn run_on<T: Target>(
         stop: stop.clone(),
         enough: EnoughSignal::default(),
         cpus: vec![],
+        start: assay_engine::CommonStart::default(),
     };
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
 }

@@ -63,7 +63,7 @@ pub(crate) fn prepare_with(
 ) -> Result<PreparedTargets, PrepareError> {
     let plan = plan("1MiB", targets.len());
     let addresses: Vec<Address> = targets.iter().map(|target| address(target)).collect();
-    let open = assay_prepare::open(&plan, &addresses, options, &assay_host::host_facts(), &mut || {})?;
+    let open = assay_prepare::open(&plan, &addresses, options, &assay_host::host_facts(), &mut || true)?;
     between();
     open.fill(&|| false, &mut |_| {})
 }

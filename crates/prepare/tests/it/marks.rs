@@ -112,7 +112,8 @@ fn data_in_the_file_of_a_killed_run_are_judged_whatever_their_kind() {
     let plan = assay_spec::PlanFile::parse("p", text).unwrap().resolve(&overrides).unwrap();
     let open = || {
         let (addresses, options) = ([crate::address(path.to_str().unwrap())], crate::options(&[]));
-        let opened = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {});
+        let opened =
+            assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || true);
         opened.and_then(|open| open.fill(&|| false, &mut |_| {}))
     };
     let touch = |after_s: u64| {
@@ -143,7 +144,7 @@ fn a_file_whose_fill_was_killed_is_used_again() {
         let addresses = [crate::address(&target)];
         let killed = std::panic::catch_unwind(|| {
             let open =
-                assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {})
+                assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || true)
                     .unwrap();
             let ended = open.fill(&|| false, &mut |progress| {
                 assert!(progress.done_bytes == 0, "killed: nothing is closed after this");

@@ -56,8 +56,8 @@ fn options() -> PrepareOptions {
 fn open(address: &str) -> Result<(), PrepareError> {
     let (plan, options, host) = (plan(), options(), assay_host::host_facts());
     let address: Address = address.parse().unwrap();
-    let opened =
-        assay_prepare::open(&plan, &[address], &options, &host, &mut || {})?.fill(&|| false, &mut |_| {})?;
+    let opened = assay_prepare::open(&plan, &[address], &options, &host, &mut || true)?
+        .fill(&|| false, &mut |_| {})?;
     opened.close().map(|_| ())
 }
 

@@ -293,7 +293,7 @@ fn change_after_fill(targets: [&str; 2], change: impl Fn()) -> Result<PreparedTa
     let addresses: Vec<Address> = targets.iter().map(|target| crate::address(target)).collect();
     let options = options(&[]);
     let open =
-        assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || {}).unwrap();
+        assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts(), &mut || true).unwrap();
     open.fill(&|| false, &mut |progress| {
         if progress.path == Path::new(targets[1]) && progress.done_bytes == progress.total_bytes {
             change();

@@ -2,6 +2,7 @@
 //! left behind when somebody stops them, the store goes away, or a target cannot be closed.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
+mod asked;
 mod choices;
 mod ends;
 mod lost_store;
@@ -34,7 +35,7 @@ impl Place {
     }
 
     fn run(&self, order: Order, follower: &mut dyn Follower) -> Result<Done, RunnerError> {
-        assay_runner::run(order, &assay_target::open, Sinks { store: &self.store, follower })
+        assay_runner::run(order, &assay_target::open, Sinks { store: Some(&self.store), follower })
     }
 }
 
@@ -77,6 +78,8 @@ fn order(plan: Plan, targets: &[&str]) -> Order {
         stated: StatedMemory::default(),
         setting: RunSetting::default(),
         turn: None,
+        run: None,
+        start: assay_engine::CommonStart::default(),
     }
 }
 

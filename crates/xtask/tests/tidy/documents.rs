@@ -31,6 +31,67 @@ fn what_architecture_names_exists() {
     none(&missing, "ARCHITECTURE.md names what is not there: name what took its place");
 }
 
+#[test]
+fn links_of_documents_lead_somewhere() {
+    let tracked: BTreeSet<String> = tracked().into_iter().collect();
+    let documents: BTreeMap<&String, String> = tracked
+        .iter()
+        // Others are parts of documents that are put together elsewhere.
+        .filter(|path| path.ends_with(".md") && !path.starts_with("crates/"))
+        .map(|path| (path, std::fs::read_to_string(root().join(path)).expect("it is tracked")))
+        .collect();
+    let mut broken = Vec::new();
+    let mut count = 0;
+    for (path, text) in &documents {
+        for link in links(text) {
+            count += 1;
+            let (file, anchor) = link.split_once('#').map_or((link, None), |(file, at)| (file, Some(at)));
+            let to = if file.is_empty() { (*path).clone() } else { beside(path, file) };
+            let folder = format!("{}/", to.trim_end_matches('/'));
+            let is_there = tracked.contains(&to) || tracked.iter().any(|path| path.starts_with(&folder));
+            let has_anchor =
+                anchor.is_none_or(|at| documents.get(&to).is_some_and(|text| anchors(text).any(|a| a == at)));
+            if !is_there || !has_anchor {
+                broken.push(format!("{path}: {link}"));
+            }
+        }
+    }
+    assert!(count > 100, "{count} links");
+    none(&broken, "these links lead nowhere");
+}
+
+/// Returns where the links of a document lead, but for those to other hosts.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    // Not what stands in a fenced block, or in backticks: there it is an example.
+    let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').step_by(2));
+    let parts = prose.flat_map(|part| part.split("](").skip(1));
+    parts.filter_map(|rest| rest.split(')').next()).filter(|link| !link.starts_with("http"))
+}
+
+/// Returns the path of a file that a document links to.
+fn beside(document: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = document.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            ".." => _ = parts.pop(),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Returns the anchors of the headings of a document: small letters, hyphens for blanks, no other signs.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let headings =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    headings.map(|heading| {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+        kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
+}
+
 /// `make test` runs no examples of comments, because there are none.
 #[test]
 fn code_in_comments_says_what_it_is() {
