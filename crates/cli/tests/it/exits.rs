@@ -79,7 +79,7 @@ fn a_limit_on_the_address_space_is_an_error_before_anything_is_done() {
     command.arg("--as=300000000").arg(original.get_program()).args(original.get_args());
     command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
     command.current_dir(story.path("")).stdin(Stdio::null());
-    printed(command.output().unwrap()).ends(REFUSED).says(&["292968 KiB", "ulimit -v", "raise the limit"]);
+    printed(command.output().unwrap()).ends(BAD_INPUT).says(&["292968 KiB", "ulimit -v", "raise the limit"]);
     assert!(!std::path::Path::new(&story.path("t.dat")).exists());
 }
 
