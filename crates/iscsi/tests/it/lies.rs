@@ -180,7 +180,7 @@ fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
         lies().map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
     all(stories.collect(), &OPEN);
     let is_named = |name: &&str| lies().any(|lie| lie.name == *name);
-    assert!(REFUSED.iter().chain(&OF_THE_LUN).all(|name| is_named(name)), "a lie has another name");
+    assert!(REFUSED.iter().chain(&OF_THE_LUN).all(is_named), "a lie has another name");
     let stories = lies().filter(|lie| lie.when != When::Text).map(|lie| Story {
         name: lie.name,
         kept: kept_by_two(lie),
