@@ -1,5 +1,5 @@
-//! The limit on the address space of the program: an allocation that fails in the middle of a run ends it without a word
-//! of what was written, so too low a limit is refused before anything is done.
+//! The limit on the address space of the program: an allocation that fails in the middle of a run ends it without a
+//! word of what was written, so too low a limit is refused before anything is done.
 
 use nix::sys::resource::{Resource, getrlimit};
 

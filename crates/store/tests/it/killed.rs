@@ -66,7 +66,8 @@ fn kill_minus_nine_loses_nothing_that_was_appended() {
     store.remove("261121-kill").unwrap();
 }
 
-/// Number of kills of an import (and where tests are to be quick), of events of an imported run, and of those of a part that it replaces.
+/// Number of kills of an import (and where tests are to be quick), of events of an imported run, and of those of a part
+/// that it replaces.
 const KILLS: u64 = 50;
 const KILLS_QUICK: u64 = 12;
 const WHOLE: usize = 80;
