@@ -93,6 +93,9 @@ pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let mut found: Vec<Finding> = rules
         .iter()
         .filter_map(|rule| match rule.check {
+            Check::Note(kind, severity) => {
+                notes::fired(run, kind, severity).map(|fired| finding(rule, fired))
+            }
             Check::Run(check) => check(run).map(|fired| finding(rule, fired)),
             Check::Step(check) => of_steps(rule, check, run),
             Check::Load(_) | Check::Pair(_) | Check::Loads(_) => None,
@@ -122,7 +125,7 @@ pub(crate) fn of_cases(cases: &[Case]) -> Vec<Found> {
                     pairs().filter_map(|(a, b)| Some((vec![a, b], check(&cases[a], &cases[b])?))).collect()
                 }
                 Check::Loads(check) => check(cases).map(|(fired, used)| (used, fired)).into_iter().collect(),
-                Check::Run(_) | Check::Step(_) => Vec::new(),
+                Check::Note(..) | Check::Run(_) | Check::Step(_) => Vec::new(),
             };
             found(rule, cases, fired)
         })

@@ -97,7 +97,11 @@ fn facts(
             let mut facts = of_base(header, step, mean_us);
             let is_mapped = facts.iter().any(|(quantity, _)| *quantity == Quantity::Unwritten);
             if content == Content::Unknown && !is_mapped {
-                facts.push((Quantity::UnknownContent, 1.0));
+                let zeros = header.targets.first().and_then(|target| target.member.zeros);
+                facts.push(match zeros {
+                    Some(share) => (Quantity::OnlyZeros, share),
+                    None => (Quantity::UnknownContent, 1.0),
+                });
             }
             facts
         }

@@ -47,6 +47,8 @@ pub enum Quantity {
     Unwritten,
     /// 1 where nobody knows whether the blocks were ever written.
     UnknownContent,
+    /// Share of the blocks, read at some places before the run, that held only zeros.
+    OnlyZeros,
     /// Share of the writes that begin or end within a block of 4 KiB, or the larger one of the device.
     PartialBlocks,
     /// Rate of the load over a limit on operations that this host shows, where it is near.
@@ -164,8 +166,9 @@ impl Quantity {
             Self::Unwritten => {
                 Entry { words: "never written", usual: (LEAST, 0.005), outside: SURE, ..COUNTED }
             }
-            // Devices that nobody filled mostly hold somebody's data.
+            // Devices that nobody filled mostly hold somebody's data; new disks read zeros from their media.
             Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
+            Self::OnlyZeros => Entry { words: "blocks of zeros", usual: (LEAST, 1.1), ..COUNTED },
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }

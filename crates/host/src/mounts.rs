@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_record::FilesystemFacts;
 
 use crate::machine::{DevNo, Machine, unescape};
+use crate::notes::of_mount;
 
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,16 +54,19 @@ pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
             options: if is_read_only { "ro" } else { "rw" }.to_owned(),
             size_bytes,
             free_bytes,
+            notes: Vec::new(),
         });
     };
-    Ok(FilesystemFacts {
+    let facts = FilesystemFacts {
         kind: mount.kind.clone(),
         source: mount.source.clone(),
         mount_point: mount.mount_point.display().to_string(),
         options: mount.options.clone(),
         size_bytes,
         free_bytes,
-    })
+        notes: Vec::new(),
+    };
+    Ok(FilesystemFacts { notes: of_mount(&facts), ..facts })
 }
 
 /// Returns the kind of a file system by the number that statfs(2) gives it: in a chroot whose root is no mount point,

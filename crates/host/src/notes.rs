@@ -1,7 +1,8 @@
 //! What the kernel shows of a device and the devices below it: limits and states that a load will meet.
 //!
 //! Each is one row of [`ROWS`]: a function from a device's directory in sysfs to a note that quotes the file and its
-//! value, and says what mends it. What a file does not show is no note.
+//! value, and says what mends it. What a file does not show is no note. The host as a whole has rows of its own
+//! (`host`), and so has a mounted file system (`mount`).
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,16 @@ use assay_record::{HostNote, IoLimit, NoteKind};
 use crate::cgroup::own_folders;
 use crate::machine::{Machine, attribute, name_of, number};
 
+mod background;
+mod drive;
+mod host;
+mod limits;
+mod mount;
+mod queue;
+
+pub(crate) use host::of_host;
+pub(crate) use mount::of_mount;
+
 /// A device of a stack.
 struct Seen<'m> {
     machine: &'m Machine,
@@ -17,9 +28,29 @@ struct Seen<'m> {
     folder: PathBuf,
 }
 
+/// A row: what a device may show of itself.
+type Row = fn(&Seen<'_>) -> Option<HostNote>;
+
 /// Everything that a device may show of itself.
-const ROWS: [fn(&Seen<'_>) -> Option<HostNote>; 7] =
-    [raid_degraded, raid_busy, one_command, narrow_link, slowed_sata, encrypted, thin];
+const ROWS: [Row; 17] = [
+    raid_degraded,
+    raid_busy,
+    background::file_system,
+    one_command,
+    queue::small,
+    queue::scheduler,
+    queue::write_throttle,
+    queue::write_cache_off,
+    narrow_link,
+    slowed_sata,
+    drive::sata_sleeps,
+    drive::nvme_sleeps,
+    drive::suspends,
+    drive::hot,
+    limits::cost,
+    encrypted,
+    thin,
+];
 
 /// Files of version 1: name, whether it is about reads, whether it counts bytes.
 const THROTTLES: [(&str, bool, bool); 4] = [
@@ -40,6 +71,7 @@ pub(crate) fn notes_of(machine: &Machine, stack: &[String]) -> Vec<HostNote> {
         .filter_map(|name| Some(Seen { machine, name: name.clone(), folder: folder(name)? }))
         .collect();
     let mut notes: Vec<HostNote> = seen.iter().flat_map(io_limits).collect();
+    notes.extend(seen.iter().flat_map(limits::latencies_of_others));
     notes.extend(seen.iter().flat_map(|seen| ROWS.iter().filter_map(|row| row(seen))));
     notes
 }
@@ -54,10 +86,22 @@ impl Seen<'_> {
         says: String,
         mend: impl FnOnce(&str) -> String,
     ) -> HostNote {
-        let path = self.machine.shown(file).display().to_string();
-        let mend = mend(&path);
-        HostNote { kind, path, value, says, mend, limit: None }
+        note(self.machine, kind, file, value, says, mend)
     }
+}
+
+/// A note about a file.
+fn note(
+    machine: &Machine,
+    kind: NoteKind,
+    file: &Path,
+    value: String,
+    says: String,
+    mend: impl FnOnce(&str) -> String,
+) -> HostNote {
+    let path = machine.shown(file).display().to_string();
+    let mend = mend(&path);
+    HostNote { kind, path, value, says, mend, limit: None }
 }
 
 /// The limits of this process's control groups on a device.
@@ -240,5 +284,7 @@ fn thin(seen: &Seen<'_>) -> Option<HostNote> {
     Some(seen.note(NoteKind::Thin, &file, uuid, says, mend))
 }
 
+#[cfg(test)]
+mod rows_tests;
 #[cfg(test)]
 mod tests;

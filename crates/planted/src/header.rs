@@ -124,24 +124,7 @@ fn member(case: &PlantedCase) -> MemberFacts {
 }
 
 fn nothing() -> MemberFacts {
-    MemberFacts {
-        path: String::new(),
-        kind: MemberKind::File,
-        capacity_bytes: 0,
-        span_bytes: 0,
-        block_bytes: 512,
-        engine: Engine::IoUring,
-        direct: true,
-        sync: false,
-        content: Content::Foreign,
-        unwritten_bytes: None,
-        extents: None,
-        placement: None,
-        filesystem: None,
-        device: None,
-        lun: None,
-        nfs: None,
-    }
+    MemberFacts { block_bytes: 512, engine: Engine::IoUring, direct: true, ..MemberFacts::default() }
 }
 
 fn lun(case: &PlantedCase) -> LunFacts {

@@ -7,6 +7,7 @@ use assay_target::{IoEngine, Member};
 use crate::content::Fill;
 use crate::fill::{PartialFill, PrepareProgress, Writing, write};
 use crate::options::{FillChoice, PrepareOptions};
+use crate::zeros::Zeros;
 
 /// Context of an inspection.
 #[derive(Clone, Copy)]
@@ -75,13 +76,16 @@ impl FillContext<'_> {
         Ok(())
     }
 
-    /// Warns about a device or LUN that is not filled.
-    pub(crate) fn warn_unknown_content(&mut self, path: &str, span_bytes: u64) {
+    /// Warns about a device or LUN that is not filled, with what is known of its blocks.
+    pub(crate) fn warn_unknown_content(&mut self, path: &str, span_bytes: u64, zeros: Option<Zeros>) {
+        let seen = zeros.filter(|zeros| zeros.zeros > 0).map_or_else(String::new, |Zeros { read, zeros }| {
+            format!(" {zeros} of {read} blocks that were read at random places hold only zeros.")
+        });
         self.warnings.push(Warning {
             rule: "unknown-content".into(),
             says: format!(
                 "{path} ({}) was not filled by Assay: the storage may answer reads of blocks that were never written \
-                 without touching its disks.",
+                 without touching its disks.{seen}",
                 assay_spec::units::Bytes(span_bytes)
             ),
             next: match self.options.fill {

@@ -21,6 +21,7 @@ use crate::options::FillChoice;
 use crate::permission::{Nameable, WriteRequest};
 use crate::placement::placement;
 use crate::span;
+use crate::zeros::{Zeros, zeros};
 
 /// A device that can be used.
 pub(crate) struct InspectedDevice {
@@ -164,7 +165,9 @@ impl DeviceTarget {
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         self.held.confirm()?;
         if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
-            context.warn_unknown_content(&text(&self.member.path), self.member.span_bytes);
+            let zeros = zeros(&self.held.file, self.member.span_bytes, context.plan.seed);
+            self.facts.member.zeros = zeros.map(Zeros::share);
+            context.warn_unknown_content(&text(&self.member.path), self.member.span_bytes, zeros);
             return Ok(());
         }
         context.write(&self.member(), &whole(context))?;

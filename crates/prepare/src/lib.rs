@@ -34,6 +34,7 @@ mod sim;
 mod space;
 mod span;
 mod target;
+mod zeros;
 
 use assay_record::{HostFacts, StepId, TargetFacts, Warning};
 use assay_spec::{Address, Plan};

@@ -278,7 +278,7 @@ impl LunTarget {
         self.facts.member.unwritten_bytes = unmapped;
         // If the target reports the mapping of blocks, the state is known.
         if !is_filled && unmapped.is_none() {
-            context.warn_unknown_content(&self.facts.member.path, *span_bytes);
+            context.warn_unknown_content(&self.facts.member.path, *span_bytes, None);
         }
         Ok(())
     }

@@ -34,6 +34,9 @@ pub struct HostFacts {
     pub hypervisor: Option<String>,
     /// CPU frequency governor, if the kernel shows one.
     pub governor: Option<String>,
+    /// Limits and states of the host that the kernel shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<HostNote>,
 }
 
 /// A target as found at the start of the run.
@@ -69,6 +72,10 @@ pub struct MemberFacts {
     /// Number of bytes in the span that were never written (holes and unwritten extents) when the run began; `None` if
     /// the file system does not report them.
     pub unwritten_bytes: Option<u64>,
+    /// Share of the blocks of a device, read at 64 places of the span before the run, that held only zeros; `None`
+    /// where none were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zeros: Option<f64>,
     /// Number of extents of the file in the span, if the file system reports them.
     pub extents: Option<u64>,
     /// Position on its device; `None` if unknown.
@@ -160,6 +167,9 @@ pub struct FilesystemFacts {
     pub size_bytes: u64,
     /// Free for this user, bytes.
     pub free_bytes: u64,
+    /// What its kind and its options cost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<HostNote>,
 }
 
 /// A block device.

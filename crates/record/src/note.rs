@@ -22,6 +22,34 @@ pub enum NoteKind {
     Encrypted,
     /// A thin volume.
     Thin,
+    /// Control groups that share a device by latency or by cost.
+    IoShare,
+    /// A limit on this process's CPU time.
+    CpuQuota,
+    /// Processes that wait for memory.
+    MemoryPressure,
+    /// A queue of few requests.
+    SmallQueue,
+    /// An I/O scheduler that costs more than it gives.
+    Scheduler,
+    /// Writes from the page cache that the kernel holds back for the sake of reads.
+    WriteThrottle,
+    /// A disk whose write cache is off.
+    WriteCacheOff,
+    /// A drive or its link that saves power when idle.
+    DriveSleeps,
+    /// A drive at its temperature limit.
+    HotDrive,
+    /// A file system that scrubs, balances or replaces a device.
+    BackgroundWork,
+    /// CPUs that are kept below their highest frequency.
+    SlowCpu,
+    /// CPUs whose idle states take long to leave.
+    CpuSleeps,
+    /// Mount options that cost I/O.
+    MountOptions,
+    /// A file system in user space.
+    Fuse,
     /// One that this version does not know.
     #[serde(other)]
     Other,

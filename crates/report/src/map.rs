@@ -198,6 +198,11 @@ fn sentence(finding: &Finding) -> String {
             "{places} slow {} not read often enough to tell weak from noise; a larger --budget decides.",
             if *places == 1 { "place was" } else { "places were" }
         ),
+        Finding::StoresNothing => {
+            "This target stores nothing: the picture shows how long this program and this host \
+             take for a read, and no place of it means anything."
+                .to_owned()
+        }
         Finding::Disturbed { share } => format!(
             "For {} % of the reads everything was slow, wherever it lay: something else used the target or this host. \
              That is a time and no place, and names none.",

@@ -133,6 +133,8 @@ pub enum Finding {
         /// Share of the reads.
         share: f64,
     },
+    /// The target stores nothing: the latencies are those of the tester.
+    StoresNothing,
 }
 
 /// A map of a target.
@@ -156,6 +158,16 @@ pub struct SurfaceMap {
     pub cells: Vec<Cell>,
     /// What they say.
     pub findings: Vec<Finding>,
+}
+
+impl SurfaceMap {
+    /// Returns the map of a target that stores nothing: it has no places, and what was slow was the tester.
+    #[must_use]
+    pub fn of_tester(mut self) -> Self {
+        self.findings.retain(|finding| matches!(finding, Finding::Disturbed { .. }));
+        self.findings.insert(0, Finding::StoresNothing);
+        self
+    }
 }
 
 /// Version of the document.

@@ -91,6 +91,7 @@ pub fn target(path: &str) -> TargetFacts {
             sync: false,
             content: Content::Prepared,
             unwritten_bytes: Some(0),
+            zeros: None,
             extents: Some(3),
             placement: None,
             filesystem: Some(FilesystemFacts {
@@ -100,6 +101,7 @@ pub fn target(path: &str) -> TargetFacts {
                 options: "rw,relatime".into(),
                 size_bytes: 200 << 30,
                 free_bytes: 150 << 30,
+                notes: vec![],
             }),
             device: Some(DeviceFacts {
                 name: "sdb1".into(),

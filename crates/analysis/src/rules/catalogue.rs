@@ -1,11 +1,14 @@
 //! Every rule with its name and its condition, in the order of the findings. docs/method.md lists the same.
 
+use assay_record::NoteKind;
+
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, notes,
-    pairs, queue, run, serial, settings, shape, share, target,
+    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
+    queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
+use crate::finding::Severity;
 
 /// A rule: what it is called, when it fires, and the function that decides.
 pub(crate) struct Rule {
@@ -40,6 +43,8 @@ pub(crate) type FiredOf = (Fired, Vec<usize>);
 
 /// The function of a rule, by what it judges.
 pub(crate) enum Check {
+    /// What the kernel shows.
+    Note(NoteKind, Severity),
     /// A whole run.
     Run(fn(Run<'_>) -> Option<Fired>),
     /// A step that measured something.
@@ -66,11 +71,12 @@ impl Rule {
     }
 }
 
-use Check::{Load, Loads, Pair, Step};
+use Check::{Load, Loads, Note, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
+use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 74] = [
+pub(crate) const RULES: [Rule; 89] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -78,14 +84,29 @@ pub(crate) const RULES: [Rule; 74] = [
     Rule::new("unwritten", Check::Run(target::unwritten)),
     Rule::new("cached", Check::Run(target::cached)),
     Rule::new("misaligned-partition", Check::Run(target::misaligned_partition)),
-    Rule::new("io-limit", Check::Run(notes::io_limit)),
-    Rule::new("raid-degraded", Check::Run(notes::raid_degraded)),
-    Rule::new("raid-busy", Check::Run(notes::raid_busy)),
-    Rule::new("one-command", Check::Run(notes::one_command)),
-    Rule::new("narrow-link", Check::Run(notes::narrow_link)),
-    Rule::new("slowed-sata", Check::Run(notes::slowed_sata)),
-    Rule::new("encrypted", Check::Run(notes::encrypted)),
-    Rule::new("thin-pool", Check::Run(notes::thin_pool)),
+    Rule::new("io-limit", Note(NoteKind::IoLimit, Warning)),
+    Rule::new("io-share", Note(NoteKind::IoShare, Warning)),
+    Rule::new("cpu-quota", Note(NoteKind::CpuQuota, Warning)).with(Disturbs),
+    Rule::new("memory-pressure", Note(NoteKind::MemoryPressure, Warning)).with(Disturbs),
+    Rule::new("raid-degraded", Note(NoteKind::RaidDegraded, Warning)),
+    Rule::new("raid-busy", Note(NoteKind::RaidBusy, Warning)),
+    Rule::new("background-work", Note(NoteKind::BackgroundWork, Warning)).with(Disturbs),
+    Rule::new("one-command", Note(NoteKind::OneCommand, Warning)),
+    Rule::new("small-queue", Note(NoteKind::SmallQueue, Info)),
+    Rule::new("scheduler", Note(NoteKind::Scheduler, Info)),
+    Rule::new("write-throttle", Note(NoteKind::WriteThrottle, Info)),
+    Rule::new("write-cache-off", Note(NoteKind::WriteCacheOff, Warning)),
+    Rule::new("narrow-link", Note(NoteKind::NarrowLink, Warning)),
+    Rule::new("slowed-sata", Note(NoteKind::SlowedSata, Warning)),
+    Rule::new("hot-drive", Note(NoteKind::HotDrive, Warning)),
+    Rule::new("drive-sleeps", Note(NoteKind::DriveSleeps, Info)),
+    Rule::new("slow-cpu", Note(NoteKind::SlowCpu, Warning)),
+    Rule::new("cpu-sleeps", Note(NoteKind::CpuSleeps, Info)),
+    Rule::new("encrypted", Note(NoteKind::Encrypted, Info)),
+    Rule::new("thin-pool", Note(NoteKind::Thin, Info)),
+    Rule::new("fuse", Note(NoteKind::Fuse, Info)),
+    Rule::new("mount-options", Note(NoteKind::MountOptions, Info)),
+    Rule::new("fragmented", Check::Run(target::fragmented)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),

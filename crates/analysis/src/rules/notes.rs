@@ -1,48 +1,18 @@
-//! What the kernel shows of the devices under the targets: limits and states, quoted with what mends them.
+//! What the kernel shows of the devices under the targets, of the host and of file systems: limits and states, quoted
+//! with what mends them.
 
 use assay_record::{HostNote, NoteKind};
+use assay_spec::Pacing;
 
 use super::{Fired, Run};
 use crate::figures::capitalised;
 use crate::finding::Severity;
 
-pub(super) fn io_limit(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::IoLimit, Severity::Warning)
-}
-
-pub(super) fn raid_degraded(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::RaidDegraded, Severity::Warning)
-}
-
-pub(super) fn raid_busy(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::RaidBusy, Severity::Warning)
-}
-
-pub(super) fn one_command(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::OneCommand, Severity::Warning)
-}
-
-pub(super) fn narrow_link(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::NarrowLink, Severity::Warning)
-}
-
-pub(super) fn slowed_sata(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::SlowedSata, Severity::Warning)
-}
-
-pub(super) fn encrypted(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::Encrypted, Severity::Info)
-}
-
-pub(super) fn thin_pool(run: Run<'_>) -> Option<Fired> {
-    fired(run, NoteKind::Thin, Severity::Info)
-}
-
-/// The notes of a kind on the devices of all targets, each once.
-fn fired(run: Run<'_>, kind: NoteKind, severity: Severity) -> Option<Fired> {
+/// What is found of the notes of a kind, each once.
+pub(super) fn fired(run: Run<'_>, kind: NoteKind, severity: Severity) -> Option<Fired> {
     let mut notes: Vec<&HostNote> = Vec::new();
-    for note in run.storage().filter_map(|m| m.device.as_ref()).flat_map(|device| &device.notes) {
-        if note.kind == kind && !notes.contains(&note) {
+    for note in notes_of(run).filter(|note| note.kind == kind && matters(run, note.kind)) {
+        if !notes.contains(&note) {
             notes.push(note);
         }
     }
@@ -57,4 +27,24 @@ fn fired(run: Run<'_>, kind: NoteKind, severity: Severity) -> Option<Fired> {
         next: "",
         weight: 0.0,
     })
+}
+
+fn notes_of(run: Run<'_>) -> impl Iterator<Item = &HostNote> {
+    let of_devices = run.storage().filter_map(|m| m.device.as_ref()).flat_map(|device| &device.notes);
+    let of_mounts = run.storage().filter_map(|m| m.filesystem.as_ref()).flat_map(|fs| &fs.notes);
+    run.header.host.notes.iter().chain(of_devices).chain(of_mounts)
+}
+
+/// Whether a state can change the figures of this run: what costs time only after a pause is no matter where the queue
+/// is never empty, and what is about the page cache is none of direct I/O.
+fn matters(run: Run<'_>, kind: NoteKind) -> bool {
+    let mut jobs = run.header.plan.tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs);
+    match kind {
+        NoteKind::CpuSleeps | NoteKind::DriveSleeps => {
+            jobs.any(|job| job.workers * job.outstanding <= 1 || job.pacing != Pacing::Closed)
+        }
+        NoteKind::WriteThrottle => run.storage().any(|m| !m.direct) && jobs.any(|job| job.writes()),
+        NoteKind::WriteCacheOff => jobs.any(|job| job.writes()),
+        _ => run.storage().next().is_some(),
+    }
 }

@@ -120,6 +120,32 @@ pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
     })
 }
 
+/// A file in more pieces than this, of less than [`SMALL_PIECE_BYTES`] on average, is fragmented.
+const PIECES_MIN: u64 = 64;
+/// A disk passes more than this between two seeks in the time of a seek, bytes.
+const SMALL_PIECE_BYTES: u64 = MIB;
+
+/// A file in many small pieces: sequential I/O jumps.
+pub(super) fn fragmented(run: Run<'_>) -> Option<Fired> {
+    let is_fragmented =
+        |m: &&MemberFacts| m.extents.is_some_and(|n| n >= PIECES_MIN && m.span_bytes / n < SMALL_PIECE_BYTES);
+    let members: Vec<&MemberFacts> = run.storage().filter(is_fragmented).collect();
+    let worst = members.iter().max_by_key(|m| m.extents)?;
+    let pieces = worst.extents?;
+    let each = worst.span_bytes / pieces;
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!(
+            "{} lies in {pieces} pieces of {} on average: sequential I/O jumps from piece to piece.",
+            paths(&members),
+            assay_spec::units::Bytes(each).rounded()
+        ),
+        evidence: vec![Evidence::new("pieces", pieces as f64, "")],
+        next: "filefrag -v FILE lists them; delete the file, make room, and let Assay write a new one.",
+        weight: pieces as f64,
+    })
+}
+
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB as f64
 }

@@ -226,6 +226,11 @@ fn what_the_kernel_shows_of_a_device_is_quoted_with_what_mends_it() {
         ("slowed-sata", K::SlowedSata),
         ("encrypted", K::Encrypted),
         ("thin-pool", K::Thin),
+        ("io-share", K::IoShare),
+        ("small-queue", K::SmallQueue),
+        ("scheduler", K::Scheduler),
+        ("hot-drive", K::HotDrive),
+        ("background-work", K::BackgroundWork),
     ] {
         let (mut header, summary) = clean();
         assert!(found(rule, &header, &summary).is_none(), "{rule}");
@@ -234,6 +239,48 @@ fn what_the_kernel_shows_of_a_device_is_quoted_with_what_mends_it() {
         let says = found(rule, &header, &summary).unwrap().says;
         assert_eq!(says, "It is so (/sys/x: \"8:0 800\"). Do that.", "{rule}");
     }
+    for (rule, kind) in
+        [("cpu-quota", K::CpuQuota), ("memory-pressure", K::MemoryPressure), ("slow-cpu", K::SlowCpu)]
+    {
+        assert!(fires(rule, |h, _| h.host.notes = vec![note(kind)]), "{rule}");
+    }
+    for (rule, kind) in [("fuse", K::Fuse), ("mount-options", K::MountOptions)] {
+        let set = |h: &mut RunHeader| {
+            h.targets[0].member.filesystem.as_mut().unwrap().notes = vec![note(kind)];
+        };
+        assert!(fires(rule, |h, _| set(h)), "{rule}");
+    }
+    // What costs time after a pause, and what is about the page cache.
+    let with = |rule: &str, kind, outstanding: u32, direct: bool, read: f64| {
+        fires(rule, |h, _| {
+            h.host.notes = vec![note(kind)];
+            h.targets[0].member.direct = direct;
+            let jobs =
+                h.plan.tests.iter_mut().flat_map(|test| &mut test.steps).flat_map(|step| &mut step.jobs);
+            for job in jobs {
+                (job.workers, job.outstanding) = (1, outstanding);
+                job.mix.iter_mut().for_each(|line| line.read = read);
+            }
+        })
+    };
+    for (rule, kind) in [("cpu-sleeps", K::CpuSleeps), ("drive-sleeps", K::DriveSleeps)] {
+        assert!(with(rule, kind, 1, true, 100.0) && !with(rule, kind, 32, true, 100.0), "{rule}");
+    }
+    let throttle = |direct, read| with("write-throttle", K::WriteThrottle, 8, direct, read);
+    assert!(throttle(false, 0.0) && !throttle(true, 0.0) && !throttle(false, 100.0));
+    let cache = |read| with("write-cache-off", K::WriteCacheOff, 8, true, read);
+    assert!(cache(50.0) && !cache(100.0));
+}
+
+#[test]
+fn a_file_in_many_small_pieces_is_fragmented() {
+    let of = |pieces, span_bytes| {
+        fires("fragmented", |h, _| {
+            let member = &mut h.targets[0].member;
+            (member.extents, member.span_bytes) = (Some(pieces), span_bytes);
+        })
+    };
+    assert!(of(64, 63 << 20) && !of(64, 64 << 20) && !of(63, 1 << 20));
 }
 
 #[test]

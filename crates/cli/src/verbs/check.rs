@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
-use assay_record::DeviceFacts;
+use assay_record::{DeviceFacts, HostNote};
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
 use assay_store::{Checked, target_key};
@@ -80,7 +80,8 @@ fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
         Address::Nfs(file) => return nfs::tell(&file),
     };
     let found = assay_prepare::inspect_path(&path)?;
-    Ok((as_json(target, &found), as_text(target, &found)))
+    let host = assay_host::host_facts().notes;
+    Ok((as_json(target, &found, &host), as_text(target, &found, &host)))
 }
 
 fn kind_words(kind: Kind) -> &'static str {
@@ -91,7 +92,7 @@ fn kind_words(kind: Kind) -> &'static str {
     }
 }
 
-fn as_json(target: &str, checked: &PathInspection) -> Value {
+fn as_json(target: &str, checked: &PathInspection, host: &[HostNote]) -> Value {
     let device = checked.device.as_ref();
     // A device that has neither is named by what Assay accepts for it.
     let serial = device.and_then(|d| d.serial.clone()).or_else(|| checked.identities.first().cloned());
@@ -109,18 +110,38 @@ fn as_json(target: &str, checked: &PathInspection) -> Value {
         "writable": checked.may_write && (checked.kind != Kind::Device || checked.holds.is_empty()),
         "filesystem": checked.filesystem,
         "device": checked.device,
+        "host_notes": host,
     })
 }
 
-/// What the kernel shows of a device, quoted with what mends it.
-fn notes(device: &DeviceFacts) -> Vec<String> {
-    let of = &device.notes;
+/// What the kernel shows of this host, a file system or a device, quoted with what mends it.
+fn notes(of: &[HostNote]) -> Vec<String> {
     of.iter()
         .map(|note| format!("{} ({}: \"{}\"). {}", note.says, note.path, note.value, note.mend))
         .collect()
 }
 
-fn as_text(target: &str, checked: &PathInspection) -> String {
+/// The lines about a device.
+fn of_device(device: &DeviceFacts, line: &mut impl FnMut(&str, String)) {
+    let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
+    let kind = if device.rotational { "rotating" } else { "not rotating" };
+    let name = format!("{} {}", device.name, device.model);
+    line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
+    line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+    if let Some(bus) = &device.bus {
+        line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
+    }
+    notes(&device.notes).into_iter().for_each(|note| line("note", note));
+    if device.shifted_bytes > 0 {
+        let shift = device.shifted_bytes;
+        line(
+            "alignment",
+            format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
+        );
+    }
+}
+
+fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
     if checked.size_bytes > 0 {
@@ -129,6 +150,7 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
     if let Some(fs) = &checked.filesystem {
         line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
         line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
+        notes(&fs.notes).into_iter().for_each(|note| line("note", note));
     }
     match checked.smallest_direct_io {
         Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).rounded()),
@@ -136,23 +158,9 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         None => {}
     }
     if let Some(device) = &checked.device {
-        let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
-        let kind = if device.rotational { "rotating" } else { "not rotating" };
-        let name = format!("{} {}", device.name, device.model);
-        line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
-        line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
-        if let Some(bus) = &device.bus {
-            line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
-        }
-        notes(device).into_iter().for_each(|note| line("note", note));
-        if device.shifted_bytes > 0 {
-            let shift = device.shifted_bytes;
-            line(
-                "alignment",
-                format!("misaligned: begins {shift} B after a multiple of 4 KiB; see misaligned-partition"),
-            );
-        }
+        of_device(device, &mut line);
     }
+    notes(host).into_iter().for_each(|note| line("note", note));
     match checked.identities.as_slice() {
         [] => {}
         identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),

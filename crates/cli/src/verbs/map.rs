@@ -49,6 +49,7 @@ pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
     let survey = surveyed?;
     say_left(&closed.map_err(meant)?);
     let map = map_of(&without_secret(&args.target), &survey);
+    let map = if matches!(address[0], Address::Null { .. }) { map.of_tester() } else { map };
     let since = before.map(|before| since(&before, &map)).transpose()?;
     tell(args, &map, since.as_ref(), output.as_ref())?;
     Ok(if stop.is_set() { Exit::Interrupted } else { Exit::Done })

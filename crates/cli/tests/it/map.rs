@@ -45,7 +45,11 @@ fn a_map_creates_nothing_and_says_what_it_needs() {
     story
         .assay(&["map", "small.dat", "--baseline", "not.json"])
         .refused(&["not.json is not a map", "assay map TARGET -o FILE"]);
-    story.assay(&["map", "null:", "--budget", "100ms", "-o", "null.json"]).ends(DONE);
+    let null =
+        story.assay(&["map", "null:", "--budget", "100ms", "--json", "-o", "null.json"]).ends(DONE).json();
+    let findings = null["findings"].as_array().unwrap();
+    assert_eq!(findings[0]["kind"], "stores-nothing");
+    assert!(findings[1..].iter().all(|finding| finding["kind"] == "disturbed"), "{findings:?}");
     story.write("t.dat", vec![1; 8 * MIB]);
     story.assay(&["map", "t.dat", "--budget", "100ms", "--baseline", "null.json"]).refused(&[
         "1 TiB",

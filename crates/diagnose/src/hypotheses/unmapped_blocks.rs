@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     name: "blocks that were never written",
     physics: "A read of an unmapped block returns zeros without access to the media: it runs at the speed of the \
         software alone, and does not measure storage.",
-    source: "FIEMAP, GET LBA STATUS; files that Assay creates are written in full first.",
+    source: "FIEMAP, GET LBA STATUS, blocks read before the run; files that Assay creates are written in full first.",
     applies: |s| s.reads > 0.0 && s.has_medium(),
     forms: &[expects, expects_otherwise],
     helps: "Write the whole span before it is measured (--overwrite, or a file that Assay creates).",
@@ -27,6 +27,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::WholeSpan) => range(0.05, 2.0),
         Q::Unwritten => range(0.2, 1.05),
         Q::UnknownContent => range(0.3, 1.1),
+        Q::OnlyZeros => range(0.3, 1.1),
         Q::LatencyOne => range(5.0, 150.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.3),
         Q::PacedLatency => range(0.04, 0.9),
@@ -42,6 +43,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Unwritten => range(0.2, 1.05),
         Q::UnknownContent => range(0.3, 1.1),
+        Q::OnlyZeros => range(0.3, 1.1),
         Q::LatencyOne => range(5.0, 150.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.3),
         Q::PacedLatency => range(0.04, 0.9),

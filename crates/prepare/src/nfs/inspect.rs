@@ -313,6 +313,7 @@ fn filesystem(place: &NfsLocation) -> FilesystemFacts {
         ),
         size_bytes: place.space.total_bytes,
         free_bytes: place.space.available_bytes,
+        notes: Vec::new(),
     }
 }
 
