@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 
 use assay_record::HostFacts;
 
+/// A fact by its name, and how a host says it.
+type Fact = (&'static str, fn(&HostFacts) -> String);
+
+const FACTS: [Fact; 5] = [
+    ("kernel", |facts| facts.kernel.clone()),
+    ("CPU", |facts| facts.cpu_model.clone()),
+    ("number of CPUs", |facts| facts.cpus.to_string()),
+    ("clock source", |facts| facts.clocksource.clone()),
+    ("CPU frequency governor", |facts| facts.governor.clone().unwrap_or_else(|| "unknown".to_owned())),
+];
+
 /// Returns a sentence for each fact that hosts differ in.
 pub(crate) fn differences(hosts: &[(&str, &HostFacts)]) -> Vec<String> {
-    let unknown = || "unknown".to_owned();
-    let facts: [(&str, &dyn Fn(&HostFacts) -> String); 5] = [
-        ("kernel", &|facts| facts.kernel.clone()),
-        ("CPU", &|facts| facts.cpu_model.clone()),
-        ("number of CPUs", &|facts| facts.cpus.to_string()),
-        ("clock source", &|facts| facts.clocksource.clone()),
-        ("CPU frequency governor", &|facts| facts.governor.clone().unwrap_or_else(unknown)),
-    ];
-    facts.iter().filter_map(|(what, of)| difference(hosts, what, of)).collect()
+    FACTS.iter().filter_map(|(what, of)| difference(hosts, what, *of)).collect()
 }
 
-fn difference(hosts: &[(&str, &HostFacts)], what: &str, of: &dyn Fn(&HostFacts) -> String) -> Option<String> {
+fn difference(hosts: &[(&str, &HostFacts)], what: &str, of: fn(&HostFacts) -> String) -> Option<String> {
     let mut by_value: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, facts) in hosts {
         by_value.entry(of(facts)).or_default().push(name);

@@ -89,7 +89,7 @@ fn who_does_not_answer_and_who_is_another_version_is_listed_as_that() {
         let client = async_nats::connect(nats.url()).await.unwrap();
         let context = async_nats::jetstream::new(client);
         let bucket = context.get_key_value("assay_hosts").await.unwrap();
-        let put = async |key: &str, text: String| drop(bucket.put(key, text.into()).await.unwrap());
+        let put = async |key: &str, text: String| bucket.put(key, text.into()).await.unwrap();
         put("killed", format!(r#"{{"name":"killed","version":"{version}","host":{{}}}}"#)).await;
         put("old", r#"{"name":"old","version":"0.0.1+bus0","host":{"name":"x"},"more":1}"#.into()).await;
         put("noise", "\u{1b}[31m".into()).await;
