@@ -87,7 +87,8 @@ impl Day {
         let (plan, store, real) = (self.path("plan.toml"), self.path("real.sqlite"), self.path("real.assay"));
         std::fs::write(&plan, PLAN)?;
         let address = format!("iscsi://{}/{NAME}/0?sessions=2", target.portal);
-        self.watch(&["run", &plan, &address, "--overwrite", "LEAN-00001", "--store", &store])?;
+        let run = ["run", &plan, &address, "--overwrite", "LEAN-00001", "--not-blank", "--store", &store];
+        self.watch(&run)?;
         self.watch(&["export", "last", "--store", &store, "-o", &real])?;
         let text = std::fs::read_to_string(&real)?;
         let mut lines = text.lines().map(serde_json::from_str::<Value>);
