@@ -13,6 +13,7 @@ mod belief;
 mod cause;
 mod choose;
 mod diagnosis;
+mod evidence;
 mod experiments;
 mod hypotheses;
 mod hypothesis;
