@@ -63,7 +63,7 @@ pub struct Row {
 pub struct SeriesPoint {
     /// The experiment.
     pub experiment: Experiment,
-    /// Probability of each hypothesis that matters, in the order of [`Diagnosis::odds`]: the first two, and of those that
-    /// are not ruled out each that was ever above 5 %.
+    /// Probability of each hypothesis that matters, in the order of [`Diagnosis::odds`]: the first two, and of those
+    /// that are not ruled out each that was ever above 5 %.
     pub probabilities: Vec<(Cause, f64)>,
 }

@@ -4,8 +4,8 @@ use assay_analysis::whole;
 use assay_record::Experiment as E;
 
 use crate::cause::Cause;
+use crate::number::number;
 use crate::quantity::Quantity as Q;
-use crate::says::number;
 
 /// Returns the sentence for a cause from the numbers that were measured; `None` where none of those it speaks of was.
 pub(crate) fn evidence(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Option<String> {
@@ -155,12 +155,12 @@ fn of_media(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
     let alone = of(Q::LatencyOne).map(|us| format!("{} µs", whole(us)));
     match cause {
         Cause::ReadCache => vec![
-            rate(E::HotSpan).map(|times| format!("A span of a few MiB gave {times} times the IOPS: it fits the cache too.")),
+            rate(E::HotSpan).map(|times| format!("A span of a few MiB gave {times} times the IOPS.")),
             alone.map(|us| format!("One I/O at a time takes {us}: that is memory.")),
         ],
         Cause::RotatingRandom => vec![
             rate(E::Sequential).map(|times| format!("The same I/Os in sequence gave {times} times the IOPS.")),
-            rate(E::TenthSpan).map(|times| format!("A tenth of the span gave {times} times the IOPS: seeks are shorter.")),
+            rate(E::TenthSpan).map(|times| format!("A tenth of the span gave {times} times the IOPS: shorter seeks.")),
         ],
         Cause::RotatingSequential => vec![
             rate(E::Random).map(|times| format!("The same I/Os at random places gave {times} times the IOPS.")),
@@ -196,7 +196,7 @@ fn of_media(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
                 .map(|share| format!("{} of the writes begin or end within a block.", percent(share))),
         ],
         Cause::Flush => vec![
-            rate(E::WithoutSync).map(|times| format!("Without waiting for durability the load did {times} times the IOPS.")),
+            rate(E::WithoutSync).map(|times| format!("Writes that need not be durable gave {times} times the IOPS.")),
         ],
         Cause::ReducibleData => vec![
             rate(E::UniqueData).map(|times| format!("Data that cannot be reduced gave {times} times the IOPS.")),

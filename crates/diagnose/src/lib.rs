@@ -17,6 +17,7 @@ mod evidence;
 mod experiments;
 mod hypotheses;
 mod hypothesis;
+mod number;
 mod observe;
 mod observed;
 mod open;

@@ -12,6 +12,7 @@ use crate::evidence::evidence;
 use crate::experiments::SIZE_TIMES;
 use crate::hypotheses::ALL;
 use crate::hypothesis::Hypothesis;
+use crate::number::number;
 use crate::observe::observed;
 use crate::observed::{Measurement, Observed};
 use crate::quantity::{Observation, Quantity};
@@ -274,18 +275,6 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
     }
     said.sort_by(|a, b| b.0.total_cmp(&a.0));
     said.into_iter().take(NAMED_MAX).map(|(_, says)| says).collect()
-}
-
-/// Three significant digits.
-pub(crate) fn number(value: f64) -> String {
-    match value.abs() {
-        v if v >= 1000.0 => whole(value),
-        v if v >= 100.0 => format!("{value:.0}"),
-        v if v >= 10.0 => format!("{value:.1}"),
-        v if v >= 0.01 => format!("{value:.2}"),
-        0.0 => "none".to_owned(),
-        _ => format!("{value:.4}"),
-    }
 }
 
 fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {

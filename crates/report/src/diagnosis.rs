@@ -23,8 +23,8 @@ const NAMED_MAX: usize = 5;
 /// Most hypotheses in a drawing.
 const DRAWN_MAX: usize = 6;
 
-/// Returns the diagnosis of a run as text: the cause, its evidence and what mends it, and for [`Detail::Full`] the numbers
-/// behind them; `None` for a run that is none.
+/// Returns the diagnosis of a run as text: the cause, its evidence and what mends it, and for [`Detail::Full`] the
+/// numbers behind them; `None` for a run that is none.
 #[must_use]
 pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
     let of = diagnose(header, summary)?;

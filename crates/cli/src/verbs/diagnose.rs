@@ -187,7 +187,8 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
             };
             say(&text)?;
             let says = format!(
-                "stored as run {}: assay show {0} --explain prints the numbers behind it, assay report {0} draws the odds",
+                "stored as run {}: assay show {0} --explain prints the numbers behind it, assay report {0} draws the \
+                 odds",
                 header.run
             );
             note!("{}", wrap(&says, error_options().width, "  "));
