@@ -44,7 +44,7 @@ package_of() {
         prometheus-client) echo python3-prometheus-client ;;
         objdump) echo binutils ;;
         python3-venv) echo python3-venv ;;
-        git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
+        git | chromium | fio | g++ | istgt | nats-server | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
         *) echo "" ;;
     esac
 }

@@ -12,6 +12,7 @@ mod baseline;
 mod curve;
 mod diagnose;
 mod fail_if;
+mod hosts;
 mod lab;
 mod map;
 mod model;
@@ -24,6 +25,7 @@ pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use fail_if::*;
+pub(crate) use hosts::*;
 pub(crate) use lab::*;
 pub(crate) use map::*;
 pub(crate) use model::*;
@@ -109,6 +111,10 @@ pub(crate) enum Verb {
     Arrays(ArraysArgs),
     /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
     Lab(LabArgs),
+    /// Announce this host on a NATS server, so that assay hosts lists it and measures its clock.
+    Agent(AgentArgs),
+    /// List the hosts whose agents are on a NATS server: state, lease, clock offset and its error, differences.
+    Hosts(HostsArgs),
     /// Record which array a target is on, so that every run on it shows expected and measured values.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.

@@ -9,6 +9,7 @@ mod convert;
 mod curve;
 mod diagnose;
 mod export;
+mod hosts;
 mod journal;
 mod lab;
 pub(crate) mod look;
@@ -60,6 +61,8 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Published(args) => published::published(args),
         Verb::Calibrate(args) => calibrate::calibrate(args),
         Verb::Validate(args) => published::validation(args),
+        Verb::Agent(args) => hosts::agent(args),
+        Verb::Hosts(args) => hosts::hosts(args),
         Verb::Target(args) => target::target(args),
         Verb::Completions(args) => program::completions(args),
         Verb::Man(args) => program::man(args),

@@ -1,10 +1,10 @@
 //! Code shared by the tests of several rooms. A development dependency only: no shipped code uses it.
 //!
 //! A test requests its requirements through [`need`]: if one is missing, the test is a *skip*, which `make test` counts
-//! and prints, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`], [`ganesha`]), [loop devices](loop_device),
-//! [network namespaces](namespace) and the [lab](lab) do that themselves and clean up on drop, even if a test fails. A
-//! [`story::Story`] is the program in a directory with its own store; [`synthetic`] generates the events of a run
-//! without running one.
+//! and prints, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`], [`ganesha`], [`nats`]),
+//! [loop devices](loop_device), [network namespaces](namespace) and the [lab](lab) do that themselves and clean up on
+//! drop, even if a test fails. A [`story::Story`] is the program in a directory with its own store; [`synthetic`]
+//! generates the events of a run without running one.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
@@ -18,6 +18,7 @@ pub mod lean;
 pub mod loop_device;
 pub mod lying;
 pub mod namespace;
+pub mod nats;
 pub mod need;
 pub mod nfs_proxy;
 pub mod pauses;

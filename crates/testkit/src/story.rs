@@ -21,7 +21,10 @@ pub const INTERRUPTED: i32 = 130;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Environment variables of the user that must not reach the program.
-const NOT_INHERITED: [&str; 5] = [
+const NOT_INHERITED: [&str; 8] = [
+    "ASSAY_NATS",
+    "ASSAY_NATS_CA",
+    "ASSAY_NATS_NKEY",
     "XDG_DATA_HOME",
     "ASSAY_CHAP_FILE",
     "ASSAY_CHAP_SECRET",

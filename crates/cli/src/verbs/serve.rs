@@ -62,8 +62,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Signals that end the server. Threads inherit what is blocked, so this comes before any is started.
-fn signals() -> anyhow::Result<SigSet> {
+/// Signals that end the server, or an agent. Threads inherit what is blocked, so this comes before any is started.
+pub(super) fn signals() -> anyhow::Result<SigSet> {
     let mut signals = SigSet::empty();
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
     signals.thread_block().context("cannot listen for Ctrl-C")?;

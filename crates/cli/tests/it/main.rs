@@ -27,6 +27,7 @@ mod foreign_results;
 mod forum;
 mod gaps;
 mod hidden;
+mod hosts;
 mod interrupted;
 mod kinds;
 mod lab;

@@ -164,8 +164,13 @@ fn systemd_takes_the_units() {
         return;
     }
     let story = Story::new();
-    let units =
-        ["assay-nightly.service", "assay-nightly.timer", "assay-alarm@.service", "assay-serve.service"];
+    let units = [
+        "assay-nightly.service",
+        "assay-nightly.timer",
+        "assay-alarm@.service",
+        "assay-serve.service",
+        "assay-agent.service",
+    ];
     for unit in units {
         let text = std::fs::read_to_string(contrib("systemd").join(unit)).unwrap();
         story.write(unit, text.replace("/usr/bin/assay", env!("CARGO_BIN_EXE_assay")));

@@ -45,13 +45,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["spec", "record"]),
     ("report", &["spec", "record", "analysis", "diagnose", "sizing", "surface", "model"]),
     ("results", &["record", "analysis", "diagnose", "model", "store", "report"]),
+    ("fleet", &["record", "host"]),
     ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "claim", "prepare", "engine",
             "runner", "model", "sim", "analysis", "diagnose", "sizing", "surface", "store", "report",
-            "interop", "results", "web",
+            "interop", "results", "web", "fleet",
         ],
     ),
 ];

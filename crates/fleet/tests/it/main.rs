@@ -1,0 +1,157 @@
+//! Agents and the list of hosts, on a real nats-server.
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use assay_fleet::{Agent, AgentOptions, AgentStop, BusOptions, FleetError, HostList, HostState, hosts};
+use assay_testkit::nats::{self, Nats};
+
+/// Nothing here takes that long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn bus(nats: &Nats) -> BusOptions {
+    BusOptions { url: nats.url(), ..BusOptions::default() }
+}
+
+/// An agent in a thread of its own.
+struct Running {
+    stop: AgentStop,
+    thread: JoinHandle<Result<(), FleetError>>,
+}
+
+impl Running {
+    fn start(name: &str, bus: BusOptions, clock_ahead_ns: i64) -> Self {
+        let agent = Agent::start(AgentOptions { name: name.into(), bus, clock_ahead_ns }).unwrap();
+        let stop = AgentStop::default();
+        let stopped = stop.clone();
+        Self { stop, thread: std::thread::spawn(move || agent.serve(&stopped)) }
+    }
+
+    fn stop(self) {
+        self.stop.stop();
+        self.thread.join().unwrap().unwrap();
+    }
+}
+
+fn names(list: &HostList) -> Vec<&str> {
+    list.hosts.iter().map(|host| host.name.as_str()).collect()
+}
+
+#[test]
+fn hosts_are_listed_with_their_clocks_until_they_leave() {
+    let Some(nats) = nats::start("") else { return };
+    assert!(hosts(&bus(&nats)).unwrap().hosts.is_empty(), "nobody is there yet");
+    let planted = [("a", 0_i64), ("b", 3_000_000_000), ("c", -3_000_000_000)];
+    let mut agents = planted.map(|(name, ahead_ns)| Running::start(name, bus(&nats), ahead_ns)).into_iter();
+
+    let list = hosts(&bus(&nats)).unwrap();
+    assert_eq!(names(&list), ["a", "b", "c"]);
+    for (host, (name, ahead_ns)) in list.hosts.iter().zip(planted) {
+        let offset = host.offset.unwrap();
+        let wrong_ns = (offset.ahead_ns - ahead_ns).unsigned_abs();
+        assert!(wrong_ns <= offset.error_ns, "{name}: {offset:?}");
+        assert_eq!((host.state, &host.version), (HostState::Ready, &list.version));
+        assert!(host.lease_left_ms.is_some_and(|left| left <= 15_000), "{host:?}");
+        assert_eq!(
+            host.facts.as_ref().map(|facts| facts.cpus_online),
+            Some(assay_host::host_facts().cpus_online)
+        );
+    }
+    assert!(list.differences.is_empty(), "one machine does not differ from itself: {:?}", list.differences);
+
+    agents.next().unwrap().stop();
+    assert_eq!(names(&hosts(&bus(&nats)).unwrap()), ["b", "c"], "who leaves is gone at once");
+    agents.for_each(Running::stop);
+}
+
+#[test]
+fn two_agents_cannot_have_one_name() {
+    let Some(nats) = nats::start("") else { return };
+    let first = Running::start("a", bus(&nats), 0);
+    let again =
+        |name: &str| Agent::start(AgentOptions { name: name.into(), bus: bus(&nats), clock_ahead_ns: 0 });
+    assert!(matches!(again("a"), Err(FleetError::NameTaken(name)) if name == "a"));
+    first.stop();
+    assert!(again("a").is_ok(), "a name is free once its agent has left");
+    for name in ["", "a b", "a.b", "*", ">"] {
+        assert!(matches!(again(name), Err(FleetError::BadName(_))), "{name}");
+    }
+}
+
+/// What another program, another version or an agent that was killed leaves in the bucket.
+#[test]
+fn who_does_not_answer_and_who_is_another_version_is_listed_as_that() {
+    let Some(nats) = nats::start("") else { return };
+    let version = hosts(&bus(&nats)).unwrap().version;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(nats.url()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let bucket = context.get_key_value("assay_hosts").await.unwrap();
+        let put = async |key: &str, text: String| bucket.put(key, text.into()).await.unwrap();
+        put("killed", format!(r#"{{"name":"killed","version":"{version}","host":{{}}}}"#)).await;
+        put("old", r#"{"name":"old","version":"0.0.1+bus0","host":{"name":"x"},"more":1}"#.into()).await;
+        put("noise", "\u{1b}[31m".into()).await;
+        put("liar", format!(r#"{{"name":"killed","version":"{version}","host":{{}}}}"#)).await;
+        let info = bucket.stream.get_info().await.unwrap();
+        assert_eq!(info.config.max_age, assay_fleet::LEASE, "the server ends the lease");
+    });
+    let list = hosts(&bus(&nats)).unwrap();
+    let states: Vec<(&str, HostState)> =
+        list.hosts.iter().map(|host| (host.name.as_str(), host.state)).collect();
+    assert_eq!(states, [("killed", HostState::Silent), ("old", HostState::OtherVersion)]);
+    assert!(list.hosts.iter().all(|host| host.offset.is_none() && host.lease_left_ms.is_none()));
+}
+
+#[test]
+fn agents_are_back_after_a_restart_of_the_server() {
+    let Some(mut nats) = nats::start("") else { return };
+    let agent = Running::start("a", bus(&nats), 0);
+    nats.restart();
+    let began = Instant::now();
+    while names(&hosts(&bus(&nats)).unwrap()) != ["a"] {
+        assert!(began.elapsed() < PATIENCE, "the agent did not come back");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    agent.stop();
+}
+
+#[test]
+fn a_bus_that_is_not_there_is_named_and_a_secret_in_its_address_is_not_repeated() {
+    let Some(nats) = nats::start("") else { return };
+    let gone = bus(&nats);
+    drop(nats);
+    let error = hosts(&gone).unwrap_err().to_string();
+    assert!(error.contains(&gone.url) && error.contains("nats-server -js"), "{error}");
+    let secret = BusOptions { url: "nats://me:hush@127.0.0.1:4222".into(), ..BusOptions::default() };
+    let error = hosts(&secret).unwrap_err();
+    assert!(matches!(error, FleetError::SecretInUrl) && !error.to_string().contains("hush"), "{error}");
+}
+
+/// The server decides who takes part.
+#[test]
+fn a_server_with_keys_lets_in_only_who_has_one() {
+    let (ours, theirs) = (nkeys::KeyPair::new_user(), nkeys::KeyPair::new_user());
+    let config = format!("authorization {{ users = [ {{ nkey: {} }} ] }}", ours.public_key());
+    let Some(nats) = nats::start(&config) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let with = |name: &str, key: &nkeys::KeyPair| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{}\n", key.seed().unwrap())).unwrap();
+        BusOptions { nkey: Some(path), ..bus(&nats) }
+    };
+    let (good, bad) = (with("good", &ours), with("bad", &theirs));
+    for refused in [bus(&nats), bad] {
+        let error = hosts(&refused).unwrap_err();
+        assert!(
+            matches!(error, FleetError::Connect { .. }) && error.to_string().contains("--nkey"),
+            "{error}"
+        );
+    }
+    let agent = Running::start("a", good.clone(), 0);
+    assert_eq!(names(&hosts(&good).unwrap()), ["a"]);
+    agent.stop();
+    let missing = BusOptions { nkey: Some(folder.path().join("none")), ..bus(&nats) };
+    assert!(matches!(hosts(&missing), Err(FleetError::File { .. })));
+}
