@@ -22,6 +22,7 @@ mod network;
 mod nfs;
 mod notes;
 mod pairs;
+mod paths;
 mod queue;
 mod run;
 mod serial;

@@ -7,6 +7,7 @@
 
 mod args;
 mod exit;
+mod memory;
 mod output;
 mod running;
 mod signals;
@@ -26,6 +27,10 @@ use words::{foreign, secret};
 
 fn main() -> ExitCode {
     signals::survive_file_limits();
+    if let Err(says) = memory::enough() {
+        note!("{}", terminal::wrapped(&format!("error: {says}")));
+        return ExitCode::from(exit::Exit::Refused as u8);
+    }
     let typed: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let result = secret::refuse_typed(&typed).and_then(|()| {

@@ -12,6 +12,8 @@ use crate::range::Range;
 pub struct Diagnosis {
     /// The result, a sentence.
     pub says: String,
+    /// What was measured that says so, a sentence; empty where nothing in particular does.
+    pub evidence: String,
     /// Name of the load.
     pub load: String,
     /// Rate of the load, IOPS.
@@ -61,6 +63,7 @@ pub struct Row {
 pub struct SeriesPoint {
     /// The experiment.
     pub experiment: Experiment,
-    /// Probability of each hypothesis that was ever above 5 %, in the order of [`Diagnosis::odds`].
+    /// Probability of each hypothesis that matters, in the order of [`Diagnosis::odds`]: the first two, and of those
+    /// that are not ruled out each that was ever above 5 %.
     pub probabilities: Vec<(Cause, f64)>,
 }

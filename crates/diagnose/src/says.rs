@@ -8,9 +8,11 @@ use assay_record::{Experiment, HostNote, RunHeader};
 use crate::belief::{Belief, Odds, SETTLED, density};
 use crate::cause::Cause;
 use crate::diagnosis::{Diagnosis, Row, SeriesPoint};
+use crate::evidence::evidence;
 use crate::experiments::SIZE_TIMES;
 use crate::hypotheses::ALL;
 use crate::hypothesis::Hypothesis;
+use crate::number::number;
 use crate::observe::observed;
 use crate::observed::{Measurement, Observed};
 use crate::quantity::{Observation, Quantity};
@@ -19,7 +21,7 @@ use crate::setting::Setting;
 
 /// A hypothesis below this is ruled out.
 const RULED_OUT: f64 = 0.01;
-/// From this on a hypothesis is drawn.
+/// A hypothesis that was ever above this is drawn.
 const DRAWN: f64 = 0.05;
 /// The load itself differs by more than this between its repetitions: something changed. As a logarithm.
 const CHANGED: f64 = 0.12;
@@ -108,9 +110,10 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
     let changed = changed(seen);
     Diagnosis {
         says: match first_listed_of_open(&odds) {
-            Some(nearest) => open_sentence(setting, seen, (&belief, &observations), &odds, nearest),
+            Some(nearest) => open_sentence(setting, seen, &odds, nearest),
             None => sentence(setting, seen, &odds),
         },
+        evidence: evidence_of(setting, &belief, &observations, &odds),
         load: setting.load.clone(),
         iops: seen.base_iops(),
         rows: rows.collect(),
@@ -168,26 +171,36 @@ fn first_listed_of_open(odds: &[Odds]) -> Option<Odds> {
     odds.get(1).filter(|_| first.probability >= LIKELY).copied()
 }
 
-/// The open answer, with the number that nobody explains.
-fn open_sentence(
+/// What was measured that speaks for the answer, a sentence: for the open one the number that nobody explains.
+fn evidence_of(
     setting: &Setting,
-    seen: &Observed,
-    (belief, observations): (&Belief<'_>, &[Observation]),
+    belief: &Belief<'_>,
+    observations: &[Observation],
     odds: &[Odds],
-    nearest: Odds,
 ) -> String {
+    let Some(nearest) = first_listed_of_open(odds) else {
+        let value = |quantity: Quantity| {
+            let of = observations.iter().find(|o| o.quantity == quantity);
+            of.map(|o| quantity.stated(o.value))
+        };
+        return odds.first().and_then(|first| evidence(first.cause, &value)).unwrap_or_default();
+    };
     let misfits = belief.misfits(nearest.cause);
     let oddest = observations.iter().zip(&misfits).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    let why = oddest.map_or_else(String::new, |(o, _)| {
+    oddest.map_or_else(String::new, |(o, _)| {
         let expected = belief
             .best_form(nearest.cause)
             .and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
             .unwrap_or(o.quantity.usual());
-        unexplained(o, o.quantity.stated_range(expected), nearest.name)
-    });
+        capitalised(&unexplained(o, o.quantity.stated_range(expected), nearest.name))
+    })
+}
+
+/// The open answer.
+fn open_sentence(setting: &Setting, seen: &Observed, odds: &[Odds], nearest: Odds) -> String {
     format!(
-        "None of the causes that Assay knows explains the rate of {} ({} IOPS), with a probability of {}: {why} The \
-         nearest is {} ({}).",
+        "None of the causes that Assay knows explains the rate of {} ({} IOPS), with a probability of {}. The nearest \
+         is {} ({}).",
         setting.load,
         whole(seen.base_iops()),
         percent(odds[0].probability),
@@ -262,18 +275,6 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
     }
     said.sort_by(|a, b| b.0.total_cmp(&a.0));
     said.into_iter().take(NAMED_MAX).map(|(_, says)| says).collect()
-}
-
-/// Three significant digits.
-pub(crate) fn number(value: f64) -> String {
-    match value.abs() {
-        v if v >= 1000.0 => whole(value),
-        v if v >= 100.0 => format!("{value:.0}"),
-        v if v >= 10.0 => format!("{value:.1}"),
-        v if v >= 0.01 => format!("{value:.2}"),
-        0.0 => "none".to_owned(),
-        _ => format!("{value:.4}"),
-    }
 }
 
 fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {
@@ -431,8 +432,12 @@ fn series(
     let all: Vec<Vec<Odds>> = (1..=seen.made.len()).map(after).collect();
     let of =
         |odds: &[Odds], cause: Cause| odds.iter().find(|o| o.cause == cause).map_or(0.0, |o| o.probability);
-    let drawn: Vec<Cause> =
-        odds.iter().map(|o| o.cause).filter(|cause| all.iter().any(|at| of(at, *cause) >= DRAWN)).collect();
+    let was_likely = |cause: Cause| all.iter().any(|at| of(at, cause) >= DRAWN);
+    let matters = |(index, odds): (usize, &Odds)| {
+        let is_in = odds.probability >= RULED_OUT && (index < 2 || was_likely(odds.cause));
+        (index == 0 || is_in).then_some(odds.cause)
+    };
+    let drawn: Vec<Cause> = odds.iter().enumerate().filter_map(matters).collect();
     let point = |(made, odds): (&Measurement, &Vec<Odds>)| SeriesPoint {
         experiment: made.experiment,
         probabilities: drawn.iter().map(|cause| (*cause, of(odds, *cause))).collect(),

@@ -114,7 +114,7 @@ fn numbers_that_no_cause_explains_have_an_open_answer_that_names_one_of_them() {
         "{}",
         of.says
     );
-    assert!(of.says.contains(" would give ") || of.says.contains(" meanwhile."), "{}", of.says);
+    assert!(of.evidence.contains(" would give ") || of.evidence.contains(" meanwhile."), "{}", of.evidence);
 }
 
 #[test]

@@ -79,6 +79,9 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
         retries: since(|p| p.stats.retries),
         errors: since(|p| p.stats.errors),
         failures: since(|p| p.stats.failures),
+        refused: since(|p| p.stats.refused),
+        moved: since(|p| p.stats.moved),
+        unable_ns: since(|p| p.stats.unable_ns),
         latency: distribution(latency.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))),
         ping: distribution(
             after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),

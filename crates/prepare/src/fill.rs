@@ -25,6 +25,9 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const DEPTH: u32 = 16;
 /// Longest wait of a poll, so that a stop is noticed soon, whatever the target does.
 const POLL_FOR: Duration = Duration::from_millis(50);
+/// Time without a completed write after which the target is asked for the events of its paths, and from then on the
+/// interval.
+const ASK_AFTER: Duration = Duration::from_secs(3);
 /// Interval of progress reports, ms.
 const PROGRESS_EVERY_MS: u128 = 100;
 
@@ -43,6 +46,10 @@ pub struct PrepareProgress {
     pub bytes_per_s: f64,
     /// Time elapsed so far.
     pub elapsed: Duration,
+    /// Time for which no write has completed.
+    pub waited: Duration,
+    /// The last event of the target's paths while no write completed, a clause; `None` if there was none.
+    pub news: Option<String>,
 }
 
 /// A fill: content and range.
@@ -136,7 +143,17 @@ pub(crate) fn write(
         starts: [u64::MAX; DEPTH as usize],
         in_flight: 0,
     };
-    let mut report = Report { writing, began: Instant::now(), reported_ms: 0, aligned, progress };
+    let began = Instant::now();
+    let mut report = Report {
+        writing,
+        began,
+        reported_ms: 0,
+        moved_at: began,
+        asked_at: began,
+        news: None,
+        aligned,
+        progress,
+    };
     for buf in buffers {
         filling.write_next(buf);
     }
@@ -151,6 +168,7 @@ pub(crate) fn write(
         if let Some(why) = lost {
             return Err(filling.failed(filling.done_bytes(), why));
         }
+        report.look(&mut filling, !done.is_empty());
         for completion in done.drain(..) {
             filling.settle(completion, must_stop)?;
         }
@@ -163,6 +181,7 @@ pub(crate) fn write(
         let (filled_bytes, path) = (filling.done_bytes(), name.clone());
         return Err(PartialFill { filled_bytes, error: PrepareError::Interrupted { path } });
     }
+    report.moved_at = Instant::now();
     report.now(span_bytes);
     Ok(())
 }
@@ -172,12 +191,29 @@ struct Report<'r> {
     writing: &'r Writing<'r>,
     began: Instant,
     reported_ms: u128,
+    /// Time of the last completed write, and of the last question about what delays it.
+    moved_at: Instant,
+    asked_at: Instant,
+    news: Option<String>,
     /// Start of the fill, bytes.
     aligned: u64,
     progress: &'r mut dyn FnMut(&PrepareProgress),
 }
 
 impl Report<'_> {
+    /// Notes whether writes have completed; if none has for long, asks the target for the events of its paths.
+    fn look(&mut self, filling: &mut Filling<'_>, has_moved: bool) {
+        let now = Instant::now();
+        if has_moved {
+            (self.moved_at, self.asked_at, self.news) = (now, now, None);
+        } else if now.duration_since(self.asked_at) >= ASK_AFTER {
+            self.asked_at = now;
+            let report = filling.target.remote_report(Moment::Begin);
+            let last = report.and_then(|report| report.events.into_iter().next_back());
+            self.news = last.map(|event| event.says).or(self.news.take());
+        }
+    }
+
     fn now_and_then(&mut self, done_bytes: u64) {
         let elapsed_ms = self.began.elapsed().as_millis();
         if elapsed_ms >= self.reported_ms + PROGRESS_EVERY_MS {
@@ -195,6 +231,8 @@ impl Report<'_> {
             total_bytes: self.writing.member.span_bytes(),
             bytes_per_s: (done_bytes - self.aligned) as f64 / elapsed.as_secs_f64().max(1e-3),
             elapsed,
+            waited: self.moved_at.elapsed(),
+            news: self.news.clone(),
         });
     }
 }

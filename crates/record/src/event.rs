@@ -269,7 +269,7 @@ pub enum PlacementReason {
 
 /// Traffic of one path in the measured window, all workers of a job together. Counts I/Os that started and completed in
 /// the window or its drain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathEnd {
     /// Index of the job in the step.
     pub job: u32,
@@ -295,6 +295,16 @@ pub struct PathEnd {
     pub errors: u64,
     /// Number of times that the path went down.
     pub failures: u64,
+    /// Number of commands that the storage refused on this path because it was busy or not ready.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub refused: u64,
+    /// Number of commands that went to another path because this one refused them or had no room for them.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub moved: u64,
+    /// Time for which the path was up and took next to nothing, ns: its last answer was a refusal, or its command
+    /// window was closed. Of the worker for which that was longest.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub unable_ns: u64,
     /// Time from writing a command to the socket to its status.
     pub latency: Latency,
     /// Round-trip times of pings (NOP), all since the target was opened for this step.
@@ -326,6 +336,9 @@ impl PathEnd {
         self.retries += other.retries;
         self.errors += other.errors;
         self.failures += other.failures;
+        self.refused += other.refused;
+        self.moved += other.moved;
+        self.unable_ns = self.unable_ns.max(other.unable_ns);
         self.latency.merge(&other.latency);
         self.ping.merge(&other.ping);
         self.tcp = self.tcp.or(other.tcp);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::short;
-use crate::options::TextOptions;
+use crate::options::{Detail, TextOptions};
 use crate::svg::{Axis, Line, Lines, escape};
 use crate::table::{Align, Column, Narrow, Table};
 
@@ -16,32 +16,65 @@ pub const SCHEMA: &str = "assay.diagnosis/1";
 
 /// Heights of a bar of the drawing in text, from nothing to certainty.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Below this a cause is ruled out.
+const RULED_OUT: f64 = 0.01;
+/// Most causes that are named as ruled out.
+const NAMED_MAX: usize = 5;
 /// Most hypotheses in a drawing.
 const DRAWN_MAX: usize = 6;
 
-/// Returns the diagnosis of a run as text; `None` for a run that is none.
+/// Returns the diagnosis of a run as text: the cause, its evidence and what mends it, and for [`Detail::Full`] the
+/// numbers behind them; `None` for a run that is none.
 #[must_use]
 pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
     let of = diagnose(header, summary)?;
-    let width = options.prose();
-    let mut text = format!("\n{}\n", wrap(&format!("DIAGNOSIS: {}", of.says), width, "  "));
-    let mut part = |title: &str, says: &str| {
-        if !says.is_empty() {
-            text.push_str(&format!("{}\n", wrap(&format!("{title}: {says}"), width, "  ")));
-        }
+    let mut text = first_screen(&of, options.prose());
+    if options.detail == Detail::Full {
+        text.push_str(&behind(&of, options));
+    }
+    Some(text)
+}
+
+/// A title and what it is about, wrapped; nothing where there is nothing to say.
+fn part(title: &str, says: &str, width: usize) -> String {
+    match says {
+        "" => String::new(),
+        says => format!("{}\n", wrap(&format!("{title}: {says}"), width, "  ")),
+    }
+}
+
+fn first_screen(of: &Diagnosis, width: usize) -> String {
+    let out: Vec<&str> =
+        of.odds.iter().filter(|odds| odds.probability < RULED_OUT).map(|odds| odds.name).collect();
+    let more = out.len().saturating_sub(NAMED_MAX);
+    let named = out[..out.len() - more].join("; ");
+    let ruled_out = match more {
+        0 => named,
+        more => format!("{named}; and {more} more"),
     };
-    part("What would help", &of.helps);
-    part("Not visible from here", &of.unknown);
-    part("Changed", &of.changed);
+    [
+        "\n".to_owned(),
+        part("CAUSE", &of.says, width),
+        part("EVIDENCE", &of.evidence, width),
+        part("FIX", &of.helps, width),
+        part("Changed", &of.changed, width),
+        part("Ruled out", &ruled_out, width),
+    ]
+    .concat()
+}
+
+/// The numbers behind the answer.
+fn behind(of: &Diagnosis, options: TextOptions) -> String {
+    let mut text = part("Not visible from here", &of.unknown, options.prose());
     if !of.ruled_out.is_empty() {
-        text.push_str("\nRuled out (less than 1 % each):\n");
+        text.push_str("\nRuled out (less than 1 % each), by the number that counted most:\n");
         for says in &of.ruled_out {
-            text.push_str(&format!("{}\n", wrap(&format!("  {says}."), width, "    ")));
+            text.push_str(&format!("{}\n", wrap(&format!("  {says}."), options.prose(), "    ")));
         }
     }
-    text.push_str(&rows(&of, options));
-    text.push_str(&drawing(&of));
-    Some(text)
+    text.push_str(&rows(of, options));
+    text.push_str(&drawing(of));
+    text
 }
 
 fn range(range: Option<Range>) -> String {
@@ -131,9 +164,12 @@ pub fn document(header: &RunHeader, summary: &RunSummary) -> Option<Value> {
 pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
     let Some(of) = diagnose(header, summary) else { return String::new() };
     let mut text = format!("<h2>Diagnosis</h2>\n<p><strong>{}</strong></p>\n", escape(&of.says));
-    for (title, says) in
-        [("What would help", &of.helps), ("Not visible from here", &of.unknown), ("Changed", &of.changed)]
-    {
+    for (title, says) in [
+        ("Evidence", &of.evidence),
+        ("What would help", &of.helps),
+        ("Not visible from here", &of.unknown),
+        ("Changed", &of.changed),
+    ] {
         if !says.is_empty() {
             text.push_str(&format!("<p><strong>{title}:</strong> {}</p>\n", escape(says)));
         }
@@ -224,6 +260,7 @@ mod tests {
         };
         let of = Diagnosis {
             says: String::new(),
+            evidence: String::new(),
             load: String::new(),
             iops: 0.0,
             odds: Vec::new(),

@@ -1,6 +1,6 @@
 //! A run being written. It has a connection of its own, so it may live on the thread that hears the events.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_record::{Event, RunDigest, RunEvent, RunHeader};
 use rusqlite::{Connection, ErrorCode, params};
@@ -59,36 +59,9 @@ impl RunWriter {
         note: Option<&str>,
     ) -> Result<Self, StoreError> {
         let write = |source| StoreError::writing(&path, source);
-        let encode = |source| StoreError::Encode { path: path.clone(), source };
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(write)?;
-        let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
-        let targets = serde_json::to_string(&addresses).map_err(encode)?;
-        let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
-        let body = serde_json::to_string(&first).map_err(encode)?;
-        let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
-        let process = Process::this().map(|process| serde_json::to_string(&process)).transpose();
-        let process = process.map_err(encode)?;
         let transaction = write_transaction(&connection).map_err(write)?;
-        let inserted = transaction.execute(
-            "INSERT INTO run (run, name, label, note, started_unix_ms, targets, host, process)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![header.run, header.plan.name, label, note, started, targets, header.host.name, process],
-        );
-        if let Err(source) = inserted {
-            return Err(match source.sqlite_error_code() {
-                Some(ErrorCode::ConstraintViolation) => {
-                    StoreError::RunExists { path: path.clone(), run: header.run.clone() }
-                }
-                _ => write(source),
-            });
-        }
-        let run_id = transaction.last_insert_rowid();
-        insert(&transaction, run_id, 0, &body).map_err(write)?;
-        row::seal(&transaction, run_id).map_err(write)?;
-        for target in &header.targets {
-            let insert = "INSERT OR IGNORE INTO run_target (address, run_id) VALUES (?1, ?2)";
-            transaction.execute(insert, params![key_of_run(target), run_id]).map_err(write)?;
-        }
+        let run_id = insert_run(&transaction, &path, header, (label, note))?;
         // Before anybody can see the run: it must never look like one that was killed.
         let live = LiveLock::take(&path, run_id)
             .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
@@ -199,13 +172,10 @@ impl RunWriter {
     }
 
     fn store(&self, event: &Event) -> Result<(), StoreError> {
-        let encode = |source| StoreError::Encode { path: self.path.clone(), source };
-        let body = serde_json::to_string(event).map_err(encode)?;
-        let outcome = match &event.what {
-            RunEvent::Ended(outcome) => Some(serde_json::to_string(outcome).map_err(encode)?),
-            _ => None,
-        };
-        self.commit(&body, outcome.as_deref()).map_err(|source| StoreError::writing(&self.path, source))
+        let write = |source| StoreError::writing(&self.path, source);
+        let transaction = self.connection.unchecked_transaction().map_err(write)?;
+        insert_event(&transaction, &self.path, (self.run_id, self.sequence), event)?;
+        transaction.commit().map_err(write)
     }
 
     /// Says in the run's row that events are missing, where that is so. What keeps the store from taking an event may
@@ -221,23 +191,70 @@ impl RunWriter {
         lost.is_marked = marked.is_ok();
     }
 
-    fn commit(&self, body: &str, outcome: Option<&str>) -> rusqlite::Result<()> {
-        let transaction = self.connection.unchecked_transaction()?;
-        insert(&transaction, self.run_id, self.sequence, body)?;
-        if let Some(outcome) = outcome {
-            transaction
-                .execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![self.run_id, outcome])?;
-            row::seal(&transaction, self.run_id)?;
-        }
-        transaction.commit()
-    }
-
     /// Moves the log into the file, flushed, while no load is measured. Where a reader is in the way, or the disk
     /// refuses, the log keeps everything and the next flush, or the next process, does it.
     fn flush(&self) {
         let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         drop(moved);
     }
+}
+
+/// Inserts the run of a header, with a label and a note, and its first event. Returns its number.
+pub(crate) fn insert_run(
+    transaction: &Connection,
+    path: &Path,
+    header: &RunHeader,
+    (label, note): (Option<&str>, Option<&str>),
+) -> Result<i64, StoreError> {
+    let write = |source| StoreError::writing(path, source);
+    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
+    let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let targets = serde_json::to_string(&addresses).map_err(encode)?;
+    let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
+    let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
+    let process = Process::this().map(|process| serde_json::to_string(&process)).transpose();
+    let process = process.map_err(encode)?;
+    let inserted = transaction.execute(
+        "INSERT INTO run (run, name, label, note, started_unix_ms, targets, host, process)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![header.run, header.plan.name, label, note, started, targets, header.host.name, process],
+    );
+    if let Err(source) = inserted {
+        return Err(match source.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => {
+                StoreError::RunExists { path: path.to_owned(), run: header.run.clone() }
+            }
+            _ => write(source),
+        });
+    }
+    let run_id = transaction.last_insert_rowid();
+    insert_event(transaction, path, (run_id, 0), &first)?;
+    row::seal(transaction, run_id).map_err(write)?;
+    for target in &header.targets {
+        let insert = "INSERT OR IGNORE INTO run_target (address, run_id) VALUES (?1, ?2)";
+        transaction.execute(insert, params![key_of_run(target), run_id]).map_err(write)?;
+    }
+    Ok(run_id)
+}
+
+/// Inserts an event of a run with its number; the last one has the outcome for the run's row.
+pub(crate) fn insert_event(
+    transaction: &Connection,
+    path: &Path,
+    (run_id, sequence): (i64, i64),
+    event: &Event,
+) -> Result<(), StoreError> {
+    let write = |source| StoreError::writing(path, source);
+    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
+    let body = serde_json::to_string(event).map_err(encode)?;
+    insert(transaction, run_id, sequence, &body).map_err(write)?;
+    if let RunEvent::Ended(outcome) = &event.what {
+        let outcome = serde_json::to_string(outcome).map_err(encode)?;
+        let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
+        transaction.execute(update, params![run_id, outcome]).map_err(write)?;
+        row::seal(transaction, run_id).map_err(write)?;
+    }
+    Ok(())
 }
 
 fn insert(connection: &Connection, run_id: i64, sequence: i64, body: &str) -> rusqlite::Result<()> {

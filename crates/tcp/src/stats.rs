@@ -21,6 +21,13 @@ pub struct PathStats {
     pub errors: u64,
     /// Number of times that the path went down.
     pub failures: u64,
+    /// Number of commands that the other side refused because it was busy or not ready.
+    pub refused: u64,
+    /// Number of commands that went to another path because this one refused them or had no room for them.
+    pub moved: u64,
+    /// Time for which the path was up and took next to nothing: its last answer was a refusal, or it had no room for a
+    /// command although none was in flight. ns, in steps of a tick.
+    pub unable_ns: u64,
     /// Time from writing a command to the socket to its answer, ns, in [1 µs, 1 h]. Successful commands only.
     pub latency_ns: Histogram<u64>,
     /// Round-trip time of pings (iSCSI NOP, NFS NULL), ns.
@@ -40,6 +47,9 @@ impl Default for PathStats {
             retries: 0,
             errors: 0,
             failures: 0,
+            refused: 0,
+            moved: 0,
+            unable_ns: 0,
             latency_ns: histogram(),
             ping_ns: histogram(),
         }

@@ -5,7 +5,7 @@ use assay_record::NoteKind;
 use super::{Fired, Run, StepCase};
 use super::{
     cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
-    queue, run, serial, settings, shape, share, target,
+    paths, queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 use crate::finding::Severity;
@@ -76,7 +76,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 89] = [
+pub(crate) const RULES: [Rule; 90] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -121,6 +121,7 @@ pub(crate) const RULES: [Rule; 89] = [
     Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
     Rule::new("moved-writes", Step(nfs::moved_writes)),
+    Rule::new("refusing-path", Step(paths::refusing_path)),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
     Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),

@@ -2,8 +2,8 @@
 
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
-    Agreed, Content, Failure, LunFacts, MemberEnd, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader,
-    Stamp, StepCpu, StepReason, Warning, WriteEnd,
+    Agreed, Content, Failure, LunFacts, MemberEnd, MemberKind, Mismatch, NfsFacts, PathEnd, PathFacts,
+    RunHeader, Stamp, StepCpu, StepReason, Warning, WriteEnd,
 };
 use assay_spec::Semantics;
 
@@ -757,6 +757,35 @@ fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_block
     summary.steps[0].mismatch_count = 1;
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.says.contains("Not among them: 8"), "{}", finding.says);
+}
+
+#[test]
+fn what_a_path_that_takes_nothing_cost_is_a_finding() {
+    let path = |path: u8, unable_s: f64, refused| PathEnd {
+        path,
+        portal: format!("10.0.{path}.1"),
+        refused,
+        moved: refused / 2,
+        unable_ns: (unable_s * 1e9) as u64,
+        reads: 1000,
+        ..PathEnd::default()
+    };
+    let (header, mut summary) = clean();
+    let seconds = summary.steps[0].seconds;
+    let mut with = |paths| {
+        summary.steps[0].paths = paths;
+        found("refusing-path", &header, &summary)
+    };
+    assert!(with(vec![path(0, 0.0, 0), path(1, seconds * 0.0099, 9)]).is_none());
+    let finding = with(vec![path(0, 0.0, 0), path(1, seconds * 0.0101, 8)]).unwrap();
+    assert_eq!(finding.severity, Severity::Info);
+    assert!(finding.says.contains("path 1 (10.0.1.1) was up and refused 8 commands"), "{}", finding.says);
+    assert!(finding.says.contains("4 I/Os moved to other paths"), "{}", finding.says);
+    assert!(finding.says.contains("carried 1000 of 2000 I/Os"), "{}", finding.says);
+    let finding = with(vec![path(0, seconds * 0.3, 0)]).unwrap();
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.says.contains("kept its command window closed"), "{}", finding.says);
+    assert!(finding.says.contains("no other path could take them"), "{}", finding.says);
 }
 
 #[test]

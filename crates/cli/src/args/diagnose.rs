@@ -56,6 +56,10 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) form: FormArgs,
+    /// Also print the numbers behind the answer: what ruled causes out, expected and measured values, how the odds
+    /// moved.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Also write a report here, by its ending: .html (with the odds drawn), .json or .txt.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -20,6 +20,10 @@ use crate::output::terminal::{error_options, note};
 
 /// How often the display is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
+/// Longest time of a fill without a line where nothing can move.
+const SPEAK_EVERY: Duration = Duration::from_secs(10);
+/// Time without a completed write from which it is said.
+const WAITED_MIN: Duration = Duration::from_secs(3);
 /// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
 const OTHER_LINES: usize = 6;
 
@@ -48,6 +52,8 @@ pub(crate) struct Progress {
     is_plain: bool,
 
     filling: Option<(PrepareProgress, ProgressBar)>,
+    /// Time within the fill at which its last line was written.
+    said_at: Duration,
     /// The table on the screen, from the first step on.
     table: Option<ProgressBar>,
     ended: Vec<StepSummary>,
@@ -67,7 +73,15 @@ impl Progress {
 
     fn of(standing: Standing) -> Self {
         let is_plain = !std::io::stderr().is_terminal();
-        Self { standing, is_plain, filling: None, table: None, ended: Vec::new(), warning: None }
+        Self {
+            standing,
+            is_plain,
+            filling: None,
+            said_at: Duration::ZERO,
+            table: None,
+            ended: Vec::new(),
+            warning: None,
+        }
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
@@ -80,12 +94,17 @@ impl Progress {
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
             bar.set_message(line(&format!("filling {}{again}", progress.path.display())).into_owned());
             show(Some(&bar));
-            self.filling = Some((progress.clone(), bar));
+            (self.filling, self.said_at) = (Some((progress.clone(), bar)), progress.elapsed);
+        }
+        if self.is_plain && progress.elapsed >= self.said_at + SPEAK_EVERY {
+            self.said_at = progress.elapsed;
+            note!("{}", so_far_words(progress));
         }
         if let Some((last, bar)) = &mut self.filling {
             last.clone_from(progress);
             bar.set_position(progress.done_bytes);
-            bar.set_prefix(format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64));
+            let rate = format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64);
+            bar.set_prefix(waited_words(progress).unwrap_or(rate));
         }
     }
 
@@ -213,6 +232,21 @@ fn lines() -> usize {
     terminal_size::terminal_size_of(std::io::stderr()).map_or(24, |(_, height)| usize::from(height.0))
 }
 
+/// How far a fill is.
+fn so_far_words(progress: &PrepareProgress) -> String {
+    let (done, total) = (HumanBytes(progress.done_bytes), HumanBytes(progress.total_bytes));
+    let rate = || format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64);
+    let news = progress.news.as_ref().map(|news| format!(": {}", line(news))).unwrap_or_default();
+    let state = waited_words(progress).unwrap_or_else(rate);
+    format!("filling {}: {done} of {total}, {state}{news}", progress.path.display())
+}
+
+/// For how long no write has completed, if that is long.
+fn waited_words(progress: &PrepareProgress) -> Option<String> {
+    let is_long = progress.waited >= WAITED_MIN;
+    is_long.then(|| format!("no write completed for {} s", progress.waited.as_secs()))
+}
+
 /// What was filled, and how long that took; less than all of it when it was stopped.
 fn filled_words(last: &PrepareProgress) -> String {
     let size = match (last.done_bytes, last.total_bytes) {
@@ -240,6 +274,8 @@ mod tests {
             total_bytes: 1 << 30,
             bytes_per_s: 0.0,
             elapsed: Duration::from_micros(us),
+            waited: Duration::ZERO,
+            news: None,
         };
         for (done, us, expected) in [
             (1 << 30, 1_250_000, "filled t.dat: 1.00 GiB in 1.2 s"),
@@ -249,5 +285,25 @@ mod tests {
         ] {
             assert_eq!(filled_words(&last(done, us)), expected);
         }
+    }
+
+    #[test]
+    fn a_fill_that_waits_says_for_how_long_and_for_what() {
+        let mut progress = PrepareProgress {
+            why: None,
+            path: "lun".into(),
+            done_bytes: 1 << 20,
+            total_bytes: 1 << 30,
+            bytes_per_s: 2.0 * MIB as f64,
+            elapsed: Duration::from_secs(10),
+            waited: Duration::from_millis(2999),
+            news: None,
+        };
+        assert_eq!(so_far_words(&progress), "filling lun: 1.00 MiB of 1.00 GiB, 2 MiB/s");
+        (progress.waited, progress.news) = (Duration::from_secs(9), Some("path 0 went down".into()));
+        assert_eq!(
+            so_far_words(&progress),
+            "filling lun: 1.00 MiB of 1.00 GiB, no write completed for 9 s: path 0 went down"
+        );
     }
 }

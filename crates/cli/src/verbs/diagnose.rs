@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 use assay_diagnose::WritesAllowed;
 use assay_prepare::Changes;
-use assay_report::text::wrap;
+use assay_report::text::{Detail, TextOptions, wrap};
 use assay_report::{Meta, diagnosis};
 use assay_runner::Steps;
 use assay_spec::suites::SUITES;
@@ -178,7 +178,8 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
             say(&format!("{document:#}\n"))?;
         }
         Form::Text => {
-            let options = text_options();
+            let detail = if args.explain { Detail::Full } else { Detail::Brief };
+            let options = TextOptions { detail, ..text_options() };
             let Some(text) = diagnosis::text(header, &summary, options) else {
                 let text = assay_report::text::findings(&findings, options);
                 note!("{text}");
@@ -186,7 +187,8 @@ fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Re
             };
             say(&text)?;
             let says = format!(
-                "stored as run {}: assay show {0} prints every experiment, assay report {0} draws the odds",
+                "stored as run {}: assay show {0} --explain prints the numbers behind it, assay report {0} draws the \
+                 odds",
                 header.run
             );
             note!("{}", wrap(&says, error_options().width, "  "));

@@ -8,7 +8,7 @@ use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, o
 use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
-use assay_store::Store;
+use assay_store::{Namesake, Store, WholeRun};
 
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::exit::{Exit, Failed};
@@ -237,47 +237,23 @@ fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Resu
 }
 
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
-    make_room(store, exported)?;
+    let whole = WholeRun {
+        header: &exported.header,
+        label: exported.label.as_deref(),
+        note: exported.note.as_deref(),
+        lost: exported.lost.as_deref(),
+        events: &exported.events,
+    };
+    Ok(store.add_run(&whole, namesake(store, exported))?)
+}
+
+/// A run of which the store lost the rest is replaced, if the file has more of it.
+fn namesake(store: &Store, exported: &Exported) -> Namesake {
     let run = &exported.header.run;
-    // Before the writer, which is dropped first: a run is not removed while it is written.
-    let mut half = Half { store, run: None };
-    let mut writer =
-        store.begin_run(&exported.header, exported.label.as_deref(), exported.note.as_deref())?;
-    half.run = Some(run);
-    let stored = exported.events.iter().try_for_each(|event| writer.append(event));
-    drop(writer);
-    stored?;
-    if let Some(why) = &exported.lost {
-        store.set_lost(run, Some(why))?;
-    }
-    half.run = None;
-    Ok(())
-}
-
-/// A run that is not imported yet: removed if the import fails, however it fails, because half of a run would be in the
-/// way of the next attempt.
-struct Half<'s> {
-    store: &'s Store,
-    run: Option<&'s str>,
-}
-
-impl Drop for Half<'_> {
-    fn drop(&mut self) {
-        if let Some(run) = self.run {
-            let _ = self.store.remove(run);
-        }
-    }
-}
-
-/// Removes what the store has of a run when it lost the rest, and the file has more.
-fn make_room(store: &Store, exported: &Exported) -> anyhow::Result<()> {
-    let run = &exported.header.run;
-    let Ok(row) = store.row(run) else { return Ok(()) };
+    let Ok(row) = store.row(run) else { return Namesake::Keep };
     let is_part = row.status.is_none() && !row.is_running;
     // A part that does not even read back is no reason to keep it.
-    let has_less = store.load(run).map_or(true, |events| exported.events.starts_with(&events));
-    if is_part && has_less && exported.events.len() > store.load(run).map_or(0, |events| events.len()) {
-        store.remove(run)?;
-    }
-    Ok(())
+    let kept = store.load(run).unwrap_or_default();
+    let has_more = exported.events.len() > kept.len() && exported.events.starts_with(&kept);
+    if is_part && has_more { Namesake::Replace } else { Namesake::Keep }
 }

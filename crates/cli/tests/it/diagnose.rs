@@ -30,7 +30,9 @@ fn a_diagnosis_is_a_stored_run_whose_steps_are_experiments() {
     let series = said["diagnosis"]["series"].as_array().unwrap().len();
     assert_eq!(shown["tests"].as_array().unwrap().len(), series);
     assert_eq!(shown["tests"][0]["name"], "the load itself");
-    story.assay(&["show"]).ends(DONE).says(&["DIAGNOSIS:", "Odds after each of", "expected if A"]);
+    story.assay(&["show"]).ends(DONE).says(&["CAUSE:", "FIX:"]);
+    let whole = story.assay(&["show", "--explain"]).ends(DONE);
+    whole.says(&["CAUSE:", "Odds after each of", "expected if A"]);
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn reading_only_never_writes_a_byte() {
     let path = device.text();
     device.run(&["mkfs.ext4", "-q", &path], &[]);
     let before = std::fs::read(&path).unwrap();
-    story.assay(&["diagnose", &path, "--read-only", "--budget", "10s"]).ends(DONE).says(&["DIAGNOSIS:"]);
+    story.assay(&["diagnose", &path, "--read-only", "--budget", "10s"]).ends(DONE).says(&["CAUSE:"]);
     // Without the switch a device is only read too, as long as the load reads.
     story.assay(&["diagnose", &path, "--budget", "10s"]).ends(DONE);
     assert!(std::fs::read(&path).unwrap() == before, "the device was written to");
@@ -77,7 +79,7 @@ fn reading_only_leaves_a_file_of_assays_own_as_it_is() {
         (found.len(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec())
     };
     let (before, bytes) = (state(), story.read("t.dat"));
-    story.assay(&["diagnose", "t.dat", "--read-only", "--budget", "10s"]).ends(DONE).says(&["DIAGNOSIS:"]);
+    story.assay(&["diagnose", "t.dat", "--read-only", "--budget", "10s"]).ends(DONE).says(&["CAUSE:"]);
     story.assay(&["diagnose", "t.dat", "--read-only", "--size", "128MiB"]).refused(&["64MiB", "128MiB"]);
     assert!(state() == before && story.read("t.dat") == bytes, "the file was touched");
 }
@@ -107,5 +109,5 @@ fn a_load_is_one_test_of_a_plan() {
     story.assay(&["diagnose", "null:", "--budget", "1s"]).refused(&["--budget"]);
     let said =
         story.assay(&["diagnose", "null:", "vmware", "--test", "Max Throughput-100%Read", "--budget", "10s"]);
-    said.ends(DONE).says(&["DIAGNOSIS:", "Max Throughput-100%Read"]);
+    said.ends(DONE).says(&["CAUSE:", "Max Throughput-100%Read"]);
 }

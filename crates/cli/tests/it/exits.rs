@@ -70,6 +70,19 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
     assert!(!std::path::Path::new(&story.path("t.dat")).exists());
 }
 
+/// A limit on the address space (`ulimit -v`) aborted the program in the middle of a run.
+#[test]
+fn a_limit_on_the_address_space_is_an_error_before_anything_is_done() {
+    let story = Story::new();
+    let original = story.command(&["run", "vmware", "t.dat", "--size", "8MiB", "--cached"]);
+    let mut command = std::process::Command::new("prlimit");
+    command.arg("--as=300000000").arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.current_dir(story.path("")).stdin(Stdio::null());
+    printed(command.output().unwrap()).ends(BAD_INPUT).says(&["292968 KiB", "ulimit -v", "raise the limit"]);
+    assert!(!std::path::Path::new(&story.path("t.dat")).exists());
+}
+
 /// A fill that failed after 33 writes exited with the code that says that nothing was touched.
 #[test]
 fn a_fill_that_fails_has_begun() {

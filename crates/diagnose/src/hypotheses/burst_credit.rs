@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::BurstCredit,
-    name: "a limit with burst credit",
+    name: "burst-credit throttling",
     physics: "Credit accumulates while the volume is idle and is spent at a higher rate; when it is used up, the base \
         rate remains. The same load is fast after a pause and slow some seconds later.",
     source: "Token buckets with depth (burst balance of cloud volumes).",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FewOutstanding,
-    name: "the number of outstanding I/Os",
+    name: "a queue depth that is too low",
     physics: "Little's law: rate = outstanding / latency. While nothing is full, latency does not change with the \
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",

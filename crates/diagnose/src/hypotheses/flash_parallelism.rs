@@ -11,7 +11,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FlashParallelism,
-    name: "the dies of the flash",
+    name: "SSD parallelism",
     physics: "Flash reads in 50 to 120 us, as many at once as dies are free: X(Q) = D/t x (1 - (1 - 1/D)^Q). Distance \
         does not matter, so span and order change little; larger I/Os occupy more dies.",
     source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",

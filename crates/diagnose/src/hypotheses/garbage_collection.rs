@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::GarbageCollection,
-    name: "flash that moves data to free blocks",
+    name: "SSD garbage collection",
     physics: "A drive without free blocks copies live data before it can erase; each random write costs several. \
         Sequential writes free whole blocks, and stalls of milliseconds alternate with writes of microseconds.",
     source: "Write amplification by over-provisioning (docs/design/040-model.md, SSD).",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::HostCpu,
-    name: "CPU time that other programs or the hypervisor take",
+    name: "CPU contention on this host",
     physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what \
         others use is large; the rate follows their load, not the target's.",
     source: "/proc/stat: time in use by others in the second before the first experiment, and time stolen by the \

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::NetworkFault,
-    name: "frames that are lost on the network",
+    name: "packet loss",
     physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its window. A \
         port with a smaller MTU loses every full frame. Latencies fall into two groups, and the links are mostly \
         idle.",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReadModifyWrite,
-    name: "writes that make the storage read first",
+    name: "read-modify-write",
     physics: "A write that covers a part of a physical block, or of a parity stripe, makes the storage read the \
         rest, wait a revolution, and write the whole: two to six accesses in place of one. Aligned writes of \
         whole blocks need one.",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReducibleData,
-    name: "data that the storage reduces",
+    name: "compressible or dedupable data",
     physics: "Storage that compresses or deduplicates moves fewer bytes to its media than it receives; the rate holds \
         for these data only.",
     source: "Iometer's default data repeat one byte; unique data cannot be reduced.",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlcExhausted,
-    name: "flash whose fast write area is used up",
+    name: "an exhausted SLC cache",
     physics: "Consumer flash writes into single-level cells first, and at a fraction of that rate when they are \
         used up. A pause lets the drive move data out, and the next seconds are fast again; reads stay fast.",
     source: "facts of drive reviews (850 EVO: 3 GB at full rate); SNIA SSS PTS 2.0.2.",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetSerial,
-    name: "a target that carries out one I/O at a time",
+    name: "a target that serialises I/O",
     physics: "A lock or a single thread that waits for its medium lets one I/O pass at a time. One outstanding I/O \
         is as fast as many, and all the disks together work like one; if only writes are serialised, reads \
         alone are much faster.",

@@ -10,7 +10,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::UnmappedBlocks,
-    name: "blocks that were never written",
+    name: "unmapped blocks",
     physics: "A read of an unmapped block returns zeros without access to the media: it runs at the speed of the \
         software alone, and does not measure storage.",
     source: "FIEMAP, GET LBA STATUS, blocks read before the run; files that Assay creates are written in full first.",

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Backoff, PathStats};
+use assay_tcp::{Backoff, PathStats, nanos};
 
 use super::connection::{Connection, Phase};
 use super::pace::ResponseTimes;
@@ -107,6 +107,8 @@ pub(crate) struct Path {
     pub busy_pause: Duration,
     /// Number of such refusals since then.
     pub busy_count: u32,
+    /// Time at which the path was last seen to take nothing.
+    pub unable_at: Option<Instant>,
     /// Number of GOOD completions since the limit was lowered.
     pub good_since_full: u32,
     /// Number of writes that wait until this path is fenced.
@@ -163,6 +165,7 @@ impl Path {
             busy_until: now,
             busy_pause: Duration::ZERO,
             busy_count: 0,
+            unable_at: None,
             good_since_full: 0,
             fenced_count: 0,
             fence_group: FenceGroup::Any,
@@ -247,6 +250,21 @@ impl Path {
         self.busy_pause = (self.busy_pause * 2).clamp(pauses.0, pauses.1);
         self.busy_until = now + self.busy_pause;
         self.busy_count += 1;
+        self.stats.refused += 1;
+    }
+
+    /// Counts the time for which the path is up and takes next to nothing. Called with every tick.
+    pub(crate) fn count_unable(&mut self, now: Instant) {
+        let is_unable = match &self.state {
+            State::Online(connection) if connection.phase == Phase::Serving => {
+                !self.busy_pause.is_zero() || connection.session.is_shut()
+            }
+            _ => false,
+        };
+        let before = std::mem::replace(&mut self.unable_at, is_unable.then_some(now));
+        if let Some(before) = before.filter(|_| is_unable) {
+            self.stats.unable_ns += nanos(now.saturating_duration_since(before));
+        }
     }
 
     /// Starts an attempt.

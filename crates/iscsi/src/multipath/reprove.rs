@@ -97,8 +97,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.begin_probe(at, now);
     }
 
-    /// Moves commands that the target has not seen yet to any path that is up.
-    pub(super) fn take_back_unsent(&mut self, at: usize) {
+    /// Moves commands that the target has not seen yet to any path that is up. Returns how many of them are I/O.
+    pub(super) fn take_back_unsent(&mut self, at: usize) -> u64 {
         let index = self.paths[at].index;
         let is_unsent = |place| match place {
             CommandState::Bound { path } | CommandState::Started { path } => path == index,
@@ -109,6 +109,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         unsent.sort_unstable();
         let path = &mut self.paths[at];
         path.pending.clear();
+        let mut moved = 0;
         for (_, user) in unsent.into_iter().rev() {
             if let State::Online(connection) = &mut path.state {
                 connection.session.withdraw(user);
@@ -119,8 +120,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             } else {
                 slot.place = CommandState::Waiting;
                 self.waiting.push_front(user);
+                moved += 1;
             }
         }
+        moved
     }
 
     /// Compares the unit's identity with the known one, then its content.

@@ -287,6 +287,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         }
         let is_able = |path: &&Path| path.is_trusted() && path.access.serves_io() && path.has_room(now);
         if self.lost.is_none() && self.paths.iter().any(|path| is_able(&path)) {
+            self.paths[at].stats.moved += u64::from(outcome.status != status::TASK_SET_FULL);
             return self.requeue(user, now, &words(outcome));
         }
         let slot = self.slots.get_mut(user);

@@ -33,6 +33,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
                 Due::Left => self.left(at, now),
             }
         }
+        self.paths.iter_mut().for_each(|path| path.count_unable(now));
         self.check_content(now);
         self.watch_silence(now);
         self.watch_fences(now);
@@ -131,7 +132,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
                 });
             let mut others = self.paths.iter().filter(|other| other.index != path.index);
             if is_stuck && others.any(|o| o.is_trusted() && o.access.serves_io() && o.has_room(now)) {
-                self.take_back_unsent(at);
+                let taken = self.take_back_unsent(at);
+                self.paths[at].stats.moved += taken;
             }
         }
     }

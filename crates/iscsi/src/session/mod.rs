@@ -246,6 +246,12 @@ impl Session {
         open.saturating_sub(queued)
     }
 
+    /// Returns true if the target has no task of this session and accepts none: the window is closed.
+    #[must_use]
+    pub(crate) fn is_shut(&self) -> bool {
+        self.window.open_count() == 0 && usize::from(self.tasks.count()) == self.queued.len()
+    }
+
     /// Returns the number of tasks in flight, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::{Config, Initiator, Kind, Timeouts, discover};
+use assay_testkit::lying::Kept;
 use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
 use assay_testkit::lying::target::{Digests, LyingTarget, NAME, When};
 use assay_testkit::lying::target_lies::{LIES, Lie};
@@ -19,6 +20,29 @@ const BLOCKS: u64 = 4;
 const BLOCK: usize = 16_384;
 /// Lies that are not handled correctly yet: they run only by name (`ASSAY_LIE`).
 const OPEN: [&str; 0] = [];
+/// Lies that fail an I/O although another portal is honest.
+const REFUSED: [&str; 13] = [
+    "ends a READ with half of its data, as complete",
+    "ends a READ without data, as complete",
+    "sends sense data that are noise",
+    "sends sense data shorter than they say",
+    "reports a CHECK CONDITION without sense data",
+    "is reserved for somebody else",
+    "has a status that nobody knows",
+    "ends a WRITE before it has its data",
+    "says that half of a WRITE was left over",
+    "says that more than all of a WRITE was left over",
+    "is write-protected",
+    "has no space left",
+    "has a broken medium",
+];
+/// Lies about the LUN behind both portals, which end the target if the honest portal has not yet taken the I/O.
+const OF_THE_LUN: [&str; 4] = [
+    "is smaller after a change of its capacity",
+    "is smaller after a hang-up",
+    "has larger blocks after a hang-up",
+    "has no LUN any more",
+];
 
 fn quick() -> Timeouts {
     Timeouts {
@@ -38,17 +62,18 @@ fn quick() -> Timeouts {
     }
 }
 
-fn config(target: &LyingTarget, digests: Digests) -> Config {
+fn config(targets: &[&LyingTarget], digests: Digests) -> Config {
     let digest = if digests == Digests::None { DigestOffer::Never } else { DigestOffer::Always };
     let offer = Offer { header_digest: digest, data_digest: digest, ..Offer::default() };
-    Config { timeouts: quick(), offer, depth: 8, ..Config::new(vec![target.portal.clone()], NAME, 0) }
+    let portals = targets.iter().map(|target| target.portal.clone()).collect();
+    Config { timeouts: quick(), offer, depth: 8, ..Config::new(portals, NAME, 0) }
 }
 
-/// Writes a few blocks and reads them back, and lists what discovery finds.
+/// Lists what discovery finds, or writes a few blocks and reads them back.
 fn story(lie: &'static Lie) -> Ending {
     let target = LyingTarget::start(lie.digests, move |asked, honest| lie.tell(asked, honest));
-    let mut ending = Ending::default();
     if lie.when == When::Text {
+        let mut ending = Ending::default();
         let found = discover(&target.portal, "iqn.2026-11.example:story", None, &quick());
         match found {
             Ok(found) => assert_eq!(found[0].name, NAME, "{}", lie.name),
@@ -56,7 +81,20 @@ fn story(lie: &'static Lie) -> Ending {
         }
         return ending;
     }
-    let mut initiator = match Initiator::<Buffer>::connect(config(&target, lie.digests)) {
+    over(lie, &[&target])
+}
+
+/// The same over two portals to one LUN, the second of which is honest.
+fn story_of_two(lie: &'static Lie) -> Ending {
+    let first = LyingTarget::start(lie.digests, move |asked, honest| lie.tell(asked, honest));
+    let second = first.beside();
+    over(lie, &[&first, &second])
+}
+
+/// Writes a few blocks and reads them back.
+fn over(lie: &'static Lie, targets: &[&LyingTarget]) -> Ending {
+    let mut ending = Ending::default();
+    let mut initiator = match Initiator::<Buffer>::connect(config(targets, lie.digests)) {
         Ok(initiator) => initiator,
         Err(error) => {
             ending.errors.push(error.to_string());
@@ -78,7 +116,7 @@ fn story(lie: &'static Lie) -> Ending {
     }
     ending.events.extend(initiator.events().into_iter().map(|event| format!("{:?}", event.kind)));
     // A write that was reported as successful is on the disk.
-    let disk = target.disk();
+    let disk = targets[0].disk();
     for block in (0..BLOCKS as usize).filter(|block| is_written[*block]) {
         let mut expected = vec![0; BLOCK];
         stamp(&mut expected, block as u64, 1);
@@ -125,9 +163,28 @@ fn collect(
     }
 }
 
+/// With an honest portal beside the one that lies, every I/O is right: the lie is tolerated, or its path ended. Refused
+/// is what a target may answer; what concerns the LUN rather than the path may end either way.
+fn kept_by_two(lie: &Lie) -> Kept {
+    match lie.name {
+        name if REFUSED.contains(&name) => Kept::Fails(&[""]),
+        name if OF_THE_LUN.contains(&name) => Kept::Either,
+        _ => Kept::Right,
+    }
+}
+
 #[test]
 fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
-    let lies = LIES.iter().flat_map(|group| group.iter());
-    let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
+    let lies = || LIES.iter().flat_map(|group| group.iter());
+    let stories =
+        lies().map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
+    all(stories.collect(), &OPEN);
+    let is_named = |name: &&str| lies().any(|lie| lie.name == *name);
+    assert!(REFUSED.iter().chain(&OF_THE_LUN).all(is_named), "a lie has another name");
+    let stories = lies().filter(|lie| lie.when != When::Text).map(|lie| Story {
+        name: lie.name,
+        kept: kept_by_two(lie),
+        run: Arc::new(move || story_of_two(lie)),
+    });
     all(stories.collect(), &OPEN);
 }

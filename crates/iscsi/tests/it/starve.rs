@@ -47,7 +47,15 @@ fn a_closed_window_on_one_path_leaves_all_io_to_the_other() {
         read_all(&mut initiator);
         // What the window still had room for.
         assert!(second.saw(1, 0x28) <= 33, "{policy:?}: {}", second.saw(1, 0x28));
-        assert!(initiator.stats().iter().all(|path| path.is_up), "{policy:?}");
+        let paths = initiator.stats();
+        assert!(paths.iter().all(|path| path.is_up), "{policy:?}");
+        assert_eq!((paths[1].stats.refused, paths[0].stats.unable_ns), (0, 0), "{policy:?}");
+        let (began, mut done) = (Instant::now(), Vec::new());
+        while began.elapsed() < Duration::from_millis(250) {
+            initiator.poll(Some(Duration::from_millis(20)), &mut done).unwrap();
+        }
+        let unable_ms = initiator.stats()[1].stats.unable_ns / 1_000_000;
+        assert!(unable_ms >= 50, "{policy:?}: {unable_ms} ms");
     }
 }
 
@@ -65,8 +73,12 @@ fn a_path_that_answers_busy_or_not_ready_is_asked_now_and_then_only() {
             );
             let mut initiator = connect(&[&first, &second], policy);
             let events = read_all(&mut initiator);
-            let refused = second.saw(1, 0x28);
+            let (refused, paths) = (second.saw(1, 0x28), initiator.stats());
             assert!(refused < 60, "{policy:?} {answer:?}: {refused} of {READS} reads were refused");
+            let counted = |path: usize| (paths[path].stats.refused, paths[path].stats.moved);
+            let (count, moved) = counted(1);
+            assert!(count > 0 && count <= refused as u64 && moved == count, "{policy:?}: {count} {moved}");
+            assert_eq!(counted(0), (0, 0), "{policy:?}");
             let busy = |kind: &EventKind| matches!(kind, EventKind::PathBusy { .. });
             assert_eq!(events.iter().filter(|kind| busy(kind)).count(), 1, "said once: {events:?}");
         }

@@ -87,7 +87,9 @@ pub type Lie = dyn Fn(&Asked<'_>, Vec<Pdu>) -> Vec<Act> + Send + Sync;
 struct Shared {
     lie: Box<Lie>,
     digests: Digests,
-    disk: Mutex<Vec<u8>>,
+    disk: Arc<Mutex<Vec<u8>>>,
+    /// Number of the LUN, if it is not that of the portal: another portal leads to it, too.
+    lun: Option<u16>,
     io_count: Mutex<u32>,
 }
 
@@ -111,8 +113,28 @@ impl LyingTarget {
         digests: Digests,
         lie: impl Fn(&Asked<'_>, Vec<Pdu>) -> Vec<Act> + Send + Sync + 'static,
     ) -> Self {
-        let disk = Mutex::new(vec![0; usize::try_from(BLOCKS).unwrap() * BLOCK_BYTES]);
-        let shared = Arc::new(Shared { lie: Box::new(lie), digests, disk, io_count: Mutex::new(0) });
+        let disk = Arc::new(Mutex::new(vec![0; usize::try_from(BLOCKS).unwrap() * BLOCK_BYTES]));
+        Self::serving(Shared { lie: Box::new(lie), digests, disk, lun: None, io_count: Mutex::new(0) })
+    }
+
+    /// Starts an honest portal to the same LUN.
+    ///
+    /// # Panics
+    /// If the portal is no address.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        let address: std::net::SocketAddr = self.portal.parse().unwrap();
+        Self::serving(Shared {
+            lie: Box::new(|asked, honest| asked.all(&honest)),
+            digests: self.shared.digests,
+            disk: Arc::clone(&self.shared.disk),
+            lun: Some(address.port()),
+            io_count: Mutex::new(0),
+        })
+    }
+
+    fn serving(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
         let served = shared.clone();
         let listening = Listening::start(move |line, number| {
             let portal = line.stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -292,7 +314,7 @@ impl<'a> Connection<'a> {
     }
 
     fn look(&mut self, request: &Pdu) -> Vec<Pdu> {
-        let port = self.port();
+        let port = self.shared.lun.unwrap_or_else(|| self.port());
         let unit = Unit { blocks: BLOCKS, product: "LYING DISK", number: port, serial: serial(port) };
         match unit.look(&request.header[32..48]) {
             Answer::Data(data) => self.data_in(request, &data),
