@@ -16,16 +16,19 @@ pub(crate) fn agent(args: &AgentArgs) -> anyhow::Result<Exit> {
         let host = assay_host::host_facts().name;
         host.split('.').next().unwrap_or_default().to_owned()
     });
-    // Until here a signal ends the program at once, also where the server does not answer.
-    let agent = Agent::start(AgentOptions { name: name.clone(), bus: bus(&args.bus), clock_ahead_ns: 0 })?;
+    // Before the agent: its client starts threads, to resolve names and to read files.
     let signals = signals()?;
     let stop = AgentStop::default();
     let on_signal = stop.clone();
     let listen = move || {
         let _ = signals.wait();
         on_signal.stop();
+        // The first one may wait for a server that does not answer.
+        let _ = signals.wait();
+        std::process::exit(Exit::Interrupted as i32);
     };
     std::thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for Ctrl-C")?;
+    let agent = Agent::start(AgentOptions { name: name.clone(), bus: bus(&args.bus), clock_ahead_ns: 0 })?;
     note!("agent {name} is on {}; Ctrl-C ends it", args.bus.nats);
     agent.serve(&stop)?;
     Ok(Exit::Done)
