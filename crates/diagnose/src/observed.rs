@@ -1,5 +1,6 @@
 //! What the experiments of a diagnosis measured, and what it says: ratios to the load itself with their errors.
 
+use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
 
 use crate::quantity::{LEAST, Observation, Quantity};
@@ -81,6 +82,8 @@ pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Observed {
     pub(crate) made: Vec<Measurement>,
+    /// What the offsets of all I/Os of the load say, where they are enough.
+    pub(crate) places: Option<LoadPlaces>,
 }
 
 impl Observed {
@@ -170,7 +173,9 @@ impl Observed {
 
     /// The first `count` measurements alone.
     pub(crate) fn until(&self, count: usize) -> Self {
-        Self { made: self.made[..count.min(self.made.len())].to_vec() }
+        // The offsets are those of all measurements.
+        let places = self.places.clone().filter(|_| count >= self.made.len());
+        Self { made: self.made[..count.min(self.made.len())].to_vec(), places }
     }
 
     /// The least disturbed measurement of an experiment, the first of several such.
@@ -217,6 +222,8 @@ impl Observed {
                 host_error: m.host_error_of(*quantity),
             }));
         }
+        all.extend(self.paced_to_one());
+        all.extend(self.of_places());
         // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
         let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
         let furthest = repeats.max_by(|a, b| {
@@ -232,6 +239,38 @@ impl Observed {
             host_error: m.host_error().hypot(first.host_error()),
         }));
         all
+    }
+}
+
+impl Observed {
+    /// Latency of the load at half its rate over that of one I/O at a time.
+    fn paced_to_one(&self) -> Option<Observation> {
+        let (paced, one) = (self.best(Experiment::HalfRate)?, self.best(Experiment::OneOutstanding)?);
+        let quantity = Quantity::PacedToOne;
+        Some(Observation {
+            experiment: paced.experiment,
+            quantity,
+            value: (paced.mean_us? / one.mean_us?.max(1e-3)).max(LEAST),
+            error: paced.error_of(quantity).hypot(one.error_of(quantity)),
+            host_error: paced.host_error_of(quantity).hypot(one.host_error_of(quantity)),
+        })
+    }
+
+    /// What the offsets say: 1 where they say that no place is slower.
+    fn of_places(&self) -> Vec<Observation> {
+        let Some(places) = &self.places else { return Vec::new() };
+        let member = places.stripe.as_ref().and_then(|stripe| stripe.slow.first());
+        let one = |quantity: Quantity, times: Option<f64>| Observation {
+            experiment: Experiment::Base,
+            quantity,
+            value: times.unwrap_or(1.0),
+            error: quantity.error(places.ios as f64, 0.0),
+            host_error: 0.0,
+        };
+        vec![
+            one(Quantity::SlowMember, member.map(|slow| slow.times)),
+            one(Quantity::SlowRegion, places.region.map(|region| region.times)),
+        ]
     }
 }
 

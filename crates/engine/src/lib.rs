@@ -20,6 +20,7 @@ mod full;
 mod pacer;
 mod paths;
 mod placement;
+mod places;
 mod planner;
 mod prefilled;
 mod rng;

@@ -516,6 +516,7 @@ fn step_end(
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
         end.late_blocks += worker.late_count;
+        end.places.extend(worker.places);
     }
     end.failures.truncate(StepEnd::KEPT);
     end.mismatches.truncate(StepEnd::KEPT);

@@ -184,6 +184,9 @@ pub struct StepEnd {
     /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+    /// Some of the I/Os of each worker with their places; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<crate::PlaceSample>,
 }
 
 /// I/Os of one target of a job in the measured window, all workers together; flushes are not included.
@@ -367,6 +370,7 @@ impl StepEnd {
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
