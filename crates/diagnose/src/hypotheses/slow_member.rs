@@ -67,7 +67,7 @@ fn expects_found(quantity: Q, s: &Setting) -> Option<Range> {
         Q::SlowMember => FOUND,
         Q::MedianToMean => range(0.01, 1.0),
         Q::LowToMean => range(0.005, 1.0),
-        Q::Rate(E::MoreOutstanding) => range(0.94, 3.0),
+        Q::Rate(E::MoreOutstanding) => range(0.94, 4.2),
         Q::Rate(E::OneOutstanding) => range(0.4 / s.outstanding, 1.1),
         Q::PacedLatency => range(0.03, 1.1),
         Q::Rate(E::LargerIo) => range(0.08, 1.1),
