@@ -3,6 +3,9 @@
 export DM_DISABLE_UDEV=1 NO_COLOR=1 ASSAY_STORE=/tmp/store.sqlite
 MEMBER=131072 # sectors
 
+# The shell of busybox prefers its own.
+ip() { /bin/ip "$@"; }
+tc() { /bin/tc "$@"; }
 wanted() { case " $CASES " in "  " | *" $1 "*) return 0 ;; *) return 1 ;; esac }
 plan() { # NAME KEYS…
     name=$1; shift
@@ -28,7 +31,7 @@ row() { # NAME CAUSES… -- COMMAND…: any of CAUSES is right
         odds && /^ *\],?$/ { odds = 0 }
         /"iops":/ { gsub(/,/, ""); iops = $2 }
         END {
-            if (!n) { getline line < "/tmp/err"; printf "ROW | %s |%s | none: %s | | | |\n", name, causes, substr(line, 1, 90); exit }
+            if (!n) { while ((getline last < "/tmp/err") > 0) line = last; printf "ROW | %s |%s | none: %s | | | |\n", name, causes, substr(line, 1, 90); exit }
             right = index(causes " ", " " cause[1] " ") ? "yes" : index(causes " ", " " cause[2] " ") ? "second" : "no"
             sub(/^ /, "", causes); gsub(/ /, " or ", causes)
             printf "ROW | %s | %s | %s, %.0f %% | %s, %.0f %% | %s | %.0f IOPS |\n", name, causes, cause[1], p[1] * 100, cause[2], p[2] * 100, right, iops
@@ -148,6 +151,7 @@ if wanted sdebug-one; then
 fi
 
 # A target in a namespace of its own, reached over a link that can be shaped.
+mkdir -p /var/run
 target() { # THREADS BACKING
     ip netns add t; ip link add vi type veth peer name vt netns t
     ip addr add 10.9.0.1/24 dev vi; ip link set vi up

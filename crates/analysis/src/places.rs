@@ -8,7 +8,7 @@ use assay_surface::{LoadPlaces, SlowRegion, Stripe, places_of_load};
 use crate::summary::RunSummary;
 
 /// Most I/Os that are looked at: the steps share them evenly.
-const IOS_MAX: usize = 8192;
+const IOS_MAX: usize = 2048;
 
 /// Offset in bytes and service time in ns of I/Os in the order of completion.
 type Series = Vec<(u64, u64)>;

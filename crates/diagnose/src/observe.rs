@@ -7,7 +7,7 @@ use assay_spec::Access;
 use assay_statistics::Spread;
 
 use crate::cause::Cause;
-use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_stolen};
+use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_gap, error_of_stolen};
 use crate::quantity::{NO_LOST_FRAMES, Quantity};
 use crate::setting::Setting;
 
@@ -68,7 +68,9 @@ fn measurement(
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
     let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
-    let stolen_error = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    let of_stolen = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    // In a gap nobody issued anything, whatever the target could have done.
+    let stolen_error = of_stolen.hypot(error_of_gap(step.gap_s() / step.seconds.max(1e-3)));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
     let others_error = others * ERROR_OF_OTHERS;
     let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);

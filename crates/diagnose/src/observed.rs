@@ -78,6 +78,11 @@ pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
     (stolen * ERROR_OF_STOLEN * (running / BUSY_ENOUGH).min(1.0)).min(STOLEN_MOST)
 }
 
+/// The same for the share of the window in which the tester did not run: the rate is too low by that.
+pub(crate) fn error_of_gap(share: f64) -> f64 {
+    -(1.0 - share.clamp(0.0, 0.9)).ln()
+}
+
 /// The measurements of a diagnosis, in the order in which they were made.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Observed {

@@ -28,17 +28,17 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
         Q::Rate(E::WritesOnly) => range(0.9, 1.06),
-        Q::Rate(E::OneOutstanding) => range(0.8, 1.1),
+        Q::Rate(E::OneOutstanding) => range(0.6, 1.07),
         Q::Rate(E::MoreOutstanding) | Q::Rate(E::MoreWorkers) => range(0.9, 1.08),
         Q::Rate(E::LargerIo) => range(0.13, 1.03),
         Q::Rate(E::SmallerIo) => range(0.97, 4.0),
-        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.9, 1.6),
-        Q::Rate(E::Sequential) => range(0.9, 3.0),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.94, 1.2),
+        Q::Rate(E::Sequential) => range(0.93, 1.5),
         Q::Rate(E::WithSync) => range(0.02, 1.05),
         Q::LatencyOne => range(8.0, 8000.0),
-        Q::PacedLatency => range(0.6 / s.outstanding, 0.45),
+        Q::PacedLatency => range(0.8 / s.outstanding, 2.6 / s.outstanding),
         Q::PacedToOne => range(0.8, 2.0),
-        Q::MedianToMean => range(0.8, 1.15),
+        Q::MedianToMean => range(0.9, 1.1),
         _ => None,
     }
 }

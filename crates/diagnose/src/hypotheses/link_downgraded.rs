@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         that many bytes, whatever they are, and the device could more.",
     source: "current_link_speed and current_link_width of PCIe against the maximum of both ends; sata_spd_limit.",
     applies: |s| s.is_local() && s.shows(Cause::LinkDowngraded),
-    forms: &[expects, expects_small],
+    forms: &[expects, expects_both_ways, expects_small],
     helps: "Reseat the device, change its cable or slot, and look for errors of the link in the kernel's log.",
     gain: None,
     look: "LnkCap and LnkSta (lspci -vv), the speed of the port (smartctl -i).",
@@ -24,15 +24,21 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Shown(Cause::LinkDowngraded) => range(0.9, 1.1),
-        Q::BusMatch => range(0.85, 1.05),
+        Q::BusMatch => range(0.94, 1.04),
         Q::Rate(E::LargerIo) => range(0.121, 0.13),
-        Q::Rate(E::SmallerIo) => range(7.0, 8.4),
+        Q::Rate(E::SmallerIo) => range(7.2, 8.4),
         Q::Rate(E::OneOutstanding) => range(0.1, 1.02),
         Q::PacedLatency => range(0.015, 0.6),
         Q::MedianToMean => range(0.88, 1.07),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.93, 1.07),
-        Q::Rate(E::Mixed) => range(0.95, 2.05),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         _ => None,
+    }
+}
+
+fn expects_both_ways(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::Mixed) => range(1.2, 2.05),
+        _ => expects(quantity, s),
     }
 }
 

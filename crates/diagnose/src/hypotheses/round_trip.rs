@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         faster, by depth where that is the smaller of the two, by connections where it is the window.",
     source: "Bandwidth-delay product (RFC 1323, RFC 7323); pings (NOP-Out, NULL) to the idle target.",
     applies: |s| s.is_remote() && s.paths > 0,
-    forms: &[expects_of_depth, expects_of_window],
+    forms: &[expects_of_depth, expects_of_window, expects_of_any_window],
     helps: "More under way: a greater queue depth, more connections (sessions=, connections=), larger TCP buffers \
         (net.ipv4.tcp_rmem and tcp_wmem at both ends), or a shorter way.",
     gain: Some(E::MoreOutstanding),
@@ -41,13 +41,26 @@ fn expects_of_depth(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_of_window(quantity: Q, _: &Setting) -> Option<Range> {
+/// Both directions have the same window, and nothing but bytes counts.
+fn expects_of_window(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::RoundTripShare => range(0.02, 0.9),
+        Q::Rate(E::LargerIo) => range(0.12, 0.14),
+        Q::Rate(E::SmallerIo) => range(6.0, 8.4),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        Q::Rate(E::Mixed) => range(0.95, 1.06),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.06),
+        Q::MedianToMean => range(0.88, 1.07),
+        _ => expects_of_any_window(quantity, s),
+    }
+}
+
+fn expects_of_any_window(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::RoundTripShare => range(0.004, 0.9),
         Q::Rate(E::MoreOutstanding) => range(0.95, 1.3),
         Q::Rate(E::MoreConnections) => range(1.5, 4.4),
         Q::Rate(E::OneOutstanding) => range(0.02, 1.0),
-        Q::PacedLatency => range(0.05, 1.0),
+        Q::PacedLatency => range(0.005, 1.0),
         Q::PacedToOne => range(0.8, 1.5),
         Q::LatencyOne => range(500.0, 600_000.0),
         Q::Rate(E::LargerIo) => range(0.115, 0.3),

@@ -16,7 +16,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         same as that of a load at half the rate.",
     source: "Operational analysis (Denning and Buzen 1978): n servers with one queue; threads of nfsd, nfs-ganesha, tgt.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
-    forms: &[expects::<2>, expects::<4>, expects::<8>, expects::<16>, expects_by_connection],
+    forms: &[
+        expects::<2>,
+        expects::<4>,
+        expects::<8>,
+        expects::<16>,
+        expects_constant::<2>,
+        expects_constant::<4>,
+        expects_constant::<8>,
+        expects_by_connection,
+    ],
     helps: "More threads in the target's software (nfsd: /proc/fs/nfsd/threads; tgt: -t; nfs-ganesha: NFS_CORE_PARAM).",
     gain: None,
     look: "Number of threads of the target's software, and what they wait for.",
@@ -27,7 +36,7 @@ fn expects<const THREADS: u32>(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // With fewer outstanding than threads it is not the threads that limit.
         Q::Rate(E::OneOutstanding) if threads >= s.outstanding => range(1e-6, 2e-6),
-        Q::Rate(E::OneOutstanding) => range(0.87 / threads, 1.1 / threads),
+        Q::Rate(E::OneOutstanding) => range(0.78 / threads, 1.08 / threads),
         Q::LatencyOne => range(150.0, 100_000.0),
         Q::PacedLatency => range(0.8 * threads / s.outstanding, (2.2 * threads / s.outstanding).min(1.1)),
         Q::PacedToOne => range(0.9, 1.7),
@@ -41,6 +50,17 @@ fn expects<const THREADS: u32>(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PingWait => range(0.001, 1.1),
         Q::RoundTripShare => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// What a thread waits for takes the same time for every I/O.
+fn expects_constant<const THREADS: u32>(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.9, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.05),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) | Q::Rate(E::Sequential) => range(0.95, 1.06),
+        _ => expects::<THREADS>(quantity, s),
     }
 }
 
