@@ -19,6 +19,8 @@ const BUSY_ENOUGH: f64 = 0.15;
 const STOLEN_MOST: f64 = 2.0;
 /// From this error by stolen time on an experiment is worth a second try.
 const DISTURBED: f64 = 0.1;
+/// Error of what the offsets of too few I/Os say, as a logarithm.
+const TOO_FEW: f64 = 0.7;
 /// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
 /// by no more than this among themselves. As a logarithm.
 const COLD: f64 = 0.1;
@@ -261,20 +263,22 @@ impl Observed {
         })
     }
 
-    /// What the offsets say: 1 where they say that no place is slower.
+    /// What the offsets say: 1 where they say that no place is slower. Too few say the same, and little: a cause that
+    /// rests on offsets must not be what is left where everything else changes too much.
     fn of_places(&self) -> Vec<Observation> {
-        let Some(places) = &self.places else { return Vec::new() };
-        let member = places.stripe.as_ref().and_then(|stripe| stripe.slow.first());
+        let places = self.places.as_ref();
+        let member = places.and_then(|places| places.stripe.as_ref()?.slow.first());
+        let region = places.and_then(|places| places.region);
         let one = |quantity: Quantity, times: Option<f64>| Observation {
             experiment: Experiment::Base,
             quantity,
             value: times.unwrap_or(1.0),
-            error: quantity.error(places.ios as f64, 0.0),
+            error: places.map_or(TOO_FEW, |places| quantity.error(places.ios as f64, 0.0)),
             host_error: 0.0,
         };
         vec![
             one(Quantity::SlowMember, member.map(|slow| slow.times)),
-            one(Quantity::SlowRegion, places.region.map(|region| region.times)),
+            one(Quantity::SlowRegion, region.map(|region| region.times)),
         ]
     }
 }

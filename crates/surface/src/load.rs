@@ -1,13 +1,17 @@
 //! The places of a load's own I/Os: a slow member or a slow region shows in them without a map, because the I/Os that
 //! are outstanding gather there.
 
-use crate::level::excess;
+use crate::chance::{Moments, corrected, errors_above, ranks};
+use crate::level::{Excess, excess};
 use crate::map::{Finding, cells, regions};
-use crate::sample::{Look, Order, Outcome, Sample, Why};
+use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
 use crate::stripe::{Stripe, stripe};
 
 /// With fewer I/Os nothing can be said: a few for each cell, and for each member of the widest stripe.
 const IOS_MIN: usize = 768;
+
+/// Every run is looked at, and none is a map that somebody asked for: noise must not make a finding in a million.
+const SURE: f64 = 1e-6;
 
 /// What the places of a load's I/Os say.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,8 +62,21 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
         }
         _ => None,
     };
+    let stripe = stripe.filter(|stripe| stripe.chance < SURE);
     let regions = regions(size_bytes, &excess, &cells(size_bytes, &all));
     let slowest = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
-    let region = slowest.filter(|_| stripe.is_none());
+    let region = slowest.map(|region| SlowRegion { chance: chance(&region, &excess), ..region });
+    let region = region.filter(|region| stripe.is_none() && region.chance < SURE);
     Some(LoadPlaces { ios: all.len(), stripe, region })
+}
+
+/// Probability that noise alone makes any part of the addresses as slow as this one: all its I/Os are one sample, and
+/// it may begin and end at any cell.
+fn chance(region: &SlowRegion, excess: &[Excess]) -> f64 {
+    let logs: Vec<f64> = excess.iter().map(|one| one.log).collect();
+    let ranks = ranks(&logs);
+    let is_in = |one: &Excess| (region.from_bytes..region.to_bytes).contains(&one.offset_bytes);
+    let part = excess.iter().zip(&ranks).filter(|(one, _)| is_in(one)).map(|(_, rank)| *rank);
+    let ends = usize::try_from(CELLS * CELLS).unwrap_or(usize::MAX);
+    corrected(errors_above(Moments::of(part), Moments::of(ranks.iter().copied())), ends)
 }
