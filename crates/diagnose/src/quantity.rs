@@ -141,15 +141,6 @@ impl Quantity {
                 Entry { words: "round trip / latency", usual: (LEAST, 0.6), by_ios: BY_IOS, ..TIMED }
             }
             Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
-            // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
-            Self::SlowMember => {
-                Entry { words: "slow member / others", usual: (0.97, 1.05), outside: 0.06, ..READ }
-            }
-            Self::SlowRegion => {
-                Entry { words: "slow region / rest", usual: (0.97, 1.05), outside: SURE, ..READ }
-            }
-            // Many a state that is shown limits nothing.
-            Self::Shown(_) => Entry { words: "shown by the host", usual: (0.01, 3.0), ..COUNTED },
             Self::LatencyOne => {
                 Entry { words: "latency, µs", usual: (12.0, 15_000.0), by_ios: 0.7, ..TIMED }
             }
@@ -199,14 +190,30 @@ impl Quantity {
             // Devices that nobody filled mostly hold somebody's data; new disks read zeros from their media.
             Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
             Self::OnlyZeros => Entry { words: "blocks of zeros", usual: (LEAST, 1.1), ..COUNTED },
+            // Many such writes are merged or absorbed before they reach the medium.
+            Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
+            _ => self.entry_of_shown(),
+        }
+    }
+
+    /// The same of what this host or the offsets of the load show.
+    fn entry_of_shown(self) -> Entry {
+        match self {
+            // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
+            Self::SlowMember => {
+                Entry { words: "slow member / others", usual: (0.97, 1.05), outside: 0.06, ..READ }
+            }
+            Self::SlowRegion => {
+                Entry { words: "slow region / rest", usual: (0.97, 1.05), outside: SURE, ..READ }
+            }
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }
             Self::OfBytesLimit => {
                 Entry { words: "of the limit on bytes", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }
-            // Many such writes are merged or absorbed before they reach the medium.
-            Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
+            // Many a state that is shown limits nothing.
+            _ => Entry { words: "shown by the host", usual: (0.01, 3.0), ..COUNTED },
         }
     }
 

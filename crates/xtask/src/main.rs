@@ -1,6 +1,6 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `day` reads a day of intervals,
-//! `diagnose-real` diagnoses causes planted on real targets, `faults` runs the fault matrix, `fuzz` runs the fuzz targets,
-//! `histogram` compares histograms, `simulate` tortures the multipath core in virtual time, `site` builds the
+//! `diagnose-real` diagnoses causes planted on real targets, `faults` runs the fault matrix, `fuzz` runs the fuzz
+//! targets, `histogram` compares histograms, `simulate` tortures the multipath core in virtual time, `site` builds the
 //! documentation, `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only

@@ -1,6 +1,6 @@
-//! `cargo xtask diagnose-real`: causes planted on this machine and in machines under QEMU, diagnosed by the real program
-//! with several budgets, unattended. Prints each row as it comes, and for each budget how often it was right and what was
-//! said of which cause.
+//! `cargo xtask diagnose-real`: causes planted on this machine and in machines under QEMU, diagnosed by the real
+//! program with several budgets, unattended. Prints each row as it comes, and for each budget how often it was right
+//! and what was said of which cause.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -123,8 +123,8 @@ fn summary(budget: &str, rows: &[Row]) -> String {
     let second = count(&|row| !is_right(row) && row.planted.contains(&row.second));
     let none = count(&|row| row.first == NONE_OF_THESE);
     let mut text = format!(
-        "{budget}: {} set-ups, right {right} ({:.0} %), second {second}, none of these {none}, another with 80 % or more \
-         {wrong} ({:.0} %)\n\n| planted | said |\n|---|---|\n",
+        "{budget}: {} set-ups, right {right} ({:.0} %), second {second}, none of these {none}, another with 80 % or \
+         more {wrong} ({:.0} %)\n\n| planted | said |\n|---|---|\n",
         rows.len(),
         percent(right),
         percent(wrong)
@@ -144,7 +144,8 @@ fn summary(budget: &str, rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    const LINES: &str = "| case | planted | said first | said second | right | experiments, rate |\n|---|---|---|---|---|---|\n\
+    const LINES: &str = "| case | planted | said first | said second | right | experiments, rate |\n\
+        |---|---|---|---|---|---|\n\
         | iops | iops-cap | iops-cap, 96 % | bytes-cap, 1 % | yes | 11, 800 IOPS |\n\
         | quota | tester-cpu or host-cpu | host-cpu, 87 % | target-per-io, 13 % | yes | 14, 35651 IOPS |\n\
         | loss | network-fault | bytes-cap, 81 % | network-fault, 15 % | second | 10, 91 IOPS |\n\

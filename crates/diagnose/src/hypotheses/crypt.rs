@@ -11,13 +11,13 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Crypt,
     name: "encryption by this host (dm-crypt)",
-    physics: "Each byte is enciphered below the file system, by threads of the kernel: throughput is CPUs over time for a \
-        byte, and the CPU time is neither the tester's nor another program's.",
+    physics: "Each byte is enciphered below the file system, by threads of the kernel: throughput is CPUs over \
+        time for a byte, and the CPU time is neither the tester's nor another program's.",
     source: "dm-crypt in the stack of the device; /proc/stat against the tester's own CPU time.",
     applies: |s| s.shows(Cause::Crypt),
     forms: &[expects, expects_bytes_alone, expects_of_one_thread],
-    helps: "A cipher that the CPU has instructions for (cryptsetup benchmark), more CPUs, larger sectors (--sector-size \
-        4096), or no detour over threads (--perf-no_read_workqueue --perf-no_write_workqueue).",
+    helps: "A cipher that the CPU has instructions for (cryptsetup benchmark), more CPUs, larger sectors \
+        (--sector-size 4096), or no detour over threads (--perf-no_read_workqueue --perf-no_write_workqueue).",
     gain: None,
     look: "Threads of the kernel that use the CPU: top shows kcryptd.",
 };

@@ -11,15 +11,15 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FileLock,
     name: "the lock of the file, which serialises writes",
-    physics: "A file system lets one write at a time into a file where it cannot prove that two do not meet: each waits \
-        for the one before, one outstanding write is as fast as many, reads are not held back, and two files are twice as \
-        fast as one.",
-    source: "inode->i_rwsem of Linux: exclusive for buffered writes, for writes that extend or allocate, and in some file \
-        systems for all.",
+    physics: "A file system lets one write at a time into a file where it cannot prove that two do not meet: \
+        each waits for the one before, one outstanding write is as fast as many, reads are not held back, and \
+        two files are twice as fast as one.",
+    source: "inode->i_rwsem of Linux: exclusive for buffered writes, for writes that extend or allocate, and in \
+        some file systems for all.",
     applies: |s| s.is_local() && s.is_file && s.writes() && s.outstanding > 2.0,
     forms: &[expects, expects_of_mix],
-    helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 on blocks \
-        that are allocated, without --cached).",
+    helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 \
+        on blocks that are allocated, without --cached).",
     gain: None,
     look: "Time in the lock: perf trace, or offcputime on down_write.",
 };

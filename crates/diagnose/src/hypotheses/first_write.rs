@@ -11,15 +11,16 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FirstWrite,
     name: "the first write to blocks that are not allocated yet",
-    physics: "A thin volume allocates a block when it is written for the first time: it searches, zeroes or copies, and \
-        commits its tables, one after another. The second write to the same place is as fast as on a thick volume, so \
-        a few MiB that are written again and again soon are.",
+    physics: "A thin volume allocates a block when it is written for the first time: it searches, zeroes or \
+        copies, and commits its tables, one after another. The second write to the same place is as fast as on \
+        a thick volume, so a few MiB that are written again and again soon are.",
     source: "dm-thin (thin-provisioning.txt: block_size, skip_block_zeroing); LBPME of SCSI; holes of files.",
     applies: |s| s.writes() && s.has_medium() && (!s.is_file || s.shows(Cause::FirstWrite)),
     forms: &[expects, expects_as_it_fills],
     helps: "Write the whole span once before it is measured, or use a thick volume.",
     gain: Some(E::HotSpan),
-    look: "How much of the volume is allocated (lvs -o+data_percent, GET LBA STATUS), and whether it zeroes blocks.",
+    look: "How much of the volume is allocated (lvs -o+data_percent, GET LBA STATUS), and whether it zeroes \
+        blocks.",
 };
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {

@@ -11,12 +11,13 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Fragmented,
     name: "fragmentation of the file",
-    physics: "Between two pieces a disk has to seek: a sequential load has a seek for each piece, and is hardly faster \
-        than a random one.",
+    physics: "Between two pieces a disk has to seek: a sequential load has a seek for each piece, and is hardly \
+        faster than a random one.",
     source: "FIEMAP: number of extents of the file in the span.",
     applies: |s| s.shows(Cause::Fragmented) && s.random < 0.5,
     forms: &[expects, expects_of_flash],
-    helps: "Write the file anew into free space, or defragment it (e4defrag, xfs_fsr, btrfs filesystem defragment).",
+    helps: "Write the file anew into free space, or defragment it (e4defrag, xfs_fsr, btrfs filesystem \
+        defragment).",
     gain: None,
     look: "The pieces: filefrag -v FILE.",
 };

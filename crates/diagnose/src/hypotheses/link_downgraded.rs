@@ -11,9 +11,10 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::LinkDowngraded,
     name: "a link of the device that runs below its speed",
-    physics: "After errors, or in the wrong slot, a port negotiates a lower speed or fewer lanes. The link then carries \
-        that many bytes, whatever they are, and the device could more.",
-    source: "current_link_speed and current_link_width of PCIe against the maximum of both ends; sata_spd_limit.",
+    physics: "After errors, or in the wrong slot, a port negotiates a lower speed or fewer lanes. The link then \
+        carries that many bytes, whatever they are, and the device could more.",
+    source: "current_link_speed and current_link_width of PCIe against the maximum of both ends; \
+        sata_spd_limit.",
     applies: |s| s.is_local() && s.shows(Cause::LinkDowngraded),
     forms: &[expects, expects_both_ways, expects_small],
     helps: "Reseat the device, change its cable or slot, and look for errors of the link in the kernel's log.",

@@ -11,16 +11,18 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PowerState,
     name: "power saving of the drive, its link or the CPU",
-    physics: "What is idle falls asleep, and the next I/O waits until it is awake. With few outstanding each I/O meets a \
-        sleeper; at half the rate the pauses are longer and the sleep is deeper, so that the latency rises where the load \
-        falls; with more outstanding nothing sleeps, and the rate grows by more than the depth.",
+    physics: "What is idle falls asleep, and the next I/O waits until it is awake. With few outstanding each \
+        I/O meets a sleeper; at half the rate the pauses are longer and the sleep is deeper, so that the \
+        latency rises where the load falls; with more outstanding nothing sleeps, and the rate grows by more \
+        than the depth.",
     source: "APST of NVMe, link power management of SATA, C-states: exit latencies in sysfs.",
     applies: |s| s.has_medium() && s.outstanding <= 4.0,
     forms: &[expects],
-    helps: "Keep it awake: link_power_management_policy max_performance, pm_qos_latency_tolerance_us, --keep-awake, \
-        cpupower idle-set -D 50; or keep more outstanding.",
+    helps: "Keep it awake: link_power_management_policy max_performance, pm_qos_latency_tolerance_us, \
+        --keep-awake, cpupower idle-set -D 50; or keep more outstanding.",
     gain: Some(E::MoreOutstanding),
-    look: "The power states of the drive (nvme get-feature -f 0x0c, hdparm -B) and of the CPUs (cpupower idle-info).",
+    look: "The power states of the drive (nvme get-feature -f 0x0c, hdparm -B) and of the CPUs (cpupower \
+        idle-info).",
 };
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {

@@ -11,9 +11,9 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Rebuild,
     name: "a rebuild or check of the array",
-    physics: "A rebuild reads all members and writes one, a check reads all, as fast as it may: the load gets what is \
-        left of each disk's time. One member serves the rebuild and the load in turn, so latencies are longer and spread \
-        more.",
+    physics: "A rebuild reads all members and writes one, a check reads all, as fast as it may: the load gets \
+        what is left of each disk's time. One member serves the rebuild and the load in turn, so latencies are \
+        longer and spread more.",
     source: "md/sync_action, exclusive_operation of Btrfs; the array's own statistics.",
     applies: |s| s.shows(Cause::Rebuild),
     forms: &[expects, expects_sharing, expects_of_disks, expects_of_flash],

@@ -11,14 +11,14 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RoundTrip,
     name: "the distance to the target (round-trip time)",
-    physics: "A connection moves at most its window, and a load at most what it has outstanding, in each round trip: \
-        rate = outstanding / RTT, or throughput = connections x window / RTT. Nothing is full; more under way is \
-        faster, by depth where that is the smaller of the two, by connections where it is the window.",
+    physics: "A connection moves at most its window, and a load at most what it has outstanding, in each round \
+        trip: rate = outstanding / RTT, or throughput = connections x window / RTT. Nothing is full; more under \
+        way is faster, by depth where that is the smaller of the two, by connections where it is the window.",
     source: "Bandwidth-delay product (RFC 1323, RFC 7323); pings (NOP-Out, NULL) to the idle target.",
     applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects_of_depth, expects_of_window, expects_of_any_window],
-    helps: "More under way: a greater queue depth, more connections (sessions=, connections=), larger TCP buffers \
-        (net.ipv4.tcp_rmem and tcp_wmem at both ends), or a shorter way.",
+    helps: "More under way: a greater queue depth, more connections (sessions=, connections=), larger TCP \
+        buffers (net.ipv4.tcp_rmem and tcp_wmem at both ends), or a shorter way.",
     gain: Some(E::MoreOutstanding),
     look: "The round trip (ping), and window and buffers of the connection (ss -ti).",
 };

@@ -11,10 +11,11 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ServerThreads,
     name: "a target with few threads",
-    physics: "Each of n threads takes an I/O from its begin to its end, s, so the rate is n / s, whatever the order, \
-        the span and the queue depth above n; one I/O at a time reaches a whole n-th of that, and its latency is the \
-        same as that of a load at half the rate.",
-    source: "Operational analysis (Denning and Buzen 1978): n servers with one queue; threads of nfsd, nfs-ganesha, tgt.",
+    physics: "Each of n threads takes an I/O from its begin to its end, s, so the rate is n / s, whatever the \
+        order, the span and the queue depth above n; one I/O at a time reaches a whole n-th of that, and its \
+        latency is the same as that of a load at half the rate.",
+    source: "Operational analysis (Denning and Buzen 1978): n servers with one queue; threads of nfsd, \
+        nfs-ganesha, tgt.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
     forms: &[
         expects::<2>,
@@ -26,7 +27,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects_constant::<8>,
         expects_by_connection,
     ],
-    helps: "More threads in the target's software (nfsd: /proc/fs/nfsd/threads; tgt: -t; nfs-ganesha: NFS_CORE_PARAM).",
+    helps: "More threads in the target's software (nfsd: /proc/fs/nfsd/threads; tgt: -t; nfs-ganesha: \
+        NFS_CORE_PARAM).",
     gain: None,
     look: "Number of threads of the target's software, and what they wait for.",
 };

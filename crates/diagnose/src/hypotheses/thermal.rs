@@ -11,8 +11,8 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Thermal,
     name: "thermal throttling of the device",
-    physics: "A drive at its temperature limit runs at a lower clock until it has cooled. The rate falls within a minute \
-        of load and stays low; a pause of some seconds, which would refill a credit, does not cool it.",
+    physics: "A drive at its temperature limit runs at a lower clock until it has cooled. The rate falls within \
+        a minute of load and stays low; a pause of some seconds, which would refill a credit, does not cool it.",
     source: "NVMe (thermal management, TMT1 and TMT2); hwmon of the drive.",
     applies: |s| s.is_local(),
     forms: &[expects_hot, expects_falling],

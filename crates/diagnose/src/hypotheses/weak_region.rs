@@ -12,16 +12,17 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WeakRegion,
     name: "a slow region of the target",
     physics: "A share f of random I/Os falls on the slow part and takes k times as long, so the mean latency is \
-        (1 + f (k - 1)) times that of the rest, and nearly all I/Os that are outstanding are there. The offsets of the \
-        load's own I/Os show it; whether more of them help depends on how many the slow part serves at once.",
-    source: "Latencies of the load by offset; assay map (worn flash, weak sectors, a slower tier, a part of a volume on \
-        other disks).",
+        (1 + f (k - 1)) times that of the rest, and nearly all I/Os that are outstanding are there. The offsets \
+        of the load's own I/Os show it; whether more of them help depends on how many the slow part serves at \
+        once.",
+    source: "Latencies of the load by offset; assay map (worn flash, weak sectors, a slower tier, a part of a \
+        volume on other disks).",
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_waiting],
     helps: "Move the data from the slow part, or replace what it lies on.",
     gain: None,
-    look: "What lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, dmsetup \
-        table), a tier. assay map reads the target place by place.",
+    look: "What lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
+        dmsetup table), a tier. assay map reads the target place by place.",
 };
 
 /// It serves few at a time: they wait there.

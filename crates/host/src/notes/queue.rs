@@ -83,7 +83,7 @@ pub(super) fn write_cache_off(seen: &Seen<'_>) -> Option<HostNote> {
     Some(seen.note(NoteKind::WriteCacheOff, &file, value, says, mend))
 }
 
-/// A drive that has a volatile cache and takes no FUA: a write that must be durable is a write and a flush of the cache.
+/// A drive that has a volatile cache and takes no FUA: a durable write is a write and a flush of the cache.
 pub(super) fn no_fua(seen: &Seen<'_>) -> Option<HostNote> {
     let file = seen.folder.join("queue/fua");
     let has_cache =

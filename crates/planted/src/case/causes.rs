@@ -157,16 +157,16 @@ fn load(random: &mut Random) -> PlantedLoad {
     }
 }
 
-/// Draws a set-up with this cause.
-pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase {
-    let is_remote = match cause {
+/// How often the target of a cause is behind a network.
+fn remote_share(cause: Cause) -> f64 {
+    match cause {
         Cause::Link
         | Cause::PathPolicy
         | Cause::SlowPath
         | Cause::NetworkFault
         | Cause::TargetPerIo
         | Cause::TargetPerByte
-        | Cause::RoundTrip => true,
+        | Cause::RoundTrip => 1.0,
         Cause::PageCache
         | Cause::Interface
         | Cause::UnmappedBlocks
@@ -176,11 +176,15 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         | Cause::PowerState
         | Cause::LinkDowngraded
         | Cause::Thermal
-        | Cause::Fragmented => false,
-        Cause::ServerThreads => random.chance(0.85),
-        Cause::TargetSerial => random.chance(0.85),
-        _ => random.chance(0.5),
-    };
+        | Cause::Fragmented => 0.0,
+        Cause::ServerThreads | Cause::TargetSerial => 0.85,
+        _ => 0.5,
+    }
+}
+
+/// Draws a set-up with this cause.
+pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase {
+    let is_remote = random.chance(remote_share(cause));
     let (mut w, mut l) = (ample(random, is_remote), load(random));
     match cause {
         Cause::TesterCpu
