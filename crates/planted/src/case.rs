@@ -85,7 +85,7 @@ pub struct PlantedCase {
     has_credit: bool,
     /// Experiments after which a drive is hot, or a span written, for two thirds.
     settles: f64,
-    /// Share of the span that is written in the end.
+    /// Share of the span that is written after many experiments.
     fills: f64,
 }
 
