@@ -304,20 +304,21 @@ fn in_sequential_order_a_neighbour_has_no_place_either() {
 /// time, in the order of completion.
 fn closed_loop((chunk, members): (u64, u64), times: f64, ios: usize, seed: u64) -> Vec<(u64, u64)> {
     let mut random = seed;
-    let mut free = vec![0.0_f64; usize::try_from(members).unwrap()];
+    let mut free = vec![0.0_f64; usize::try_from(members).expect("a few")];
     let mut flights: Vec<(f64, f64, u64)> = Vec::new();
     let mut done = Vec::new();
     let mut now = 0.0;
     while done.len() < ios {
         while flights.len() < 32 {
             let place = split_mix(&mut random) % (16 << 18) * 4096;
-            let member = usize::try_from(place / chunk % members).unwrap();
+            let member = usize::try_from(place / chunk % members).expect("a few");
             let noise = 0.7 + 0.6 * (split_mix(&mut random) % 1000) as f64 / 1000.0;
             let service = 100.0 * noise * if member == 1 { times } else { 1.0 };
             free[member] = free[member].max(now) + service;
             flights.push((free[member], now, place));
         }
-        let first = (0..flights.len()).min_by(|a, b| flights[*a].0.total_cmp(&flights[*b].0)).unwrap();
+        let first = (0..flights.len()).min_by(|a, b| flights[*a].0.total_cmp(&flights[*b].0));
+        let first = first.expect("some are outstanding");
         let (end, issued, place) = flights.swap_remove(first);
         now = end;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
