@@ -20,6 +20,7 @@ mod digest;
 mod expected;
 mod figures;
 mod finding;
+mod fleet;
 mod goal;
 mod limit;
 mod network;
@@ -53,6 +54,7 @@ pub use digest::digest;
 pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};
 pub use finding::{Evidence, Finding, Severity};
+pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{

@@ -184,6 +184,12 @@ pub struct StepEnd {
     /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+    /// Moments of the step; `None` in records of earlier versions, and where several hosts ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<crate::StepMoments>,
+    /// The hosts that ran it, where those are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<crate::HostEnd>,
 }
 
 /// I/Os of one target of a job in the measured window, all workers together; flushes are not included.
@@ -367,6 +373,8 @@ impl StepEnd {
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
+            moments: None,
+            hosts: Vec::new(),
         }
     }
 }

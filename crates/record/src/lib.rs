@@ -12,6 +12,7 @@ mod diagnosis;
 mod digest;
 mod event;
 mod export;
+mod fleet;
 mod gap;
 mod host;
 mod latency;
@@ -32,6 +33,7 @@ pub use event::{
     WorkerPlacement,
 };
 pub use export::ExportCover;
+pub use fleet::{ClockOffset, FleetHost, HostEnd, StepMoments};
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,
