@@ -86,8 +86,8 @@ impl Allowed {
         for (index, rule) in (0..).zip(&rules) {
             if !rule.may_write() && writes_to(task, index) {
                 return Err(format!(
-                    "the plan writes to {}, and the configuration of agent {agent} allows only reading there; add write \
-                     = true to its [[target]], or run the plan with --set read=100",
+                    "the plan writes to {}, and the configuration of agent {agent} allows only reading there; add \
+                     write = true to its [[target]], or run the plan with --set read=100",
                     without_secret(&task.targets[index as usize])
                 ));
             }
@@ -112,8 +112,8 @@ impl Allowed {
         rule.map(Rule::Of).ok_or_else(|| {
             let text = without_secret(text);
             format!(
-                "the configuration of agent {agent} does not name {text}; add a [[target]] with pattern = \"{text}\" to \
-                 it and start it again (assay agent --config FILE)"
+                "the configuration of agent {agent} does not name {text}; add a [[target]] with pattern = \"{text}\" \
+                 to it and start it again (assay agent --config FILE)"
             )
         })
     }

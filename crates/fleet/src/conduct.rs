@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use assay_engine::StopSignal;
-use assay_record::{ClockOffset, Event, RunEvent, StepId, StepReason, Warning};
+use assay_record::{ClockOffset, Event, RunEvent, RunHeader, StepId, StepReason, Warning};
 use assay_runner::{Follower, Keeper, Sinks, Stage};
 use async_nats::jetstream::consumer::pull::Ordered;
 use futures_util::StreamExt as _;
@@ -16,7 +16,6 @@ use crate::clock::unix_ns;
 use crate::error::FleetError;
 use crate::merge::{Merge, Standing};
 use crate::probe::{ASK_LIMIT, best, probe};
-use crate::run::{FleetDone, call_off};
 use crate::watch::{STOP_LIMIT, Watch};
 use crate::wire::{Ask, Noted, Placed, Said, parsed};
 
@@ -28,10 +27,23 @@ const LEAD_OF_EACH: Duration = Duration::from_micros(200);
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A host that has not begun so long after it was to is told again.
+/// A host that has not begun so long after it was to is asked again.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
 /// Once a stop was asked for, a host that is silent for so long is given up.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
+
+/// A run over several hosts that has ended.
+#[derive(Debug)]
+pub struct FleetDone {
+    /// What ran, on what, and where.
+    pub header: RunHeader,
+    /// Its label, as it is stored.
+    pub label: Option<String>,
+    /// What failed, a sentence each. The sinks have what was measured all the same.
+    pub failures: Vec<String>,
+    /// Whether all of it is in the store.
+    pub is_stored: bool,
+}
 
 /// A run and those who do it.
 pub(crate) struct Conductor {
@@ -46,7 +58,7 @@ pub(crate) struct Conductor {
     is_stopping: bool,
     /// Steps that know what their plan wants to know.
     enough: Option<StepId>,
-    told: Instant,
+    asked: Instant,
     /// Number of notes that this coordinator has written.
     notes: u64,
     /// Tells its notes apart from those of an earlier coordinator of the run.
@@ -93,7 +105,7 @@ impl Conductor {
             is_open: false,
             is_stopping: false,
             enough: None,
-            told: Instant::now(),
+            asked: Instant::now(),
             notes: 0,
             since: unix_ns(),
             runtime,
@@ -197,8 +209,8 @@ impl Conductor {
             self.note(&Noted::Warning(Warning {
                 rule: "stop-not-reached".to_owned(),
                 says: format!("The stop did not reach {} within a second.", unreached.join(", ")),
-                next: "It is repeated until the run is over; an agent that hears nothing ends its run by itself when the \
-                       time of the plan is over."
+                next: "It is repeated until the run is over; an agent that hears nothing ends its run by itself when \
+                       the time of the plan is over."
                     .to_owned(),
             }));
         }
@@ -274,10 +286,10 @@ impl Conductor {
             self.note(&noted);
             // Read from the stream once more, it changes nothing.
             self.merge.note(noted);
-            self.told = Instant::now();
+            self.asked = Instant::now();
             self.tell_to_begin();
-        } else if self.told.elapsed() > TELL_AGAIN {
-            self.told = Instant::now();
+        } else if self.asked.elapsed() > TELL_AGAIN {
+            self.asked = Instant::now();
             self.tell_to_begin();
         }
     }
@@ -321,6 +333,17 @@ impl Conductor {
         }
         Ok(FleetDone { header, label: self.merge.placed().label.clone(), failures, is_stored })
     }
+}
+
+/// Has every host give up a run that has opened nothing, and forgets it.
+pub(crate) async fn call_off(bus: &Bus, placed: &Placed) {
+    let hosts = &placed.placement.hosts;
+    let asks = hosts
+        .iter()
+        .map(|host| async { bus.ask(&host.host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
+    join_all(asks).await;
+    // A stream that stays costs the server a few kilobytes.
+    let _ = bus.delete_stream(&placed.run).await;
 }
 
 /// Why a host did not take part.

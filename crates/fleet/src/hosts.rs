@@ -106,8 +106,8 @@ impl ListedHost {
     }
 }
 
-/// Returns the names that have an entry. Where one is renewed while they are read, the client may wait for an entry that
-/// is no more, so they are read again then.
+/// Returns the names that have an entry. Where one is renewed while they are read, the client may wait for an entry
+/// that is no more, so they are read again then.
 async fn keys(bucket: &kv::Store) -> Result<Vec<String>, FleetError> {
     let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
     for _ in 0..KEYS_TRIES {

@@ -29,7 +29,8 @@ pub struct InitOptions {
     pub folder: PathBuf,
     /// Names of the agents.
     pub hosts: Vec<String>,
-    /// Names and addresses by which the server is reached, for its certificate; if empty, connections are not encrypted.
+    /// Names and addresses by which the server is reached, for its certificate. If empty, connections are not
+    /// encrypted.
     pub server: Vec<String>,
     /// Address and port on which the server listens.
     pub listen: String,

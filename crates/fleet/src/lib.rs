@@ -4,9 +4,9 @@
 //! *lease*: the server drops it unless the agent renews it. [`hosts`] reads the bucket and asks each agent for its
 //! clock, many times; the quickest answer gives the [`Offset`] and the bound of its error.
 //!
-//! [`run`] places a plan on hosts, and asks each to do its part. An agent does that by the same `runner` as a local run,
-//! and says what happens into the *stream* of the run, in which the coordinator notes its decisions too. The run is what
-//! `merge` makes of the stream, in the order of the stream; so [`attach`] gets the same run from it.
+//! [`run`] places a plan on hosts, and asks each to do its part. An agent does that by the same `runner` as a local
+//! run, and says what happens into the *stream* of the run, in which the coordinator notes its decisions too. The run
+//! is what `merge` makes of the stream, in the order of the stream; so [`attach`] gets the same run from it.
 //!
 //! ```text
 //!  hosts ──reads──> $KV.assay_hosts.NAME <──renews── agent
@@ -16,9 +16,9 @@
 //!                 assay.run.RUN.NAME <──────says────────┘
 //! ```
 //!
-//! Architecture invariant: what an agent does is decided by its own configuration ([`Allowed`]), whatever arrives on the
-//! bus. No protocol of delivery, election or security is written here: they are those of NATS. Nothing above this room
-//! knows whether a run was local.
+//! Architecture invariant: what an agent does is decided by its own configuration ([`Allowed`]), whatever arrives on
+//! the bus. No protocol of delivery, election or security is written here: they are those of NATS. Nothing above this
+//! room knows whether a run was local.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -44,8 +44,9 @@ pub use agent::{Agent, AgentOptions, AgentStop};
 pub use allow::Allowed;
 pub use bus::{BusOptions, LEASE};
 pub use clock::Offset;
+pub use conduct::FleetDone;
 pub use errand::RunHere;
 pub use error::FleetError;
 pub use hosts::{HostList, HostState, ListedHost, hosts};
 pub use init::{InitDone, InitOptions, init};
-pub use run::{FleetDone, FleetOrder, HostChoice, attach, run};
+pub use run::{FleetOrder, HostChoice, attach, run};

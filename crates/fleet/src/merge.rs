@@ -166,7 +166,7 @@ impl Merge {
         Some((*id, ready.map(|(host, part)| (self.hosts[*host].name.clone(), part.local)).collect()))
     }
 
-    /// Returns the hosts that have been told to begin a step and have not yet, with their own number of it and when it
+    /// Returns the hosts that have been asked to begin a step and have not yet, with their own number of it and when it
     /// was to begin by their own clock, ns since 1970.
     pub(crate) fn not_begun(&self) -> Vec<(String, StepId, i64)> {
         let mut waiting = Vec::new();

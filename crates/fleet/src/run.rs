@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_record::{ClockOffset, RunHeader, RunSetting};
+use assay_record::{ClockOffset, RunSetting};
 use assay_runner::{Order, Sinks, Stage, label_of};
 use assay_spec::random::split_mix;
 use assay_store::Store;
@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 
 use crate::bus::{Bus, BusOptions, check_name};
-use crate::conduct::Conductor;
+use crate::conduct::{Conductor, FleetDone, call_off};
 use crate::error::FleetError;
 use crate::hosts::{HostList, HostState, ListedHost, listed};
 use crate::probe::ASK_LIMIT;
@@ -38,19 +38,6 @@ pub struct FleetOrder {
     pub targets: Vec<String>,
     /// The rest. Its targets and its start are those of no host.
     pub order: Order,
-}
-
-/// A run over several hosts that has ended.
-#[derive(Debug)]
-pub struct FleetDone {
-    /// What ran, on what, and where.
-    pub header: RunHeader,
-    /// Its label, as it is stored.
-    pub label: Option<String>,
-    /// What failed, a sentence each. The sinks have what was measured all the same.
-    pub failures: Vec<String>,
-    /// Whether all of it is in the store.
-    pub is_stored: bool,
 }
 
 /// Runs a plan over several hosts. Nothing begins anywhere before every host has passed inspection.
@@ -206,15 +193,4 @@ async fn ask_to_inspect(bus: &Bus, order: &FleetOrder, placed: &Placed) -> Resul
     }
     call_off(bus, placed).await;
     Err(FleetError::Refused(refusals.join("; ")))
-}
-
-/// Has every host give up a run that has opened nothing, and forgets it.
-pub(crate) async fn call_off(bus: &Bus, placed: &Placed) {
-    let hosts = &placed.placement.hosts;
-    let asks = hosts
-        .iter()
-        .map(|host| async { bus.ask(&host.host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
-    join_all(asks).await;
-    // A stream that stays costs the server a few kilobytes.
-    let _ = bus.delete_stream(&placed.run).await;
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::StepCpu;
 use crate::host::HostFacts;
+use crate::step_cpu::StepCpu;
 
 /// A host of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ mod note;
 mod path;
 mod setting;
 mod stats;
+mod step_cpu;
 mod step_id;
 mod version;
 
@@ -29,8 +30,7 @@ pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, Phase,
-    PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning,
-    WorkerPlacement,
+    PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepEnd, StepReason, Warning, WorkerPlacement,
 };
 pub use export::ExportCover;
 pub use fleet::{ClockOffset, FleetHost, HostEnd, StepMoments};
@@ -49,5 +49,6 @@ pub use path::{
 };
 pub use setting::{JournalStep, NullCeiling, Price, Repetition, RunSetting};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
+pub use step_cpu::StepCpu;
 pub use step_id::StepId;
 pub use version::EVENT_VERSION;

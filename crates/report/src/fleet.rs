@@ -33,18 +33,18 @@ fn cause(of: &HostExperiments) -> String {
         HostLimit::Host(slow) => {
             let (_, beside, own) = of.hosts.iter().find(|host| host.0 == *slow).expect("one of the hosts");
             format!(
-                "CAUSE: the host {slow}, not the target. It gets {own:.0} IOPS alone and {beside:.0} beside the others: its \
-                 own link, path or CPU limits it, so look there.{half}"
+                "CAUSE: the host {slow}, not the target. It gets {own:.0} IOPS alone and {beside:.0} beside the \
+                 others: its own link, path or CPU limits it, so look there.{half}"
             )
         }
         HostLimit::Target => format!(
-            "CAUSE: the target, or the way to it that the hosts share. Alone the {} hosts get {alone:.0} IOPS in sum, and \
-             together {together:.0} ({share:.0} %).{half}",
+            "CAUSE: the target, or the way to it that the hosts share. Alone the {} hosts get {alone:.0} IOPS in sum, \
+             and together {together:.0} ({share:.0} %).{half}",
             of.hosts.len()
         ),
         HostLimit::NotShared => format!(
-            "CAUSE: none that the hosts share. Together they get {share:.0} % of what each gets alone ({together:.0} of \
-             {alone:.0} IOPS), so more hosts get more.{half}"
+            "CAUSE: none that the hosts share. Together they get {share:.0} % of what each gets alone ({together:.0} \
+             of {alone:.0} IOPS), so more hosts get more.{half}"
         ),
     }
 }

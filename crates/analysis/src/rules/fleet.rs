@@ -53,8 +53,8 @@ pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("slowest host", slowest.iops, "IOPS"),
             Evidence::new("median of the others", usual, "IOPS"),
         ],
-        next: "Run the plan on that host alone (--hosts NAME): if it is as slow alone, its own link, path or CPU limits \
-               it; if not, the shared target serves it less.",
+        next: "Run the plan on that host alone (--hosts NAME): if it is as slow alone, its own link, path or CPU \
+               limits it; if not, the shared target serves it less.",
         weight: 1.0 - slowest.iops / usual,
     })
 }
@@ -71,8 +71,8 @@ pub(super) fn host_without_cpu(case: StepCase<'_>) -> Option<Fired> {
     (most < IDLE).then(|| Fired {
         severity: Severity::Warning,
         says: format!(
-            "the busiest CPU of {} was {:.0} % busy, and that of every other host {:.0} % at most: the run shows what {} \
-             can issue, not what the storage can serve.",
+            "the busiest CPU of {} was {:.0} % busy, and that of every other host {:.0} % at most: the run shows what \
+             {} can issue, not what the storage can serve.",
             host.name,
             busy(host).unwrap_or(0.0) * 100.0,
             most * 100.0,
@@ -116,8 +116,8 @@ pub(super) fn no_common_start(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("first I/Os apart", skew / 1e3, "µs"),
             Evidence::new("clock error", error / 1e3, "µs"),
         ],
-        next: "Use a longer window (--set run=60s), or a quicker way to the NATS server. Rates are over the window that \
-               all hosts share.",
+        next: "Use a longer window (--set run=60s), or a quicker way to the NATS server. Rates are over the window \
+               that all hosts share.",
         weight: skew.max(error) / window_ns.max(1.0),
     })
 }

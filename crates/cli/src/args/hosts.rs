@@ -46,7 +46,12 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "FILE", env = "ASSAY_AGENT_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
     /// Be this many agents, NAME-1, NAME-2 and so on, for rehearsals: they use null: and simulated arrays alone.
-    #[arg(long, value_name = "COUNT", conflicts_with = "config", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        conflicts_with = "config",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     pub(crate) swarm: Option<u32>,
     #[command(flatten)]
     pub(crate) bus: BusArgs,

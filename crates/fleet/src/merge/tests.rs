@@ -140,7 +140,7 @@ fn a_message_that_comes_twice_counts_once() {
     assert_eq!(all(twice(said(&placed, 0, 0)), twice(said(&placed, 1, 0))), once);
 }
 
-/// A host that was told late began late, and its seconds are where they were.
+/// A host that was asked late began late, and its seconds are where they were.
 #[test]
 fn a_host_that_begins_late_is_shifted_by_as_much() {
     let placed = placed();
