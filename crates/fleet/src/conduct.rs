@@ -27,6 +27,8 @@ const LEAD_OF_EACH: Duration = Duration::from_micros(200);
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often it is looked whether hosts are gone.
+const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);
 /// A host that has not begun so long after it was to is asked again.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
 /// Once a stop was asked for, a host that is silent for so long is given up.
@@ -61,6 +63,8 @@ pub(crate) struct Conductor {
     asked: Instant,
     /// Number of notes that this coordinator has written.
     notes: u64,
+    /// When it was looked whether hosts are gone.
+    looked: Instant,
     /// Tells its notes apart from those of an earlier coordinator of the run.
     since: i64,
     // Last: what is above lives in it.
@@ -89,17 +93,17 @@ impl Conductor {
         placed: Placed,
         messages: Ordered,
         stop: StopSignal,
-    ) -> Self {
-        let hosts = placed.placement.hosts.iter().map(|host| host.host.clone()).collect();
+    ) -> Result<Self, FleetError> {
+        let hosts = placed.hosts.clone();
         let watch = {
             let _inside = runtime.enter();
             Watch::begin(bus.clone(), placed.run.clone(), hosts)
         };
-        Self {
+        Ok(Self {
             bus,
             messages,
             taken: 0,
-            merge: Merge::new(placed),
+            merge: Merge::new(placed)?,
             watch,
             stop,
             is_open: false,
@@ -108,8 +112,9 @@ impl Conductor {
             asked: Instant::now(),
             notes: 0,
             since: unix_ns(),
+            looked: Instant::now(),
             runtime,
-        }
+        })
     }
 
     /// Conducts the run to its end.
@@ -222,6 +227,17 @@ impl Conductor {
 
     /// Gives up hosts from which nothing comes.
     fn look_at_hosts(&mut self) {
+        if self.looked.elapsed() < LOOK_AT_HOSTS_EVERY {
+            return;
+        }
+        self.looked = Instant::now();
+        // A host that cannot begin, although it has passed inspection: the others would measure without it.
+        if self.is_open
+            && self.merge.header().is_none()
+            && self.merge.standings().any(|standing| refusal(standing).is_some())
+        {
+            self.stop.stop();
+        }
         let limit = if self.is_stopping { STOPPING_LIMIT } else { LEASE };
         let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
         let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
@@ -337,10 +353,9 @@ impl Conductor {
 
 /// Has every host give up a run that has opened nothing, and forgets it.
 pub(crate) async fn call_off(bus: &Bus, placed: &Placed) {
-    let hosts = &placed.placement.hosts;
-    let asks = hosts
-        .iter()
-        .map(|host| async { bus.ask(&host.host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
+    let hosts = &placed.hosts;
+    let asks =
+        hosts.iter().map(|host| async { bus.ask(host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
     join_all(asks).await;
     // A stream that stays costs the server a few kilobytes.
     let _ = bus.delete_stream(&placed.run).await;

@@ -11,6 +11,8 @@ use assay_record::{
     StepId, TargetFacts, Warning,
 };
 
+use assay_spec::{Placement, PlacementError};
+
 use crate::step_end::{HostStep, merged_end};
 use crate::wire::{Noted, Placed, Said, What};
 
@@ -18,6 +20,7 @@ use crate::wire::{Noted, Placed, Said, What};
 #[derive(Debug)]
 pub(crate) struct Merge {
     placed: Placed,
+    placement: Placement,
     hosts: Vec<HostState>,
     steps: BTreeMap<StepId, StepState>,
     header: Option<RunHeader>,
@@ -105,10 +108,15 @@ impl Part {
 }
 
 impl Merge {
-    pub(crate) fn new(placed: Placed) -> Self {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// Where its plan cannot be placed on its hosts.
+    pub(crate) fn new(placed: Placed) -> Result<Self, PlacementError> {
+        let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
         let mut steps: BTreeMap<StepId, StepState> = BTreeMap::new();
         let mut hosts = Vec::new();
-        for (index, host) in placed.placement.hosts.iter().enumerate() {
+        for (index, host) in placement.hosts.iter().enumerate() {
             for (test, of_test) in (0..).zip(&host.steps) {
                 for (step, at) in (0..).zip(of_test) {
                     let local = StepId { test, step };
@@ -128,7 +136,7 @@ impl Merge {
             });
         }
         let (header, held, failures) = (None, Vec::new(), Vec::new());
-        Self { placed, hosts, steps, header, held, failures, last_ns: 0, is_over: false }
+        Ok(Self { placed, placement, hosts, steps, header, held, failures, last_ns: 0, is_over: false })
     }
 
     pub(crate) fn placed(&self) -> &Placed {
@@ -261,7 +269,7 @@ impl Merge {
 
     /// The place of a host's step in the record, and that of each of its jobs.
     fn global(&self, host: usize, local: StepId) -> Option<(StepId, Vec<u32>)> {
-        let steps = self.placed.placement.hosts.get(host)?.steps.get(local.test as usize)?;
+        let steps = self.placement.hosts.get(host)?.steps.get(local.test as usize)?;
         let at = steps.get(local.step as usize)?;
         Some((StepId { test: at.test, step: at.step }, at.jobs.clone()))
     }
@@ -357,7 +365,7 @@ impl Merge {
         (unix_ns, at_ns): (i64, u64),
     ) -> Vec<Event> {
         let Some((id, _)) = self.global(host, local) else { return Vec::new() };
-        let plan = &self.placed.placement.plan;
+        let plan = &self.placement.plan;
         let planned = plan.tests.get(id.test as usize).and_then(|test| test.steps.get(id.step as usize));
         let warmup_ns = planned.map_or(0, |step| step.warmup.0);
         let Some(step) = self.steps.get_mut(&id) else { return Vec::new() };
@@ -472,7 +480,7 @@ impl Merge {
     }
 
     fn merged_header(&self) -> RunHeader {
-        let Placed { run, started_unix_ms, placement, array, stated, setting, .. } = &self.placed;
+        let Placed { run, started_unix_ms, array, stated, setting, .. } = &self.placed;
         let headers = || self.hosts.iter().filter_map(|host| Some((host, host.header.as_ref()?)));
         let targets_each = headers().map(|(_, header)| header.targets.len()).max().unwrap_or(0);
         let targets = self.hosts.iter().flat_map(|host| targets_of(host, targets_each));
@@ -483,7 +491,7 @@ impl Merge {
             run: run.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_ms: *started_unix_ms,
-            plan: placement.plan.clone(),
+            plan: self.placement.plan.clone(),
             targets: targets.collect(),
             host: together(&hosts),
             array: array.clone(),

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_record::{ClockOffset, RunSetting};
 use assay_runner::{Order, Sinks, Stage, label_of};
+use assay_spec::Placement;
 use assay_spec::random::split_mix;
 use assay_store::Store;
 use futures_util::future::join_all;
@@ -51,13 +52,13 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     let list = runtime.block_on(listed(&bus))?;
     let hosts = chosen(&list, order)?;
     let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
-    let targets = u32::try_from(order.targets.len()).unwrap_or(u32::MAX);
-    let placement = order.order.plan.placed(&names, targets)?;
-    let placed = Placed { placement, clocks: clocks(&hosts), ..placed(order, sinks.store)? };
+    let clocks = clocks(&hosts);
+    let placed = Placed { hosts: names, clocks, ..placed(order, sinks.store)? };
+    let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
     let stop = order.order.stop.clone();
-    runtime.block_on(ask_to_inspect(&bus, order, &placed))?;
+    runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
     let messages = runtime.block_on(bus.messages(&placed.run, 0))?;
-    Conductor::new(runtime, bus, placed, messages, stop).conduct(&mut sinks)
+    Conductor::new(runtime, bus, placed, messages, stop)?.conduct(&mut sinks)
 }
 
 /// Follows a run whose coordinator has ended, from its first event on. What the store has of it is replaced.
@@ -91,7 +92,7 @@ pub fn attach(
         store.remove(run)?;
     }
     let messages = runtime.block_on(bus.messages(run, 0)).map_err(|_| not_there())?;
-    Conductor::new(runtime, bus, *placed, messages, stop).conduct(&mut sinks)
+    Conductor::new(runtime, bus, *placed, messages, stop)?.conduct(&mut sinks)
 }
 
 fn runtime() -> Result<Runtime, FleetError> {
@@ -160,7 +161,9 @@ fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetErro
         label: label_of(of.label.clone(), of.turn.as_ref(), &run),
         run,
         started_unix_ms,
-        placement: assay_spec::Placement { plan: of.plan.clone(), hosts: Vec::new() },
+        plan: of.plan.clone(),
+        hosts: Vec::new(),
+        targets: u32::try_from(order.targets.len()).unwrap_or(u32::MAX),
         clocks: BTreeMap::new(),
         note: of.note.clone(),
         array: of.array.clone(),
@@ -170,12 +173,17 @@ fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetErro
 }
 
 /// Begins the stream of the run, and asks every host to inspect its targets. One refusal refuses the run.
-async fn ask_to_inspect(bus: &Bus, order: &FleetOrder, placed: &Placed) -> Result<(), FleetError> {
+async fn ask_to_inspect(
+    bus: &Bus,
+    order: &FleetOrder,
+    placed: &Placed,
+    placement: &Placement,
+) -> Result<(), FleetError> {
     let run = &placed.run;
     bus.create_stream(run).await?;
     bus.note(run, "placed", &Noted::Placed(Box::new(placed.clone()))).await?;
     let options = TaskOptions::of(&order.order.options, order.order.remove, order.order.keep_awake);
-    let asks = placed.placement.hosts.iter().map(|host| {
+    let asks = placement.hosts.iter().map(|host| {
         let targets = order.targets.iter().map(|target| target.replace("{host}", &host.host)).collect();
         let (plan, options) = (host.plan.clone(), options.clone());
         let task = Task { run: run.clone(), plan, targets, options };

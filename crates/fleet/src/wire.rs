@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_record::{ClockOffset, Event, HostFacts, RunSetting, StatedMemory, StepId, Warning};
-use assay_spec::{Placement, Plan};
+use assay_spec::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -171,7 +171,12 @@ pub(crate) enum Noted {
 pub(crate) struct Placed {
     pub(crate) run: String,
     pub(crate) started_unix_ms: u64,
-    pub(crate) placement: Placement,
+    /// The plan before it was placed on hosts: its placement follows from it, and would not fit into a message for
+    /// many.
+    pub(crate) plan: Plan,
+    pub(crate) hosts: Vec<String>,
+    /// Number of targets of each host.
+    pub(crate) targets: u32,
     /// Offset of each host's clock.
     pub(crate) clocks: BTreeMap<String, ClockOffset>,
     pub(crate) label: Option<String>,

@@ -85,7 +85,7 @@ fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
     let _a = agent(&story, &url, "a");
     let mut b = agent(&story, &url, "b");
     story.write("p.toml", READS.replace("1s", "3s"));
-    let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url, "--json"]);
+    let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url]);
     let mut said = BufReader::new(run.child().stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("step") {

@@ -17,7 +17,9 @@ fn placed() -> Placed {
     Placed {
         run: "r".into(),
         started_unix_ms: 1_000_000,
-        placement: plan.placed(&["a".into(), "b".into()], 1).unwrap(),
+        plan,
+        hosts: vec!["a".into(), "b".into()],
+        targets: 1,
         clocks: BTreeMap::from([("a".into(), clock(0)), ("b".into(), clock(3 * SECOND as i64))]),
         label: None,
         note: None,
@@ -34,7 +36,7 @@ fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
         run: "r".into(),
         version: "1".into(),
         started_unix_ms: 0,
-        plan: placed.placement.hosts[host].plan.clone(),
+        plan: placed.plan.clone(),
         targets: vec![TargetFacts { address: "null:".into(), member: Default::default() }],
         host: HostFacts { cpus: 4, cpus_online: 4, ..HostFacts::default() },
         array: None,
@@ -89,7 +91,7 @@ fn begin() -> Noted {
 
 /// Everything that both hosts say, one message of each in turn, and the word to begin when both are ready.
 fn all(a: Vec<Said>, b: Vec<Said>) -> Vec<Event> {
-    let mut merge = Merge::new(placed());
+    let mut merge = Merge::new(placed()).unwrap();
     let mut events = Vec::new();
     for (a, b) in a.into_iter().zip(b) {
         events.extend(merge.take("a", a));
@@ -153,7 +155,7 @@ fn a_host_that_begins_late_is_shifted_by_as_much() {
 fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
     let placed = placed();
     let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
-    let mut merge = Merge::new(placed);
+    let mut merge = Merge::new(placed).unwrap();
     let mut events = Vec::new();
     for (number, (a, b)) in a.into_iter().zip(b.clone()).enumerate() {
         events.extend(merge.take("a", a));
