@@ -58,6 +58,8 @@ pub(crate) struct Conductor {
     stop: StopSignal,
     is_open: bool,
     is_stopping: bool,
+    /// The step that was noted last.
+    begun: Option<StepId>,
     /// Steps that know what their plan wants to know.
     enough: Option<StepId>,
     asked: Instant,
@@ -108,6 +110,7 @@ impl Conductor {
             stop,
             is_open: false,
             is_stopping: false,
+            begun: None,
             enough: None,
             asked: Instant::now(),
             notes: 0,
@@ -184,6 +187,10 @@ impl Conductor {
     /// Does what an event asks for.
     fn follow(&mut self, event: &Event, kept: &mut Kept<'_, '_>) {
         match &event.what {
+            RunEvent::StepStarted(_) => {
+                self.asked = Instant::now();
+                self.tell_to_begin();
+            }
             // Its other steps would be measured without what failed here.
             RunEvent::StepEnded(end) if end.reason != StepReason::Done => self.stop.stop(),
             RunEvent::Interval(interval) => {
@@ -246,16 +253,17 @@ impl Conductor {
         }
     }
 
-    /// Writes a note into the stream, from which it is read like what the hosts say.
-    fn note(&mut self, noted: &Noted) {
-        // The same host is lost once, whoever notes it.
+    /// Writes a note into the stream, from which it is read like what the hosts say. Returns whether it is there; where
+    /// the bus is away, the next look notes it again.
+    fn note(&mut self, noted: &Noted) -> bool {
+        // A host is lost once, and a step begins once, whoever notes it and however often.
         let id = match noted {
             Noted::Lost { host, .. } => format!("lost.{host}"),
+            Noted::Begin { step, .. } => format!("begin.{}.{}", step.test, step.step),
             _ => format!("{}.{}", self.since, self.notes),
         };
         self.notes += 1;
-        // Where the bus is away, the next look notes it again.
-        let _ = self.runtime.block_on(self.bus.note(&self.run(), &id, noted));
+        self.runtime.block_on(self.bus.note(&self.run(), &id, noted)).is_ok()
     }
 
     /// Has every host open its targets, once all have passed inspection.
@@ -292,18 +300,15 @@ impl Conductor {
         })));
     }
 
-    /// Begins the step for which every host is ready.
+    /// Begins the step for which every host is ready: by a note, from which the hosts are asked when it is read.
     fn begin_due(&mut self) {
-        if let Some((step, hosts)) = self.merge.due() {
+        if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
             let clocks = self.runtime.block_on(clocks(&self.bus, &hosts));
             let lead = LEAD + LEAD_OF_EACH * u32::try_from(hosts.len()).unwrap_or(u32::MAX);
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
-            let noted = Noted::Begin { step, at_unix_ns, clocks };
-            self.note(&noted);
-            // Read from the stream once more, it changes nothing.
-            self.merge.note(noted);
-            self.asked = Instant::now();
-            self.tell_to_begin();
+            if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {
+                self.begun = Some(step);
+            }
         } else if self.asked.elapsed() > TELL_AGAIN {
             self.asked = Instant::now();
             self.tell_to_begin();

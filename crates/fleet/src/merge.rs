@@ -157,21 +157,20 @@ impl Merge {
         self.hosts.iter().map(|host| (host.name.as_str(), &host.standing))
     }
 
-    /// Returns the step at whose gate every host waits that runs it, with these hosts and their own numbers of it.
+    /// Returns the next step, if every host that runs it waits at its gate, with these hosts and their own numbers of
+    /// it. Steps follow one another, also those of different hosts.
     pub(crate) fn due(&self) -> Option<(StepId, Vec<(String, StepId)>)> {
-        let is_due = |(id, step): &(&StepId, &StepState)| {
-            let missing = |(host, part): (&usize, &Part)| {
-                let host = &self.hosts[*host];
-                !host.standing.is_final() && part.skipped.is_none() && host.ready != Some(**id)
-            };
-            let waiting = |host: &&usize| self.hosts[**host].ready == Some(**id);
-            step.at_unix_ns.is_none()
-                && !step.parts.iter().any(missing)
-                && step.parts.keys().any(|h| waiting(&h))
+        let (id, step) = self.steps.iter().find(|(_, step)| !step.is_ended)?;
+        let is_missing = |(host, part): (&usize, &Part)| {
+            let host = &self.hosts[*host];
+            !host.standing.is_final() && part.skipped.is_none() && host.ready != Some(*id)
         };
-        let (id, step) = self.steps.iter().find(is_due)?;
+        if step.at_unix_ns.is_some() || step.parts.iter().any(is_missing) {
+            return None;
+        }
         let ready = step.parts.iter().filter(|(host, _)| self.hosts[**host].ready == Some(*id));
-        Some((*id, ready.map(|(host, part)| (self.hosts[*host].name.clone(), part.local)).collect()))
+        let ready: Vec<_> = ready.map(|(host, part)| (self.hosts[*host].name.clone(), part.local)).collect();
+        (!ready.is_empty()).then_some((*id, ready))
     }
 
     /// Returns the hosts that have been asked to begin a step and have not yet, with their own number of it and when it
@@ -240,13 +239,15 @@ impl Merge {
         match noted {
             Noted::Placed(_) => Vec::new(),
             Noted::Begin { step, at_unix_ns, clocks } => {
-                let Some(state) = self.steps.get_mut(&step) else { return Vec::new() };
+                let known = self.steps.get_mut(&step).filter(|state| state.at_unix_ns.is_none());
+                let Some(state) = known else { return Vec::new() };
                 state.at_unix_ns = Some(at_unix_ns);
                 for (host, part) in &mut state.parts {
                     let name = &self.hosts[*host].name;
                     part.clock = clocks.get(name).copied().unwrap_or(self.hosts[*host].clock);
                 }
-                Vec::new()
+                state.is_started = true;
+                self.held_until_begun(self.last_ns, RunEvent::StepStarted(step))
             }
             Noted::Lost { host, why, at_unix_ns } => {
                 let at_ns = self.since_start(at_unix_ns);
@@ -302,14 +303,8 @@ impl Merge {
                 (state.header, state.standing) = (Some(*header), Standing::Running);
                 self.settled()
             }
-            RunEvent::StepStarted(local) => {
-                let Some((id, _)) = self.global(index, local) else { return Vec::new() };
-                let Some(step) = self.steps.get_mut(&id) else { return Vec::new() };
-                if std::mem::replace(&mut step.is_started, true) {
-                    return Vec::new();
-                }
-                self.held_until_begun(at_ns, RunEvent::StepStarted(id))
-            }
+            // It begins for all hosts when the coordinator says so.
+            RunEvent::StepStarted(_) => Vec::new(),
             RunEvent::StepSkipped { step: local, why } => {
                 let Some((id, _)) = self.global(index, local) else { return Vec::new() };
                 if let Some(part) = self.part(id, index) {
@@ -377,7 +372,7 @@ impl Merge {
                 part.shift_ns = u64::try_from(late_ns).unwrap_or(0);
             }
         }
-        if step.phases.contains(&phase) {
+        if phase == Phase::Prepare || step.phases.contains(&phase) {
             return Vec::new();
         }
         step.phases.push(phase);
@@ -400,20 +395,17 @@ impl Merge {
             return Vec::new();
         }
         let what = match step.parts.values().any(|part| part.end.is_some()) {
-            true => RunEvent::StepEnded(Box::new(self.merged(id, step))),
+            true => Some(RunEvent::StepEnded(Box::new(self.merged(id, step)))),
+            // Where every host was lost in it, it has no end, like the step of a run that was killed.
             false => {
                 let why = step.parts.values().find_map(|part| part.skipped.clone());
-                match why {
-                    Some(why) => RunEvent::StepSkipped { step: id, why },
-                    // Every host was lost in it: it has no end, like the step of a run that was killed.
-                    None => return Vec::new(),
-                }
+                why.map(|why| RunEvent::StepSkipped { step: id, why })
             }
         };
         if let Some(step) = self.steps.get_mut(&id) {
             step.is_ended = true;
         }
-        self.held_until_begun(at_ns, what)
+        what.map(|what| self.held_until_begun(at_ns, what)).unwrap_or_default()
     }
 
     fn merged(&self, id: StepId, step: &StepState) -> StepEnd {

@@ -175,3 +175,29 @@ fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
     assert_eq!(end.hosts[1].lost.as_deref(), Some("silent"));
     assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Failed)));
 }
+
+/// Two hosts that run alone, one after the other, are ready at once: they measured beside each other.
+#[test]
+fn steps_of_different_hosts_follow_one_another() {
+    let text = ["a", "b"].map(|host| {
+        format!(
+            "[[test]]\nname = \"{host} alone\"\naccess = [{{ size = \"4KiB\" }}]\n[[test.job]]\nname = \"x\"\nhosts = \
+             [\"{host}\"]\n"
+        )
+    });
+    let plan = PlanFile::parse("p", &text.concat()).unwrap().resolve(&Overrides::default()).unwrap();
+    let placed = Placed { plan, ..placed() };
+    let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
+    let mut merge = Merge::new(placed).unwrap();
+    for (a, b) in a.iter().zip(&b).take(4) {
+        merge.take("a", a.clone());
+        merge.take("b", b.clone());
+    }
+    let second = StepId { test: 1, step: 0 };
+    assert_eq!(merge.due(), Some((START, vec![("a".to_owned(), START)])));
+    let started = |events: Vec<Event>, id| events.iter().any(|event| event.what == RunEvent::StepStarted(id));
+    assert!(started(merge.note(begin()), START));
+    assert_eq!(merge.due(), None, "b is ready, and a measures");
+    a.iter().skip(4).for_each(|said| drop(merge.take("a", said.clone())));
+    assert_eq!(merge.due(), Some((second, vec![("b".to_owned(), START)])));
+}
