@@ -176,7 +176,7 @@ fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
     assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Failed)));
 }
 
-/// Two hosts that run alone, one after the other, are ready at once: they measured beside each other.
+/// Two hosts that run alone, one after the other, are ready at once, and measured at the same time.
 #[test]
 fn steps_of_different_hosts_follow_one_another() {
     let text = ["a", "b"].map(|host| {
