@@ -21,11 +21,12 @@ use crate::visitor::{CSRF, Fields, Peer, Visitor};
 /// Bytes of a request's body; a note is the longest thing that is sent.
 pub(crate) const BODY_BYTES_MAX: usize = 64 << 10;
 
-/// Sent with every answer. The pages contain no inline script and no inline style.
+/// Sent with every answer. The pages contain no inline script and no inline style; their own script draws a chart from
+/// memory (blob:) where it is saved as PNG.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; form-action \
          'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     ("x-content-type-options", "nosniff"),

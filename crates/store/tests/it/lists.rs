@@ -13,8 +13,6 @@ fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
     let finding =
         |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
     RunDigest {
-        changed: String::new(),
-        is_diagnosis: false,
         length_s: 12.5,
         planned_steps: 1,
         tests: vec![TestDigest {
@@ -26,6 +24,7 @@ fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
         findings: findings.iter().map(finding).collect(),
         verdict: Some("The link is full: 112 of 117 MiB/s.".into()),
         spark: vec![0.5, 1.0],
+        ..RunDigest::default()
     }
 }
 
