@@ -1,10 +1,9 @@
 //! A run at a glance: is it good, what limits it, what changed, what to do next. The page, the report and the terminal
 //! say these sentences and no others.
 
-use assay_model::published::{self, Published};
 use assay_record::RunHeader;
-use assay_statistics::geometric_mean;
 
+use crate::beside::published_beside;
 use crate::compare::{Change, Comparison, TestPair};
 use crate::expected::Judgement;
 use crate::finding::{Finding, Severity};
@@ -119,7 +118,7 @@ fn good(
     let said = judgement
         .and_then(by_array)
         .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline))
-        .or_else(|| by_published(header, &measured));
+        .or_else(|| by_published(header, summary));
     let said = said.unwrap_or_else(|| {
         let says = "Nothing to hold it against: describe the storage with --array, or set a baseline with assay \
                     baseline set.";
@@ -214,37 +213,23 @@ fn by_baseline(before: Before<'_>) -> Said {
 }
 
 /// Against published results of the same tests: a place among them.
-fn by_published(header: &RunHeader, measured: &[&StepSummary]) -> Option<Said> {
+fn by_published(header: &RunHeader, summary: &RunSummary) -> Option<Said> {
     let is_tester_alone = header.targets.iter().all(|target| target.address.starts_with("null:"));
     if is_tester_alone {
         return Some(Said::new(Tone::Plain, "The target stores nothing: these are rates of Assay itself."));
     }
-    let tables = published::all().ok()?;
-    let mut ratios: Vec<(f64, &Published)> =
-        tables.iter().filter_map(|table| Some((ratio_to(table, measured)?, table))).collect();
-    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let faster = ratios.iter().filter(|(ratio, _)| *ratio > ALIKE).count();
-    let (ratio, nearest) = ratios.iter().min_by(|a, b| a.0.ln().abs().total_cmp(&b.0.ln().abs()))?;
+    let setups = published_beside(summary);
+    let faster = setups.iter().filter(|setup| setup.ratio > ALIKE).count();
+    let nearest = setups.first()?;
     Some(Said::new(
         Tone::Plain,
         format!(
-            "Faster than {faster} of {} published results of the same tests; nearest is {} (x{ratio:.2} of its IOPS).",
-            ratios.len(),
-            nearest.system
+            "Faster than {faster} of {} published results of the same tests; nearest is {} (x{:.2} of its IOPS).",
+            setups.len(),
+            nearest.name,
+            nearest.ratio
         ),
     ))
-}
-
-/// The IOPS over those of a table, the geometric mean of the tests that both have; `None` where that is not half of
-/// them.
-fn ratio_to(table: &Published, measured: &[&StepSummary]) -> Option<f64> {
-    let of = |step: &&&StepSummary| {
-        let row = table.rows.iter().find(|row| row.test == step.test)?;
-        row.measured_iops().filter(|iops| *iops > 0.0).map(|iops| step.total.iops / iops)
-    };
-    let ratios: Vec<f64> =
-        measured.iter().filter(|step| step.step.is_empty()).filter_map(|step| of(&step)).collect();
-    (ratios.len() * 2 >= measured.len().max(1) && !ratios.is_empty()).then(|| geometric_mean(&ratios))
 }
 
 /// What is good by its numbers and was cut short, or disturbed in part, is in doubt.

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod beside;
 mod cache_probe;
 mod case;
 mod collector;
@@ -44,6 +45,7 @@ mod verdict;
 pub use assay_statistics::Estimate;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use beside::{PublishedSetup, published_beside};
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };

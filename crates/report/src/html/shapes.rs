@@ -1,8 +1,7 @@
 //! Results in the shapes that people know: the window of CrystalDiskMark, the bars of ATTO, the table of the forum with
 //! what others published.
 
-use assay_analysis::{RunSummary, StepSummary};
-use assay_model::published::{self, Published};
+use assay_analysis::{PublishedSetup, RunSummary, StepSummary, published_beside};
 use assay_record::RunHeader;
 
 use crate::crystaldiskmark;
@@ -45,51 +44,33 @@ fn atto(header: &RunHeader, summary: &RunSummary) -> Option<String> {
 
 /// The rates of the run beside the published tables that are nearest to it in the same tests.
 fn beside_published(summary: &RunSummary) -> Option<String> {
-    let steps: Vec<&StepSummary> =
-        summary.steps.iter().filter(is_measured).filter(|step| step.step.is_empty()).collect();
-    let tables = published::all().ok()?;
-    let iops = |table: &Published, step: &StepSummary| {
-        table.rows.iter().find(|row| row.test == step.test).and_then(published::Row::measured_iops)
-    };
-    let distance = |table: &Published| {
-        let ratios: Vec<f64> = steps
-            .iter()
-            .filter_map(|step| {
-                iops(table, step).filter(|iops| *iops > 0.0).map(|iops| step.total.iops / iops)
-            })
-            .collect();
-        let far = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64;
-        (!ratios.is_empty() && ratios.len() * 2 >= steps.len()).then(|| far.abs())
-    };
-    let mut near: Vec<(f64, &Published)> =
-        tables.iter().filter_map(|table| Some((distance(table)?, table))).collect();
-    near.sort_by(|a, b| a.0.total_cmp(&b.0));
-    near.truncate(TABLES_MAX);
+    let setups = published_beside(summary);
+    let near: Vec<&PublishedSetup> = setups.iter().take(TABLES_MAX).collect();
     if near.is_empty() {
         return None;
     }
-    let heads: String = near.iter().map(|(_, table)| format!("<th>{}</th>", escape(&table.system))).collect();
-    let row = |step: &&StepSummary| {
-        let others: String = near
-            .iter()
-            .map(|(_, table)| {
-                let iops = iops(table, step).map_or_else(|| "-".to_owned(), number::long);
-                format!("<td>{iops}</td>")
-            })
-            .collect();
+    let heads: String = near.iter().map(|setup| format!("<th>{}</th>", escape(&setup.name))).collect();
+    let row = |step: &StepSummary| {
+        let of = |setup: &&PublishedSetup| {
+            let found = setup.iops.iter().find(|(test, _)| *test == step.test);
+            let iops = found.map_or_else(|| "-".to_owned(), |(_, iops)| number::long(*iops));
+            format!("<td>{iops}</td>")
+        };
+        let others: String = near.iter().map(of).collect();
         format!(
             "<tr><td>{}</td><td><strong>{}</strong></td>{others}</tr>\n",
             escape(&step.test),
             number::long(step.total.iops)
         )
     };
-    let rows: String = steps.iter().map(row).collect();
-    let sources: Vec<&str> = near.iter().map(|(_, table)| table.source.as_str()).collect();
+    let rows: String = summary.steps.iter().filter(is_measured).map(row).collect();
+    let mut sources: Vec<&str> = near.iter().map(|setup| setup.source.as_str()).collect();
+    sources.dedup();
     Some(format!(
         "<h2>Beside published results</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
-         <caption><span>IOPS of the same tests; the nearest of {}. Sources: {}.</span></caption>\n<thead><tr><th>Test\
+         <caption><span>IOPS of the same tests; the nearest of {} published set-ups. Sources: {}.</span></caption>\n<thead><tr><th>Test\
          </th><th>This run</th>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
-        tables.len(),
+        setups.len(),
         escape(&sources.join("; "))
     ))
 }
