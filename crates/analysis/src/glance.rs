@@ -22,7 +22,7 @@ const ALIKE: f64 = 1.1;
 /// A run at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether the results are good, by what is known to hold them against.
+    /// Whether the results are good, by what they can be compared with.
     pub good: Said,
     /// What limits them.
     pub limit: Said,
@@ -120,7 +120,7 @@ fn good(
         .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline))
         .or_else(|| by_published(header, summary));
     let said = said.unwrap_or_else(|| {
-        let says = "Nothing to hold it against: describe the storage with --array, or set a baseline with assay \
+        let says = "Nothing to compare it with: describe the storage with --array, or set a baseline with assay \
                     baseline set.";
         Said::new(Tone::Plain, says)
     });
@@ -206,7 +206,7 @@ fn by_baseline(before: Before<'_>) -> Said {
         (shared().filter(is_judged).count(), shared().filter(|test| is_worse(test)).count());
     let name = before.name;
     match (judged, worse) {
-        (0, 0) => Said::new(Tone::Plain, format!("It cannot be held against {name}; CHANGED says why.")),
+        (0, 0) => Said::new(Tone::Plain, format!("It cannot be compared with {name}; “Changed” says why.")),
         (_, 0) => Said::new(Tone::Good, format!("In no test worse than {name}.")),
         (_, worse) => Said::new(Tone::Bad, format!("Worse than {name} in {worse} of {all} tests.")),
     }

@@ -1,7 +1,7 @@
 //! Trends: a figure of one test over many runs, and the runs from which on it is another one.
 //!
-//! Points of one trend are runs of one load: the same plan, test and step, over the same span, by the same way, with the
-//! same settings. Runs of the same test that were made otherwise are its [`OtherPoint`]s.
+//! Points of one trend are runs of one load: the same plan, test and step, over the same span, by the same way, with
+//! the same settings. Runs of the same test that were made otherwise are its [`OtherPoint`]s.
 //!
 //! Changes are searched for in the logarithms of the values, by halving: at the place that leaves the least scatter,
 //! then in each part. Each that is found must be larger than chance explains, by the scatter of the runs between its

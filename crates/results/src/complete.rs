@@ -17,8 +17,8 @@ pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
     Ok(runs)
 }
 
-/// Makes the digest of a run from its extract, and the extract from its events where it lacks one, and keeps them: the one function of this room that
-/// writes.
+/// Makes the digest of a run from its extract, and the extract from its events where it lacks one, and keeps them: the
+/// one function of this room that writes.
 ///
 /// # Errors
 /// Where the run cannot be read, or the store cannot be written to.

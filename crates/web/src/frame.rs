@@ -1,4 +1,4 @@
-//! What is shown of all running runs at a moment, and what of it is new.
+//! What is shown of all running runs at a moment, and which parts are new.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

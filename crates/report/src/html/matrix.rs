@@ -17,8 +17,10 @@ pub(super) fn matrix(comparison: &Comparison, links: Links) -> String {
     let head: String = (0..comparison.sides.len()).map(|side| head(comparison, side, links)).collect();
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\">\n<caption><span>A: IOPS. The others: against A, \
-         by p99 where the plan sets the rate. ▲ better, ▼ worse, with ? by few repetitions; ≈ within the noise; no mark: \
-         it is not known how far repetitions lie apart; ≠ not comparable.</span></caption>\n<thead><tr><th>Test</th>{head}\
+         by p99 where the plan sets the rate. ▲ better, ▼ worse, with ? by few repetitions; ≈ within the noise; no \
+         mark: \
+         it is not known how far repetitions lie apart; ≠ not comparable.</span></caption>\n<thead><tr><th>Test</th>\
+         {head}\
          </tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )
 }

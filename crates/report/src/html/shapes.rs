@@ -68,7 +68,8 @@ fn beside_published(summary: &RunSummary) -> Option<String> {
     sources.dedup();
     Some(format!(
         "<h2>Beside published results</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
-         <caption><span>IOPS of the same tests; the nearest of {} published set-ups. Sources: {}.</span></caption>\n<thead><tr><th>Test\
+         <caption><span>IOPS of the same tests; the nearest of {} published set-ups. Sources: {}.</span></caption>\n\
+         <thead><tr><th>Test\
          </th><th>This run</th>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
         setups.len(),
         escape(&sources.join("; "))

@@ -187,7 +187,8 @@ impl Sweep<'_> {
         }
         let heading = format!("Sweep of {} and {}", grid.along.key, grid.each.key);
         format!(
-            "<h2>{}</h2>\n<fieldset class=\"switch\"><legend class=\"soft\">Figure</legend>\n{tabs}</fieldset>\n<p>{}</p>\n",
+            "<h2>{}</h2>\n<fieldset class=\"switch\"><legend class=\"soft\">Figure</legend>\n{tabs}</fieldset>\n\
+             <p>{}</p>\n",
             escape(&heading),
             escape(&self.best_of_all(grid, &figures[0], best))
         )

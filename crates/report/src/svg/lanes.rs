@@ -95,7 +95,8 @@ impl Lanes<'_> {
         {
             let (left, right) = (x(from_s.max(self.from_s)), x(to_s.min(self.to_s)));
             svg.push_str(&format!(
-                "<rect class=\"ep\" x=\"{left:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>\n",
+                "<rect class=\"ep\" x=\"{left:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\">\
+                 <title>{}</title></rect>\n",
                 (right - left).max(2.0),
                 floor - TOP,
                 escape(name)

@@ -38,8 +38,8 @@ fn filled(store: &Store) -> RunHeader {
     run(store, 6, "after", 140.0)
 }
 
-/// The line in the trend was the last run of the baseline, the terminal's value the mean of all, the comparison's that of
-/// whichever run came first: 8,361, 6,681 and 5,529 IOPS for one baseline.
+/// The line in the trend was the last run of the baseline, the terminal's value the mean of all, the comparison's that
+/// of whichever run came first: 8,361, 6,681 and 5,529 IOPS for one baseline.
 #[test]
 fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     let folder = tempfile::tempdir().unwrap();
@@ -49,7 +49,7 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     let trend = &target.trends()[0];
     let drawn = baseline_level(&store, TARGET, trend).unwrap().unwrap();
     let held = read_extract_held(&store, &later.run).unwrap().baseline.unwrap();
-    let told = held.comparison.tests[0].cells[0].as_ref().unwrap();
+    let printed = held.comparison.tests[0].cells[0].as_ref().unwrap();
     let own = Side {
         name: "own".into(),
         readings: vec![Stored::read_extract(&store, &later.run).unwrap().result_set()],
@@ -62,12 +62,12 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     let linked = compare_with(&sides, &[]);
     let linked = linked.tests[0].cells[0].as_ref().unwrap();
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
-    for iops in [told.iops, compared.iops, linked.iops] {
+    for iops in [printed.iops, compared.iops, linked.iops] {
         assert!(close(drawn.iops.value, iops), "{} and {iops} IOPS", drawn.iops.value);
     }
     let p99_ms = drawn.p99_us.unwrap().value / 1e3;
-    for told in [told.p99_ms, compared.p99_ms, linked.p99_ms] {
-        assert!(close(p99_ms, told.unwrap()), "p99 {p99_ms} and {told:?} ms");
+    for p99 in [printed.p99_ms, compared.p99_ms, linked.p99_ms] {
+        assert!(close(p99_ms, p99.unwrap()), "p99 {p99_ms} and {p99:?} ms");
     }
     let (lo, hi) = (drawn.iops.lo.unwrap(), drawn.iops.hi.unwrap());
     assert!(drawn.runs == 5 && lo < drawn.iops.value && drawn.iops.value < hi, "{drawn:?}");

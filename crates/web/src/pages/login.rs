@@ -30,7 +30,8 @@ fn form(app: &App, visitor: &Visitor, wrong: &str) -> Response {
         false => "Every page needs the token.",
     };
     let body = format!(
-        "<h1>Sign in</h1>\n{wrong}<p>{why} It is in the file that <code>assay serve</code> names when it starts.</p>\n<form \
+        "<h1>Sign in</h1>\n{wrong}<p>{why} It is in the file that <code>assay serve</code> names when it \
+         starts.</p>\n<form \
          class=\"stack\" method=\"post\" action=\"/login\">\n<label for=\"token\">Token</label>\n<input \
          type=\"password\" id=\"token\" name=\"token\" required autocomplete=\"current-password\" \
          autofocus>\n<button>Sign in</button>\n</form>\n"

@@ -140,7 +140,8 @@ pub(crate) fn indexing(lacking: usize) -> String {
     match lacking {
         0 => String::new(),
         count => format!(
-            "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, label \
+            "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
+             label \
              and note only, and trends lack {}.</p>\n",
             separated(&count.to_string()),
             if count == 1 { "run is" } else { "runs are" },

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::served::{RUN, Reach, Served};
 
-/// Every address of the description is asked for, and its document held against its schema: an address that is not
+/// Every address of the description is asked for, and its document compared with its schema: an address that is not
 /// served, a schema that is not there and a field of another form fail.
 #[test]
 fn every_address_of_the_description_answers_a_document_of_its_schema() {

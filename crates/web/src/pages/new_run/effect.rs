@@ -26,7 +26,8 @@ pub(super) fn on_target(plan: &Plan, address: &str, overwrite: &str) -> String {
         Ok(Address::Iscsi(_)) => on_device("The LUN", &wanted, is_writing, overwrite),
         Ok(Address::Nfs(_)) => (
             format!(
-                "The file is made and filled where it is not there; a file of another program is refused. Used is {wanted}."
+                "The file is made and filled where it is not there; a file of another program is refused. Used is \
+                 {wanted}."
             ),
             false,
         ),
@@ -68,7 +69,8 @@ fn on_device(what: &str, wanted: &str, is_writing: bool, overwrite: &str) -> (St
         (false, _) => (format!("{what} is only read; used is {wanted}."), false),
         (true, "") => (
             format!(
-                "{what} would be overwritten, {wanted}. Without its serial number or WWID under “Overwrite” the run is refused."
+                "{what} would be overwritten, {wanted}. Without its serial number or WWID under “Overwrite” the run \
+                 is refused."
             ),
             true,
         ),
