@@ -14,6 +14,7 @@ mod curve;
 pub mod diagnosis;
 pub mod escape;
 pub mod expected;
+mod fleet;
 mod forum;
 pub mod held;
 pub mod html;

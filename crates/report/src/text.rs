@@ -49,6 +49,7 @@ pub fn table_with(
         Detail::Full => crate::expected::text(j, options.prose()),
         Detail::Brief => crate::expected::brief(j, options.prose()),
     }));
+    text.push_str(&crate::fleet::text(header, summary, options.prose()));
     text.push_str(&limits_text(header, summary, judgement, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
