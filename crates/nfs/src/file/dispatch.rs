@@ -66,7 +66,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.homeless.pop_front();
             self.queue(call, path);
         }
-        while let Some(&slot) = self.waiting.front() {
+        while let Some(slot) = self.waiting.front() {
             let bound = self.tables.slot(slot).path.filter(|path| self.paths[usize::from(*path)].is_up());
             let Some(path) = bound.or_else(|| self.choose()) else { return };
             self.tables.slot(slot).path = Some(path);

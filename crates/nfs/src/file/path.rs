@@ -1,12 +1,11 @@
 //! One connection to the server: its socket, timers and counters.
 
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_tcp::{Blocking, Connecting, PathStats};
 
 use super::table::{CallState, Owner, Tables};
-use crate::config::Timeouts;
 use crate::error::IoError;
 use crate::nfs3::{self, Written};
 use crate::rpc::{Refusal, read_reply};
@@ -49,7 +48,7 @@ pub(crate) struct Path {
     /// True if it was up before.
     pub was_up: bool,
     pub attempts: u32,
-    pub backoff: Duration,
+    pub backoff: Backoff,
     pub last_error: Option<String>,
     pub stats: PathStats,
 }
@@ -62,7 +61,7 @@ impl Path {
             port: None,
             was_up: false,
             attempts: 0,
-            backoff: Duration::ZERO,
+            backoff: Backoff::default(),
             last_error: None,
             stats: PathStats::default(),
         }
@@ -79,13 +78,6 @@ impl Path {
             State::Connecting { connecting, .. } => Some((connecting.stream(), true)),
             State::Up(wire) => Some((&wire.stream, !wire.tx.is_empty())),
         }
-    }
-
-    /// Returns the pause before the next attempt, which grows with every failure.
-    pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
-        let pause = self.backoff;
-        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
-        pause
     }
 }
 
