@@ -328,6 +328,7 @@ mod tests {
         assert_eq!(renamed, Ok("iscsi://a/iqn.x/1?timeout=5".into()), "as stored addresses call it");
         let preset = |text: &str| read(&format!("iscsi://a/iqn.x/1?{text}")).map(|a| a.policy);
         assert_eq!(preset("policy=vmware"), Ok(PathPolicy::RoundRobin { ios: 1000, bytes: u64::MAX }));
+        assert_eq!(preset("policy=least"), Ok(PathPolicy::LeastOutstanding), "by its other name");
         assert_eq!(preset("policy=rr&rr_ios=7"), Ok(PathPolicy::RoundRobin { ios: 7, bytes: u64::MAX }));
     }
 
