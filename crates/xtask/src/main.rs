@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 
 mod bench;
+mod bugs;
 mod day;
 mod faults;
 mod fuzz;
@@ -32,6 +33,8 @@ cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array
 cargo xtask simulate [--seed N [--trace]] [--from N] [--seeds N | --hours H] [--first]
     tortures the multipath core of the iSCSI client in virtual time, 2000 seeds by default; see crates/simulate
+cargo xtask simulate --bugs [NAME]...
+    plants each bug of crates/simulate/bugs in a copy of the core, and counts the seeds until it is found
 cargo xtask site [ASSAY]
     builds the documentation as a site in target/docs/site, with mdbook and the program ASSAY (target/debug/assay), and
     follows every link of it
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("site") => site::site(args.get(1).map_or("target/debug/assay", String::as_str)),
+        Some("simulate") if args.get(1).is_some_and(|arg| arg == "--bugs") => bugs::bugs(&args[2..]),
         Some("simulate") => simulate(&args[1..]),
         Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),
