@@ -60,7 +60,7 @@ soak-faults: ## kill 1,000 runs, then play the fault matrix for an hour (root); 
 	$(CARGO) xtask faults $(if $(FAULTS),$(FAULTS),--minutes 60 --kills 1000)
 
 soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4Kn): a table of what is refused and what measured
-	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs
+	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs sg_persist ip tc setpriv
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 
