@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn no_worker_waits_for_one_that_has_ended() {
-        shuttle::check_random(ended_workers_are_not_waited_for, 500);
+        shuttle::check_random(ended_workers_are_not_waited_for, 100);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Instant;
 
-use assay_tcp::{Blocking, Connecting, PathStats};
+use assay_tcp::{Backoff, Blocking, Connecting, PathStats};
 
 use super::table::{CallState, Owner, Tables};
 use crate::error::IoError;
