@@ -22,7 +22,7 @@ ends_with() { # set-up "codes" command…: the exit code is one of these, and no
 insmod /modules/scsi_debug.ko dev_size_mb=32 lbpu=1 delay=0
 D=$(newest scsi_debug)
 measured "scsi_debug, thin" "$D"
-ends_with "its map" 0 assay map "$D" --run 2s
+ends_with "its map" 0 assay map "$D" --budget 3s
 module scsi_debug "dev_size_mb=32 wp=1 delay=0"
 refused "scsi_debug, write-protected" "$(newest scsi_debug)"
 module scsi_debug "dev_size_mb=32 delay=0 opts=2 medium_error_start=4660 medium_error_count=10"
@@ -120,10 +120,10 @@ ends_with "the file below it" 2 assay run /tmp/plan.toml /tmp/file --size 8MiB -
 losetup -d "$L"
 
 chmod 600 "$A"; chmod 1777 /tmp
-ends_with "a device of root, as another user" 2 setpriv --reuid 1000 --regid 1000 --clear-groups env ASSAY_STORE=/tmp/u.sqlite assay run /tmp/plan.toml "$A" --size 8MiB --overwrite SOAKA --not-blank
-ends_with "a host without /sys" 2 unshare -m sh -c "umount -l /sys; assay run /tmp/plan.toml $A --size 8MiB --overwrite SOAKA --not-blank"
-ends_with "a host without /proc" 2 unshare -m sh -c "umount -l /proc; assay run /tmp/plan.toml $A --size 8MiB --overwrite SOAKA --not-blank"
-ends_with "a user namespace" "0 2" unshare -U -r -m assay run /tmp/plan.toml "$A" --size 8MiB --overwrite SOAKA --not-blank
+ends_with "a device of root, as another user" 2 /bin/setpriv --reuid 1000 --regid 1000 --clear-groups env ASSAY_STORE=/tmp/u.sqlite assay run /tmp/plan.toml "$A" --size 8MiB --overwrite SOAKA --not-blank
+ends_with "a host without /sys" 2 /bin/unshare -m sh -c "umount -l /sys; assay run /tmp/plan.toml $A --size 8MiB --overwrite SOAKA --not-blank"
+ends_with "a host without /proc" 2 /bin/unshare -m sh -c "umount -l /proc; assay run /tmp/plan.toml $A --size 8MiB --overwrite SOAKA --not-blank"
+ends_with "a user namespace" "0 2" /bin/unshare -U -r -m assay run /tmp/plan.toml "$A" --size 8MiB --overwrite SOAKA --not-blank
 wipe "$A"
 
 ip link set lo up
@@ -145,7 +145,8 @@ mkdir -p $T/core/iblock_0/d0 && {
     mkdir -p $T/loopback/naa.5001405000000001/tpgt_1/lun/lun_0
     echo naa.5001405000000002 >$T/loopback/naa.5001405000000001/tpgt_1/nexus
     ln -s $T/core/iblock_0/d0 $T/loopback/naa.5001405000000001/tpgt_1/lun/lun_0/d0
-    H=$(newest d0); [ -n "$H" ] || H=$(newest IBLOCK)
+    H=$(newest IBLOCK)
+    dd if="$H" of=/dev/null bs=4k count=1 2>/dev/null
     if sg_persist --out --register --param-sark=0x1 "$H" >/tmp/pr 2>&1 && sg_persist --out --reserve --param-rk=0x1 --prout-type=1 "$H" >>/tmp/pr 2>&1; then
         ends_with "a LUN that another host has reserved" 2 assay run /tmp/plan.toml "$lun" --size 8MiB --overwrite "$identity" --not-blank
         sg_persist --out --release --param-rk=0x1 --prout-type=1 "$H" >/tmp/pr
