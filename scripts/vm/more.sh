@@ -146,8 +146,9 @@ mkdir -p $T/core/iblock_0/d0 && {
     echo naa.5001405000000002 >$T/loopback/naa.5001405000000001/tpgt_1/nexus
     ln -s $T/core/iblock_0/d0 $T/loopback/naa.5001405000000001/tpgt_1/lun/lun_0/d0
     H=$(newest IBLOCK)
+    sg_turs "$H" >/dev/null 2>&1
     dd if="$H" of=/dev/null bs=4k count=1 2>/dev/null
-    if sg_persist --out --register --param-sark=0x1 "$H" >/tmp/pr 2>&1 && sg_persist --out --reserve --param-rk=0x1 --prout-type=1 "$H" >>/tmp/pr 2>&1; then
+    if { sg_persist --out --register --param-sark=0x1 "$H" || sg_persist --out --register --param-sark=0x1 "$H"; } >/tmp/pr 2>&1 && sg_persist --out --reserve --param-rk=0x1 --prout-type=1 "$H" >>/tmp/pr 2>&1; then
         ends_with "a LUN that another host has reserved" 2 assay run /tmp/plan.toml "$lun" --size 8MiB --overwrite "$identity" --not-blank
         sg_persist --out --release --param-rk=0x1 --prout-type=1 "$H" >/tmp/pr
         sg_persist --out --reserve --param-rk=0x1 --prout-type=5 "$H" >>/tmp/pr
@@ -158,6 +159,11 @@ mkdir -p $T/core/iblock_0/d0 && {
     fi
 }
 
+mkdir -p $T/core/fileio_0/d1 && {
+    echo "fd_dev_name=$N,fd_dev_size=33554432" >$T/core/fileio_0/d1/control; echo 1 >$T/core/fileio_0/d1/enable
+    refused "an NVMe drive that LIO has open as a file" "$N" changing
+    rmdir $T/core/fileio_0/d1
+}
 mkdir -p /sys/kernel/config/nvmet/subsystems/soak/namespaces/1 && {
     S=/sys/kernel/config/nvmet/subsystems/soak P=/sys/kernel/config/nvmet/ports/1
     echo 1 >$S/attr_allow_any_host; echo -n "$B" >$S/namespaces/1/device_path; echo 1 >$S/namespaces/1/enable

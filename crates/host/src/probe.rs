@@ -4,6 +4,7 @@
 //! the same disk. The probe only reads, and fails closed: whatever it cannot examine is a [`ProbeError`], which callers
 //! must treat as a refusal. See `docs/design/003-device-probe.md`.
 
+mod exported;
 mod opened;
 pub(crate) mod related;
 mod signatures;
@@ -234,7 +235,12 @@ mod tests {
         for (zoned, is_refused) in [("none", false), ("host-aware", false), ("host-managed", true)] {
             fs::write(disk.join("queue/zoned"), format!("{zoned}\n")).expect("a file");
             for at in [&disk, &part] {
-                assert_eq!(zones(Path::new("/dev/sdz"), at).is_some(), is_refused, "{zoned} {}", at.display());
+                assert_eq!(
+                    zones(Path::new("/dev/sdz"), at).is_some(),
+                    is_refused,
+                    "{zoned} {}",
+                    at.display()
+                );
             }
         }
     }

@@ -94,7 +94,11 @@ fn watch(run: &mut Child, paths: &[Proxy; 2], store: &Path) -> anyhow::Result<Ve
         let path = &paths[cuts as usize % 2];
         if !is_cut && at >= cut_at {
             // Every third cut is a silence.
-            if cuts % 3 == 2 { path.silence() } else { path.cut() }
+            if cuts % 3 == 2 {
+                path.silence()
+            } else {
+                path.cut()
+            }
             is_cut = true;
         } else if is_cut && at >= cut_at + CUT {
             path.restore();
