@@ -118,6 +118,10 @@ pub enum Input {
     Heard {
         /// The path.
         path: u8,
+        /// How much, bytes.
+        bytes: u32,
+        /// Number of PDUs that are complete now.
+        pdus: u32,
     },
     /// The session of a path reports something.
     Session {
@@ -255,7 +259,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Input::Redirected { path, portal } => self.redirected(path.into(), portal, now),
             Input::Up { path, agreed } => self.up(path.into(), *agreed, now),
             Input::Lost { path, error } => self.fail_path(path.into(), &error, now),
-            Input::Heard { path } => self.heard(path.into(), now),
+            Input::Heard { path, bytes, pdus } => self.heard(path.into(), bytes, pdus, now),
             Input::Session { path, event } => self.on_event(path.into(), event, now),
             Input::Tick => self.look_at_timers(now),
         }
@@ -268,9 +272,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     #[inline]
-    fn heard(&mut self, at: usize, now: Instant) {
+    fn heard(&mut self, at: usize, bytes: u32, pdus: u32, now: Instant) {
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        connection.received_at = now;
+        if !connection.has_heard(bytes, pdus, now) {
+            return;
+        }
         if connection.suspect_since.is_some() {
             self.trust_again(at, now);
         }
@@ -363,7 +369,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             let response = Response::decode(bhs)?;
             session.on_pdu(&response, data, &mut events)
         });
-        self.on(Input::Heard { path }, now);
+        self.on(Input::Heard { path, bytes: bhs.data_bytes(), pdus: 1 }, now);
         for event in events {
             self.on(Input::Session { path, event }, now);
         }
