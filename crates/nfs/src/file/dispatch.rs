@@ -158,11 +158,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let result = wire.receive(index, blocking, &mut self.tables, &mut answers);
         // After a blocking read the clock must be read again.
         let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
-        if let Ok(true) = result {
-            wire.received_at = now;
+        if let Ok(bytes) = result {
+            wire.heard(bytes, answers.len(), now);
         }
         // An invalid answer proves a live server as well; the end of a connection does not.
-        let is_silent = matches!(result, Ok(false) | Err(WireError::Closed | WireError::Io(_)));
+        let is_silent = matches!(result, Ok(0) | Err(WireError::Closed | WireError::Io(_)));
         if !is_silent || !answers.is_empty() {
             self.heard(now);
         }

@@ -137,6 +137,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             tx: Tx::new(self.tables.call_count()),
             rx: Rx::new(data_bytes_max),
             received_at: now,
+            trickled_bytes: 0,
             stray_count: 0,
             ping: None,
             next_ping_at: now,
