@@ -20,7 +20,8 @@ const CUT: Duration = Duration::from_secs(7);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Part of the run after which nothing may grow any more.
 const SETTLED: f64 = 0.2;
-/// Growth of memory between that time and the end that counts as none, KiB: what a log of events takes.
+/// Growth of memory between the halves of that time that counts as none, KiB: a run keeps about 3.5 KB of each second for
+/// its result.
 const MEMORY_SLACK_KIB: u64 = 8 * 1024;
 const STORE_DAY_MB_MAX: f64 = 300.0;
 
@@ -68,7 +69,11 @@ pub(crate) fn soak(args: &[String]) -> anyhow::Result<()> {
     report(&looks);
     ensure!(status.success(), "the run ended with {status}");
     no_errors(&assay, &store)?;
-    is_flat(&looks, minutes)?;
+    is_flat(&looks)?;
+    // While the run lasts most of it is in the log, which is moved into the store where no load is measured.
+    let day_mb = std::fs::metadata(&store)?.len() as f64 / 1e6 * 1440.0 / minutes as f64;
+    println!("store: {day_mb:.0} MB a day at this rate, goal below {STORE_DAY_MB_MAX}");
+    ensure!(day_mb < STORE_DAY_MB_MAX, "the store of a day would have {day_mb:.0} MB");
     std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
@@ -140,14 +145,16 @@ fn no_errors(assay: &Path, store: &Path) -> anyhow::Result<()> {
     let output = Command::new(assay).args(args).arg(store).output()?;
     let document: Value = serde_json::from_slice(&output.stdout).context("show prints no JSON")?;
     let count = |what: &str| document.pointer(what).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let (ios, errors) = (count("/tests/0/total/ios"), count("/tests/0/total/errors"));
-    println!("{ios} I/Os, {errors} failed");
-    ensure!(ios > 0.0 && errors == 0.0, "I/Os failed, or none was made");
+    let (ios, errors) = (count("/tests/0/total/ops"), count("/tests/0/errors"));
+    let wrong =
+        document.pointer("/tests/0/mismatches").and_then(Value::as_array).map_or(usize::MAX, Vec::len);
+    println!("{ios} I/Os, {errors} failed, {wrong} blocks wrong");
+    ensure!(ios > 0.0 && errors == 0.0 && wrong == 0, "I/Os failed or were wrong, or none was made");
     Ok(())
 }
 
 /// Fails if something grew after the first fifth of the run.
-fn is_flat(looks: &[Look], minutes: u64) -> anyhow::Result<()> {
+fn is_flat(looks: &[Look]) -> anyhow::Result<()> {
     let whole = looks.last().context("the run was too short to look at")?.at;
     let settled: Vec<&Look> = looks.iter().filter(|look| look.at > whole.mul_f64(SETTLED)).collect();
     let (first, last) = settled.split_at(settled.len() / 2);
@@ -163,9 +170,5 @@ fn is_flat(looks: &[Look], minutes: u64) -> anyhow::Result<()> {
         println!("{what}: at most {before} in the first half, {after} in the second");
         ensure!(after <= before + slack, "{what} grew from {before} to {after}");
     }
-    let store_bytes = looks.last().map_or(0, |look| look.store_bytes);
-    let day_mb = store_bytes as f64 / 1e6 * 1440.0 / minutes as f64;
-    println!("store: {day_mb:.0} MB a day at this rate, goal below {STORE_DAY_MB_MAX}");
-    ensure!(day_mb < STORE_DAY_MB_MAX, "the store of a day would have {day_mb:.0} MB");
     Ok(())
 }
