@@ -65,7 +65,7 @@ soak-day: ## two hours in verify mode over two paths that are cut in turns, then
 	$(CARGO) xtask day
 
 soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4Kn): a table of what is refused and what measured
-	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs sg_persist ip tc setpriv
+	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs ip tc setpriv
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 

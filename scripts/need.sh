@@ -33,7 +33,6 @@ package_of() {
         busybox) echo busybox-static ;;
         depmod) echo kmod ;;
         lvm) echo lvm2 ;;
-        sg_persist) echo sg3-utils ;;
         cpio | mdadm | dmsetup) echo "$1" ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;

@@ -39,7 +39,7 @@ for name in ${SETUPS:-setups more}; do
         more)
             list more "dm-mod dm-snapshot dm-cache dm-cache-smq dm-era dm-integrity dm-multipath dm-round-robin crc32c md-mod \
                 raid456 brd loop scsi_debug null_blk virtio_net sch_netem configfs target_core_mod target_core_iblock target_core_file \
-                iscsi_target_mod tcm_loop nvmet nvmet-tcp nvme-tcp" wipefs dmsetup mdadm blockdev setpriv unshare sg_persist sg_turs ip tc ;;
+                iscsi_target_mod nvmet nvmet-tcp nvme-tcp" wipefs dmsetup mdadm blockdev setpriv unshare ip tc ;;
     esac
 done
 awk -F' [|] ' '{ printf "%-7s %-42s %s\n", $1, $2, $3 }' results.txt

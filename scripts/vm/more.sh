@@ -142,21 +142,6 @@ mkdir -p $T/core/iblock_0/d0 && {
     tc qdisc add dev lo root netem delay 25ms 5ms loss 1% reorder 2%
     ends_with "LIO, 50 ms, loss and reordering" 0 assay run /tmp/verify.toml "$lun" --size 2MiB --overwrite "$identity" --not-blank
     tc qdisc del dev lo root
-    mkdir -p $T/loopback/naa.5001405000000001/tpgt_1/lun/lun_0
-    echo naa.5001405000000002 >$T/loopback/naa.5001405000000001/tpgt_1/nexus
-    ln -s $T/core/iblock_0/d0 $T/loopback/naa.5001405000000001/tpgt_1/lun/lun_0/d0
-    H=$(newest IBLOCK)
-    sg_turs "$H" >/dev/null 2>&1
-    dd if="$H" of=/dev/null bs=4k count=1 2>/dev/null
-    if { sg_persist --out --register --param-sark=0x1 "$H" || sg_persist --out --register --param-sark=0x1 "$H"; } >/tmp/pr 2>&1 && sg_persist --out --reserve --param-rk=0x1 --prout-type=1 "$H" >>/tmp/pr 2>&1; then
-        ends_with "a LUN that another host has reserved" 2 assay run /tmp/plan.toml "$lun" --size 8MiB --overwrite "$identity" --not-blank
-        sg_persist --out --release --param-rk=0x1 --prout-type=1 "$H" >/tmp/pr
-        sg_persist --out --reserve --param-rk=0x1 --prout-type=5 "$H" >>/tmp/pr
-        ends_with "one reserved for those who registered" 2 assay run /tmp/plan.toml "$lun" --size 8MiB --overwrite "$identity" --not-blank
-        sg_persist --out --clear --param-rk=0x1 "$H" >/tmp/pr
-    else
-        echo "RESULT FAILED | persistent reservations | $H $(tr '\n' ' ' </tmp/pr | cut -c1-120)"
-    fi
 }
 
 mkdir -p $T/core/fileio_0/d1 && {
