@@ -44,6 +44,7 @@ mod reader;
 mod row;
 mod schema;
 mod store;
+mod strangers;
 mod writer;
 
 pub use beside::{Baseline, BaselineOf, Checked};

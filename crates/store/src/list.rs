@@ -16,6 +16,8 @@ use crate::row::{self, COLUMNS, RunRow};
 use crate::store::Store;
 use crate::{find, live};
 
+/// Number of words of a search that are looked for.
+const WORDS_MAX: usize = 64;
 /// Letters below which the index of trigrams is of no use.
 const TRIGRAM: usize = 3;
 
@@ -415,6 +417,8 @@ impl Passing {
     fn words(&mut self, text: &str) {
         // A text ends at a NUL for SQLite, and no stored one has any.
         let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
+        // Each is a condition, and SQLite takes a thousand of them at most; nobody types that many.
+        let words = words.take(WORDS_MAX);
         let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
         if !long.is_empty() {
             let quoted: Vec<String> =

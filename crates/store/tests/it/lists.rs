@@ -108,6 +108,13 @@ fn a_search_finds_parts_of_words_wherever_they_are_and_is_never_a_syntax_error()
         let filter = RunFilter { text: text.to_owned(), ..RunFilter::default() };
         assert_eq!(found(&store, &filter), expected, "{text}");
     }
+    for word in ["t ", "t.dat "] {
+        let filter = RunFilter { text: word.repeat(2000), ..RunFilter::default() };
+        assert!(
+            found(&store, &filter).contains(&"cccc".to_owned()),
+            "more words than SQLite takes conditions"
+        );
+    }
     store.set_label("261120-bbbb", Some("Zürich")).unwrap();
     let filter = || RunFilter { text: "zürich".into(), ..RunFilter::default() };
     assert_eq!(found(&store, &filter()), ["bbbb"], "the text follows the label");
