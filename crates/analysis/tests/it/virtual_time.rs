@@ -109,6 +109,8 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         workers: vec![],
         gaps: vec![],
         places: vec![],
+        moments: None,
+        hosts: vec![],
     }
 }
 
