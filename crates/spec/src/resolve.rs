@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use crate::extent;
 use crate::file::{
-    AccessFile, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value,
+    AccessFile, IO_BYTES_MAX, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile,
+    sweep_value,
 };
 use crate::goal::{Goal, Times};
 use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
@@ -28,6 +29,8 @@ const ERROR_LIMIT_DEFAULT: u64 = 100;
 const QUICK_DIVISOR: u64 = 24;
 const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
 const QUICK_RUN_MAX: Nanos = Nanos::from_secs(10);
+/// Rounds of a sweep that otherwise lasts until it is steady: no round of `--quick` is.
+const QUICK_ROUNDS: u64 = 1;
 const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
 /// Verify mode stamps each this many bytes.
 const STAMP_BYTES: u64 = 512;
@@ -267,7 +270,7 @@ fn resolve_test(
         Some(SteadyFile::Sweep(point)) => Some(tracked(file, point, &sweep, over)?),
         _ => None,
     };
-    let most = if over.quick { Goal::ROUNDS as u64 } else { Goal::ROUNDS_MAX };
+    let most = if over.quick { QUICK_ROUNDS } else { Goal::ROUNDS_MAX };
     let until_steady = (SweepKey::Round, (1..=most).map(|round| round.to_string()).collect());
     if tracked.is_some() && !sweep.iter().any(|(key, _)| *key == SweepKey::Round) {
         sweep.insert(0, &until_steady);
@@ -593,6 +596,7 @@ fn resolve_job(
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
         increment,
+        strides: own_rule(place, "strides", settings.strides, semantics)?,
         targets_each: settings.targets_each.unwrap_or(0),
         stop: None,
     })
@@ -717,7 +721,10 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         change: line.change.unwrap_or_default(),
         once: own_rule(&line.place, "once", line.once.filter(|once| *once), semantics)?.is_some(),
         gap: own_rule(&line.place, "gap", line.gap.filter(|gap| gap.0 > 0), semantics)?.unwrap_or_default(),
+        back: own_rule(&line.place, "back", line.back.filter(|back| back.0 > 0), semantics)?
+            .unwrap_or_default(),
     };
+    check_sizes(&line.place, &access)?;
     if semantics != Semantics::Iometer && access.align.0 == 0 {
         return Err(complain(
             &line.place,
@@ -736,10 +743,28 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
     if semantics == Semantics::Fio && access.reply.0 > 0 {
         return Err(complain(&line.place, "reply: fio has no replies; use semantics = \"assay\""));
     }
+    own_rule(&line.place, "change = \"trim-write\"", rewrites(access.change), semantics)?;
     if access.change == Change::Trim && access.reply.0 > 0 {
         return Err(complain(&line.place, "reply: a trim has no reply"));
     }
     Ok(access)
+}
+
+fn rewrites(change: Change) -> Option<()> {
+    (change == Change::TrimWrite).then_some(())
+}
+
+/// Only what moves no data may exceed what a buffer can have.
+fn check_sizes(place: &str, access: &Access) -> Result<(), PlanError> {
+    let moved = [("size", access.size), ("reply", access.reply)];
+    let too_large = moved.into_iter().find(|(_, size)| size.0 > IO_BYTES_MAX && access.transfers());
+    match too_large {
+        None => Ok(()),
+        Some((key, size)) => {
+            let most = Bytes(IO_BYTES_MAX);
+            Err(complain(place, &format!("{key}: `{size}` must be at most {most}; only trims may be larger")))
+        }
+    }
 }
 
 fn check_verify<'j>(

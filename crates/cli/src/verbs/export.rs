@@ -16,6 +16,7 @@ use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
 use crate::words::plan::Choice;
+use crate::words::result_files::result_files;
 use crate::words::run_file::{Exported, is_export, read};
 use crate::words::store::{existing_store, open_store};
 
@@ -182,7 +183,22 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
         return publish(args);
     }
     // All files are understood before anything is stored.
-    let all: Vec<Import> = args.files.iter().map(|path| understood(path)).collect::<Result<_, _>>()?;
+    let (mut all, mut others) = (Vec::new(), Vec::new());
+    for file in result_files(&args.files)? {
+        match understood(&file.path) {
+            Ok(import) => all.push(import),
+            // A folder has what it has.
+            Err(error) if file.is_found => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    others.iter().take(OTHERS_SHOWN).for_each(|why| note!("not imported: {why}"));
+    if let Some(more) = others.len().checked_sub(OTHERS_SHOWN).filter(|more| *more > 0) {
+        note!("not imported: {more} more files");
+    }
+    if all.is_empty() {
+        bail!("there is nothing to import in what was named");
+    }
     let store = open_store(&args.store)?;
     for (number, import) in (1..).zip(all) {
         let mut exported = match import {
@@ -202,6 +218,9 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Files of a folder that are no results, of which the reasons are listed.
+const OTHERS_SHOWN: usize = 30;
+
 /// A file that can be imported.
 enum Import {
     Run(Box<Exported>),
@@ -218,9 +237,8 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
     let text = assay_interop::decode(&name, &bytes)?;
     let Some(result) = results::import(&name, &text)? else {
         bail!(
-            "{name} is neither a file of assay export nor results of fio (--output-format=json+), Iometer (CSV), \
-             DiskSpd, SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg \
-             ms,max ms"
+            "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \
+             them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
     Ok(Import::Result(Box::new(result)))
