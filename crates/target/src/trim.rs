@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 /// The request of ioctl(2) that discards a range of a block device, `_IO(0x12, 119)`.
-const BLKDISCARD: libc::c_ulong = 0x1277;
+const BLKDISCARD: libc::Ioctl = 0x1277;
 /// The same as a command of io_uring, from Linux 6.12 on, `_IO(0x12, 0)`.
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 
@@ -48,7 +48,7 @@ pub(crate) fn discard(file: &File, offset_bytes: u64, size_bytes: u32) -> Result
     let range = [offset_bytes, u64::from(size_bytes)];
     // SAFETY: the request reads two 64-bit numbers, start and length, and writes nothing.
     // JUSTIFICATION: neither the standard library nor rustix has this request.
-    match unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) } {
+    match unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) } {
         0 => Ok(()),
         _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
     }
