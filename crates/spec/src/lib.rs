@@ -26,6 +26,7 @@ pub mod probe;
 pub mod random;
 pub mod reader;
 mod resolve;
+mod resolve_access;
 mod secret;
 pub mod suites;
 pub mod threshold;

@@ -278,7 +278,8 @@ fn elbencho_phases_with_data_are_rows() {
     let text = "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random \
         aligned,IO depth,operation,time ms [first],time ms [last],IOPS [first],IOPS [last],MiB/s [last],CPU% [last],IO \
         lat us [min],IO lat us [avg],IO lat us [max],version,command\n\
-        2026-01-02T03:04:05.000+0000,,file,1,1,4,1,1,1G,4K,1,1,1,16,READ,1900,2000,50000,48000,187,40,80,1300,9000,3.0,x\n\
+        2026-01-02T03:04:05.000+0000,,file,1,1,4,1,1,1G,4K,1,1,1,16,READ,1900,2000,50000,48000,187,40,80,1300,9000,\
+        3.0,x\n\
         2026-01-02T03:04:05.000+0000,,dir,1,1,4,1,1,1G,4K,1,1,1,16,MKDIRS,1,2,,,,0,,,,3.0,x\n";
     assert_eq!(rows(text), ["read random 4K|48000.0|196.6|1.300"]);
     let result = import("x.csv", text).unwrap().unwrap();
@@ -293,8 +294,8 @@ fn averages_of_vdbench_are_rows_in_both_of_its_forms() {
         12:00:30.005 avg_2-15 41000.0 160.16 4096 70.00 0.780 0.610 1.180 9.51 8.20 0.3 32 5.0 2.0\n";
     assert_eq!(rows(summary), ["run1|41000.0|167.9|0.781"]);
     let flat = "* comment\ntod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp \
-        resp_max\n12:00:30.005 01/02/2026-12:00:30-UTC run1 avg_2-15 999988 41000.0 160.16 4096 70.00 0.780 0.610 1.180 \
-        9.51\n";
+        resp_max\n12:00:30.005 01/02/2026-12:00:30-UTC run1 avg_2-15 999988 41000.0 160.16 4096 70.00 0.780 0.610 \
+        1.180 9.51\n";
     assert_eq!(rows(flat), ["run1|41000.0|167.9|0.781"]);
 }
 

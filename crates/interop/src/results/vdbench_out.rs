@@ -35,7 +35,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (tool, rows) = match is_sums(text) {
         true => {
             let (rows, unknown) = sums(origin, text);
-            let says = "HCIBench gives rates and means of all its virtual machines, and no duration; 1 s stands for it.";
+            let says = "HCIBench sums up all its virtual machines and gives no duration; 1 s stands for it.";
             notes.push(says.to_owned());
             if unknown > 0 {
                 notes.push(format!(

@@ -151,8 +151,8 @@ pub(crate) fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
     cdb
 }
 
-/// Whether a command asks for facts that a target may not have: PERSISTENT RESERVE IN, REPORT TARGET PORT GROUPS, GET LBA
-/// STATUS. Not those that say which unit it is: what they say must not be missed.
+/// Whether a command asks for facts that a target may not have: PERSISTENT RESERVE IN, REPORT TARGET PORT GROUPS, GET
+/// LBA STATUS. Not those that say which unit it is: what they say must not be missed.
 pub(crate) fn is_optional(cdb: &Cdb) -> bool {
     const SERVICE_ACTION: u8 = 0x1f;
     match cdb[0] {
