@@ -13,6 +13,7 @@ pub mod diskspd;
 pub mod elbencho;
 mod fio_bins;
 pub mod fio_json;
+pub mod fio_log;
 pub mod fio_text;
 mod fio_tree;
 pub mod hdr;

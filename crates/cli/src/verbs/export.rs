@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
+use assay_interop::results::{
+    self, ImportedResult, fio_json, fio_log, hdr, iometer_csv, openmetrics, parquet, table,
+};
 use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
@@ -16,7 +18,7 @@ use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
 use crate::words::plan::Choice;
-use crate::words::result_files::result_files;
+use crate::words::result_files::{fio_logs, result_files};
 use crate::words::run_file::{Exported, is_export, read};
 use crate::words::store::{existing_store, open_store};
 
@@ -184,7 +186,15 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     }
     // All files are understood before anything is stored.
     let (mut all, mut others) = (Vec::new(), Vec::new());
-    for file in result_files(&args.files)? {
+    let (logs, files) = fio_logs(result_files(&args.files)?);
+    for paths in logs {
+        match of_logs(&paths) {
+            Ok(import) => all.push(import),
+            Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    for file in files {
         match understood(&file.path) {
             Ok(import) => all.push(import),
             // A folder has what it has.
@@ -242,6 +252,17 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
         );
     };
     Ok(Import::Result(Box::new(result)))
+}
+
+/// The logs that fio wrote of a job.
+fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
+    let mut logs = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
+        logs.push((name, text));
+    }
+    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
 }
 
 /// Results of another tool as a run with an id of its own.

@@ -310,3 +310,21 @@ fn sums_of_hcibench_need_a_share_of_reads() {
     let error = import("res.txt", text).unwrap_err().to_string();
     assert_eq!(error, "res.txt: has no result of HCIBench with a duration");
 }
+
+#[test]
+fn logs_of_fio_are_a_row_with_a_series() {
+    let log = |kind: &str, text: &str| (format!("run_{kind}.1.log"), text.to_owned());
+    let logs = [
+        log("bw", "500, 65280, 0, 0, 0\n500, 65792, 1, 0, 0\n1000, 65840, 0, 0, 0\n1000, 65232, 1, 0, 0\n"),
+        log("iops", "500, 16320, 0, 0, 0\n500, 16448, 1, 0, 0\n1000, 16460, 0, 0, 0\n1000, 16308, 1, 0, 0\n"),
+        log("lat", "558, 25000, 0, 0, 0\n566, 12000, 1, 0, 0\n1052, 15000, 0, 0, 0\n1051, 10000, 1, 0, 0\n"),
+    ];
+    let result = fio_log::import(&logs).unwrap();
+    let job = &result.rows[0].jobs[0];
+    assert_eq!((job.series.len(), job.measured_ns, job.stats.read.ops()), (2, 1_000_000_000, 8160 + 8230));
+    assert_eq!(job.stats.write.bytes, (65_792 + 65_232) * 512);
+    assert_eq!(job.stats.total().service.mean_ns().map(f64::round), Some(15_493.0));
+    let error = fio_log::import(&logs[..1]).unwrap_err().to_string();
+    assert!(error.contains("needs both the log of rates (_bw) and that of I/Os"), "{error}");
+    assert_eq!(fio_log::log_name("x_clat.2.log"), None);
+}
