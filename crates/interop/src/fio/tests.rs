@@ -252,6 +252,7 @@ fn regions_flushes_trims_and_late_starts_are_kept() {
     assert_eq!(mix("rw=trim\nbs=4k,8k,2g"), ["2GiB/100/0/0/2GiB"]);
     let striped = of("zonesize=1m\nzoneskip=7m").strides.unwrap();
     assert_eq!(striped.to_string(), "1MiB, then 7MiB left out");
+    assert_eq!(mix("bs=(2k*2+4k)"), ["8KiB/100/100/0/8KiB"]);
     assert_eq!(of("zonemode=zbd\nzonesize=1m\noffset=8z").window.to_string(), "1GiB from 8MiB");
     let two = read(
         "[global]\nioengine=libaio\ndirect=1\nruntime=10\ntime_based\nfilename=x\n[a]\nsize=1g\nstartdelay=1\n\
@@ -276,7 +277,7 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
         ("[a]\nsize=1g\nbs=0\n", "t.fio:3: bs: an I/O of 0B is not possible"),
         ("[a]\nsize=1g\nbsrange=64k-4k\n", "t.fio:3: bsrange: a range runs from the smaller"),
         ("[a]\nsize=1g\nbsrange=1-64m\n", "t.fio:3: bsrange: the range has 67108864 sizes"),
-        ("[a]\nsize=1g\nbssplit=4k/60:8k/60\n", "t.fio:3: bssplit: the shares sum to 120"),
+        ("[a]\nsize=1g\nbssplit=4k/60:8k/60:16k:32k\n", "t.fio:3: bssplit: the shares sum to 120"),
         ("[a]\nsize=1g\nrw=sideways\n", "t.fio:3: rw: `sideways` is not a kind of I/O"),
         (
             "[a]\nsize=1g\nnumjobs=1000000\n",
