@@ -2,7 +2,7 @@
 
 use assay_spec::units::{Nanos, PerSecond};
 use assay_spec::{
-    Access, Arrivals, Data, Extent, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX, nearest,
+    Access, Arrivals, Change, Data, Extent, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX, nearest,
 };
 
 use super::blocks::mix;
@@ -290,7 +290,11 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     let pace = pace(&mut options, &mut mix, workers)?;
     let data = data(&mut options)?;
     let least = mix.iter().map(|line| line.size.0).min().unwrap_or(1);
-    let size = size(&mut options, &files, workers, least)?;
+    let mut size = size(&mut options, &files, workers, least)?;
+    if mix.iter().all(|line| line.change == Change::TrimWrite) {
+        // fio counts the writes only; here the trims before them count too.
+        size.end.bytes = size.end.bytes.map(|bytes| bytes.saturating_mul(2));
+    }
     let checks = verified(&mut options, &mix, &size.end)?;
     let job = FioJob {
         name: lines.name.clone(),
