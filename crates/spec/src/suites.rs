@@ -41,6 +41,8 @@ pub const SUITES: [Suite; 28] = [
     Suite { name: "sqlio-8x2g", text: include_str!("../../../suites/sqlio-8x2g.toml") },
     Suite { name: "dd-stream", text: include_str!("../../../suites/dd-stream.toml") },
     Suite { name: "snia-pts-iops", text: include_str!("../../../suites/snia-pts-iops.toml") },
+    Suite { name: "scale-out", text: include_str!("../../../suites/scale-out.toml") },
+    Suite { name: "many-initiators", text: include_str!("../../../suites/many-initiators.toml") },
     Suite { name: "spc1-like", text: include_str!("../../../suites/spc1-like.toml") },
 ];
 
