@@ -40,12 +40,8 @@ pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
-<<<<<<< HEAD
 pub use place::{Distribution, Extent, Strides, Window, Zone};
-=======
-pub use place::{Distribution, Extent, Window, Zone};
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
->>>>>>> main
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
     Swept, Test,
