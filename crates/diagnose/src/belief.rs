@@ -212,8 +212,7 @@ pub(crate) fn density(quantity: Quantity, expected: Option<Range>, log: f64, err
         (-0.5 * (z * z).min(60.0)).exp() / sigma
     };
     let usual = normal(quantity.usual());
-    // A floor for what nobody expects.
-    let floor = 1e-4;
+    let floor = quantity.floor();
     match expected {
         Some(range) => {
             let outside = quantity.outside();

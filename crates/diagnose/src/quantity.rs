@@ -90,6 +90,8 @@ struct Entry {
     usual: (f64, f64),
     /// Probability that it lies outside the range of the true hypothesis.
     outside: f64,
+    /// Density of what nobody expects.
+    floor: f64,
     /// Whether it is counted, not estimated.
     is_counted: bool,
     /// Up to this, it is stated as 0.
@@ -107,6 +109,7 @@ const READ: Entry = Entry {
     words: "",
     usual: (0.0, 0.0),
     outside: 0.04,
+    floor: 1e-4,
     is_counted: false,
     none: 0.0,
     by_ios: 0.0,
@@ -119,6 +122,8 @@ const TIMED: Entry = Entry { feels_host: true, ..READ };
 const COUNTED: Entry = Entry { is_counted: true, none: LEAST, ..READ };
 /// What the kernel counts is hardly ever wrong; what a model expects of a ratio is, more often.
 const SURE: f64 = 0.003;
+/// So rarely offsets show a slow place where there is none.
+const BY_CHANCE: f64 = 1e-6;
 /// A share that is computed from all I/Os of a window.
 const BY_IOS: f64 = 1.0;
 
@@ -201,10 +206,12 @@ impl Quantity {
         match self {
             // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
             Self::SlowMember => {
-                Entry { words: "slow member / others", usual: (0.97, 1.05), outside: 0.06, ..READ }
+                let words = "slow member / others";
+                Entry { words, usual: (0.97, 1.05), outside: 0.06, floor: BY_CHANCE, ..READ }
             }
             Self::SlowRegion => {
-                Entry { words: "slow region / rest", usual: (0.97, 1.05), outside: SURE, ..READ }
+                let words = "slow region / rest";
+                Entry { words, usual: (0.97, 1.05), outside: SURE, floor: BY_CHANCE, ..READ }
             }
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
@@ -258,6 +265,11 @@ impl Quantity {
     /// Probability that the number lies outside the range of the true hypothesis.
     pub(crate) fn outside(self) -> f64 {
         self.entry().outside
+    }
+
+    /// Density of the logarithm of a number that nobody expects.
+    pub(crate) fn floor(self) -> f64 {
+        self.entry().floor
     }
 
     /// Returns how far a number lies above what is usual, in standard deviations, for a hypothesis that does not expect
