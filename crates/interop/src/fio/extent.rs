@@ -232,7 +232,7 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
 /// Reads what ends a job. `own` is what one clone uses, bytes.
 fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End, ImportError> {
     let base = options.kb_base;
-    let loops = options.read("loops", |text| integer(text, 1, 1_000_000))?.unwrap_or(1);
+    let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = options.read("io_size", |text| bytes(text, base))?.filter(|bytes| *bytes > 0);
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
     let is_timed = options.is_on("time_based")?;
