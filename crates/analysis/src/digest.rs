@@ -4,7 +4,7 @@ use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest
 
 use crate::expected::Judgement;
 use crate::finding::Finding;
-use crate::limit::limits;
+use crate::limit::verdict_on;
 use crate::precision::precision;
 use crate::summary::{RunSummary, StepSummary};
 use assay_statistics::Estimate;
@@ -19,13 +19,13 @@ pub fn digest(
     judgement: Option<&Judgement>,
     diagnosed: Option<String>,
 ) -> RunDigest {
-    let by_array = judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
+    let says = || verdict_on(header, summary, judgement).map(|verdict| verdict.says);
     RunDigest {
         length_s: summary.length_s,
         planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),
         tests: summary.steps.iter().filter_map(|step| of_step(step, judgement)).collect(),
         findings: of_findings(findings),
-        verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
+        verdict: diagnosed.or_else(says),
         changed: changed(header),
         is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),

@@ -54,7 +54,7 @@ pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};
 pub use finding::{Evidence, Finding, Severity};
 pub use goal::{Round, SteadyState, Tracks};
-pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
+pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits, verdict_on};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
@@ -62,7 +62,7 @@ pub use network::{
 pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
-pub use rules::{disturbed_steps, findings, rule_name};
+pub use rules::{disturbed_steps, findings, is_disturbance, rule_name};
 pub use series::{Point, Times};
 pub use shell::quoted;
 pub use standing::{Left, Moment, PlannedStep, Standing};

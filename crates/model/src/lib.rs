@@ -22,6 +22,7 @@ pub mod facts;
 pub mod from_plan;
 mod model_error;
 mod num;
+pub mod peers;
 pub mod predict;
 pub mod published;
 pub mod quantity;

@@ -172,6 +172,15 @@ pub struct FilesystemFacts {
     pub notes: Vec<HostNote>,
 }
 
+impl FilesystemFacts {
+    /// Returns true for the kind of a file system that a server holds: its memory answers too, and a server that is gone
+    /// is waited for.
+    #[must_use]
+    pub fn is_of_a_server(kind: &str) -> bool {
+        ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"].contains(&kind)
+    }
+}
+
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceFacts {

@@ -401,7 +401,7 @@ impl Reading {
         once(slot, value, unit)
     }
 
-    /// `500 x 20 tps` is a product; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several links.
+    /// `500 x 20 tps` and `500 x 20 IOPS` are products; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several links.
     fn times(&mut self, value: f64) -> Result<(), QuestionError> {
         if self.link_follows() {
             if value == 1.0 {
@@ -412,6 +412,12 @@ impl Reading {
                  it with --array"
             ));
         }
+        if let Some((each, words)) = self.rate_each() {
+            self.next += words;
+            self.accept(&["each"]);
+            once(&mut self.sessions, value, "sessions")?;
+            return once(&mut self.iops_each, each, "IOPS each");
+        }
         let device = self.words[self.next.min(self.words.len())..].iter().take(3);
         match device.clone().any(|w| ["tps", "i/os", "ios", "i/o", "transactions"].contains(&w.as_str())) {
             true if self.sessions.is_none() => self.sessions = Some(value),
@@ -419,6 +425,21 @@ impl Reading {
             false => self.devices(value)?,
         }
         Ok(())
+    }
+
+    /// The rate that comes next, and the number of its words: `20 IOPS`, `2k IOPS`, `20 IO/s`.
+    fn rate_each(&self) -> Option<(f64, usize)> {
+        let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
+        let (value, unit) = number(word(0))?;
+        let is_rate = |unit: &str| ["iops", "io/s", "ios/s", "i/os/s"].contains(&unit);
+        match unit {
+            "" if is_rate(word(1)) => Some((value, 2)),
+            "k" if is_rate(word(1)) => Some((value * 1e3, 2)),
+            "" if word(1) == "kiops" => Some((value * 1e3, 2)),
+            "kiops" => Some((value * 1e3, 1)),
+            unit if is_rate(unit) => Some((value, 1)),
+            _ => None,
+        }
     }
 
     fn share(&mut self, value: f64) -> Result<(), QuestionError> {
@@ -510,7 +531,7 @@ impl Reading {
             }
             "spare" | "spares" | "hot" => {
                 return refuse(
-                    "hot spares carry no load: leave them out, and count the disks that hold data or parity"
+                    "hot spares take no load: leave them out, and count the disks that hold data or parity"
                         .to_owned(),
                 );
             }

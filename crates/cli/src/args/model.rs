@@ -72,15 +72,15 @@ Examples:
   A load in terms of the application, for any device, at the lowest cost:
     assay size \"500 sessions x 20 tps x 4 I/Os, p99 10 ms, 5 TB\" \\
         --price 7200rpm=220 ssd=110 nvme=400
-  Which of these arrays carries it:
+  Which of these arrays sustains it:
     assay size \"3000 IOPS, p99 20 ms\" --array raid6-12bay allflash-10gbe my.toml
-  What an array carries, and what remains when a disk has failed:
+  What an array sustains, and what remains when a disk has failed:
     assay size \"70% read, p99 20 ms\" --array raid6-12bay
   How many disks of an array, also during a rebuild:
     assay size \"how many disks for 1500 IOPS, p99 20 ms, rebuilding\" --array my.toml
   What a faster link brings:
     assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
-  What a target carries by its measured load curve (assay curve), not by a model:
+  What a target sustains by its measured load curve (assay curve), not by a model:
     assay size \"5000 IOPS, p99 5 ms\" --against /mnt/nas
 
 The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \

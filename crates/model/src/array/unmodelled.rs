@@ -45,7 +45,7 @@ const KEYS: &[(&[&str], &str)] = &[
         &["cache", "write_cache_size"],
         "caches are `read_cache` and `write_back` in `[controller]`, `write_cache` in `[device]`",
     ),
-    (&["spares", "spare", "hot_spares"], "spares carry no load: leave them out of `disks`"),
+    (&["spares", "spare", "hot_spares"], "spares take no load: leave them out of `disks`"),
 ];
 
 /// The error with a better answer, where the key is one of those.

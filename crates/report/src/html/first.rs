@@ -142,8 +142,7 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
 }
 
 fn verdict(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
-    let by_array = meta.judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
-    let says = by_array.or_else(|| assay_analysis::limits(header, summary).map(|limits| limits.says));
+    let says = assay_analysis::verdict_on(header, summary, meta.judgement).map(|verdict| verdict.says);
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
         format!("<p class=\"soft\">{}\u{a0}(<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
     });

@@ -18,7 +18,7 @@ use crate::running::tell::{Telling, tell};
 use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
-use crate::words::attached::{array_of_run, price_of_run};
+use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
 use crate::words::fail_if::{changes, judged_by_limits};
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let changes = changes(&args.fail_if);
     baseline::check_gates(&changes, &store, &plan.name, &targets)?;
     let order = |plan: Plan| -> anyhow::Result<Order> {
-        let (array, stated) = (array.clone(), args.stated.memory());
+        let (array, stated) = (array.clone(), memory_of_run(&args.stated, &targets, &store)?);
         Ok(Order { array, stated, ..args.io.order(plan, &targets, args.size, &stop)? })
     };
     if search.is_some() {

@@ -9,10 +9,10 @@ fn a_question_is_answered_with_a_sentence_a_table_and_what_a_failure_leaves() {
     let bench = Bench::new();
     let text =
         bench.ok(&["size", "30000 IOPS, 70% read, 8 KiB, mean 1 ms, 2 TB, SSD, RAID10", "--closed-form"]);
-    assert!(text.contains("x SATA SSDs in RAID10 carry this: mean latency"), "{text}");
+    assert!(text.contains("x SATA SSDs in RAID10 sustain this: mean latency"), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "Head room:",
+        "Headroom:",
         "With a failed device:",
         "While it is rebuilt",
         "rebuild of a device takes at least",
@@ -49,7 +49,7 @@ fn words_and_options_give_one_answer_in_every_form() {
     assert!(words["candidates"][0]["expected"]["head_room"].as_f64().is_some_and(|room| room > 0.0));
     let csv =
         bench.ok(&["size", "20000 IOPS, mean 2 ms, 1 TB, SSD, RAID5", "--closed-form", "--format", "csv"]);
-    assert!(csv.starts_with("Candidate,Carries,"), "{csv}");
+    assert!(csv.starts_with("Candidate,Sustains,"), "{csv}");
 }
 
 #[test]
