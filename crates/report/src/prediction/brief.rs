@@ -14,19 +14,21 @@ const NAME_COLUMNS: usize = 12;
 
 /// Returns the table; `None` where jobs run side by side, which need more than a row.
 pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
-    let alone = |row: &Expectation| match &row.answer {
-        StepPrediction::Single(prediction) => Some(prediction.clone()),
-        StepPrediction::Concurrent(_) => None,
-    };
-    let predictions: Vec<Prediction> = rows.iter().map(alone).collect::<Option<_>>()?;
+    fn alone(row: &Expectation) -> Option<&Prediction> {
+        match &row.answer {
+            StepPrediction::Single(prediction) => Some(prediction.as_ref()),
+            StepPrediction::Concurrent(_) => None,
+        }
+    }
+    let predictions: Vec<&Prediction> = rows.iter().map(alone).collect::<Option<_>>()?;
     let is_bound = |p: &Prediction| p.software == Software::Unknown && p.simulated.is_some();
-    let has_bounds = predictions.iter().any(is_bound);
+    let has_bounds = predictions.iter().any(|p| is_bound(p));
     let number = |title: &str| Column::text(title).align(Align::Right).narrow(Narrow::Keep);
     let mut columns = vec![Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)), number("IOPS")];
     columns.extend(has_bounds.then(|| number("no software")));
     columns.push(Column::text("p99 ms").align(Align::Right).narrow(Narrow::Drop(0)));
     let changes: Vec<&str> = rows.first()?.what_ifs.iter().map(|change| change.change.as_str()).collect();
-    columns.extend(changes.iter().map(|change| number(*change)));
+    columns.extend(changes.iter().map(|change| number(change)));
     columns.push(Column::text("Limited by").narrow(Narrow::Cut(NAME_COLUMNS)));
     let mut table = Table::new(columns);
     for (row, prediction) in rows.iter().zip(&predictions) {

@@ -48,8 +48,8 @@ fn what_is_built_has_a_licence_that_allows_it() {
 fn is_allowed(expression: &str) -> bool {
     let plain = expression.replace('/', " OR ").replace("  ", " ");
     // Only AND stands outside of brackets in the expressions that there are.
-    let parts = plain.split(" AND ").map(|part| part.trim_matches(['(', ')']));
-    parts.map(|part| part.split(" OR ").any(|one| ALLOWED.contains(&one.trim()))).all(|is| is)
+    let mut parts = plain.split(" AND ").map(|part| part.trim_matches(['(', ')']));
+    parts.all(|part| part.split(" OR ").any(|one| ALLOWED.contains(&one.trim())))
 }
 
 #[test]
