@@ -60,6 +60,7 @@ fn brief(
             .unwrap_or_else(|| forum_table(header, summary, options))
     };
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     let answer = answer(header, summary, findings, meta);
     let is_diagnosis = header.diagnosis.is_some();
     let lines = answer.lines();

@@ -75,6 +75,7 @@ fn shape(line: &str) -> String {
 fn is_finding(line: &str) -> bool {
     ["Warning [", "CRITICAL", "Info ["].iter().any(|mark| line.starts_with(mark))
         || line.contains("remark")
+        || line.starts_with("--explain ")
         || line.starts_with("No warnings")
         || ["GOOD?", "LIMIT", "CHANGED", "WARNING", "NEXT"].iter().any(|title| line.starts_with(title))
 }
