@@ -14,6 +14,8 @@ use crate::words::either_order;
 struct Command {
     place: String,
     line: String,
+    /// Whether it stands in a sentence, which may name a verb alone.
+    is_inline: bool,
 }
 
 fn documents() -> Vec<(String, String)> {
@@ -67,7 +69,8 @@ fn typed(name: &str, text: &str) -> Vec<Command> {
                 let next = lines.next().map_or("", |(_, next)| next.trim_start_matches("> "));
                 whole = format!("{begun} {next}");
             }
-            commands.push(Command { place: format!("{name}:{number}"), line: whole });
+            let place = format!("{name}:{number}");
+            commands.push(Command { place, line: whole, is_inline: false });
         }
     }
     commands
@@ -103,6 +106,7 @@ fn helped() -> Vec<Command> {
         commands.extend(examples.map(|line| Command {
             place: format!("assay {} --help", verb.get_name()),
             line: line.trim().to_owned(),
+            is_inline: false,
         }));
     }
     commands
@@ -146,6 +150,15 @@ fn split(line: &str) -> Vec<Vec<String>> {
     programs
 }
 
+/// Whether more words would make a command whole.
+fn is_unfinished(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        DisplayHelpOnMissingArgumentOrSubcommand as Alone, MissingRequiredArgument, MissingSubcommand,
+    };
+    matches!(kind, Alone | MissingRequiredArgument | MissingSubcommand | ErrorKind::WrongNumberOfValues)
+        || kind == ErrorKind::TooFewValues
+}
+
 /// Why the program would not take a command; `None` if it does, or is not called.
 fn fault(command: &Command) -> Option<String> {
     let is_name = |word: &String| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
@@ -166,6 +179,7 @@ fn fault(command: &Command) -> Option<String> {
         match Cli::try_parse_from(words) {
             Ok(mut cli) => either_order::settle(&mut cli.verb),
             Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {}
+            Err(error) if command.is_inline && is_unfinished(error.kind()) => {}
             Err(error) => {
                 let says = error.to_string().lines().next().unwrap_or_default().to_owned();
                 return Some(format!("{}: `{}`: {says}", command.place, command.line));
