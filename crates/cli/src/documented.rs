@@ -87,11 +87,11 @@ fn inline(name: &str, text: &str) -> Vec<Command> {
         }
         let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("assay "));
         let is_whole = |span: &&str| !span.contains(['…', '[', '|', '<']);
-        commands.extend(
-            spans
-                .filter(is_whole)
-                .map(|span| Command { place: format!("{name}:{number}"), line: span.to_owned() }),
-        );
+        commands.extend(spans.filter(is_whole).map(|span| Command {
+            place: format!("{name}:{number}"),
+            line: span.to_owned(),
+            is_inline: true,
+        }));
     }
     commands
 }
