@@ -6,6 +6,7 @@ pub(crate) mod attached;
 pub(crate) mod candidates;
 pub(crate) mod either_order;
 pub(crate) mod fail_if;
+pub(crate) mod fleet;
 pub(crate) mod foreign;
 pub(crate) mod journals;
 pub(crate) mod offered;

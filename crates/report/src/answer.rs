@@ -3,11 +3,10 @@
 
 mod good;
 
-use assay_analysis::{Finding, RunSummary, Severity, is_disturbance, verdict_on};
+use assay_analysis::{Finding, RunSummary, Severity, first_sentence, is_disturbance, verdict_on};
 use assay_record::RunHeader;
 
 use crate::Meta;
-use crate::layout::first_sentence;
 
 /// Most doubts that the answer names.
 const WARNINGS_MAX: usize = 2;
@@ -93,7 +92,7 @@ pub(crate) fn answer(
     Answer {
         good: good::good(header, summary, meta.judgement),
         limit: verdict_on(header, summary, meta.judgement).map(|verdict| verdict.says),
-        changed: meta.baseline.map(crate::held::Held::says).filter(|says| !says.is_empty()),
+        changed: meta.baseline.or(meta.last).map(crate::held::Held::says).filter(|says| !says.is_empty()),
         warnings: doubts.iter().take(WARNINGS_MAX).map(|finding| warned(finding)).collect(),
         next: next.map(|finding| finding.next.clone()),
         more_warnings: doubts.iter().skip(WARNINGS_MAX).map(|finding| finding.rule.clone()).collect(),

@@ -22,13 +22,6 @@ pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// Up to the first full stop that a new sentence follows.
-pub(crate) fn first_sentence(says: &str) -> &str {
-    let ends = says.match_indices(". ").map(|(at, _)| at);
-    let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
-    ends.into_iter().find(is_end).map_or(says, |at| &says[..=at])
-}
-
 /// Cut or padded to a width; what is cut ends in an ellipsis.
 pub(crate) fn left(text: &str, columns: usize) -> String {
     let have = width(text);

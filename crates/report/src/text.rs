@@ -1,7 +1,8 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, price, time, verdict_on,
+    DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, first_sentence, price, time,
+    verdict_on,
 };
 use assay_record::RunHeader;
 
@@ -10,7 +11,6 @@ use crate::answer::answer;
 use crate::crystaldiskmark;
 use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
-use crate::layout::first_sentence;
 use crate::network::LinkUse;
 use crate::number;
 use crate::painted::{of_table, paint};
@@ -61,6 +61,7 @@ fn brief(
     };
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&crate::fleet::text(header, summary, options.prose()));
     let answer = answer(header, summary, findings, meta);
     let is_diagnosis = header.diagnosis.is_some();
     let lines = answer.lines();
@@ -114,6 +115,7 @@ fn full(
     let good = answer.good.map(|says| format!("GOOD? {says}"));
     let lines = [good, verdict].into_iter().flatten();
     text.extend(lines.map(|says| format!("\n{}\n", wrap(&says, options.prose(), "  "))));
+    text.push_str(&crate::fleet::text(header, summary, options.prose()));
     text.push_str(&own_tables(header, summary, options));
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&network_text(header, summary, options));
