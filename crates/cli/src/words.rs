@@ -14,6 +14,7 @@ pub(crate) mod order;
 pub(crate) mod other_tools;
 pub(crate) mod plan;
 pub(crate) mod plan_file;
+pub(crate) mod result_files;
 pub(crate) mod run_file;
 pub(crate) mod secret;
 pub(crate) mod store;
