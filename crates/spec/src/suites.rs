@@ -10,7 +10,7 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 28] = [
+pub const SUITES: [Suite; 30] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
