@@ -41,7 +41,7 @@ pub struct CacheProbe {
     /// From the smallest to the largest.
     pub working_sets: Vec<WorkingSet>,
     /// From the fastest and smallest to the slowest and largest; empty where none was found, or other programs used
-    /// the disks so much that none can be told.
+    /// the disks so much that none can be distinguished.
     pub caches: Vec<FoundCache>,
     /// The smallest working set read for the first time and again; `None` where it was not.
     pub touch: Option<Touch>,
@@ -104,8 +104,8 @@ pub struct Touch {
 }
 
 impl CacheProbe {
-    /// Returns the share of other programs in the bytes that the disks moved, where it is so large that no cache can be
-    /// told.
+    /// Returns the share of other programs in the bytes that the disks moved, where it is so large that no cache can
+    /// be distinguished.
     #[must_use]
     pub fn disturbed(&self) -> Option<f64> {
         let shares = self.working_sets.iter().filter_map(|set| set.foreign);

@@ -249,7 +249,8 @@ impl<'r> Run<'r> {
         Some(StepCase { run: self, plan, step })
     }
 
-    /// Whether the verb made the plan itself, of which no field can be set and no part be taken: a diagnosis, a probe of
+    /// Whether the verb made the plan itself, of which no field can be set and no part be taken: a diagnosis, a probe
+    /// of
     /// caches.
     pub(crate) fn has_own_plan(self) -> bool {
         self.header.diagnosis.is_some() || self.header.plan.name == assay_spec::probe::NAME

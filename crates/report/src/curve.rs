@@ -208,7 +208,7 @@ fn saturation_words(curve: &LoadCurve) -> String {
         let kept = labels(false).next_back().unwrap_or_default();
         return format!(
             "UNRELIABLE: {} fell behind ({behind}) and {kept} did not, so the target or this host was slower for a \
-             while, and no knee is told. Measure again when nothing else runs, each step longer (--run 60s).",
+             while, and no knee is named. Measure again when nothing else runs, each step longer (--run 60s).",
             slow.join(", ")
         );
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::compare::{judged, ratio_text};
 use crate::forum::error_cell;
 use crate::layout::wrap;
+use crate::options::TextOptions;
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::TextOptions;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.journal/1";
@@ -378,7 +378,7 @@ pub fn document(journal: &Journal) -> Value {
 mod tests {
     use super::*;
 
-    /// A queue depth that was changed in a plan of forty steps was told in forty lines.
+    /// A queue depth that was changed in a plan of forty steps took forty lines.
     #[test]
     fn one_change_in_many_places_is_said_once() {
         let fact = |what: String, before: &str| FactChange {

@@ -13,7 +13,7 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::painted::{of_table, paint};
+use crate::painted::{mark, of_table, paint};
 use crate::rounds;
 use crate::table::{Format, Table};
 
@@ -27,7 +27,8 @@ pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], opt
     table_with(header, summary, findings, Meta::default(), options)
 }
 
-/// The same with what is known beside the run: expected values, a baseline. In brief it fits a screen: the numbers, then
+/// The same with what is known beside the run: expected values, a baseline. In brief it fits a screen: the numbers,
+/// then
 /// the answer, which ends where the next command is typed.
 #[must_use]
 pub fn table_with(
@@ -277,15 +278,6 @@ fn tcp_words(step: &StepSummary) -> Option<String> {
         n => format!("{n} retransmits"),
     };
     Some(format!("round trip min {}, median {median}; {again}", time(f64::from(least))))
-}
-
-/// Returns the severity of a finding as its first word. A note is what a person wrote, so no finding is called one.
-pub(crate) fn mark(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "CRITICAL",
-        Severity::Warning => "Warning",
-        Severity::Info => "Info",
-    }
 }
 
 /// Findings in full, as they stand under a table.

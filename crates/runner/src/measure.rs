@@ -90,12 +90,7 @@ pub(crate) fn measure<T: Target>(
     let mut rounds = Rounds::new(&header.plan);
     let mut next = || match steps {
         Steps::Diagnosis => follower.borrow_mut().next(),
-        Steps::Planned => loop {
-            let next = rounds.next(|test| follower.borrow().is_steady(test));
-            if next.is_none_or(|step| !is_kept(&kept, step)) {
-                break next;
-            }
-        },
+        Steps::Planned => next_planned(&mut rounds, &kept, &|test| follower.borrow().is_steady(test)),
     };
     let enough = enough.clone();
     let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus, start };
@@ -124,6 +119,16 @@ fn shift(event: &mut Event, by_ns: u64) {
     event.at_ns = event.at_ns.saturating_add(by_ns);
     if let RunEvent::Host(sample) = &mut event.what {
         sample.at_ns = sample.at_ns.saturating_add(by_ns);
+    }
+}
+
+/// Returns the next step of the plan that no earlier run completed.
+fn next_planned(rounds: &mut Rounds<'_>, kept: &[Event], is_steady: &dyn Fn(u32) -> bool) -> Option<StepId> {
+    loop {
+        let next = rounds.next(is_steady);
+        if next.is_none_or(|step| !is_kept(kept, step)) {
+            return next;
+        }
     }
 }
 

@@ -401,7 +401,8 @@ impl Reading {
         once(slot, value, unit)
     }
 
-    /// `500 x 20 tps` and `500 x 20 IOPS` are products; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several links.
+    /// `500 x 20 tps` and `500 x 20 IOPS` are products; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several
+    /// links.
     fn times(&mut self, value: f64) -> Result<(), QuestionError> {
         if self.link_follows() {
             if value == 1.0 {

@@ -1,4 +1,5 @@
-//! Words that other tools have for fields of a plan: people who come from fio, vdbench, DiskSpd or Iometer type them first.
+//! Words that other tools have for fields of a plan: people who come from fio, vdbench, DiskSpd or Iometer type them
+//! first.
 
 /// Field of a plan, how it is given, and what others call it.
 type Called = (&'static str, &'static str, &'static [&'static str]);

@@ -245,7 +245,8 @@ Examples:
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// The first is the baseline. Each is the id of a run or a part of it, a label, `last`, `last~1`, published:NAME,
-    /// array:NAME (what it should give with the plan of the first run), or a file of assay export or --json; several joined by commas are repetitions.
+    /// array:NAME (what it should give with the plan of the first run), or a file of assay export or --json; several
+    /// joined by commas are repetitions.
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     pub(crate) results: Vec<String>,
     /// Exit with code 3 if a test changed by more than this: p99 +10%, or iops -5%; changes that noise explains do not

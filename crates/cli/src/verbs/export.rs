@@ -53,7 +53,7 @@ fn format(args: &ExportArgs) -> anyhow::Result<ExportFormat> {
     }
 }
 
-/// Endings of files, and what is written to them where `--format` is not given; or why that cannot be told.
+/// Endings of files, and what is written to them where `--format` is not given; or why it names nothing.
 const ENDINGS: [(&str, Result<ExportFormat, &str>); 13] = [
     ("assay", Ok(ExportFormat::Assay)),
     ("icf", Ok(ExportFormat::Icf)),

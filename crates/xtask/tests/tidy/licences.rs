@@ -1,4 +1,5 @@
-//! Licences of everything that is built: each must allow what Assay's own licences promise. cargo-deny checks the same with
+//! Licences of everything that is built: each must allow what Assay's own licences promise. cargo-deny checks the
+//! same with
 //! advisories; it takes minutes to build, and this needs nothing but cargo.
 
 use std::process::Command;
@@ -44,7 +45,7 @@ fn what_is_built_has_a_licence_that_allows_it() {
     );
 }
 
-/// Whether an SPDX expression allows the use: one of what stands between OR, all of what stands between AND.
+/// Whether an SPDX expression allows the use: one of the parts of an OR, all parts of an AND.
 fn is_allowed(expression: &str) -> bool {
     let plain = expression.replace('/', " OR ").replace("  ", " ");
     // Only AND stands outside of brackets in the expressions that there are.
