@@ -321,7 +321,7 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> 
     let has = |kind: K| kinds.contains(&Some(kind));
     let seeks = load.facts.rotating && load.random_pct() > 0.0;
     let words = if has(K::Latency) {
-        "double the queue depth; the rate doubles if latency is the limit, and stays the same if a resource is saturated."
+        "double the queue depth; the rate doubles if latency is the limit, and stays if a resource is saturated."
     } else if has(K::SerialWrites) {
         "run reads only; they are much faster if random writes pass one at a time."
     } else if has(K::LinkRead) || has(K::LinkWrite) {

@@ -60,8 +60,8 @@ pub(super) fn server_memory(run: Run<'_>) -> Option<Fired> {
             Bytes(span).rounded()
         ),
         evidence: vec![Evidence::new("span", span as f64 / MIB as f64, "MiB")],
-        next: "State its memory once, for example --storage-ram 16GiB (later runs on this target use it), with a --size \
-               of twice that; assay probe-cache measures the size of the cache.",
+        next: "State its memory once, for example --storage-ram 16GiB (later runs on this target use it), with a \
+               --size of twice that; assay probe-cache measures the size of the cache.",
         weight: 0.0,
     })
 }
