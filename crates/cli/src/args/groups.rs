@@ -10,6 +10,7 @@ Measure
   curve        Response time over the offered load
   probe-cache  Caches in front of a target, and their sizes
   map          Latency over the addresses of a target
+  attach       Take up a run over hosts whose coordinator ended
   scale        Which limits as the load grows: tester, host or storage
   overhead     The cost of an I/O in Assay itself
 

@@ -44,6 +44,12 @@ const HEADS: [Head; 10] = [
     (
         "a sizing answer",
         Above::Nothing,
+        "Candidate|Sustains|Usable TB|?Mean ms|?p99 ms|Most IOPS|Breaks first|?Cost",
+    ),
+    // As it was called first.
+    (
+        "a sizing answer",
+        Above::Nothing,
         "Candidate|Carries|Usable TB|?Mean ms|?p99 ms|Most IOPS|Breaks first|?Cost",
     ),
     (

@@ -117,7 +117,7 @@ fn a_rate_and_a_sweep_need_no_plan_file() {
 #[test]
 fn the_program_describes_itself_to_shells_and_man() {
     let story = Story::new();
-    for (shell, word) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "complete -c assay")] {
+    for (shell, word) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "--command assay")] {
         story.assay(&["completions", shell]).ends(DONE).says(&[word]);
     }
     story.assay(&["man", "-o", "man"]).ends(DONE);
