@@ -14,7 +14,7 @@ enum Above {
 /// is a unit of time or none, `*` a currency.
 type Head = (&'static str, Above, &'static str);
 
-const HEADS: [Head; 10] = [
+const HEADS: [Head; 11] = [
     (
         "the table of a run",
         Above::Line(", run "),
