@@ -10,12 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod by_sheet;
 mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
 mod cost;
 mod curve;
+mod detected;
 mod digest;
 mod expected;
 mod figures;
@@ -42,6 +44,7 @@ mod verdict;
 pub use assay_statistics::Estimate;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use by_sheet::by_sheet;
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };
@@ -49,6 +52,7 @@ pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::{Collector, RunExtract};
 pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
+pub use detected::{Detected, detected};
 pub use digest::digest;
 pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};

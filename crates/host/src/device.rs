@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_record::{BusFacts, DeviceFacts};
 
 use crate::bus::bus_of;
+use crate::drives::layout_of;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute};
 use crate::mounts::{mount_of, mounts, nearest_existing};
 use crate::notes::notes_of;
@@ -17,7 +18,7 @@ use crate::notes::notes_of;
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Number of device layers that are followed; partition, RAID, encryption, volume, loop and more fit.
-const STACK_DEPTH_MAX: u32 = 16;
+pub(crate) const STACK_DEPTH_MAX: u32 = 16;
 /// Block of modern disks and page of memory, bytes.
 const PAGE_BYTES: u64 = 4096;
 
@@ -111,7 +112,7 @@ pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
 }
 
 /// Returns the number of the device behind an existing path.
-fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
+pub(crate) fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
     let metadata = fs::metadata(existing)?;
     if metadata.file_type().is_block_device() {
         return Ok(Some(metadata.rdev().into()));
@@ -162,6 +163,7 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         shifted_bytes: shifted_bytes(machine, &stack),
         bus: bus_below(machine, &stack),
         notes: notes_of(machine, &stack),
+        layout: layout_of(machine, &own),
         stack,
     })
 }
@@ -231,7 +233,7 @@ fn is_telling(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_alphanumeric() && c != '0') && !text.eq_ignore_ascii_case("none")
 }
 
-fn model(disk: &Path) -> Option<String> {
+pub(crate) fn model(disk: &Path) -> Option<String> {
     // The SCSI vendor field of SATA disks is only `ATA`, which is no vendor.
     let vendor = attribute(&disk.join("device/vendor")).filter(|v| v != "ATA" && !v.starts_with("0x"));
     let model = attribute(&disk.join("device/model")).or_else(|| attribute(&disk.join("device/name")));
@@ -353,8 +355,13 @@ mod tests {
             shifted_bytes: 63 * 512 % 4096,
             notes: Vec::new(),
             bus: None,
+            layout: None,
         };
-        assert_eq!(facts(&machine, "8:1"), expected);
+        let found = facts(&machine, "8:1");
+        let layout = found.layout.clone().expect("one disk");
+        assert_eq!((layout.drives.len(), layout.drives[0].model.as_str()), (1, "WDC WD40EFRX-68N"));
+        assert_eq!((layout.drives[0].used_bytes, layout.drives[0].size_bytes), (1 << 20, 4_000_787_030_016));
+        assert_eq!(DeviceFacts { layout: None, ..found }, expected);
         assert_eq!(facts(&machine, "8:0").shifted_bytes, 0);
         assert_eq!(facts(&machine, "8:0").size_bytes, 4_000_787_030_016);
     }

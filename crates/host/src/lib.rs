@@ -20,6 +20,7 @@ mod clock;
 mod content;
 mod cpu;
 mod device;
+mod drives;
 mod facts;
 mod file_id;
 #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price, time,
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, by_sheet, limits,
+    price, time,
 };
 use assay_record::RunHeader;
 
@@ -48,6 +49,9 @@ pub fn table_with(
         Detail::Full => crate::expected::text(j, options.prose()),
         Detail::Brief => crate::expected::brief(j, options.prose()),
     }));
+    if let Some(line) = by_sheet(header, summary).filter(|_| judgement.is_none()) {
+        text.push_str(&format!("\n{}\n", wrap(&line, options.prose(), "  ")));
+    }
     text.push_str(&limits_text(header, summary, judgement, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));

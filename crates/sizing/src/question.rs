@@ -521,6 +521,7 @@ impl Reading {
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
             "nfs" => self.protocol = Some(ProtocolKind::Nfs),
             "fc" => self.protocol = Some(ProtocolKind::FibreChannel),
+            "nvme-tcp" => self.protocol = Some(ProtocolKind::NvmeTcp),
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
             word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,

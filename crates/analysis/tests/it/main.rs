@@ -9,6 +9,7 @@
 mod caches;
 mod compare;
 mod curve;
+mod detected;
 mod limit;
 mod model_rules;
 mod network;

@@ -182,6 +182,21 @@ pub(crate) enum ArraysVerb {
         /// Its name.
         name: String,
     },
+    /// Write the array file of a target, as far as this host sees it: drives by their model, md, LVM, btrfs, links, the
+    /// network to a LUN or an export. What it cannot see is a question in a comment.
+    Detect {
+        /// A file, a directory, a block device, iscsi://… or nfs://….
+        #[arg(default_value = ".")]
+        target: String,
+        /// Write it here instead of printing it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Print what the catalogue says of a drive, by the model string that it reports.
+    Drive {
+        /// The model: ST4000NM0023, "Samsung SSD 870 EVO 1TB"; without it, all are listed.
+        model: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]
