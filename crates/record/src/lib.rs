@@ -35,8 +35,7 @@ pub use export::ExportCover;
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, DriveFacts, FilesystemFacts, HostFacts, HostSample,
-    LayoutFacts,
-    MemberFacts, MemberKind, Placement, TargetFacts,
+    LayoutFacts, MemberFacts, MemberKind, Placement, TargetFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

@@ -127,7 +127,9 @@ fn by_table(words: Vec<String>) -> Vec<String> {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let fits = |phrase: &[&str]| {
-            words.get(at..at + phrase.len()).is_some_and(|found| found.iter().zip(phrase).all(|(a, b)| a == b))
+            words
+                .get(at..at + phrase.len())
+                .is_some_and(|found| found.iter().zip(phrase).all(|(a, b)| a == b))
         };
         let longest = PHRASES.iter().filter(|(from, _)| fits(from)).max_by_key(|(from, _)| from.len());
         match longest {
@@ -174,7 +176,9 @@ fn ranges(words: Vec<String>) -> Vec<String> {
         let joined = word(at).split_once('-').filter(|(a, b)| whole(a) && whole(b));
         let (least, most, device, taken) = match joined {
             Some((a, b)) => (a, b, word(at + 1), 2),
-            None if word(at) == "between" && word(at + 2) == "and" => (word(at + 1), word(at + 3), word(at + 4), 5),
+            None if word(at) == "between" && word(at + 2) == "and" => {
+                (word(at + 1), word(at + 3), word(at + 4), 5)
+            }
             None => (word(at), word(at + 2), word(at + 3), if word(at + 1) == "to" { 4 } else { 0 }),
         };
         if taken > 0 && whole(least) && whole(most) && COUNTED.contains(&device) {

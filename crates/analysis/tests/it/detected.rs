@@ -87,7 +87,11 @@ fn drives_that_nothing_combines_are_asked_about() {
     let found =
         detected(&on(LayoutFacts { software: vec!["lvm".to_owned()], drives, ..LayoutFacts::default() }));
     let found = found.expect("it is seen");
-    assert!(!found.is_known && found.questions[0].contains("3 drives are combined by"), "{:?}", found.questions);
+    assert!(
+        !found.is_known && found.questions[0].contains("3 drives are combined by"),
+        "{:?}",
+        found.questions
+    );
     assert_eq!(file(&found).raid.disks.value, 3.0);
 }
 
@@ -96,7 +100,8 @@ fn every_level_and_number_of_drives_is_a_file_that_reads_back() {
     let levels = ["raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "raid1c3", "linear", "single"];
     for level in levels {
         for count in 1..9 {
-            let drives = (0..count).map(|i| drive(&format!("sd{i}"), "WDC WD40EFRX-68N32N0", "SAS12")).collect();
+            let drives =
+                (0..count).map(|i| drive(&format!("sd{i}"), "WDC WD40EFRX-68N32N0", "SAS12")).collect();
             let found = detected(&on(LayoutFacts {
                 software: vec!["md".to_owned()],
                 level: Some(level.to_owned()),
@@ -112,13 +117,18 @@ fn every_level_and_number_of_drives_is_a_file_that_reads_back() {
 
 #[test]
 fn a_lun_is_what_its_path_shows_and_the_rest_is_asked() {
-    let lun = LunFacts { vendor: "IET".to_owned(), product: "VIRTUAL-DISK".to_owned(), ..LunFacts::default() };
+    let lun =
+        LunFacts { vendor: "IET".to_owned(), product: "VIRTUAL-DISK".to_owned(), ..LunFacts::default() };
     let member = MemberFacts { kind: MemberKind::Lun, lun: Some(Box::new(lun)), ..MemberFacts::default() };
     let found = detected(&member).expect("the path is seen");
     assert!(!found.is_known);
     let array = file(&found);
     assert_eq!(array.protocol.kind, ProtocolKind::Iscsi);
     assert!(matches!(array.link.rate, LinkRate::Ranged { .. }), "{:?}", array.link.rate);
-    assert!(found.questions.iter().any(|q| q.contains("IET VIRTUAL-DISK hides its drives")), "{:?}", found.questions);
+    assert!(
+        found.questions.iter().any(|q| q.contains("IET VIRTUAL-DISK hides its drives")),
+        "{:?}",
+        found.questions
+    );
     assert_eq!(detected(&MemberFacts::default()), None);
 }

@@ -1,6 +1,7 @@
 //! `assay arrays`: the array descriptions that ship with Assay.
 
 mod detect;
+mod new;
 
 use std::fmt::Write as _;
 
@@ -22,6 +23,7 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     match &args.verb {
         Some(ArraysVerb::Show { name }) => say(&text_of(name)?.1)?,
         Some(ArraysVerb::Detect { target, output }) => return detect::detect(target, output.as_deref()),
+        Some(ArraysVerb::New { output }) => return new::new(output.as_deref()),
         Some(ArraysVerb::Drive { model: Some(model) }) => say(&drive(model)?)?,
         Some(ArraysVerb::Drive { model: None }) => {
             let line = |model: &catalogue::Model| entry(&model.name, NAME_COLUMNS, &model.source);
