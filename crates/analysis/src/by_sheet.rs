@@ -57,8 +57,8 @@ pub fn by_sheet(header: &RunHeader, summary: &RunSummary) -> Option<String> {
         .iter()
         .filter(|step| step.skipped.is_none() && step.total.ops > 0)
         .filter_map(|step| {
-            let plan = &header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
-            let (_, _, prediction) = expected.iter().find(|(_, of, _)| std::ptr::eq(*of, **plan))?;
+            let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+            let (_, _, prediction) = expected.iter().find(|(_, of, _)| std::ptr::eq(*of, plan))?;
             let name = format!("{} {}", step.test, step.step).trim_end().to_owned();
             Some(Beside { name, expected: prediction.iops, measured: step.total.iops })
         })

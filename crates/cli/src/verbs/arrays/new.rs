@@ -33,6 +33,9 @@ struct Answers {
     ram: String,
 }
 
+/// The usual rate depends on how the array is reached.
+const RATE: &str = "rate";
+
 const QUESTIONS: [Question; 10] = [
     Question { asks: "What is it called?", usual: "my array", put: |a, text| a.title = text.to_owned() },
     Question {
@@ -73,7 +76,7 @@ const QUESTIONS: [Question; 10] = [
     },
     Question {
         asks: "What is the slowest link on the way? 1GbE, 10GbE, 16GFC, …; none: it is local",
-        usual: "none",
+        usual: RATE,
         put: |a, text| a.rate = text.to_owned(),
     },
     Question {
@@ -129,7 +132,17 @@ fn usual(question: &Question, answers: &Answers) -> &'static str {
         ("", "2") => "1",
         ("", _) => "5",
         ("unknown", _) if answers.level.starts_with("raidz") => "zfs",
+        (RATE, _) => usual_rate(&answers.kind),
         (usual, _) => usual,
+    }
+}
+
+/// A link that can carry the protocol.
+fn usual_rate(kind: &str) -> &'static str {
+    match kind.trim().to_ascii_lowercase().as_str() {
+        "" | "local" | "sas" => "none",
+        "fc" => "16GFC",
+        _ => "10GbE",
     }
 }
 
@@ -170,8 +183,10 @@ fn file(a: &Answers) -> String {
     if !a.kind.is_empty() {
         text.push_str(&format!("\n[protocol]\nkind = {}\n", quoted(&a.kind)));
     }
-    if is_given(&a.rate) {
-        text.push_str(&format!("\n[link]\nrate = {}\n", quoted(&a.rate)));
+    // Until it is answered, a link that the protocol runs over.
+    let rate = if a.rate.is_empty() { usual_rate(&a.kind) } else { &a.rate };
+    if is_given(rate) {
+        text.push_str(&format!("\n[link]\nrate = {}\n", quoted(rate)));
     }
     text
 }
