@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod beside;
 mod by_sheet;
 mod cache_probe;
 mod case;
@@ -19,12 +20,16 @@ mod cost;
 mod curve;
 mod detected;
 mod digest;
+mod episodes;
 mod expected;
 mod figures;
 mod finding;
+mod fleet;
+mod glance;
 mod goal;
 mod limit;
 mod network;
+mod places;
 mod precision;
 pub mod repeats;
 mod rules;
@@ -42,8 +47,10 @@ pub mod trend;
 mod verdict;
 
 pub use assay_statistics::Estimate;
+pub use assay_surface::LoadPlaces;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use beside::{PublishedSetup, published_beside};
 pub use by_sheet::by_sheet;
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
@@ -54,15 +61,19 @@ pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use detected::{Detected, detected};
 pub use digest::digest;
+pub use episodes::{Episode, episodes};
 pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};
 pub use finding::{Evidence, Finding, Severity};
+pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
+pub use glance::{Before, Glance, Said, Tone, first_sentence, glance, is_worse};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
+pub use places::{chunks_say, member_says, places, region_says};
 pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};

@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+mod fleet;
 mod flush;
 pub(crate) mod gaps;
 mod goal;
@@ -23,6 +24,7 @@ mod nfs;
 mod notes;
 mod pairs;
 mod paths;
+mod places;
 mod queue;
 mod run;
 mod serial;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_record::{Failure, Interval, MemberEnd, Mismatch, OpStats, StepEnd};
+use assay_record::{Failure, Interval, MemberEnd, Mismatch, OpStats, PlaceSample, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, OpKind, StopPatience, Target, TargetLost, Wait};
@@ -23,6 +23,7 @@ use crate::flushing::Flushing;
 use crate::full::FullTime;
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
+use crate::places::Places;
 use crate::planner::{Draw, Planner};
 use crate::prefilled::PrefilledBuffers;
 use crate::shares::Shares;
@@ -65,6 +66,8 @@ pub(crate) struct WorkerSetup<'s> {
 pub(crate) struct WorkerEnd {
     /// The current interval at its end; `None` if counting never began.
     pub(crate) last: Option<Box<Interval>>,
+    /// When it issued its first I/O, ns; `None` without one.
+    pub(crate) first_io_ns: Option<u64>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
@@ -86,6 +89,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) flushes: Option<Box<OpStats>>,
     /// I/Os of the measured window on each target, if there are several.
     pub(crate) shares: Vec<MemberEnd>,
+    /// Some of them with their places.
+    pub(crate) places: Option<PlaceSample>,
 }
 
 pub(crate) struct Worker<'s, T> {
@@ -101,6 +106,7 @@ pub(crate) struct Worker<'s, T> {
     flights: Flights,
     tally: Tally,
     shares: Shares,
+    places: Places,
     flushing: Flushing,
 
     phase: Phase,
@@ -118,6 +124,7 @@ pub(crate) struct Worker<'s, T> {
     patience: StopPatience,
     next_pulse_ns: u64,
     paths: WorkerPaths,
+    first_io_ns: Option<u64>,
 }
 
 /// When a target starts to execute submitted I/Os.
@@ -204,6 +211,7 @@ impl<'s, T: Target> Worker<'s, T> {
             flights: Flights::new(buffers, spans.len(), binding, setup.job.reconnect_every),
             flushing: Flushing::new(setup.job, spans.len()),
             shares: Shares::new(setup.job_index, setup.member_names),
+            places: Places::new(setup.job_index, setup.job.workers),
             spans,
             tally,
             phase: Phase {
@@ -225,6 +233,7 @@ impl<'s, T: Target> Worker<'s, T> {
             patience: StopPatience::default(),
             next_pulse_ns: 0,
             paths: WorkerPaths::default(),
+            first_io_ns: None,
             setup,
         }
     }
@@ -300,7 +309,8 @@ impl<'s, T: Target> Worker<'s, T> {
         self.phase.deadline_ns = deadline_ns;
         self.phase.is_issuing = true;
         let mut now_ns = setup.control.clock.now_ns();
-        self.issue(now_ns);
+        let issued_ns = self.issue(now_ns);
+        self.first_io_ns = self.first_io_ns.or(Some(issued_ns).filter(|ns| *ns > 0));
         while self.phase.is_issuing {
             now_ns = match self.turn(now_ns) {
                 Ok(now_ns) => now_ns,
@@ -514,6 +524,7 @@ impl<'s, T: Target> Worker<'s, T> {
                 Role::Request | Role::Reply => {
                     self.tally.completed(&flight, began_ns, now_ns);
                     self.shares.completed(&flight, began_ns, now_ns);
+                    self.places.completed(&flight, began_ns, now_ns);
                 }
             }
             self.window.last_ns = now_ns;
@@ -660,6 +671,7 @@ impl<'s, T: Target> Worker<'s, T> {
             Semantics::Iometer => self.window.closed_ns.min(now_ns),
         };
         WorkerEnd {
+            first_io_ns: self.first_io_ns,
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
             due: self.budget.due,
             full_ns: self.full.sum_ns(),
@@ -674,6 +686,7 @@ impl<'s, T: Target> Worker<'s, T> {
             paths: self.paths,
             flushes: self.flushing.finish(),
             shares: self.shares.finish(),
+            places: self.places.finish(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_record::{DriveFacts, LayoutFacts};
 
-use crate::device::{SECTOR_BYTES, STACK_DEPTH_MAX, model, number_under, whole_disk};
+use crate::block::{SECTOR_BYTES, STACK_DEPTH_MAX, model, number_under, whole_disk};
 use crate::machine::{Machine, attribute, name_of, names_in, number, path_attribute};
 
 /// Transfers per second of a PCIe lane, GT/s, and its generation.
@@ -189,11 +189,11 @@ fn slot_of(disk: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::captured::Captured;
-    use crate::device::facts_of;
 
     fn layout(machine: &Captured, number: &str) -> LayoutFacts {
-        let facts = facts_of(&machine.machine(), number.parse().unwrap()).unwrap();
-        facts.layout.unwrap_or_default()
+        let machine = machine.machine();
+        let folder = machine.block_folder(number.parse().unwrap()).unwrap();
+        layout_of(&machine, &folder).unwrap()
     }
 
     /// A SATA disk at a port.

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod awake;
+mod block;
 mod bus;
 #[cfg(test)]
 mod captured;
@@ -32,6 +33,7 @@ mod mounts;
 mod notes;
 mod path;
 mod probe;
+mod program;
 mod sampler;
 mod shared;
 

@@ -4,7 +4,7 @@
 use assay_analysis::{RunExtract, digest};
 use assay_store::{Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_stored, judged};
+use crate::stored::{ReadError, collector_stored, judged, summary_of_extract};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -17,18 +17,23 @@ pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
     Ok(runs)
 }
 
-/// Makes the digest and the extract of a run from its events, and keeps them: the one function of this room that
-/// writes.
+/// Makes the digest of a run from its extract, and the extract from its events where it lacks one, and keeps them: the
+/// one function of this room that writes.
 ///
 /// # Errors
 /// Where the run cannot be read, or the store cannot be written to.
 pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     let header = store.header(run)?;
-    let (collector, events) = collector_stored(store, run, &header)?;
-    let summary = collector.summary();
+    let summary = match summary_of_extract(store, run, &header)? {
+        Some(summary) => summary,
+        None => {
+            let (collector, events) = collector_stored(store, run, &header)?;
+            store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
+            collector.summary()
+        }
+    };
     let (findings, judgement) = judged(&header, &summary)?;
     let diagnosed = assay_diagnose::headline(&header, &summary);
-    store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
     let digest = digest(&header, &summary, &findings, judgement.as_ref(), diagnosed);
     Ok(store.set_digest(run, &digest)?)
 }

@@ -66,12 +66,9 @@ struct Spool {
 }
 
 impl Keeper {
-    /// Begins a run in the store.
-    pub(crate) fn begin(
-        store: &Store,
-        header: &RunHeader,
-        (label, note): (Option<&str>, Option<&str>),
-    ) -> Self {
+    /// Begins a run in the store. One that the store does not take goes into a file.
+    #[must_use]
+    pub fn begin(store: &Store, header: &RunHeader, (label, note): (Option<&str>, Option<&str>)) -> Self {
         let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {
             cover,
@@ -91,7 +88,7 @@ impl Keeper {
     }
 
     /// Takes an event. The first one of a run was taken when it began.
-    pub(crate) fn append(&mut self, event: &Event) {
+    pub fn append(&mut self, event: &Event) {
         if matches!(event.what, RunEvent::Started(_)) {
             return;
         }
@@ -123,7 +120,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Where it cannot, with the place where it is instead.
-    pub(crate) fn finish(&mut self) -> Result<(), NotStored> {
+    pub fn finish(&mut self) -> Result<(), NotStored> {
         if self.lost.is_none()
             && let Some(Err(error)) = self.writer.as_ref().map(RunWriter::finish)
         {
@@ -162,7 +159,7 @@ impl Keeper {
     }
 
     /// Returns the loss of the store, once.
-    pub(crate) fn news(&mut self) -> Option<LostStore> {
+    pub fn news(&mut self) -> Option<LostStore> {
         self.news.take()
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use assay_record::Severity;
 use assay_store::{RunFilter, RunSlice, Store};
-use many::{RUNS, fill};
+use many::{fill, runs};
 
 const ROUNDS: u32 = 15;
 /// Rows of a page of the list.
@@ -25,7 +25,7 @@ fn main() {
     let path = folder.path().join("runs.sqlite");
     fill(&path, events_mib);
     let gib = std::fs::metadata(&path).unwrap().len() as f64 / f64::from(1 << 30);
-    println!("{RUNS} runs in a store of {gib:.2} GiB; medians of {ROUNDS}");
+    println!("{} runs in a store of {gib:.2} GiB; medians of {ROUNDS}", runs());
     say("open", 50, || drop(Store::open(&path).unwrap()));
     let store = Store::open(&path).unwrap();
     let text = |text: &str| RunFilter { text: text.to_owned(), ..RunFilter::default() };

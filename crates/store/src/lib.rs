@@ -44,6 +44,7 @@ mod reader;
 mod row;
 mod schema;
 mod store;
+mod strangers;
 mod writer;
 
 pub use beside::{Baseline, BaselineOf, Checked};
@@ -52,7 +53,7 @@ pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
 pub use import::{Namesake, WholeRun};
 pub use key::target_key;
-pub use list::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
+pub use list::{ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
 pub use process::{Process, StopError};
 pub use reader::Reader;
 pub use row::RunRow;

@@ -10,6 +10,7 @@ mod caches;
 mod compare;
 mod curve;
 mod detected;
+mod fleet;
 mod limit;
 mod model_rules;
 mod network;

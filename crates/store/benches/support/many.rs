@@ -1,12 +1,16 @@
-//! A store with 10,000 runs, for benchmarks of lists and of pages.
+//! A store with many runs, for benchmarks of lists and of pages.
 
 use std::path::Path;
 
-use assay_record::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
+use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, Severity, TestDigest};
 use assay_store::Store;
 use assay_testkit::synthetic;
 
-pub(crate) const RUNS: u64 = 10_000;
+/// `ASSAY_BENCH_RUNS`, 10,000 where it is not set.
+pub(crate) fn runs() -> u64 {
+    std::env::var("ASSAY_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(10_000)
+}
+
 const TARGETS: u64 = 12;
 
 /// A year of nights on a dozen targets, written as runs are; the weight of events is put beside, where a list never
@@ -19,7 +23,7 @@ pub(crate) fn fill(path: &Path, events_mib: f64) {
     let events = synthetic::events(&header, synthetic::Target::default());
     let raw = rusqlite::Connection::open(path).unwrap();
     raw.execute_batch("PRAGMA synchronous = OFF").unwrap();
-    for number in 0..RUNS {
+    for number in 0..runs() {
         let mut header = header.clone();
         header.started_unix_ms += number * 3_600_000;
         header.run = assay_store::new_run_id(header.started_unix_ms, number.wrapping_mul(0x9_E379));
@@ -29,7 +33,7 @@ pub(crate) fn fill(path: &Path, events_mib: f64) {
         let mut writer = store.begin_run(&header, Some(&label), None).unwrap();
         writer.append(&events[1]).unwrap();
         writer.append(events.last().unwrap()).unwrap();
-        writer.keep_digest(&digest(number)).unwrap();
+        writer.keep_digest(&digest(&header, number)).unwrap();
         if events_mib > 0.0 {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some MiB")]
             let body = vec![b'x'; (events_mib * 1024.0 * 1024.0) as usize];
@@ -40,13 +44,27 @@ pub(crate) fn fill(path: &Path, events_mib: f64) {
     }
 }
 
-fn digest(number: u64) -> RunDigest {
+fn digest(header: &RunHeader, number: u64) -> RunDigest {
     let near = |level: f64| {
         let value = level * (1.0 + (number % 17) as f64 / 200.0);
         FigureDigest { value, lo: Some(value * 0.98), hi: Some(value * 1.02) }
     };
+    let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let load = [
+        ("access", "8KiB, 65 % read, 60 % random"),
+        ("I/Os in flight", "16"),
+        ("workers", "1"),
+        ("pace", "closed"),
+        ("reconnect every", "never"),
+        ("write data", "unique"),
+        ("verify", "no"),
+        ("together with others", "no"),
+    ];
+    let under =
+        [("target", header.targets[0].address.as_str()), ("span", "4GiB"), ("each write durable", "no")];
     let test = |name: &str| TestDigest {
         test: name.to_owned(),
+        load: load.map(pair).to_vec(),
         measured_s: 120.0,
         iops: near(20_000.0),
         mib_per_s: near(156.0),
@@ -60,10 +78,9 @@ fn digest(number: u64) -> RunDigest {
     };
     let finding = |rule: &str, severity| FindingDigest { rule: rule.to_owned(), severity };
     RunDigest {
-        changed: String::new(),
-        is_diagnosis: false,
         length_s: 500.0,
         planned_steps: 4,
+        under: under.map(pair).to_vec(),
         tests: [
             "Max Throughput-100%Read",
             "RealLife-60%Rand-65%Read",
@@ -79,5 +96,6 @@ fn digest(number: u64) -> RunDigest {
         },
         verdict: Some("The link is full: 112 of 117 MiB/s.".into()),
         spark: vec![0.5; RunDigest::SPARK_MAX],
+        ..RunDigest::default()
     }
 }
