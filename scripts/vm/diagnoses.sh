@@ -152,15 +152,17 @@ fi
 
 # A target in a namespace of its own, reached over a link that can be shaped.
 mkdir -p /var/run
+PORT=0
 target() { # THREADS BACKING
+    PORT=$((PORT + 1)) # a new control port: the old one may not be free yet
     ip netns add t; ip link add vi type veth peer name vt netns t
     ip addr add 10.9.0.1/24 dev vi; ip link set vi up
     ip -n t addr add 10.9.0.2/24 dev vt; ip -n t link set vt up; ip -n t link set lo up
-    ip netns exec t tgtd -f -C 7 -t "$1" >/tmp/tgtd.log 2>&1 & TGT=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10; do tgtadm -C 7 --op show --mode target >/dev/null 2>&1 && break; sleep 1; done
-    tgtadm -C 7 --lld iscsi --op new --mode target --tid 1 -T iqn.2026-01.planted:d
-    tgtadm -C 7 --lld iscsi --op new --mode logicalunit --tid 1 --lun 1 -b "$2" --bsoflags direct
-    tgtadm -C 7 --lld iscsi --op bind --mode target --tid 1 -I ALL
+    ip netns exec t tgtd -f -C $PORT -t "$1" >/tmp/tgtd.log 2>&1 & TGT=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10; do tgtadm -C $PORT --op show --mode target >/dev/null 2>&1 && break; sleep 1; done
+    tgtadm -C $PORT --lld iscsi --op new --mode target --tid 1 -T iqn.2026-01.planted:d
+    tgtadm -C $PORT --lld iscsi --op new --mode logicalunit --tid 1 --lun 1 -b "$2" --bsoflags direct
+    tgtadm -C $PORT --lld iscsi --op bind --mode target --tid 1 -I ALL
 }
 untarget() { kill -9 $TGT 2>/dev/null; wait $TGT 2>/dev/null; ip link del vi; ip netns del t; }
 LUN=iscsi://10.9.0.2/iqn.2026-01.planted:d/1

@@ -18,6 +18,8 @@ const PAGE: u64 = 4096;
 const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
+/// A round trip is a part of the latency; give or take its own scatter.
+const ROUND_TRIP_MOST: f64 = 1.15;
 /// From this share on a rate is near a limit.
 const NEAR_LIMIT: f64 = 0.8;
 /// Fewer seconds than this do not show a trend.
@@ -250,9 +252,14 @@ fn idle_ping_us(member: &MemberFacts) -> Option<f64> {
     Some(of_lun.or(member.nfs.as_ref().map(|nfs| nfs.round_trip_us))? as f64)
 }
 
+/// The shortest idle ping over the latency of the load. One that took longer than the load's own I/Os waited for
+/// something else, as a server that had just started.
 fn round_trip_share(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    let idle_us = idle_ping_us(&header.targets.first()?.member)?;
-    Some(idle_us * 1e3 / step.total.service.mean_ns()?.max(1.0))
+    let member = &header.targets.first()?.member;
+    let of_lun = member.paths().iter().filter_map(|path| path.ping.as_ref()).map(|ping| ping.min_us).min();
+    let idle_us = of_lun.or(member.nfs.as_ref().map(|nfs| nfs.round_trip_us))? as f64;
+    let share = idle_us * 1e3 / step.total.service.mean_ns()?.max(1.0);
+    (share <= ROUND_TRIP_MOST).then_some(share)
 }
 
 /// CPUs that are busy with neither the tester nor what others did before the load began. Counted where this host itself

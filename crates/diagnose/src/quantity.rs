@@ -142,10 +142,6 @@ impl Quantity {
             Self::PacedToOne => {
                 Entry { words: "latency / alone", usual: (0.05, 4.0), by_ios: BY_IOS, ..TIMED }
             }
-            Self::RoundTripShare => {
-                Entry { words: "round trip / latency", usual: (LEAST, 0.6), by_ios: BY_IOS, ..TIMED }
-            }
-            Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             Self::LatencyOne => {
                 Entry { words: "latency, µs", usual: (12.0, 15_000.0), by_ios: 0.7, ..TIMED }
             }
@@ -201,9 +197,13 @@ impl Quantity {
         }
     }
 
-    /// The same of what this host or the offsets of the load show.
+    /// The same of what this host, pings or the offsets of the load show.
     fn entry_of_shown(self) -> Entry {
         match self {
+            Self::RoundTripShare => {
+                Entry { words: "round trip / latency", usual: (LEAST, 0.6), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
             Self::SlowMember => {
                 let words = "slow member / others";

@@ -548,7 +548,7 @@ impl<'s, T: Target> Worker<'s, T> {
         self.has_replies
             && self.phase.is_issuing
             && flight.role == Role::Request
-            && self.supply.planner.reply_bytes(flight.access) > 0
+            && self.supply.planner.reply_bytes(&flight.draw()) > 0
     }
 
     /// Keeps a completed request until its reply is issued.

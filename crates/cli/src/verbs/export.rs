@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
+use assay_interop::results::{
+    self, ImportedResult, fio_json, fio_log, hdr, iometer_csv, openmetrics, parquet, table,
+};
 use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
@@ -16,6 +18,7 @@ use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
 use crate::words::plan::Choice;
+use crate::words::result_files::{fio_logs, result_files};
 use crate::words::run_file::{Exported, is_export, read};
 use crate::words::store::{existing_store, open_store};
 
@@ -182,7 +185,30 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
         return publish(args);
     }
     // All files are understood before anything is stored.
-    let all: Vec<Import> = args.files.iter().map(|path| understood(path)).collect::<Result<_, _>>()?;
+    let (mut all, mut others) = (Vec::new(), Vec::new());
+    let (logs, files) = fio_logs(result_files(&args.files)?);
+    for paths in logs {
+        match of_logs(&paths) {
+            Ok(import) => all.push(import),
+            Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    for file in files {
+        match understood(&file.path) {
+            Ok(import) => all.push(import),
+            // A folder has what it has.
+            Err(error) if file.is_found => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    others.iter().take(OTHERS_SHOWN).for_each(|why| note!("not imported: {why}"));
+    if let Some(more) = others.len().checked_sub(OTHERS_SHOWN).filter(|more| *more > 0) {
+        note!("not imported: {more} more files");
+    }
+    if all.is_empty() {
+        bail!("there is nothing to import in what was named");
+    }
     let store = open_store(&args.store)?;
     for (number, import) in (1..).zip(all) {
         let mut exported = match import {
@@ -202,6 +228,9 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Files of a folder that are no results, of which the reasons are listed.
+const OTHERS_SHOWN: usize = 30;
+
 /// A file that can be imported.
 enum Import {
     Run(Box<Exported>),
@@ -218,12 +247,22 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
     let text = assay_interop::decode(&name, &bytes)?;
     let Some(result) = results::import(&name, &text)? else {
         bail!(
-            "{name} is neither a file of assay export nor results of fio (--output-format=json+), Iometer (CSV), \
-             DiskSpd, SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg \
-             ms,max ms"
+            "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \
+             them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
     Ok(Import::Result(Box::new(result)))
+}
+
+/// The logs that fio wrote of a job.
+fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
+    let mut logs = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
+        logs.push((name, text));
+    }
+    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
 }
 
 /// Results of another tool as a run with an id of its own.
