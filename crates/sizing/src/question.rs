@@ -214,17 +214,18 @@ impl Reading {
         }
     }
 
-    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
+    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`, `200 VMs x 30 IOPS`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         // The rate that must be carried is the same, whether more or less of it is asked for.
         self.pending = None;
+        let is_factor = self.sessions.is_some() && ["x", "×", "*"].contains(&self.before_size(0));
         self.limit_behind();
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
         if ["per", "a"].contains(&self.peek()) && is_session {
             self.next += 2;
-        } else if !self.accept(&["each"]) {
+        } else if !self.accept(&["each"]) && !is_factor {
             return once(&mut self.iops, per_s, "IOPS");
         }
         once(&mut self.iops_each, per_s, "IOPS each")

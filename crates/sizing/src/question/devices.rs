@@ -242,7 +242,7 @@ impl Reading {
     }
 
     /// The word before the size just read, or one further back.
-    fn before_size(&self, back: usize) -> &str {
+    pub(super) fn before_size(&self, back: usize) -> &str {
         let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
         // A size is one word or two.
         let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };
