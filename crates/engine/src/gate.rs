@@ -111,8 +111,8 @@ mod tests {
 
     use super::*;
 
-    /// Workers that arrive in any order, one of them without waiting. A wake-up that came too early for a thread about to
-    /// sleep would be a deadlock, which shuttle reports.
+    /// Workers that arrive in any order, one of them without waiting. A wake-up that came too early for a thread about
+    /// to sleep would be a deadlock, which shuttle reports.
     fn arrive_and_pass() {
         let (clock, gate) = (Clock::start(), Arc::new(Gate::new(4)));
         let worker = || {

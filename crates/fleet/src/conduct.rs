@@ -7,15 +7,15 @@ use assay_engine::StopSignal;
 use assay_record::{ClockOffset, Event, RunEvent, RunHeader, StepId, StepReason, Warning};
 use assay_runner::{Follower, Keeper, Sinks, Stage};
 use async_nats::jetstream::consumer::pull::Ordered;
-use futures_util::StreamExt as _;
 use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use tokio::runtime::Runtime;
 
 use crate::bus::{Bus, LEASE};
 use crate::clock::unix_ns;
 use crate::error::FleetError;
 use crate::merge::{Merge, Standing};
-use crate::probe::{ASK_LIMIT, best, probe};
+use crate::probe::{ASK_LIMIT, AT_A_TIME, best, probe};
 use crate::watch::{STOP_LIMIT, Watch};
 use crate::wire::{Ask, Noted, Placed, Said, parsed};
 
@@ -376,11 +376,12 @@ fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
 
 /// Measures the clocks of hosts anew. One that does not answer keeps the offset that is known.
 async fn clocks(bus: &Bus, hosts: &[(String, StepId)]) -> BTreeMap<String, ClockOffset> {
-    let measured = hosts.iter().map(|(host, _)| async {
+    let measured = stream::iter(hosts).map(|(host, _)| async move {
         let first = probe(bus, host).await?;
-        Some((host.clone(), best(bus, host, first, PROBES - 1).await.offset.into()))
+        let measured = best(bus, host, first, PROBES - 1).await;
+        Some((host.clone(), ClockOffset::from(measured.offset)))
     });
-    join_all(measured).await.into_iter().flatten().collect()
+    measured.buffered(AT_A_TIME).filter_map(std::future::ready).collect().await
 }
 
 impl Kept<'_, '_> {

@@ -2,15 +2,15 @@
 
 use assay_record::HostFacts;
 use async_nats::jetstream::kv;
-use futures_util::TryStreamExt as _;
 use futures_util::future::join_all;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
 
 use crate::bus::{Bus, BusOptions, chain};
 use crate::clock::Offset;
 use crate::differences::differences;
 use crate::error::FleetError;
-use crate::probe::{ASK_LIMIT, PROBES, Probed, best, probe};
+use crate::probe::{ASK_LIMIT, AT_A_TIME, Probed, best, probe, probes};
 use crate::wire::{Announcement, parsed, version};
 
 /// How often the list is read until it comes.
@@ -74,14 +74,12 @@ pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
     let announced = announced(bus).await?;
     // All at once, so that many silent hosts take no longer than one.
     let answer = join_all(announced.iter().map(|agent| probe(bus, &agent.name))).await;
-    let mut hosts = Vec::new();
-    for (agent, first) in announced.into_iter().zip(answer) {
-        let probed = match first {
-            Some(first) => Some(best(bus, &agent.name, first, PROBES - 1).await),
-            None => None,
-        };
-        hosts.push(ListedHost::of(agent, probed));
-    }
+    let more = probes(announced.len()) - 1;
+    let measured = stream::iter(announced.iter().zip(answer))
+        .map(|(agent, first)| async move { Some(best(bus, &agent.name, first?, more).await) });
+    let measured: Vec<Option<Probed>> = measured.buffered(AT_A_TIME).collect().await;
+    let hosts: Vec<ListedHost> =
+        announced.into_iter().zip(measured).map(|(agent, probed)| ListedHost::of(agent, probed)).collect();
     let known = hosts.iter().filter_map(|host| Some((host.name.as_str(), host.facts.as_ref()?)));
     let differences = differences(&known.collect::<Vec<_>>());
     Ok(HostList { hosts, differences, version: version() })

@@ -8,8 +8,14 @@ use crate::wire::{Answer, Ask};
 
 /// An agent that does not answer within this is silent.
 pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
-/// Requests by which an offset is measured; the quickest of them counts.
-pub(crate) const PROBES: u32 = 32;
+/// So many hosts are asked for their clocks at a time: more would wait for one another, and their errors grow.
+pub(crate) const AT_A_TIME: usize = 8;
+
+/// Returns by how many requests the offset of each of so many hosts is measured; the quickest of them counts.
+pub(crate) fn probes(hosts: usize) -> u32 {
+    const OF_ALL: usize = 3200;
+    u32::try_from(OF_ALL / hosts.max(1)).unwrap_or(u32::MAX).clamp(4, 32)
+}
 
 /// An answer to a request for the clock.
 pub(crate) struct Probed {

@@ -228,9 +228,9 @@ impl UnitProof {
         }
     }
 
-    /// Forgets witnesses in blocks that are about to be trimmed; the trim is listed. Returns the block that it must leave
-    /// out, if it is one of them: without a witness, another disk that takes over the number of the unit could not be
-    /// detected.
+    /// Forgets witnesses in blocks that are about to be trimmed; the trim is listed. Returns the block that it must
+    /// leave out, if it is one of them: without a witness, another disk that takes over the number of the unit could
+    /// not be detected.
     pub(crate) fn begin_trim(&self, lba: u64, blocks: u32) -> Option<u64> {
         let end = lba.saturating_add(blocks.into());
         let is_hit = |block: u64| block != NONE && lba <= block & !PENDING && block & !PENDING < end;
@@ -278,8 +278,8 @@ impl UnitProof {
         }
     }
 
-    /// Chooses a block as a candidate, whose write is listed in slot `slot` of `own` and about to be submitted; `data` is
-    /// what it writes to the block. `None` if the block would prove nothing, or no place is left.
+    /// Chooses a block as a candidate, whose write is listed in slot `slot` of `own` and about to be submitted; `data`
+    /// is what it writes to the block. `None` if the block would prove nothing, or no place is left.
     pub(crate) fn choose(&self, lba: u64, data: &[u8], own: &Changes, slot: u32) -> Option<Candidate> {
         let all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let is_changed = || {
@@ -470,8 +470,8 @@ mod tests {
         });
     }
 
-    /// Two workers wrote to the same block at the same time: the disk held what the one had written, and the other's data
-    /// were the witness. Enough of these, and the storage was said to have lost acknowledged writes.
+    /// Two workers wrote to the same block at the same time: the disk held what the one had written, and the other's
+    /// data were the witness. Enough of these, and the storage was said to have lost acknowledged writes.
     #[test]
     fn a_block_that_two_commands_write_at_the_same_time_proves_nothing() {
         alone(|writer, proof| {
@@ -506,8 +506,8 @@ mod tests {
         });
     }
 
-    /// Writes to few blocks, in every order in which the disk may execute them, and trims; meanwhile a block is read, as
-    /// a path that verifies the unit does. Shuttle tries orders of the threads.
+    /// Writes to few blocks, in every order in which the disk may execute them, and trims; meanwhile a block is read,
+    /// as a path that verifies the unit does. Shuttle tries orders of the threads.
     fn race(is_trimming: bool) {
         let proof = Arc::new(UnitProof::default());
         let disk: Arc<[AtomicU64; 2]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));

@@ -45,8 +45,8 @@ pub enum StoreError {
     },
     /// The file has a trigger or a view that Assay did not make.
     #[error(
-        "the store {path} has a {kind} {name:?} that Assay did not make and that could change or hide runs; choose another \
-         with --store PATH, or remove it with sqlite3"
+        "the store {path} has a {kind} {name:?} that Assay did not make and that could change or hide runs; choose \
+         another with --store PATH, or remove it with sqlite3"
     )]
     Stranger {
         /// Of the file.

@@ -1,5 +1,5 @@
-//! Devices and files that the kernel's own storage servers export. NVMe targets, and LIO's backstores of the kind fileio,
-//! open them without holding them exclusively and in no process, so that only configfs shows it.
+//! Devices and files that the kernel's own storage servers export. NVMe targets, and LIO's backstores of the kind
+//! fileio, open them without holding them exclusively and in no process, so that only configfs shows it.
 
 use std::path::{Path, PathBuf};
 

@@ -117,8 +117,8 @@ impl Connection {
         }
     }
 
-    /// Records that data arrived. Returns true if that shows that the connection is alive: a path whose answers trickled
-    /// would keep all outstanding commands for the limit of a command, while another one is idle.
+    /// Records that data arrived. Returns true if that shows that the connection is alive: a path whose answers
+    /// trickled would keep all outstanding commands for the limit of a command, while another one is idle.
     pub(crate) fn has_heard(&mut self, bytes: u32, pdus: u32, now: Instant) -> bool {
         self.trickled_bytes = self.trickled_bytes.saturating_add(bytes);
         let is_alive = pdus > 0 || self.trickled_bytes >= PROGRESS_BYTES;

@@ -99,8 +99,8 @@ impl Wire {
         self.rx.receive(&self.stream, blocking, &mut replies)
     }
 
-    /// Records that data arrived, with so many answers complete. Answers that trickle do not show that the connection is
-    /// alive: it would keep its calls for their limit, while another one is idle.
+    /// Records that data arrived, with so many answers complete. Answers that trickle do not show that the connection
+    /// is alive: it would keep its calls for their limit, while another one is idle.
     pub(crate) fn heard(&mut self, bytes: usize, answers: usize, now: Instant) {
         self.trickled_bytes = self.trickled_bytes.saturating_add(bytes);
         if answers > 0 || self.trickled_bytes >= PROGRESS_BYTES {
