@@ -1,4 +1,4 @@
-//! Expected beside measured without an array file: what the data sheets of the drives that a host sees let expect.
+//! Expected and measured rates without an array file: what the data sheets of the drives that a host sees let expect.
 
 use assay_model::quantity::Bounds;
 use assay_record::{MemberKind, RunHeader};
@@ -43,8 +43,8 @@ impl Beside {
     }
 }
 
-/// Returns a sentence that compares a run with the data sheets of the drives below it; `None` for a run with an array file,
-/// and where too little of the drives is known.
+/// Returns a sentence that compares a run with the data sheets of the drives below it; `None` for a run with an array
+/// file, and where too little of the drives is known.
 #[must_use]
 pub fn by_sheet(header: &RunHeader, summary: &RunSummary) -> Option<String> {
     if header.array.is_some() || header.imported.is_some() || header.diagnosis.is_some() {

@@ -1,5 +1,5 @@
-//! The array that a host sees in front of it: drives by their model, what combines them, links. What it cannot see is left
-//! as a question, with a class value that answers until somebody does.
+//! The array that a host sees in front of it: drives by their model, what combines them, links. What it cannot see is
+//! left as a question, with a class value that answers until somebody does.
 
 use assay_model::array::{Array, Device, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName};
 use assay_model::catalogue::{self, Class, Hint};
@@ -114,7 +114,8 @@ fn device(layout: &LayoutFacts, found: &mut Detected) {
         let cloud = CLOUDS.iter().find(|(name, _)| model.contains(name));
         found.questions.push(match cloud {
             Some((_, kind)) => format!(
-                "{} is a volume of a cloud: of which type? Write it as `cloud = {{ type = \"{kind}\", size = \"…\" }}` in place of \
+                "{} is a volume of a cloud: of which type? Write it as `cloud = {{ type = \"{kind}\", size = \"…\" }}` \
+                 in place of \
                  [device] and [raid].",
                 drive.name
             ),
@@ -223,7 +224,8 @@ fn software(layout: &LayoutFacts, found: &mut Detected) {
     if has("crypt") {
         found.is_known = false;
         found.questions.push(
-            "dm-crypt is in front: how much does a core encrypt per second (cryptsetup benchmark)? It is `read_kib_us` and \
+            "dm-crypt is in front: how much does a core encrypt per second (cryptsetup benchmark)? \
+             It is `read_kib_us` and \
              `write_kib_us` in [target]."
                 .to_owned(),
         );
@@ -283,7 +285,8 @@ fn links(member: &MemberFacts, found: &mut Detected) {
         None => {
             array.link.rate = LinkRate::Ranged { lo: 0.9, hi: 25.0 };
             found.questions.push(
-                "The speed of the link is not seen (a virtual interface): which is the slowest on the way, as in `rate = \
+                "The speed of the link is not seen (a virtual interface): which is the slowest on the way, \
+                 as in `rate = \
                  \"10GbE\"`?"
                     .to_owned(),
             );

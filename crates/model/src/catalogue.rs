@@ -1,8 +1,9 @@
 //! The catalogue: drives by the model string that they report, with what their sheets say.
 //!
-//! [`find`] looks a string of SCSI INQUIRY, ATA IDENTIFY or NVMe identify up in `arrays/catalogue/`; every number of the
-//! [`Device`] it returns names the sheet or review that it is from, or the class that stands in for what none says.
-//! [`device`] falls back to the class of a drive that is not listed, and says so in the provenance of every number.
+//! [`find`] looks a string of SCSI INQUIRY, ATA IDENTIFY or NVMe identify up in `arrays/catalogue/`; every number of
+//! the [`Device`] it returns names the sheet or review that it is from, or the class that stands in for what none
+//! says. [`device`] falls back to the class of a drive that is not listed, and says so in the provenance of every
+//! number.
 
 mod class;
 pub mod cloud;
@@ -44,8 +45,8 @@ pub fn models() -> &'static [Model] {
     MODELS.get_or_init(|| table::disks(DISKS).into_iter().chain(table::drives(DRIVES)).collect())
 }
 
-/// Returns the drive that reports this model string, or that people call so: `WDC WD10EALX-009BA0`, `Samsung SSD 870 EVO
-/// 1TB`, `ATA ST1000DM010-2EP1`.
+/// Returns the drive that reports this model string, or that people call so: `WDC WD10EALX-009BA0`, `Samsung SSD 870
+/// EVO 1TB`, `ATA ST1000DM010-2EP1`.
 #[must_use]
 pub fn find(text: &str) -> Option<&'static Model> {
     let said = words(text);
@@ -77,7 +78,8 @@ pub fn device(text: &str, hint: Hint) -> Result<Device, String> {
     let class = hint.class.or_else(|| Class::of_name(&words(text))).ok_or_else(|| {
         let known: Vec<&str> = Class::ALL.iter().map(|class| class.word()).collect();
         format!(
-            "the catalogue does not have `{text}`, and its name does not say what it is; add `class = \"hdd-7200\"` (or {}) \
+            "the catalogue does not have `{text}`, and its name does not say what it is; \
+             add `class = \"hdd-7200\"` (or {}) \
              and its `capacity`",
             known[1..].join(", ")
         )
@@ -141,8 +143,8 @@ fn in_gb(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// The capacity that one of the words is, or that a maker's name begins with, bytes: `960GB`, `ST12000NM0008` (GB), `WD40EFRX`
-/// (tenths of TB).
+/// The capacity that one of the words is, or that a maker's name begins with, bytes: `960GB`, `ST12000NM0008` (GB),
+/// `WD40EFRX` (tenths of TB).
 fn capacity_in(words: &[String]) -> Option<f64> {
     let coded = |word: &str, maker: &str, digits: std::ops::RangeInclusive<usize>| -> Option<f64> {
         let rest = word.strip_prefix(maker)?;

@@ -313,8 +313,8 @@ fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Ta
     if through.2.iops > buffered.2.iops { through } else { buffered }
 }
 
-/// An array with what its burst credits leave of its limit over the run: the burst while they last, and then the rate that
-/// lasts. Of a load that is paced below the burst they last longer.
+/// An array with what its burst credits leave of its limit over the run: the burst while they last, and then the rate
+/// that lasts. Of a load that is paced below the burst they last longer.
 fn credited<'a>(array: &'a Array, corner: Corner, workload: &Workload) -> Cow<'a, Array> {
     let c = &array.controller;
     let (Some(burst), Some(credits), Some(most)) = (&c.burst_iops, &c.burst_credits, &c.iops_max) else {

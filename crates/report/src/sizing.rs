@@ -186,7 +186,8 @@ fn narrower(need: &Need, best: &Candidate) -> String {
         _ => "",
     };
     format!(
-        " The {} spans a factor of {}: {because}. A lower rate, {drives}one measured test (`assay calibrate`) would narrow it.",
+        " The {} spans a factor of {}: {because}. A lower rate, {drives}one measured test \
+         (`assay calibrate`) would narrow it.",
         latency_name(a),
         count(ms.hi / ms.lo.max(f64::MIN_POSITIVE))
     )

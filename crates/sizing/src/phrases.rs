@@ -1,7 +1,7 @@
 //! The grammar of a sizing question, as a table: what people write, and the words that [`super::question`] knows.
 //!
-//! Rewriting goes over the words once, from left to right, and takes the longest phrase that fits. What a table cannot hold,
-//! because it depends on a number, are the four rules behind it.
+//! Rewriting goes over the words once, from left to right, and takes the longest phrase that fits. What a table
+//! cannot hold, because it depends on a number, are the four rules behind it.
 
 use super::words::number;
 
@@ -91,7 +91,7 @@ const PHRASES: &[(&[&str], &[&str])] = &[
 const SCALES: &[(&str, f64)] = &[("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 /// Words for devices that a range of numbers counts.
 const COUNTED: &[&str] = &["disks", "drives", "spindles", "hdds", "ssds", "devices"];
-/// What stands between a number and the I/Os that it counts: `5000 random read IOPS`.
+/// What may be between a number and the I/Os that it counts: `5000 random read IOPS`.
 const ADJECTIVES: &[&str] = &["random", "sequential", "read", "write"];
 
 /// Rewrites the words of a question into those that are known.

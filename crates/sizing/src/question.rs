@@ -14,6 +14,7 @@ use devices::{Kind, is_speed};
 use limits::Limit;
 use shares::Shares;
 
+use super::phrases::rewritten;
 use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
@@ -121,7 +122,7 @@ enum About {
 /// # Errors
 /// The first word that means nothing here, or a number that cannot be.
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
-    let mut reading = Reading { words: cut(text), ..Reading::default() };
+    let mut reading = Reading { words: rewritten(cut(text)), ..Reading::default() };
     while let Some(word) = reading.take() {
         match number(&word) {
             Some((value, "")) => reading.count(value)?,

@@ -228,7 +228,7 @@ pub(super) fn cut(text: &str) -> Vec<String> {
         }
     }
     let words = clean.split_whitespace().map(|word| in_lower_case(word.trim_end_matches(['.', ':'])));
-    super::phrases::rewritten(words.collect())
+    words.collect()
 }
 
 fn in_lower_case(word: &str) -> String {

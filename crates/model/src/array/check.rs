@@ -278,7 +278,8 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
             return refuse("controller.burst_iops", says);
         }
         _ => {
-            let says = "a burst needs `iops_max`, `burst_iops` and `burst_credits`: what lasts, what is above it, how long";
+            let says = "a burst needs `iops_max`, `burst_iops` and `burst_credits`: \
+                        what lasts, what is above it, how long";
             return refuse("controller.burst_iops", says.to_owned());
         }
     }

@@ -1,5 +1,5 @@
-//! Drives and volumes that an array file names, in place of their numbers: `disks = { model = "ST8000AS0002", count = 8 }`,
-//! `cloud = { type = "gp3", size = "500GiB" }`, and a `[device]` with a `model` and no `kind`.
+//! Drives and volumes that an array file names, in place of their numbers: `disks = { model = "ST8000AS0002", count =
+//! 8 }`, `cloud = { type = "gp3", size = "500GiB" }`, and a `[device]` with a `model` and no `kind`.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,8 @@ fn members(value: &Value<'_>, preset: &mut Preset) -> Result<(), PlanError> {
     } else {
         let list = value.array().map_err(|_| {
             value.complain(
-                "is the drives by their model: `disks = { model = \"…\", count = 8 }`; their number alone is `disks` in \
+                "is the drives by their model: `disks = { model = \"…\", count = 8 }`; \
+                 their number alone is `disks` in \
                  `[raid]`",
             )
         })?;
@@ -103,8 +104,8 @@ fn class_of(word: &Value<'_>) -> Result<Class, PlanError> {
     })
 }
 
-/// Members of several kinds work at the pace of the slowest, and hold what the smallest holds; the interval reaches from
-/// the slowest to the fastest.
+/// Members of several kinds work at the pace of the slowest, and hold what the smallest holds; the interval reaches
+/// from the slowest to the fastest.
 fn slowest_of(devices: Vec<Device>) -> Result<Device, String> {
     let mut devices = devices.into_iter();
     let first = devices.next().ok_or("an empty list: name the drives, `{ model = \"…\", count = 8 }`")?;

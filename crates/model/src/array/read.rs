@@ -51,7 +51,8 @@ fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayErr
     walk(&mut array, &mut reader);
     let lines = reader.finish()?;
     if let Some(counted) = named.counted.filter(|_| !lines.contains_key("raid.level")) {
-        let says = "says how many drives there are, and no `[raid]` says how they are combined; add one with its `level`";
+        let says = "says how many drives there are, and no `[raid]` says how they are combined; \
+                    add one with its `level`";
         return Err(PlanError { message: says.to_owned(), ..counted }.into());
     }
     let impossible = check::check(&array).into_iter().map(|found| {

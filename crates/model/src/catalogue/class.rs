@@ -1,5 +1,5 @@
-//! Classes of drives: what stands in for a figure that no sheet gives. Every value has a range that holds the drives of
-//! the class in the catalogue and in `arrays/unseen/`.
+//! Classes of drives: what stands in for a figure that no sheet gives. Every value has a range that holds the drives
+//! of the class in the catalogue and in `arrays/unseen/`.
 
 use crate::array::{Device, Flash, FlashState, Hdd, LinkRate};
 use crate::quantity::{Provenance, Quantity};
@@ -58,8 +58,8 @@ pub(super) struct Given {
 const INNER: Range = Range(0.45, 0.52, 0.62);
 
 impl Given {
-    /// The disk of the class with what the sheet gives. A seek that the sheet has bounds those of the class: a track is no
-    /// longer than the average, and a full stroke is 1.8 to 2.4 of it on ten sheets.
+    /// The disk of the class with what the sheet gives. A seek that the sheet has bounds those of the class: a track
+    /// is no longer than the average, and a full stroke is 1.8 to 2.4 of it on ten sheets.
     pub(super) fn over(self, mut hdd: Hdd, (track, avg, full): (Range, Range, Range)) -> Hdd {
         let of_class = hdd.seek_avg_ms.from.clone();
         let seek = self.avg.unwrap_or_else(|| avg.quantity(of_class.clone()));
@@ -147,8 +147,7 @@ impl Class {
     }
 
     /// The class of a disk by its speed and size.
-    #[must_use]
-    pub fn of_speed(rpm: f64, is_mobile: bool) -> Self {
+    pub(super) fn of_speed(rpm: f64, is_mobile: bool) -> Self {
         match (rpm, is_mobile) {
             (13_000.0.., _) => Self::Hdd15k,
             (9_000.0.., _) => Self::Hdd10k,
@@ -454,8 +453,8 @@ fn seagate_kind(word: &str) -> Option<Class> {
     }
 }
 
-/// `WD`, digits, and letters, of which the first tells the lines of 7200 rpm (Black, Gold, RE, Red Pro) and of 2.5 inch
-/// apart: `WD40EFRX`, `WD4003FZEX`.
+/// `WD`, digits, and letters, of which the first tells the lines of 7200 rpm (Black, Gold, RE, Red Pro) and of 2.5
+/// inch apart: `WD40EFRX`, `WD4003FZEX`.
 fn western_digital_kind(word: &str) -> Option<Class> {
     let rest = word.strip_prefix("WD")?;
     let digits = rest.chars().take_while(char::is_ascii_digit).count();

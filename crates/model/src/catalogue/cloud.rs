@@ -2,9 +2,12 @@
 //!
 //! | provider | document |
 //! |---|---|
-//! | AWS | EC2 user guide, `ebs-volume-types.md`, `general-purpose.md` and `hdd-vols.md` (awsdocs, 2023); gp3 up to 80,000 IOPS and 2,000 MiB/s: EBS user guide (2025) |
-//! | Azure | azure-docs, `disk-storage-premium-ssd-sizes.md` (2023-03-16), `-standard-ssd-sizes.md`, `-standard-hdd-sizes.md` (2019), `disks-types.md` |
-//! | Google | Compute Engine, disk performance: table of 2020-12-07, and the baseline of 6,000 IOPS and 240 MiB/s of SSD disks |
+//! | AWS | EC2 user guide, `ebs-volume-types.md` and others (awsdocs, 2023) |
+//! | AWS | `general-purpose.md`, `hdd-vols.md`; gp3 up to 80,000 IOPS and 2,000 MiB/s: EBS user guide (2025) |
+//! | Azure | azure-docs, `disk-storage-premium-ssd-sizes.md` (2023-03-16) |
+//! | Azure | `-standard-ssd-sizes.md`, `-standard-hdd-sizes.md` (2019), `disks-types.md` |
+//! | Google | Compute Engine, disk performance: table of 2020-12-07 |
+//! | Google | The baseline of 6,000 IOPS and 240 MiB/s of SSD disks: the same |
 //! | Alibaba | ECS, cloud disk parameters: cloud_ssd, cloud_efficiency |
 //!
 //! Latencies are not published but as "single-digit milliseconds", "below a millisecond": the ranges here hold that.

@@ -60,7 +60,8 @@ impl Reading {
         self.before_size(0) == "of" && ["block", "blocks"].contains(&self.before_size(1))
     }
 
-    /// Whether the size just read is that of the I/Os before it, `2000 IOPS of 64 MiB`; more than a run of them is data.
+    /// Whether the size just read is that of the I/Os before it, `2000 IOPS of 64 MiB`; more than a run of them is
+    /// data.
     fn is_of_ios(&self, bytes: f64) -> bool {
         let before = ["of", "at", "with"].contains(&self.before_size(0));
         before && ["iops", "i/os", "ios", "io/s"].contains(&self.before_size(1)) && bytes <= OF_IOS_MAX

@@ -1,9 +1,9 @@
 //! Two hundred ways in which people ask, and what each means. The first hundred were written before the grammar was a
 //! table.
 //!
-//! What a question says: `i` IOPS, `r` % read, `n` % random, `s` size of an I/O, `p` and `m` limits on p99 and mean, ms, `d`
-//! data, `a` active data, `k` devices (`k<`, `k>`: limits), `z` size of a device, `c` classes, `l` levels, `w` link, `t`
-//! protocol, `e` endures, `x` a change. `!` begins a refusal that holds these words.
+//! What a question says: `i` IOPS, `r` % read, `n` % random, `s` size of an I/O, `p` and `m` limits on p99 and mean,
+//! ms, `d` data, `a` active data, `k` devices (`k<`, `k>`: limits), `z` size of a device, `c` classes, `l` levels,
+//! `w` link, `t` protocol, `e` endures, `x` a change. `!` begins a refusal that holds these words.
 
 use assay_sizing::{Endure, LatencyLimit, Question, parse};
 use assay_spec::units::Bytes;

@@ -61,7 +61,8 @@ fn member_of(target: &str) -> anyhow::Result<MemberFacts> {
 fn nothing_seen(target: &str, member: &MemberFacts) -> String {
     match member.filesystem.as_ref() {
         Some(fs) if fs.kind == "zfs" => format!(
-            "{target} is on the ZFS pool {}, whose drives the kernel does not show; describe it by what `zpool status -v` lists: \
+            "{target} is on the ZFS pool {}, whose drives the kernel does not show; \
+             describe it by what `zpool status -v` lists: \
              disks = {{ model = …, count = … }}, level = \"raidz2\", software = \"zfs\" in [target]",
             fs.source.split('/').next().unwrap_or_default()
         ),

@@ -39,7 +39,8 @@ const RATE: &str = "rate";
 const QUESTIONS: [Question; 10] = [
     Question { asks: "What is it called?", usual: "my array", put: |a, text| a.title = text.to_owned() },
     Question {
-        asks: "Which drives? The model as the system reports it (lsblk -o MODEL), or hdd-7200, hdd-5400, hdd-10k, ssd-sata, nvme, \
+        asks: "Which drives? The model as the system reports it (lsblk -o MODEL), or hdd-7200, hdd-5400, hdd-10k, \
+               ssd-sata, nvme, \
                nvme4",
         usual: "hdd-7200",
         put: |a, text| a.model = text.to_owned(),
