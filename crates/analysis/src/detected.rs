@@ -187,6 +187,12 @@ fn raid(layout: &LayoutFacts, found: &mut Detected) {
         Some(word) => Level::named(word),
         None => None,
     };
+    // What reshapes or grows may have fewer drives than its level needs.
+    let level = level.map(|level| match (level, drives) {
+        (Level::Raid5 | Level::Raid6 | Level::Raid10, 2) => Level::Raid1,
+        (Level::Raid6, 3) => Level::Raid5,
+        (level, _) => level,
+    });
     match (level, drives) {
         (Some(level), 2..) if level != Level::Single => {
             let odd = level == Level::Raid10 && drives % 2 == 1;

@@ -101,6 +101,7 @@ pub fn class_note(device: &Device) -> Option<String> {
         Device::Hdd(hdd) => &hdd.model,
         Device::Ssd(ssd) => &ssd.model,
     };
+    let name = if name.is_empty() { "a drive without a model string" } else { name.as_str() };
     Some(format!(
         "The catalogue does not have {name}: its numbers are those of the {class}, with wide ranges."
     ))

@@ -38,7 +38,7 @@ fn file(found: &Detected) -> Array {
 #[test]
 fn md_over_listed_disks_needs_no_answer() {
     let drives: Vec<DriveFacts> =
-        ["sda", "sdb", "sdc", "sdd"].iter().map(|name| drive(name, "ST4000VN008-2DR166", "SATA3")).collect();
+        ["sda", "sdb", "sdc", "sdd"].iter().map(|name| drive(name, "ST1000DM010-2EP102", "SATA3")).collect();
     let found = detected(&on(LayoutFacts {
         software: vec!["md".to_owned()],
         level: Some("raid5".to_owned()),
@@ -83,7 +83,7 @@ fn what_is_not_seen_is_asked_and_a_class_answers() {
 
 #[test]
 fn drives_that_nothing_combines_are_asked_about() {
-    let drives = ["sda", "sdb", "sdc"].map(|name| drive(name, "ST4000VN008-2DR166", "SATA3")).to_vec();
+    let drives = ["sda", "sdb", "sdc"].map(|name| drive(name, "ST1000DM010-2EP102", "SATA3")).to_vec();
     let found =
         detected(&on(LayoutFacts { software: vec!["lvm".to_owned()], drives, ..LayoutFacts::default() }));
     let found = found.expect("it is seen");

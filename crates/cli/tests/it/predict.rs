@@ -172,7 +172,7 @@ fn arrays_and_published_tables_are_listed_and_shown() {
 fn drives_are_looked_up_by_their_model_and_what_is_simulated_is_not_detected() {
     let bench = Bench::new();
     assert!(bench.ok(&["arrays", "drive"]).lines().count() >= 120);
-    let known = bench.write("known.toml", &bench.ok(&["arrays", "drive", "ST4000VN008-2DR166"]));
+    let known = bench.write("known.toml", &bench.ok(&["arrays", "drive", "ST1000DM010-2EP102"]));
     assert!(!bench.ok(&["predict", &known, "--only", "Random"]).contains("catalogue"), "it is listed");
     let unknown = bench.write(
         "unknown.toml",
