@@ -405,7 +405,7 @@ fn verdicts_name_limit_second_suspect_and_experiment() {
     let mut fast = as_expected.clone();
     fast.measured.iops *= 100.0;
     let mut slow = as_expected.clone();
-    slow.measured.iops /= 4.0;
+    slow.measured.iops /= 3.0;
     let unknown = case("nas-4bay", "", w, 50.0);
     let judged = Judgement::of(String::new(), vec![as_expected, fast, slow, unknown]);
     let v: Vec<_> = judged.verdicts.iter().map(|v| v.clone().unwrap()).collect();

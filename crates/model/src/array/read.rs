@@ -64,6 +64,7 @@ fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayErr
     if errors.is_empty() { Ok(array) } else { Err(ArrayError { errors }) }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each says what the file has or lacks")]
 struct Reader<'a> {
     top: Table<'a>,
     fixed: FixedRange,
