@@ -96,8 +96,8 @@ const ADJECTIVES: &[&str] = &["random", "sequential", "read", "write"];
 
 /// Rewrites the words of a question into those that are known.
 pub(super) fn rewritten(words: Vec<String>) -> Vec<String> {
-    let words = by_table(words.into_iter().flat_map(split).collect());
-    adjectives(ranges(scaled(words)))
+    let words = by_table(&words.into_iter().flat_map(split).collect::<Vec<_>>());
+    adjectives(ranges(&scaled(words)))
 }
 
 /// `12x4tb`, `3000+`, `~3000`, `70:30` and `70r/30w` as separate, plain words.
@@ -122,7 +122,7 @@ fn split(word: String) -> Vec<String> {
     }
 }
 
-fn by_table(words: Vec<String>) -> Vec<String> {
+fn by_table(words: &[String]) -> Vec<String> {
     let mut out = Vec::with_capacity(words.len());
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -167,7 +167,7 @@ fn scaled(words: Vec<String>) -> Vec<String> {
 }
 
 /// `between 8 and 24 disks`, `8 to 24 disks` and `8-24 disks` as two limits.
-fn ranges(words: Vec<String>) -> Vec<String> {
+fn ranges(words: &[String]) -> Vec<String> {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let whole = |text: &str| matches!(number(text), Some((_, "")));
     let mut out: Vec<String> = Vec::with_capacity(words.len());

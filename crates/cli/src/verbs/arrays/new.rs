@@ -155,7 +155,7 @@ fn reason(error: &ArrayError) -> String {
 
 /// The answers so far as an array file; what was not yet answered is left out.
 fn file(a: &Answers) -> String {
-    let quoted = |text: &str| toml_string(text);
+    let quoted = toml_string;
     let is_given = |text: &str| !matches!(text, "" | "0" | "none");
     let mut text = format!("title = {}\nsource = \"answers to assay arrays new\"\n", quoted(&a.title));
     let model = if a.model.is_empty() { "hdd-7200" } else { &a.model };
