@@ -11,12 +11,14 @@
 
 mod array_region;
 mod beside;
+mod by_sheet;
 mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
 mod cost;
 mod curve;
+mod detected;
 mod digest;
 mod episodes;
 mod expected;
@@ -45,10 +47,11 @@ pub mod trend;
 mod verdict;
 
 pub use assay_statistics::Estimate;
+pub use assay_surface::LoadPlaces;
 
 pub use array_region::{ArrayRegion, array_region};
-pub use assay_surface::LoadPlaces;
 pub use beside::{PublishedSetup, published_beside};
+pub use by_sheet::by_sheet;
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };
@@ -56,6 +59,7 @@ pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::{Collector, RunExtract};
 pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
+pub use detected::{Detected, detected};
 pub use digest::digest;
 pub use episodes::{Episode, episodes};
 pub use expected::{Judgement, judge, judge_published};

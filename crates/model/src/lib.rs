@@ -13,6 +13,7 @@
 
 pub mod array;
 pub mod calibrate;
+pub mod catalogue;
 pub mod closed;
 pub mod concurrent;
 pub mod demand;

@@ -3,6 +3,7 @@
 mod brief;
 
 use assay_model::array::Array;
+use assay_model::catalogue::class_note;
 use assay_model::concurrent::{Concurrent, ConcurrentJob, ConcurrentWhatIf};
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::from_plan::StepPrediction;
@@ -100,6 +101,9 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
                  a cache that the file does not have makes it faster.",
             );
         }
+    }
+    if let Some(note) = class_note(&array.device) {
+        say(&note);
     }
     if !rows.iter().all(is_bound) {
         say(

@@ -3,8 +3,8 @@
 
 pub mod measured;
 
-use assay_model::array::Level;
-use assay_model::quantity::Bounds;
+use assay_model::array::{Device, Level};
+use assay_model::quantity::{Bounds, Provenance};
 use assay_sizing::{
     Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
 };
@@ -24,6 +24,8 @@ const TABLE_COLUMNS: usize = 110;
 
 /// Sentences are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
+/// A latency whose interval spans more than this factor says what would narrow it.
+const WIDE: f64 = 5.0;
 
 /// The whole page.
 #[must_use]
@@ -110,6 +112,7 @@ pub fn sentence(answer: &Answer) -> String {
         let room = head_room(room);
         text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
+    text.push_str(&narrower(need, best));
     text.push_str(&margin(need, best));
     if a.is_bound {
         text.push_str(
@@ -161,6 +164,33 @@ fn margin(need: &Need, best: &Candidate) -> String {
         None => {}
     }
     text
+}
+
+/// What makes an interval of a latency wide, and what would narrow it; empty where it is not.
+fn narrower(need: &Need, best: &Candidate) -> String {
+    let a = &best.assessment;
+    let Some(ms) = a.latency_ms.filter(|ms| ms.hi > ms.lo * WIDE) else { return String::new() };
+    let because = match need.iops {
+        Some(iops) if iops > a.full_iops.lo => format!(
+            "at the slow end of its ranges it is full at {} IOPS, below what is asked, and I/Os then queue",
+            count(a.full_iops.lo)
+        ),
+        _ => "what its ranges leave open counts more, the busier it is".to_owned(),
+    };
+    let from = match &best.array.device {
+        Device::Hdd(hdd) => &hdd.rpm.from,
+        Device::Ssd(ssd) => &ssd.read_iops_max.from,
+    };
+    let drives = match from {
+        Provenance::Assumed(_) => "the model of its drives (`disks = { model = \"…\", count = … }`) and ",
+        _ => "",
+    };
+    format!(
+        " The {} spans a factor of {}: {because}. A lower rate, {drives}one measured test \
+         (`assay calibrate`) would narrow it.",
+        latency_name(a),
+        count(ms.hi / ms.lo.max(f64::MIN_POSITIVE))
+    )
 }
 
 /// `p99 16.9 ms (13..30), the disks 62 % busy`.

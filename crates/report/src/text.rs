@@ -1,8 +1,8 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, first_sentence, price, time,
-    verdict_on,
+    DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, by_sheet, first_sentence,
+    price, time, verdict_on,
 };
 use assay_record::RunHeader;
 
@@ -62,6 +62,7 @@ fn brief(
     };
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
     let answer = answer(header, summary, findings, meta);
     let is_diagnosis = header.diagnosis.is_some();
@@ -79,6 +80,12 @@ fn brief(
     };
     text.push_str(&format!("{}\n", wrap(&says, options.prose(), "  ")));
     text
+}
+
+/// What the data sheets of the drives say, where no array file says more.
+fn sheet_text(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>, options: TextOptions) -> String {
+    let line = by_sheet(header, summary).filter(|_| meta.judgement.is_none());
+    line.map_or_else(String::new, |line| format!("\n{}\n", wrap(&line, options.prose(), "  ")))
 }
 
 /// Columns of the titles of the answer.
@@ -116,6 +123,7 @@ fn full(
     let good = answer.good.map(|says| format!("GOOD? {says}"));
     let lines = [good, verdict].into_iter().flatten();
     text.extend(lines.map(|says| format!("\n{}\n", wrap(&says, options.prose(), "  "))));
+    text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
     text.push_str(&own_tables(header, summary, options));
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));

@@ -14,6 +14,7 @@ use devices::{Kind, is_speed};
 use limits::Limit;
 use shares::Shares;
 
+use super::phrases::rewritten;
 use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
@@ -121,7 +122,7 @@ enum About {
 /// # Errors
 /// The first word that means nothing here, or a number that cannot be.
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
-    let mut reading = Reading { words: cut(text), ..Reading::default() };
+    let mut reading = Reading { words: rewritten(cut(text)), ..Reading::default() };
     while let Some(word) = reading.take() {
         match number(&word) {
             Some((value, "")) => reading.count(value)?,
@@ -214,17 +215,18 @@ impl Reading {
         }
     }
 
-    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
+    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`, `200 VMs x 30 IOPS`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         // The rate that must be carried is the same, whether more or less of it is asked for.
         self.pending = None;
+        let is_factor = self.sessions.is_some() && ["x", "×", "*"].contains(&self.before_size(0));
         self.limit_behind();
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
         if ["per", "a"].contains(&self.peek()) && is_session {
             self.next += 2;
-        } else if !self.accept(&["each"]) {
+        } else if !self.accept(&["each"]) && !is_factor {
             return once(&mut self.iops, per_s, "IOPS");
         }
         once(&mut self.iops_each, per_s, "IOPS each")
@@ -543,6 +545,7 @@ impl Reading {
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
             "nfs" => self.protocol = Some(ProtocolKind::Nfs),
             "fc" => self.protocol = Some(ProtocolKind::FibreChannel),
+            "nvme-tcp" => self.protocol = Some(ProtocolKind::NvmeTcp),
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
             word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,

@@ -37,7 +37,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FIELD=FROM..TO")]
     pub(crate) sweep: Vec<String>,
     /// Change the array before predicting.
-    #[arg(long = "with", value_name = "FIELD=VALUE")]
+    #[arg(long = "with", value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) with: Vec<String>,
     /// Where the test region begins on the array, from the outer, fast edge of its disks.
     #[arg(long, value_name = "SIZE", default_value = "0B")]
@@ -181,6 +181,27 @@ pub(crate) enum ArraysVerb {
     Show {
         /// Its name.
         name: String,
+    },
+    /// Write the array file of a target, as far as this host sees it: drives by their model, md, LVM, btrfs, links, the
+    /// network to a LUN or an export. What it cannot see is a question in a comment.
+    Detect {
+        /// A file, a directory, a block device, iscsi://… or nfs://….
+        #[arg(default_value = ".")]
+        target: String,
+        /// Write it here instead of printing it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Ask ten questions, and write the array file that the answers are.
+    New {
+        /// Write it here instead of printing it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Print what the catalogue says of a drive, by the model string that it reports.
+    Drive {
+        /// The model: ST4000NM0023, "Samsung SSD 870 EVO 1TB"; without it, all are listed.
+        model: Option<String>,
     },
 }
 

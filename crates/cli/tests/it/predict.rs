@@ -172,6 +172,23 @@ fn arrays_and_published_tables_are_listed_and_shown() {
 }
 
 #[test]
+fn drives_are_looked_up_by_their_model_and_what_is_simulated_is_not_detected() {
+    let bench = Bench::new();
+    assert!(bench.ok(&["arrays", "drive"]).lines().count() >= 120);
+    let known = bench.write("known.toml", &bench.ok(&["arrays", "drive", "ST1000DM010-2EP102"]));
+    assert!(!bench.ok(&["predict", &known, "--only", "Random"]).contains("catalogue"), "it is listed");
+    let unknown = bench.write(
+        "unknown.toml",
+        "title = \"t\"\ndisks = { model = \"ACME Spinner\", class = \"hdd-7200\", count = 8 }\n\
+         [raid]\nlevel = \"raid6\"\n",
+    );
+    let said = bench.ok(&["predict", &unknown, "--only", "Random"]);
+    assert!(said.contains("The catalogue does not have ACME Spinner"), "{said}");
+    assert!(bench.refused(&["arrays", "drive", "ACME Spinner"]).contains("assay arrays drive"));
+    assert!(bench.refused(&["arrays", "detect", "sim:nas-4bay"]).contains("assay arrays show nas-4bay"));
+}
+
+#[test]
 fn the_validation_document_is_the_one_in_the_repository() {
     let bench = Bench::new();
     bench.ok(&["validate", "-o", &bench.path("v.md")]);

@@ -62,10 +62,7 @@ pub(super) fn explained(error: PlanError) -> PlanError {
 /// What to say of a word that stands for something the model does not have.
 pub(super) fn word(text: &str) -> Option<&'static str> {
     match text.trim().to_ascii_lowercase().as_str() {
-        "nvmeof" | "nvme-of" | "nvme/tcp" | "nvme-tcp" => {
-            Some("NVMe over Fabrics is not modelled; `iscsi` gives a bound for the same link")
-        }
-        "fcoe" => Some("FCoE is not modelled; `fc` with the link of the same rate comes near"),
+        "nvmeof" | "nvme-of" => Some("say over what: `nvme-tcp`, `nvme-rdma` or `fc`"),
         _ => None,
     }
 }
