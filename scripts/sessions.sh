@@ -1,11 +1,12 @@
 #!/bin/sh
-# Types a new user's first commands in a terminal of 80 and in one of 60 columns, in an empty home, and writes what the
-# terminals show to docs/sessions/first-80.txt and first-60.txt. Usage: scripts/sessions.sh [PROGRAM]
+# Types the first commands of five users, and those of the README, in terminals of 80 and of 60 columns and 24 lines, each in
+# an empty home, and writes what the terminals show to docs/sessions/. Usage: scripts/sessions.sh [PROGRAM [USER…]]
 # Needs tmux. The figures are those of the machine that it runs on.
 set -eu
 
 folder=$(cd "$(dirname "$0")/.." && pwd)
 program=${1:-$folder/target/release/assay}
+[ $# -eq 0 ] || shift
 command -v tmux >/dev/null || { echo "missing: tmux; install it" >&2; exit 1; }
 [ -x "$program" ] || { echo "missing: $program; build it: cargo build --release --package assay-cli" >&2; exit 1; }
 
@@ -15,11 +16,12 @@ trap 'tmux -L "$socket" kill-server 2>/dev/null || true; rm -rf "$home"' EXIT
 mkdir -p "$home/bin" "$folder/docs/sessions"
 cp "$program" "$home/bin/assay"
 
-cat >"$home/commands" <<'END'
+commands() {
+    case $1 in
+    first) cat <<'END'
 assay
 assay ./t.dat
-assay run ./t.dat vmware
-assay run vmware ./t.dat --size 10TB
+assay run ./t.dat vmware --size 10TB
 assay run vmware ./t.dat --size 256MiB --quick
 assay run vmware-modern ./t.dat --quick --only RealLife --rate 500/s --label paced
 assay runs
@@ -28,6 +30,47 @@ assay compare last~1 last
 assay predict nas-4bay --only Random
 assay check ./t.dat
 END
+        ;;
+    home-nas) cat <<'END'
+assay run vmware ./t.dat --quick --size 256MiB
+assay compare last array:nas-4bay
+assay export last -o forum.bbcode
+cat forum.bbcode
+END
+        ;;
+    vmware-iscsi) cat <<'END'
+assay check 'iscsi://127.0.0.1:1/iqn.2004-01.example:disk/1?portals=all'
+assay run vmware sim:openfiler-2.3-4disk --quick --only RealLife
+assay predict openfiler-2.3-4disk --what-if paths.rr_ios=1
+END
+        ;;
+    dba) cat <<'END'
+assay run 'fio --name=wal --rw=write --bs=8k --size=64m --fdatasync=1 --runtime=3 --time_based' ./wal.dat
+assay run latency-qd1 ./t.dat --bs 8k
+assay curve ./t.dat --quick --size 64MiB --set size=8KiB
+END
+        ;;
+    nightly) cat <<'END'
+assay run vmware-modern ./t.dat --quick --size 64MiB --only RealLife --label night
+assay baseline set night
+assay run vmware-modern ./t.dat --quick --size 64MiB --only RealLife --fail-if 'p99 > 1s' --fail-if 'errors > 0'
+echo "exit code $?"
+assay export last -o last.prom
+head -3 last.prom
+END
+        ;;
+    consultant) cat <<'END'
+assay run vmware ./t.dat --quick --size 64MiB --label before
+assay run vmware ./t.dat --quick --size 64MiB --label after --set outstanding=1
+assay compare before after
+assay report after -o after.html
+assay size "how many 15k rpm disks in RAID10 for 1500 IOPS, 66% read, 8 KiB, mean 10 ms, 2 TB"
+END
+        ;;
+    *) echo "no user is called $1" >&2; exit 1 ;;
+    esac
+}
+
 # The shell echoes each command as a terminal would show it typed.
 cat >"$home/type" <<'END'
 while read -r command; do
@@ -38,13 +81,16 @@ tmux -L "$1" wait-for -S typed
 sleep 60
 END
 
-for columns in 80 60; do
-    rm -rf "$home/t.dat" "$home/.local"
-    tmux -L "$socket" -f /dev/null new-session -d -x "$columns" -y 40 -s first "sleep 0.2; \
-        cd '$home' && exec env -i HOME='$home' PATH='$home/bin:/usr/bin:/bin' TERM=screen NO_COLOR=1 \
-        TMUX=\"\$TMUX\" sh '$home/type' '$socket'" \; set-option -g history-limit 10000
-    tmux -L "$socket" wait-for typed
-    tmux -L "$socket" capture-pane -p -J -S - -t first | sed -e "s#$home#/home/user#g" -e 's/[ ]*$//' \
-        >"$folder/docs/sessions/first-$columns.txt"
-    tmux -L "$socket" kill-session -t first
+for user in ${*:-first home-nas vmware-iscsi dba nightly consultant}; do
+    for columns in 80 60; do
+        rm -rf "$home"/*.dat "$home"/*.prom "$home"/*.html "$home"/*.bbcode "$home/.local"
+        commands "$user" >"$home/commands"
+        tmux -L "$socket" -f /dev/null new-session -d -x "$columns" -y 24 -s first "sleep 0.2; \
+            cd '$home' && exec env -i HOME='$home' PATH='$home/bin:/usr/bin:/bin' TERM=screen NO_COLOR=1 \
+            TMUX=\"\$TMUX\" sh '$home/type' '$socket'" \; set-option -g history-limit 10000
+        tmux -L "$socket" wait-for typed
+        tmux -L "$socket" capture-pane -p -J -S - -t first | sed -e "s#$home#/home/user#g" -e 's/[ ]*$//' \
+            >"$folder/docs/sessions/$user-$columns.txt"
+        tmux -L "$socket" kill-session -t first
+    done
 done

@@ -14,6 +14,7 @@ use assay_spec::units::MIB;
 use assay_spec::{Job, Pacing, Step};
 use serde::Serialize;
 
+use crate::rules::{Run, foreign_share};
 use crate::summary::{RunSummary, StepSummary};
 
 pub(crate) use law::two_modes;
@@ -28,6 +29,9 @@ const SETS_MIN: usize = 3;
 const TOUCHED_MIN: f64 = 0.95;
 /// The cache of a drive is not larger than this, bytes.
 const DRIVE_CACHE_MAX: f64 = 512.0 * MIB as f64;
+/// From this share of what the disks move on, I/O of other programs makes slow reads of its own and takes its part of a
+/// cache: fast and slow reads then show no size.
+const FOREIGN_MAX: f64 = 0.25;
 /// A cache found within these shares of a stated memory is that memory.
 const STATED: std::ops::Range<f64> = 0.5..1.2;
 
@@ -36,7 +40,8 @@ const STATED: std::ops::Range<f64> = 0.5..1.2;
 pub struct CacheProbe {
     /// From the smallest to the largest.
     pub working_sets: Vec<WorkingSet>,
-    /// From the fastest and smallest to the slowest and largest; empty where none was found.
+    /// From the fastest and smallest to the slowest and largest; empty where none was found, or other programs used
+    /// the disks so much that none can be distinguished.
     pub caches: Vec<FoundCache>,
     /// The smallest working set read for the first time and again; `None` where it was not.
     pub touch: Option<Touch>,
@@ -64,6 +69,8 @@ pub struct WorkingSet {
     pub touched: Option<f64>,
     /// Share of the reads that each of the caches answered, or one before it.
     pub hits: Vec<f64>,
+    /// Share of other programs in the bytes that the disks moved. In [0, 1]; `None` where it is not known.
+    pub foreign: Option<f64>,
 }
 
 /// A cache.
@@ -96,6 +103,16 @@ pub struct Touch {
     pub again_mib_per_s: f64,
 }
 
+impl CacheProbe {
+    /// Returns the share of other programs in the bytes that the disks moved, where it is so large that no cache can
+    /// be distinguished.
+    #[must_use]
+    pub fn disturbed(&self) -> Option<f64> {
+        let shares = self.working_sets.iter().filter_map(|set| set.foreign);
+        shares.max_by(f64::total_cmp).filter(|share| *share >= FOREIGN_MAX)
+    }
+}
+
 /// Returns what a run shows of caches; `None` if it has no sweep over working sets.
 #[must_use]
 pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProbe> {
@@ -112,8 +129,12 @@ pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProb
     if sets.len() < SETS_MIN {
         return None;
     }
-    let mut working_sets: Vec<WorkingSet> =
-        sets.iter().filter_map(|(plan, step)| working_set(plan, step, &measured, bytes_of(plan))).collect();
+    let mut working_sets: Vec<WorkingSet> = sets
+        .iter()
+        .filter_map(|(plan, step)| {
+            working_set(Run { header, summary }, (plan, step), &measured, bytes_of(plan))
+        })
+        .collect();
     // What was not read to its end is not in any cache, however large.
     let is_known = |set: &WorkingSet| set.touched.is_none_or(|touched| touched >= TOUCHED_MIN);
     let known: Vec<(f64, &assay_record::Latency)> = working_sets
@@ -122,7 +143,8 @@ pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProb
         .filter(|(set, _)| is_known(set))
         .map(|(set, (_, step))| (set.bytes as f64, &step.total.service))
         .collect();
-    let mut caches = if known.len() < SETS_MIN { Vec::new() } else { find_caches(&known) };
+    let is_disturbed = working_sets.iter().any(|set| set.foreign.is_some_and(|share| share >= FOREIGN_MAX));
+    let mut caches = if known.len() < SETS_MIN || is_disturbed { Vec::new() } else { find_caches(&known) };
     for cache in &mut caches {
         cache.place = place(header, cache.bytes);
     }
@@ -166,8 +188,8 @@ fn is_touch(step: &Step) -> bool {
 }
 
 fn working_set(
-    plan: &Step,
-    step: &StepSummary,
+    run: Run<'_>,
+    (plan, step): (&Step, &StepSummary),
     all: &[(&Step, &StepSummary)],
     bytes: u64,
 ) -> Option<WorkingSet> {
@@ -182,6 +204,7 @@ fn working_set(
         p50_us: step.total.service.quantile_ns(0.5)? / 1e3,
         touched: touched.map(|touched| (touched as f64 / bytes as f64).min(1.0)),
         hits: Vec::new(),
+        foreign: run.case(step).and_then(foreign_share),
     })
 }
 

@@ -99,6 +99,15 @@ pub struct DepthPoint {
     pub in_flight: f64,
 }
 
+impl LoadCurve {
+    /// Returns true if a load fell behind and a higher one did not: something else slowed the target or this host for a
+    /// while, so that no load is known to be its limit.
+    #[must_use]
+    pub fn is_unsteady(&self) -> bool {
+        self.points.windows(2).any(|two| two[0].is_saturated && !two[1].is_saturated)
+    }
+}
+
 /// Returns the load curves of a run.
 #[must_use]
 pub fn load_curves(header: &RunHeader, summary: &RunSummary) -> Vec<LoadCurve> {

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::compare::{deciding, load};
 use crate::expected::Judgement;
 use crate::finding::Finding;
-use crate::limit::limits;
+use crate::limit::verdict_on;
 use crate::precision::precision;
 use crate::summary::{Load, RunSummary, StepSummary};
 use assay_model::resolved::Software;
@@ -22,13 +22,13 @@ pub fn digest(
     judgement: Option<&Judgement>,
     diagnosed: Option<String>,
 ) -> RunDigest {
-    let by_array = judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
+    let says = || verdict_on(header, summary, judgement).map(|verdict| verdict.says);
     RunDigest {
         length_s: summary.length_s,
         planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),
         tests: summary.steps.iter().filter_map(|step| of_step(header, step, judgement)).collect(),
         findings: of_findings(findings),
-        verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
+        verdict: diagnosed.or_else(says),
         changed: changed(header),
         under: deciding(header),
         versions: vec![

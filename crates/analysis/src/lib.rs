@@ -11,12 +11,14 @@
 
 mod array_region;
 mod beside;
+mod by_sheet;
 mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
 mod cost;
 mod curve;
+mod detected;
 mod digest;
 mod episodes;
 mod expected;
@@ -45,10 +47,11 @@ pub mod trend;
 mod verdict;
 
 pub use assay_statistics::Estimate;
+pub use assay_surface::LoadPlaces;
 
 pub use array_region::{ArrayRegion, array_region};
-pub use assay_surface::LoadPlaces;
 pub use beside::{PublishedSetup, published_beside};
+pub use by_sheet::by_sheet;
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };
@@ -56,6 +59,7 @@ pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::{Collector, RunExtract};
 pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
+pub use detected::{Detected, detected};
 pub use digest::digest;
 pub use episodes::{Episode, episodes};
 pub use expected::{Judgement, judge, judge_published};
@@ -64,7 +68,7 @@ pub use finding::{Evidence, Finding, Severity};
 pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
 pub use glance::{Before, Glance, Said, Tone, first_sentence, glance, is_worse};
 pub use goal::{Round, SteadyState, Tracks};
-pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
+pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits, verdict_on};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
@@ -73,7 +77,7 @@ pub use places::{chunks_say, member_says, places, region_says};
 pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
-pub use rules::{disturbed_steps, findings, rule_name};
+pub use rules::{disturbed_steps, findings, is_disturbance, rule_name};
 pub use series::{Point, Times};
 pub use shell::quoted;
 pub use standing::{Left, Moment, PlannedStep, Standing};

@@ -5,6 +5,7 @@
 //! full queue and everything before it idle, is the device, or the target behind the network. An array file makes the
 //! verdict sharper (`verdict`); experiments of its own would make it surer.
 
+mod aside;
 mod level;
 
 use std::collections::BTreeSet;
@@ -14,10 +15,13 @@ use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
 
+use crate::expected::Judgement;
 use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
 use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, stalled, step_name};
 use crate::summary::{RunSummary, StepSummary};
+use crate::verdict::RunVerdict;
+use aside::aside;
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
@@ -147,8 +151,39 @@ pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
     let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
     let judged = cases.iter().filter_map(|case| of_step(*case, &cases));
     let steps: Vec<StepLimit> = judged.collect();
-    let says = says(summary, &steps)?;
-    Some(RunLimits { says, steps })
+    let aside = aside(run, &steps);
+    let says = says(summary, &steps, &aside.disturbed)?;
+    Some(RunLimits { says: format!("{says} {}", aside.says).trim_end().to_owned(), steps })
+}
+
+impl RunLimits {
+    /// Returns the verdict on the run: its sentence, and the limit that most tests share.
+    #[must_use]
+    pub fn verdict(&self) -> RunVerdict {
+        let count = |limit: &StepLimit| self.steps.iter().filter(|other| other.kind == limit.kind).count();
+        let commonest = self.steps.iter().rev().max_by_key(|limit| count(limit));
+        RunVerdict {
+            says: self.says.clone(),
+            limit: commonest.map_or_else(String::new, |limit| limit.limit.clone()),
+            tests: commonest.map_or(0, count),
+            judged: self.steps.len(),
+        }
+    }
+}
+
+/// Returns what is said to limit a run: by the description of its array where there is one, else by its own facts.
+#[must_use]
+pub fn verdict_on(
+    header: &RunHeader,
+    summary: &RunSummary,
+    judgement: Option<&Judgement>,
+) -> Option<RunVerdict> {
+    // The experiments of a diagnosis are judged together.
+    if header.diagnosis.is_some() {
+        return None;
+    }
+    let by_array = judgement.and_then(|judgement| judgement.verdict.clone());
+    by_array.or_else(|| limits(header, summary).map(|limits| limits.verdict()))
 }
 
 fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
@@ -425,9 +460,16 @@ struct Group<'l> {
 }
 
 impl Group<'_> {
-    /// What limits them, for `all` steps that have a limit.
-    fn says(&self, names: &[String], all: usize) -> String {
-        let is_sure = |limit: &&StepLimit| limit.certainty == Certainty::Shown && limit.second.is_empty();
+    /// What limits them, for `all` steps that have a limit. A disturbed step is sure of nothing but what disturbed it.
+    fn says(&self, names: &[String], all: usize, disturbed: &[StepId]) -> String {
+        let is_itself = |limit: &StepLimit| {
+            use LimitKind::{Host, Memory, Neighbour, Rate, Tester};
+            matches!(limit.kind, Host | Memory | Neighbour | Rate | Tester)
+        };
+        let is_clean = |limit: &StepLimit| is_itself(limit) || !disturbed.contains(&limit.step);
+        let is_sure = |limit: &&StepLimit| {
+            limit.certainty == Certainty::Shown && limit.second.is_empty() && is_clean(limit)
+        };
         let is = if self.limits.iter().all(is_sure) { "limits" } else { "probably limits" };
         let what = match (all, self.indices.len()) {
             (1, _) => "this test".to_owned(),
@@ -462,7 +504,7 @@ fn is_one((limit, step): (&StepLimit, &StepSummary), (other, its): (&StepLimit, 
 }
 
 /// Steps that one limit explains in one clause, the most frequent first.
-fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
+fn says(summary: &RunSummary, steps: &[StepLimit], disturbed: &[StepId]) -> Option<String> {
     let names: Vec<String> = summary.steps.iter().map(step_name).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for limit in steps {
@@ -483,7 +525,7 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.indices.len()));
-    let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len()));
+    let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len(), disturbed));
     let mut text = clauses.collect::<Vec<_>>().join("; ");
     let more: usize = groups.iter().skip(CLAUSES_MAX).map(|group| group.indices.len()).sum();
     if more > 0 {

@@ -44,7 +44,7 @@ use crate::summary::{JobSummary, RunSummary, StepSummary};
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
 pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns};
 pub(crate) use load::stalled;
-pub(crate) use neighbour::foreign;
+pub(crate) use neighbour::foreign_share;
 pub(crate) use shape::{Behind, figure, level_of_rate};
 pub(crate) use steps::shortened;
 
@@ -155,11 +155,18 @@ pub(crate) fn across(first: &[Case], own: &[Case]) -> Vec<Finding> {
 /// Returns the steps whose numbers something disturbed, by the findings of their run.
 #[must_use]
 pub fn disturbed_steps(findings: &[Finding]) -> Vec<StepId> {
-    let disturbs = |finding: &&Finding| {
-        let rule = RULES.iter().find(|rule| rule.id == finding.rule);
-        finding.severity >= Severity::Warning && rule.is_some_and(|rule| rule.effect == Effect::Disturbs)
-    };
-    findings.iter().filter(disturbs).flat_map(|finding| finding.steps.clone()).collect()
+    findings
+        .iter()
+        .filter(|finding| is_disturbance(finding))
+        .flat_map(|finding| finding.steps.clone())
+        .collect()
+}
+
+/// Returns true for a finding that says that something other than the storage changed the numbers.
+#[must_use]
+pub fn is_disturbance(finding: &Finding) -> bool {
+    let rule = RULES.iter().find(|rule| rule.id == finding.rule);
+    finding.severity >= Severity::Warning && rule.is_some_and(|rule| rule.effect == Effect::Disturbs)
 }
 
 /// Returns the present name of a rule, by that or by the name that earlier releases gave it.
@@ -240,6 +247,13 @@ impl<'r> Run<'r> {
         }
         let plan = self.header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
         Some(StepCase { run: self, plan, step })
+    }
+
+    /// Whether the verb made the plan itself, of which no field can be set and no part be taken: a diagnosis, a probe
+    /// of
+    /// caches.
+    pub(crate) fn has_own_plan(self) -> bool {
+        self.header.diagnosis.is_some() || self.header.plan.name == assay_spec::probe::NAME
     }
 
     /// What I/O really goes to: every member but null and simulated targets.

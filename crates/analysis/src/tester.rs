@@ -4,7 +4,7 @@ use assay_record::RunHeader;
 use serde::Serialize;
 
 use crate::network::other_traffic_ratio;
-use crate::rules::{Run, busy_per_worker, foreign, null_share, step_name};
+use crate::rules::{Run, busy_per_worker, foreign_share, null_share, step_name};
 use crate::summary::{RunSummary, StepSummary};
 
 /// The use of the tester and its host in a step. What is not known is `None`.
@@ -41,7 +41,7 @@ pub fn tester_use(header: &RunHeader, summary: &RunSummary, step: &StepSummary) 
         host_busy_ratio: used.map(|used| used.host_busy),
         steal_ratio: used.map(|used| used.steal),
         timer_late_us: (step.host.seconds > 0.0).then_some(step.host.timer_late_mean_ns / 1e3),
-        other_io_ratio: foreign(case).map(|of| of.share()),
+        other_io_ratio: foreign_share(case),
         other_traffic_ratio: other_traffic_ratio(header, step),
     })
 }

@@ -92,7 +92,7 @@ impl Suspect {
     /// The name with the rate at which it is full.
     fn with_ceiling(&self) -> String {
         match self {
-            Self::Resource { name, full_at: Some(iops), .. } => format!("{name} (full at {iops} IOPS)"),
+            Self::Resource { name, full_at: Some(iops), .. } => format!("{name} (saturates at {iops} IOPS)"),
             other => other.name(),
         }
     }
@@ -321,7 +321,7 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> 
     let has = |kind: K| kinds.contains(&Some(kind));
     let seeks = load.facts.rotating && load.random_pct() > 0.0;
     let words = if has(K::Latency) {
-        "double the queue depth; the rate doubles if latency is the limit, and stays the same if a resource is full."
+        "double the queue depth; the rate doubles if latency is the limit, and stays if a resource is saturated."
     } else if has(K::SerialWrites) {
         "run reads only; they are much faster if random writes pass one at a time."
     } else if has(K::LinkRead) || has(K::LinkWrite) {
@@ -339,7 +339,7 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> 
     } else if has(K::LoadModel) {
         "raise the rate of the plan until it is missed."
     } else {
-        "watch CPU, disks and links of the target while the test runs; whatever is full is the bottleneck."
+        "watch CPU, disks and links of the target while the test runs; whatever is saturated is the bottleneck."
     };
     words.to_owned()
 }

@@ -12,6 +12,7 @@ mod baseline;
 mod curve;
 mod diagnose;
 mod fail_if;
+mod groups;
 mod hosts;
 mod lab;
 mod map;
@@ -39,6 +40,7 @@ pub(crate) use serve::*;
 /// assay TARGET shows what a target is and what to type next.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 110, after_help = crate::exit::HELP)]
+#[command(help_template = groups::HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -219,6 +221,7 @@ Ctrl-C once stops the run and keeps what was measured; twice stops at once.";
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`), the path of a plan file, or a plan of another tool: an Iometer configuration
     /// (.icf), a fio job file, or a command line of DiskSpd or SQLIO in quotation marks.
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, nfs://…,
     /// sim:ARRAY (a simulated array) or null:.
@@ -279,6 +282,10 @@ pub(crate) struct RunArgs {
     /// Note to keep with the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+    /// Measure what a run that was stopped or killed did not: its plan, its targets and its size again, with its
+    /// complete steps kept. Options that treat the targets (--overwrite, --cached) are given again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "size", "quick", "set", "only", "repeat", "each"])]
+    pub(crate) resume: Option<String>,
     /// Array that the targets are on (one that ships, or a file): the result then shows expected and measured values,
     /// and a verdict.
     #[arg(long, value_name = "ARRAY")]

@@ -33,8 +33,8 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   0    done
   1    begun, and something failed: I/O errors, a target that was lost or could
-       not be filled, closed or removed, results that could not be stored or
-       printed
+       not be filled, closed or removed, a path that assay check finds down,
+       results that could not be stored or printed
   2    refused: nothing was started, and nothing was written to any target
   3    done, and a limit of --fail-if or of the plan is exceeded
   4    done, and a limit is undecided: an interval contains it, a change is not

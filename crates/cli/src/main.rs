@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod args;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod memory;
 mod output;
@@ -18,14 +20,17 @@ use std::process::ExitCode;
 
 use assay_report::escape;
 use clap::Parser;
+use clap_complete::CompleteEnv;
 
 use args::Cli;
 use exit::Failed;
 use output::terminal::{self, note};
 use verbs::look;
-use words::{foreign, secret};
+use words::{candidates, either_order, foreign, other_tools, secret};
 
 fn main() -> ExitCode {
+    // Answers a shell that completes a command line, and ends.
+    CompleteEnv::with_factory(candidates::command).complete();
     signals::survive_file_limits();
     if let Err(says) = memory::enough() {
         note!("{}", terminal::wrapped(&format!("error: {says}")));
@@ -35,7 +40,8 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let result = secret::refuse_typed(&typed).and_then(|()| {
         look::without_verb(&typed).unwrap_or_else(|| {
-            let cli = parsed(&typed);
+            let mut cli = parsed(&typed);
+            either_order::settle(&mut cli.verb);
             terminal::set_color(cli.color);
             verbs::answer(&cli.verb)
         })
@@ -54,6 +60,10 @@ fn parsed(typed: &[String]) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         if let Some(says) = foreign::unquoted(typed) {
             note!("error: {says}");
+            std::process::exit(error.exit_code());
+        }
+        if let Some(says) = other_tools::meant(&error) {
+            note!("{}", terminal::wrapped(&format!("error: {says}")));
             std::process::exit(error.exit_code());
         }
         if typed.iter().any(|word| escape::visible(word) != *word) {

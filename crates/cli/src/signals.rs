@@ -15,7 +15,7 @@ use assay_target::STOP_LIMIT;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::exit::Exit;
-use crate::output::progress::note_above;
+use crate::output::progress::{note_above, note_interrupt};
 use crate::output::terminal::note;
 
 /// Set by SIGHUP.
@@ -23,6 +23,10 @@ static TERMINAL_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// A stop that was seen takes effect within this; what it has to wait for has a limit of its own.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A second signal within this is the first one again: timeout(1) and `docker stop` behind a shell send one to the
+/// program and one to its group, and nobody asks twice in so short a time.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 static STAGE: AtomicU8 = AtomicU8::new(Stage::Inspecting as u8);
 
@@ -103,19 +107,25 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     let stop = StopSignal::default();
     let asked = stop.clone();
     let listen = move || {
+        let mut first = None;
         while let Ok(signal) = signals.wait() {
-            hear(signal, &asked);
+            let since = first.get_or_insert_with(Instant::now).elapsed();
+            hear(signal, since, &asked);
         }
     };
     std::thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for Ctrl-C")?;
     Ok(stop)
 }
 
-fn hear(signal: Signal, stop: &StopSignal) {
+/// Takes a signal that came so long after the first one.
+fn hear(signal: Signal, since: Duration, stop: &StopSignal) {
     if signal == Signal::SIGHUP {
         TERMINAL_IS_CLOSED.store(true, Ordering::Relaxed);
         // The kernel and the shell may both send one, and nobody is there to mean anything by it.
         begin_stop(stop);
+        return;
+    }
+    if stop.is_set() && since < SAME_REQUEST {
         return;
     }
     if stop.is_set() {
@@ -123,7 +133,8 @@ fn hear(signal: Signal, stop: &StopSignal) {
         std::process::exit(Exit::Interrupted as i32);
     }
     begin_stop(stop);
-    note_above("stopping: what was measured is kept; Ctrl-C again stops at once");
+    let says = "stopping: what was measured is kept; Ctrl-C again stops at once";
+    if signal == Signal::SIGINT { note_interrupt(says) } else { note_above(says) }
 }
 
 fn begin_stop(stop: &StopSignal) {
@@ -148,6 +159,16 @@ mod tests {
 
     /// While files were created and marked, a stop that took too long said that nothing was written. While the result
     /// was printed to somebody who read slowly, it ended the program and blamed the target.
+    /// `timeout N assay run …` ended without a result: it sends SIGTERM to the program and to its group.
+    #[test]
+    fn a_signal_that_comes_twice_at_once_is_one() {
+        let stop = StopSignal::default();
+        hear(Signal::SIGTERM, Duration::ZERO, &stop);
+        assert!(stop.is_set());
+        // A second request would end this process.
+        hear(Signal::SIGTERM, Duration::from_millis(1), &stop);
+    }
+
     #[test]
     fn every_stage_says_what_may_have_been_written() {
         let says = |stage: Stage| limit(stage as u8).map(|(_, says)| says);

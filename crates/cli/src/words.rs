@@ -3,12 +3,15 @@
 
 pub(crate) mod array;
 pub(crate) mod attached;
+pub(crate) mod candidates;
+pub(crate) mod either_order;
 pub(crate) mod fail_if;
 pub(crate) mod fleet;
 pub(crate) mod foreign;
 pub(crate) mod journals;
 pub(crate) mod offered;
 pub(crate) mod order;
+pub(crate) mod other_tools;
 pub(crate) mod plan;
 pub(crate) mod plan_file;
 pub(crate) mod result_files;

@@ -127,15 +127,15 @@ const BY_CHANCE: f64 = 1e-6;
 /// A share that is computed from all I/Os of a window.
 const BY_IOS: f64 = 1.0;
 
+fn rate_entry(experiment: Experiment) -> Entry {
+    let outside = if experiment == Experiment::Base { SURE } else { READ.outside };
+    Entry { words: "IOPS, ratio", usual: usual_rate(experiment), outside, ..TIMED }
+}
+
 impl Quantity {
     fn entry(self) -> Entry {
         match self {
-            Self::Rate(experiment) => Entry {
-                words: "IOPS, ratio",
-                usual: usual_rate(experiment),
-                outside: if experiment == Experiment::Base { SURE } else { READ.outside },
-                ..TIMED
-            },
+            Self::Rate(experiment) => rate_entry(experiment),
             Self::PacedLatency => {
                 Entry { words: "latency, ratio", usual: (0.04, 1.1), by_ios: BY_IOS, ..TIMED }
             }

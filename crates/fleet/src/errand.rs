@@ -166,6 +166,7 @@ fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>
         plan: task.plan,
         targets: allowed.targets,
         steps: Steps::Planned,
+        kept: Vec::new(),
         options: allowed.options,
         remove: allowed.may_remove,
         keep_awake: task.options.keep_awake,

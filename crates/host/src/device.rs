@@ -3,21 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use assay_record::{BusFacts, DeviceFacts};
 
+use crate::block::{SECTOR_BYTES, STACK_DEPTH_MAX, model, number_under, whole_disk};
 use crate::bus::bus_of;
+use crate::drives::layout_of;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute};
-use crate::mounts::{mount_of, mounts, nearest_existing};
+use crate::mounts::nearest_existing;
 use crate::notes::notes_of;
 
-/// Unit of sizes in sysfs, whatever the device's block size, bytes.
-pub(crate) const SECTOR_BYTES: u64 = 512;
-
-/// Number of device layers that are followed; partition, RAID, encryption, volume, loop and more fit.
-const STACK_DEPTH_MAX: u32 = 16;
 /// Block of modern disks and page of memory, bytes.
 const PAGE_BYTES: u64 = 4096;
 
@@ -110,31 +106,6 @@ pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
     })
 }
 
-/// Returns the number of the device behind an existing path.
-fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
-    let metadata = fs::metadata(existing)?;
-    if metadata.file_type().is_block_device() {
-        return Ok(Some(metadata.rdev().into()));
-    }
-    if metadata.file_type().is_char_device() {
-        return Ok(None);
-    }
-    let number = DevNo::from(metadata.dev());
-    if machine.block_folder(number).is_ok() {
-        return Ok(Some(number));
-    }
-    // Btrfs and overlays have their own device numbers; the source of the mount may still be a device.
-    let mounts = mounts(machine)?;
-    let source = mount_of(&mounts, existing).map(|mount| mount.source.clone());
-    Ok(source.and_then(|source| block_number(Path::new(&source))))
-}
-
-/// Returns the number of a device node; `None` if the path is no device node.
-pub(crate) fn block_number(path: &Path) -> Option<DevNo> {
-    let metadata = fs::metadata(path).ok()?;
-    metadata.file_type().is_block_device().then(|| metadata.rdev().into())
-}
-
 /// Returns the facts in sysfs about a device.
 pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
     let own = machine.block_folder(devno).ok()?;
@@ -162,6 +133,7 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         shifted_bytes: shifted_bytes(machine, &stack),
         bus: bus_below(machine, &stack),
         notes: notes_of(machine, &stack),
+        layout: layout_of(machine, &own),
         stack,
     })
 }
@@ -189,14 +161,6 @@ fn shifted_bytes(machine: &Machine, stack: &[String]) -> u32 {
         u32::try_from(shift).unwrap_or(0)
     });
     shifts.into_iter().find(|shift| *shift > 0).unwrap_or(0)
-}
-
-/// Returns the directory of the disk that a partition is on; for anything else, its own directory.
-pub(crate) fn whole_disk(folder: &Path) -> PathBuf {
-    match folder.parent() {
-        Some(parent) if folder.join("partition").exists() => parent.to_owned(),
-        _ => folder.to_owned(),
-    }
 }
 
 /// Returns the WWID alone, which identifies paths to the same disk.
@@ -229,17 +193,6 @@ fn vpd_serial(page: &[u8]) -> Option<String> {
 /// identify no device.
 fn is_telling(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_alphanumeric() && c != '0') && !text.eq_ignore_ascii_case("none")
-}
-
-fn model(disk: &Path) -> Option<String> {
-    // The SCSI vendor field of SATA disks is only `ATA`, which is no vendor.
-    let vendor = attribute(&disk.join("device/vendor")).filter(|v| v != "ATA" && !v.starts_with("0x"));
-    let model = attribute(&disk.join("device/model")).or_else(|| attribute(&disk.join("device/name")));
-    let model = model.or_else(|| attribute(&disk.join("dm/name")));
-    match (vendor, model) {
-        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
-        (vendor, model) => model.or(vendor),
-    }
 }
 
 /// Returns the active scheduler: in `none [mq-deadline] kyber` it is mq-deadline; a single name is active.
@@ -353,8 +306,13 @@ mod tests {
             shifted_bytes: 63 * 512 % 4096,
             notes: Vec::new(),
             bus: None,
+            layout: None,
         };
-        assert_eq!(facts(&machine, "8:1"), expected);
+        let found = facts(&machine, "8:1");
+        let layout = found.layout.clone().expect("one disk");
+        assert_eq!((layout.drives.len(), layout.drives[0].model.as_str()), (1, "WDC WD40EFRX-68N"));
+        assert_eq!((layout.drives[0].used_bytes, layout.drives[0].size_bytes), (1 << 20, 4_000_787_030_016));
+        assert_eq!(DeviceFacts { layout: None, ..found }, expected);
         assert_eq!(facts(&machine, "8:0").shifted_bytes, 0);
         assert_eq!(facts(&machine, "8:0").size_bytes, 4_000_787_030_016);
     }

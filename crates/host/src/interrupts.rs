@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::device::whole_disk;
+use crate::block::whole_disk;
 use crate::machine::{Machine, attribute, name_of, names_in};
 
 /// Devices that pass requests to a thread or a server: where their completions arrive says nothing about the disk.

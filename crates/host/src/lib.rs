@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod awake;
+mod block;
 mod bus;
 #[cfg(test)]
 mod captured;
@@ -20,6 +21,7 @@ mod clock;
 mod content;
 mod cpu;
 mod device;
+mod drives;
 mod facts;
 mod file_id;
 #[doc(hidden)]

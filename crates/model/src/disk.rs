@@ -147,6 +147,9 @@ impl ServiceTable {
     #[must_use]
     pub fn simulate(disk: &Disk, stroke: f64, seed: u64) -> Self {
         let stroke = stroke.clamp(1e-6, 1.0);
+        // Where few places share a track, its width is nothing but noise of the simulation.
+        let track = if disk.track < stroke / 1000.0 { 0.0 } else { disk.track };
+        let disk = &Disk { track, ..*disk };
         let one = mean_single(disk, stroke);
         let by_position = DEPTHS.map(|n| if n == 1 { one } else { sptf_mean(disk, stroke, n, seed) });
         let by_seek = DEPTHS.map(|n| if n == 1 { one } else { sweep_mean(disk, stroke, n, seed) });

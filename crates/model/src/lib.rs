@@ -13,6 +13,7 @@
 
 pub mod array;
 pub mod calibrate;
+pub mod catalogue;
 pub mod closed;
 pub mod concurrent;
 pub mod demand;
@@ -22,6 +23,7 @@ pub mod facts;
 pub mod from_plan;
 mod model_error;
 mod num;
+pub mod peers;
 pub mod predict;
 pub mod published;
 pub mod quantity;

@@ -1,14 +1,16 @@
 //! Predictions: the three engines side by side, as intervals, with the limit named.
 
+use std::borrow::Cow;
+
 use assay_spec::units::Bytes;
 
-use crate::array::{Array, Device, ProtocolKind};
+use crate::array::{Array, Controller, Device, ProtocolKind};
 use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::model_error::{Factors, Speed, factors};
-use crate::quantity::{Bounds, Corner};
+use crate::quantity::{Bounds, Corner, Provenance, Quantity};
 use crate::resolved::rebuild::{Rebuild, rebuild};
 use crate::resolved::{Class, Media, ResolvedArray, Software, Tables, issued};
 use crate::workload::{LoadModel, Workload};
@@ -302,12 +304,38 @@ fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Ta
         let outcome = closed_form(&resolved, &classes, workload);
         (resolved, classes, outcome)
     };
+    let array = &credited(array, corner, workload);
     let buffered = of(ResolvedArray::new(array, corner, workload.region(), tables));
     if !buffered.1.iter().any(|c| c.io_cost.buffered) {
         return buffered;
     }
     let through = of(buffered.0.clone().written_through());
     if through.2.iops > buffered.2.iops { through } else { buffered }
+}
+
+/// An array with what its burst credits leave of its limit over the run: the burst while they last, and then the rate
+/// that lasts. Of a load that is paced below the burst they last longer.
+fn credited<'a>(array: &'a Array, corner: Corner, workload: &Workload) -> Cow<'a, Array> {
+    let c = &array.controller;
+    let (Some(burst), Some(credits), Some(most)) = (&c.burst_iops, &c.burst_credits, &c.iops_max) else {
+        return Cow::Borrowed(array);
+    };
+    let (burst, credits, most) = (burst.rate_at(corner), credits.rate_at(corner), most.rate_at(corner));
+    let asked = match workload.pace {
+        LoadModel::Closed => burst,
+        LoadModel::Rate { per_s, .. } => burst.min(per_s),
+    };
+    let lasts_s = credits / (asked - most).max(1e-9);
+    let left = (1.0 - lasts_s / workload.duration.as_secs_f64().max(1e-9)).clamp(0.0, 1.0);
+    let limit = if left > 0.0 { burst - (burst - most) * left } else { burst };
+    let mut array = array.clone();
+    array.controller.iops_max = Some(Quantity::exact(limit, most_from(c)));
+    Cow::Owned(array)
+}
+
+/// Where the limit of a controller is from.
+fn most_from(c: &Controller) -> Provenance {
+    c.iops_max.as_ref().map_or_else(|| Provenance::Assumed(String::new()), |most| most.from.clone())
 }
 
 /// The intervals of a paced load. How long I/Os wait depends on how near the rate is to the highest one, so that the

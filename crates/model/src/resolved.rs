@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
+use crate::array::{Array, Device, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity, at_corner};
@@ -497,9 +497,7 @@ impl ResolvedArray {
     /// software takes whole commands.
     fn overlap_ns(&self, kind: Kind, bytes: f64, wire_ns: f64) -> f64 {
         let array = &self.array;
-        let passes_on =
-            !matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb)
-                && !self.streams_ahead();
+        let passes_on = !array.protocol.kind.has_server() && !self.streams_ahead();
         if !passes_on || bytes <= PIECE {
             return 0.0;
         }
@@ -726,7 +724,7 @@ pub fn issued(array: &Array, workload: &Workload) -> Workload {
 pub fn software_of(array: &Array) -> Software {
     let t = &array.target;
     let known = [&t.read_op_us, &t.read_kib_us, &t.write_op_us, &t.write_kib_us, &t.serial_write_ms];
-    let remote = matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb);
+    let remote = array.protocol.kind.has_server();
     match t.software {
         _ if known.iter().any(|q| q.is_some()) => Software::Known,
         SoftwareName::None => Software::None,

@@ -172,6 +172,16 @@ pub struct FilesystemFacts {
     pub notes: Vec<HostNote>,
 }
 
+impl FilesystemFacts {
+    /// Returns true for the kind of a file system that a server holds: its memory answers too, and a server that is
+    /// gone
+    /// is waited for.
+    #[must_use]
+    pub fn is_of_a_server(kind: &str) -> bool {
+        ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"].contains(&kind)
+    }
+}
+
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceFacts {
@@ -208,6 +218,59 @@ pub struct DeviceFacts {
     /// Limits and states that the kernel shows of it and of the devices below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<HostNote>,
+    /// The drives below it and how they are combined, as far as sysfs shows; `None` in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<LayoutFacts>,
+}
+
+/// The drives below a device and what combines them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LayoutFacts {
+    /// What maps it to its drives, from the top: `lvm`, `crypt`, `multipath`, `md`, `btrfs`, `loop`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub software: Vec<String>,
+    /// The level of what combines several drives, in its own word: `raid5`, `raid10`; `None` if nothing says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Its stripe unit, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_bytes: Option<u64>,
+    /// Number of drives that it should have, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u32>,
+    /// Number of its drives that are missing or failed.
+    #[serde(default)]
+    pub failed: u32,
+    /// The slot of the one adapter that all of them are behind: `PCIe3x8`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    /// The drives, by name.
+    pub drives: Vec<DriveFacts>,
+}
+
+/// A drive as the host sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DriveFacts {
+    /// Kernel name.
+    pub name: String,
+    /// Vendor and model; empty if unknown.
+    pub model: String,
+    /// Whether it is reported as rotating.
+    pub rotational: bool,
+    /// Size, bytes.
+    pub size_bytes: u64,
+    /// Its link as an array file names it: `SATA3`, `SAS12`, `PCIe4x4`, `USB3`; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub link: String,
+    /// Whether it is a SATA drive behind a SAS adapter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tunnelled: bool,
+    /// Whether its write cache is on, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<bool>,
+    /// Part of it that the device is on, bytes; the whole drive where it is not partitioned.
+    #[serde(default)]
+    pub used_bytes: u64,
 }
 
 /// The interface or bus of a disk.

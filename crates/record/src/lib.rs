@@ -37,8 +37,8 @@ pub use export::ExportCover;
 pub use fleet::{ClockOffset, FleetHost, HostEnd, StepMoments};
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
-    BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,
-    MemberKind, Placement, TargetFacts,
+    BusFacts, Content, DeviceFacts, DiskSample, DriveFacts, FilesystemFacts, HostFacts, HostSample,
+    LayoutFacts, MemberFacts, MemberKind, Placement, TargetFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

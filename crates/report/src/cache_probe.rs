@@ -12,12 +12,11 @@ use crate::table::{Cell, Column, Decimals, Format, Table};
 /// Returns it as text; nothing for a run without working sets.
 pub(crate) fn text(header: &RunHeader, summary: &RunSummary, columns: usize, prose: usize) -> String {
     let Some(probe) = cache_probe(header, summary) else { return String::new() };
-    let mut text =
-        format!("\nRandom reads over working sets\n{}", table(&probe).render(Format::Text(columns)));
-    for sentence in words(&probe) {
-        text.push_str(&format!("{}\n", wrap(&sentence, prose, "  ")));
-    }
-    text
+    let sentences = words(&probe);
+    let sentences: String =
+        sentences.iter().map(|sentence| format!("{}\n", wrap(sentence, prose, "  "))).collect();
+    let table = table(&probe).render(Format::Text(columns));
+    format!("\n{sentences}\nRandom reads over working sets\n{table}")
 }
 
 /// Returns it for the JSON document; null for a run without working sets.
@@ -117,7 +116,14 @@ fn words(probe: &CacheProbe) -> Vec<String> {
             )
         })
         .collect();
-    if probe.caches.is_empty() {
+    if let Some(share) = probe.disturbed() {
+        words.push(format!(
+            "UNRELIABLE: other programs moved up to {:.0} % of what the disks moved, so fast and slow reads show no \
+             size \
+             of a cache. Stop them (iotop shows them) and probe again.",
+            share * 100.0
+        ));
+    } else if probe.caches.is_empty() {
         let bytes_of = |set: Option<&assay_analysis::WorkingSet>| set.map_or(0, |set| set.bytes);
         let (smallest, largest) = (bytes_of(probe.working_sets.first()), bytes_of(probe.working_sets.last()));
         let untouched = probe.working_sets.iter().filter(|s| s.touched.is_some_and(|t| t < 0.95)).count();

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{long, rounded, short};
+use crate::options::{Detail, TextOptions};
+use crate::painted::mark;
 use crate::prediction::{interval, interval_json};
 use crate::table::{self, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::{Detail, TextOptions, mark};
 use assay_analysis::first_sentence;
 
 /// Name and version of the JSON document's form.

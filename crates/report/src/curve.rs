@@ -58,6 +58,7 @@ pub(crate) fn load_json(curve: &LoadCurve) -> Value {
             "outstanding": maximum.outstanding,
         })),
         "points": points.collect::<Vec<_>>(),
+        "unsteady": curve.is_unsteady(),
         "knee": curve.knee.map(|knee| curve.points[knee].label.clone()),
     })
 }
@@ -95,7 +96,8 @@ pub(crate) fn load_table(curve: &LoadCurve) -> Table {
         Column::text(""),
     ]);
     for (index, point) in curve.points.iter().enumerate() {
-        let remark = match (point.is_saturated, curve.knee == Some(index)) {
+        let is_knee = curve.knee == Some(index) && !curve.is_unsteady();
+        let remark = match (point.is_saturated, is_knee) {
             (true, _) => "saturated",
             (false, true) => "knee",
             (false, false) => "",
@@ -175,37 +177,48 @@ pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
             (None, None) => String::new(),
         }
     };
-    match curve.knee {
-        Some(knee) => {
+    words.extend(match (curve.is_unsteady(), curve.knee) {
+        (true, _) => None,
+        (false, None) => Some("No knee: every step is saturated.".to_owned()),
+        (false, Some(knee)) => {
             let point = &curve.points[knee];
-            words.push(format!(
+            Some(format!(
                 "Knee: {} IOPS{}, the step with the highest rate over mean response time; response time is {} there, \
                  {:.2} times that at the lowest load.",
                 whole(point.achieved),
                 share(knee),
                 time(point.response_us),
                 point.response_us / curve.points[0].response_us.max(f64::MIN_POSITIVE)
-            ));
+            ))
         }
-        None => words.push("No knee: every step is saturated.".to_owned()),
-    }
-    let saturated: Vec<&str> =
-        curve.points.iter().filter(|p| p.is_saturated).map(|point| point.label.as_str()).collect();
-    let behind = "fewer than 99 % of the I/Os that were due completed";
-    let mut from_first = curve.points.iter().skip_while(|point| !point.is_saturated);
-    words.push(match saturated.as_slice() {
-        [] => "No step is saturated: at least 99 % of the I/Os that were due completed.".to_owned(),
-        [first, ..] if from_first.all(|point| point.is_saturated) => format!(
-            "Saturated from {first} on: {behind}, so the backlog and the response time grow for as long as the load \
-             lasts."
-        ),
-        some => format!(
-            "Saturated at {}, but not at a higher load: {behind} there. The target was not equally fast all the \
-             time; measure again, each step longer.",
-            some.join(", ")
-        ),
     });
+    words.push(saturation_words(curve));
     words
+}
+
+/// From which load on the target falls behind; or that it did so at times, which no load explains.
+fn saturation_words(curve: &LoadCurve) -> String {
+    let labels = |is_saturated: bool| {
+        let points = curve.points.iter().filter(move |point| point.is_saturated == is_saturated);
+        points.map(|point| swept_value(&point.label).replace('%', " %"))
+    };
+    let behind = "fewer than 99 % of the I/Os that were due completed";
+    if curve.is_unsteady() {
+        let slow: Vec<String> = labels(true).collect();
+        let kept = labels(false).next_back().unwrap_or_default();
+        return format!(
+            "UNRELIABLE: {} fell behind ({behind}) and {kept} did not, so the target or this host was slower for a \
+             while, and no knee is named. Measure again when nothing else runs, each step longer (--run 60s).",
+            slow.join(", ")
+        );
+    }
+    match curve.points.iter().find(|point| point.is_saturated) {
+        None => "No step is saturated: at least 99 % of the I/Os that were due completed.".to_owned(),
+        Some(first) => format!(
+            "Saturated from {} on: {behind}, so the backlog and the response time grow for as long as the load lasts.",
+            first.label
+        ),
+    }
 }
 
 /// Knee and Little's law, a sentence each.
@@ -431,7 +444,9 @@ mod tests {
         assert!(saturated(&[1, 2]).contains("Saturated from load=50% on:"), "{}", saturated(&[1, 2]));
         let one = saturated(&[1]);
         assert!(
-            one.contains("Saturated at load=50%, but not at a higher load:") && !one.contains(" on:"),
+            one.contains("UNRELIABLE: 50 % fell behind")
+                && one.contains("95 % did not")
+                && !one.contains("Knee"),
             "{one}"
         );
     }

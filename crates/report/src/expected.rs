@@ -14,8 +14,6 @@ use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
 
 /// Names in the table are cut to this, so that it fits 80 columns.
 const NAME_COLUMNS: usize = 28;
-/// Rows of a brief table. A plan that sweeps in rounds has more than a thousand load points.
-const BRIEF_ROWS_MAX: usize = 32;
 
 /// Returns expectations and verdicts as text, wrapped to this many columns.
 #[must_use]
@@ -43,36 +41,15 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
-/// The verdict in one sentence, and measured and expected rates.
-#[must_use]
-pub fn brief(judgement: &Judgement, columns: usize) -> String {
-    let judged: Vec<(&Case, &Verdict)> = judged(judgement);
-    if judged.is_empty() {
-        return String::new();
-    }
-    let verdict = judgement.verdict.as_ref().map_or_else(String::new, |verdict| {
-        format!("\n{}\n", wrap(&format!("VERDICT: {}", verdict.says), columns, "  "))
-    });
-    let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
-    let shown = furthest(&judged);
-    let more = match judged.len() - shown.len() {
-        0 => String::new(),
-        more => format!("{more} more are nearer to what is expected of them; --explain lists them.\n"),
-    };
-    format!("{verdict}\nExpected{of}:\n{}{more}", expectation_table(&shown).render(Format::Text(columns)))
-}
-
-/// The rows of a brief table in their order: all, or those furthest from what is expected of them.
-fn furthest<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict)> {
-    if judged.len() <= BRIEF_ROWS_MAX {
-        return judged.to_vec();
-    }
-    let distance = |index: usize| judged[index].1.ratio.max(1e-9).ln().abs();
-    let mut order: Vec<usize> = (0..judged.len()).collect();
-    order.sort_by(|a, b| distance(*b).total_cmp(&distance(*a)));
-    order.truncate(BRIEF_ROWS_MAX);
-    order.sort_unstable();
-    order.into_iter().map(|index| judged[index]).collect()
+/// Returns a rate beside what is expected of it: `RealLife 480 IOPS, x0.40 of 1,200 (1,000..1,500)`.
+pub(crate) fn measured_over_expected(case: &Case, verdict: &Verdict) -> String {
+    format!(
+        "{} {} IOPS, x{:.2} of {} expected",
+        case.measured.name,
+        long(case.measured.iops),
+        verdict.ratio,
+        expected_of(case).iops_words()
+    )
 }
 
 /// Returns measured and expected rates, a row for each judged load.
@@ -151,7 +128,7 @@ fn agreement_words(agreement: Agreement, is_bound: bool) -> &'static str {
     }
 }
 
-fn judged(judgement: &Judgement) -> Vec<(&Case, &Verdict)> {
+pub(crate) fn judged(judgement: &Judgement) -> Vec<(&Case, &Verdict)> {
     judgement.cases.iter().zip(&judgement.verdicts).filter_map(|(c, v)| Some((c, v.as_ref()?))).collect()
 }
 

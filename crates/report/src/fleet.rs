@@ -4,7 +4,7 @@ use assay_analysis::{HostExperiments, HostLimit, HostRate, HostSpread, RunSummar
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
-use crate::text::wrap;
+use crate::layout::wrap;
 
 /// A sentence for each step over several hosts: the slowest and the fastest, the spread, and how well they began
 /// together. Empty for a run of one host.

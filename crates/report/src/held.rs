@@ -61,7 +61,7 @@ impl Held {
 /// what differs beside them.
 #[must_use]
 pub fn text(held: &Held, options: TextOptions) -> String {
-    let lead = escape::line(&format!("BASELINE: {}", held.says())).into_owned();
+    let lead = escape::line(&format!("CHANGED  {}", held.says())).into_owned();
     let mut text = format!("\n{}\n", wrap(&lead, options.prose(), "  "));
     let is_full = options.detail == Detail::Full;
     let mut table = Table::new(vec![

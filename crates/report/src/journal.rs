@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::compare::{judged, ratio_text};
 use crate::forum::error_cell;
 use crate::layout::wrap;
+use crate::options::TextOptions;
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::TextOptions;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.journal/1";
@@ -177,8 +177,7 @@ pub(crate) fn facts_text(facts: &[FactChange]) -> String {
             areas.push(&fact.area);
         }
     }
-    let listed: Vec<String> =
-        facts.iter().map(|fact| format!("{} {} -> {}", fact.what, fact.before, fact.after)).collect();
+    let listed = listed(facts);
     match areas.len() {
         0 => "The records of both steps show no change in host, path, target or plan.".to_owned(),
         1 => format!("Changed by the records ({}): {}.", areas[0], listed.join("; ")),
@@ -187,6 +186,56 @@ pub(crate) fn facts_text(facts: &[FactChange]) -> String {
             areas.join(", "),
             listed.join("; ")
         ),
+    }
+}
+
+/// Changes that are named of a step; the JSON document has all of them.
+const NAMED_MAX: usize = 6;
+
+/// Returns the changes in words. The same change of the same field in several places is one: a setting of a plan is in
+/// each of its steps.
+fn listed(facts: &[FactChange]) -> Vec<String> {
+    let mut changes: Vec<(String, &FactChange, usize)> = Vec::new();
+    for fact in facts {
+        let field = field_of(&fact.what);
+        let is_same = |(known, first, _): &&mut (String, &FactChange, usize)| {
+            *known == field && (&first.before, &first.after) == (&fact.before, &fact.after)
+        };
+        match changes.iter_mut().find(is_same) {
+            Some((_, _, places)) => *places += 1,
+            None => changes.push((field, fact, 1)),
+        }
+    }
+    let more = changes.len().saturating_sub(NAMED_MAX);
+    let words = changes.iter().take(NAMED_MAX).map(|(field, fact, places)| {
+        let places = if *places > 1 { format!(" ({places} places)") } else { String::new() };
+        format!("{field} {} -> {}{places}", short(&fact.before), short(&fact.after))
+    });
+    let mut words: Vec<String> = words.collect();
+    words.extend((more > 0).then(|| format!("{more} more (--json lists them)")));
+    words
+}
+
+/// Returns the name of a fact without the way to it: `plan.tests.1.steps.0.jobs.0.outstanding` is `outstanding`, a
+/// fact of a path keeps its number.
+fn field_of(what: &str) -> String {
+    let parts: Vec<&str> = what.split('.').collect();
+    let is_index = |part: &&str| part.bytes().all(|b| b.is_ascii_digit());
+    let path = parts
+        .iter()
+        .position(|part| *part == "paths")
+        .and_then(|at| parts.get(at + 1))
+        .filter(|p| is_index(p));
+    let name = parts.iter().rev().find(|part| !is_index(part)).copied().unwrap_or(what);
+    path.map_or_else(|| name.replace('_', " "), |path| format!("{} of path {path}", name.replace('_', " ")))
+}
+
+/// A value as far as a sentence can have it.
+fn short(value: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    match value.chars().count() > CHARS_MAX {
+        true => value.chars().take(CHARS_MAX).chain(['…']).collect(),
+        false => value.to_owned(),
     }
 }
 
@@ -323,4 +372,26 @@ pub fn document(journal: &Journal) -> Value {
         "steps": journal.steps.iter().map(step).collect::<Vec<_>>(),
         "stages": journal.stages,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue depth that was changed in a plan of forty steps took forty lines.
+    #[test]
+    fn one_change_in_many_places_is_said_once() {
+        let fact = |what: String, before: &str| FactChange {
+            area: "plan".to_owned(),
+            what,
+            before: before.to_owned(),
+            after: "32".to_owned(),
+        };
+        let mut facts: Vec<FactChange> =
+            (0..40).map(|step| fact(format!("plan.tests.1.steps.{step}.jobs.0.outstanding"), "1")).collect();
+        facts.push(fact("target.lun.paths.1.net.interface.mtu_bytes".to_owned(), "1500"));
+        assert_eq!(listed(&facts), ["outstanding 1 -> 32 (40 places)", "mtu bytes of path 1 1500 -> 32"]);
+        let many: Vec<FactChange> = (0..9).map(|n| fact(format!("host.field{n}"), "1")).collect();
+        assert_eq!(listed(&many).last().unwrap(), "3 more (--json lists them)");
+    }
 }

@@ -3,7 +3,7 @@
 use assay_analysis::Estimate;
 use assay_analysis::{
     Cost, DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary,
-    limits, precision, price, tester_use,
+    limits, precision, price, tester_use, verdict_on,
 };
 use assay_diagnose::diagnose;
 use assay_record::{Gap, Latency, MemberEnd, PathEnd, RunHeader};
@@ -46,7 +46,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "caches": crate::cache_probe::document(header, summary),
         "curves": crate::curve::document(header, summary),
         "findings": findings,
-        "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
+        "verdict": verdict_on(header, summary, meta.judgement),
         "limits": limits(header, summary),
         "diagnosis": diagnose(header, summary),
         "baseline": meta.baseline.map(crate::held::json),

@@ -6,6 +6,7 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod cache_probe;
 pub mod compare;
 mod conduct;

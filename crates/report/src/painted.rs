@@ -1,5 +1,7 @@
 //! A table on a terminal: its titles in their style, and what a wider one would show.
 
+use assay_analysis::Severity;
+
 use crate::escape::Style;
 use crate::layout::wrap;
 use crate::options::{Color, TextOptions};
@@ -23,5 +25,14 @@ pub(crate) fn paint(text: &str, style: Style, color: Color) -> String {
     match color {
         Color::Never => text.to_owned(),
         Color::Ansi => style.of(text),
+    }
+}
+
+/// Returns the severity of a finding as its first word. A note is what a person wrote, so no finding is called one.
+pub(crate) fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "CRITICAL",
+        Severity::Warning => "Warning",
+        Severity::Info => "Info",
     }
 }

@@ -1,6 +1,9 @@
 //! Predictions: the table of a plan as expected, and the same as JSON.
 
+mod brief;
+
 use assay_model::array::Array;
+use assay_model::catalogue::class_note;
 use assay_model::concurrent::{Concurrent, ConcurrentJob, ConcurrentWhatIf};
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::from_plan::StepPrediction;
@@ -76,7 +79,9 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
         wrap(&array.title, columns, "  "),
         size(span_bytes)
     );
-    text.push_str(&numbers(rows).render(Format::Text(columns)));
+    let brief = brief::table(rows).filter(|_| options.detail == Detail::Brief);
+    let is_brief = brief.is_some();
+    text.push_str(&brief.unwrap_or_else(|| numbers(rows)).render(Format::Text(columns)));
     let mut say = |sentence: &str| text.push_str(&format!("\n{}\n", wrap(sentence, columns, "")));
     if rows.iter().any(is_bound) {
         say(
@@ -84,7 +89,12 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
              Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
              measures it.",
         );
-        if rows.iter().any(|row| is_bound(row) && is_simulated(row)) {
+        let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
+        if has_both && is_brief {
+            say(
+                "\"No software\" is the same hardware at its nominal values, without any software: no expectation.",
+            );
+        } else if has_both {
             say(
                 "\"Simulated without software\" is the same hardware at the nominal values of the array file, where a \
                  bound takes the fastest: no bound, and no expectation. Software makes a target slower than that, and \
@@ -92,18 +102,38 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
             );
         }
     }
+    if let Some(note) = class_note(&array.device) {
+        say(&note);
+    }
     if !rows.iter().all(is_bound) {
         say(
             "Each number is the best guess, with its lowest and highest value from the ranges in the array file.",
         );
     }
-    let is_shown = |row: &&Expectation| options.detail == Detail::Full || row.has_changes();
+    let vague = rows.iter().filter(|row| is_brief && !is_bound(row)).filter_map(|row| match &row.answer {
+        StepPrediction::Single(p) if p99_is(p).contains("magnitude") => Some(row.name.as_str()),
+        _ => None,
+    });
+    let vague: Vec<&str> = vague.collect();
+    if !vague.is_empty() {
+        say(&format!("p99 is an order of magnitude, no number, in {}.", vague.join(", ")));
+    }
+    // A row has the gain of each change; what a curve, or jobs side by side, show needs more room.
+    let is_shown = |row: &&Expectation| {
+        let has_more =
+            if is_brief { !row.sweeps.is_empty() || !row.left_out.is_empty() } else { row.has_changes() };
+        options.detail == Detail::Full || has_more
+    };
     for row in rows.iter().filter(is_shown) {
         text.push('\n');
         text.push_str(&details(row, columns));
     }
     if !rows.iter().all(|row| is_shown(&row)) {
-        text.push_str(&format!("\n{}\n", wrap("--explain shows how busy each resource is.", columns, "")));
+        let says = match is_brief {
+            true => "--explain shows MiB/s and means, how busy each resource is, and what a change does.",
+            false => "--explain shows how busy each resource is.",
+        };
+        text.push_str(&format!("\n{}\n", wrap(says, columns, "")));
     }
     text
 }
@@ -335,7 +365,7 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
         .table
         .resources
         .iter()
-        .map(|r| format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, full_at(p, r)))
+        .map(|r| format!("{} {:.0} % (saturates at {} IOPS)", r.name, r.utilisation * 100.0, full_at(p, r)))
         .collect();
     let mut lines = vec![
         wrap(&format!("{name}: {}.", p.says()), columns, "  "),
@@ -417,7 +447,7 @@ fn curve(sweep: &Sweep, columns: usize) -> String {
 fn head_room(p: &Prediction) -> String {
     match (p.limit, p.table.first()) {
         (ResourceKind::LoadModel, Some(first)) => {
-            format!("full at {}", long(first.ceiling_iops))
+            format!("saturates at {}", long(first.ceiling_iops))
         }
         _ if p.table.distance() < 100.0 => format!("next at x{:.2}", p.table.distance()),
         _ => String::new(),

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::compare::estimate_json;
 use crate::forum::error_cell;
 use crate::layout::wrap;
+use crate::options::TextOptions;
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::TextOptions;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.repeats/1";

@@ -4,8 +4,8 @@ use assay_analysis::scale::{ScalePoint, ScaledTest};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
+use crate::options::TextOptions;
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::TextOptions;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.scale/1";

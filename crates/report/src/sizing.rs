@@ -3,8 +3,8 @@
 
 pub mod measured;
 
-use assay_model::array::Level;
-use assay_model::quantity::Bounds;
+use assay_model::array::{Device, Level};
+use assay_model::quantity::{Bounds, Provenance};
 use assay_sizing::{
     Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
 };
@@ -24,6 +24,8 @@ const TABLE_COLUMNS: usize = 110;
 
 /// Sentences are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
+/// A latency whose interval spans more than this factor says what would narrow it.
+const WIDE: f64 = 5.0;
 
 /// The whole page.
 #[must_use]
@@ -85,12 +87,12 @@ pub fn sentence(answer: &Answer) -> String {
     let Some(best) = answer.best() else {
         let why = misses(need, &first.assessment);
         if first.assessment.short == Some(Short::Lost) {
-            return format!("Nothing here carries this{state}. {}: {why}.", first.name);
+            return format!("Nothing here sustains this{state}. {}: {why}.", first.name);
         }
         return format!(
-            "Nothing here carries this{state}. The nearest is {}: {why}. {}{}",
+            "Nothing here sustains this{state}. The nearest is {}: {why}. {}{}",
             first.name,
-            most(need, &first.assessment, "It carries", ""),
+            most(need, &first.assessment, "It sustains", ""),
             largest(answer, first)
         );
     };
@@ -105,11 +107,12 @@ pub fn sentence(answer: &Answer) -> String {
         }
         Some(_) => format!("{} {bound}{} this{state}: {}.", best.name, verb(best), reached(a)),
     };
-    text.push_str(&format!(" It is full at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
+    text.push_str(&format!(" It saturates at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
     if let Some(room) = a.head_room(need) {
         let room = head_room(room);
-        text.push_str(&format!(" Head room: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
+        text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
+    text.push_str(&narrower(need, best));
     text.push_str(&margin(need, best));
     if a.is_bound {
         text.push_str(
@@ -139,7 +142,7 @@ fn largest(answer: &Answer, first: &Candidate) -> String {
 }
 
 fn verb(candidate: &Candidate) -> &'static str {
-    if candidate.name.starts_with(|c: char| c.is_ascii_digit()) { "carry" } else { "carries" }
+    if candidate.name.starts_with(|c: char| c.is_ascii_digit()) { "sustain" } else { "sustains" }
 }
 
 /// What one step less would do, and what it takes at the slow end.
@@ -153,7 +156,7 @@ fn margin(need: &Need, best: &Candidate) -> String {
             text.push_str(&format!(" At the slow end of all ranges it takes {disks}."));
         }
         Some(disks) => {
-            text.push_str(&format!(" At the slow end of all ranges {disks} carry this, too."));
+            text.push_str(&format!(" At the slow end of all ranges {disks} sustain this, too."));
         }
         None if need.iops.is_some() && !best.assessment.carries_surely(need) => {
             text.push_str(" At the slow end of all ranges it does not.");
@@ -163,6 +166,33 @@ fn margin(need: &Need, best: &Candidate) -> String {
     text
 }
 
+/// What makes an interval of a latency wide, and what would narrow it; empty where it is not.
+fn narrower(need: &Need, best: &Candidate) -> String {
+    let a = &best.assessment;
+    let Some(ms) = a.latency_ms.filter(|ms| ms.hi > ms.lo * WIDE) else { return String::new() };
+    let because = match need.iops {
+        Some(iops) if iops > a.full_iops.lo => format!(
+            "at the slow end of its ranges it is full at {} IOPS, below what is asked, and I/Os then queue",
+            count(a.full_iops.lo)
+        ),
+        _ => "what its ranges leave open counts more, the busier it is".to_owned(),
+    };
+    let from = match &best.array.device {
+        Device::Hdd(hdd) => &hdd.rpm.from,
+        Device::Ssd(ssd) => &ssd.read_iops_max.from,
+    };
+    let drives = match from {
+        Provenance::Assumed(_) => "the model of its drives (`disks = { model = \"…\", count = … }`) and ",
+        _ => "",
+    };
+    format!(
+        " The {} spans a factor of {}: {because}. A lower rate, {drives}one measured test \
+         (`assay calibrate`) would narrow it.",
+        latency_name(a),
+        count(ms.hi / ms.lo.max(f64::MIN_POSITIVE))
+    )
+}
+
 /// `p99 16.9 ms (13..30), the disks 62 % busy`.
 fn reached(a: &Assessment) -> String {
     let name = latency_name(a);
@@ -170,7 +200,7 @@ fn reached(a: &Assessment) -> String {
     format!("{latency}{} % busy", count(a.busy * 100.0))
 }
 
-/// Why an array does not carry the need, as a verb with its object; or what it reaches.
+/// Why an array does not sustain the need, as a verb with its object; or what it reaches.
 fn misses(need: &Need, a: &Assessment) -> String {
     let name = latency_name(a);
     match (a.short, a.latency_ms) {
@@ -181,7 +211,7 @@ fn misses(need: &Need, a: &Assessment) -> String {
         (Some(Short::Latency), Some(ms)) => format!("{name} is {:.2} ms", ms.value),
         (Some(_), _) => full(need, a),
         (None, Some(ms)) => format!("{name} is {:.2} ms", ms.value),
-        (None, None) => format!("it carries {} IOPS", count(a.most_iops)),
+        (None, None) => format!("it sustains {} IOPS", count(a.most_iops)),
     }
 }
 
@@ -195,7 +225,7 @@ fn full(need: &Need, a: &Assessment) -> String {
             iops / most * 100.0,
             need.busy_max() * 100.0
         ),
-        _ => format!("it is full at {} IOPS, limited by {}", count(most), a.limit),
+        _ => format!("it saturates at {} IOPS, limited by {}", count(most), a.limit),
     }
 }
 
@@ -266,7 +296,7 @@ const LOST: &str = "a failed device loses the data";
 /// What even an idle array cannot do.
 const ALONE: &str = "I/Os of an idle array take longer already.";
 
-/// `It carries 1,234 IOPS within p99 20 ms.`
+/// `It sustains 1,234 IOPS within p99 20 ms.`
 fn most(need: &Need, a: &Assessment, before: &str, after: &str) -> String {
     match a.most_iops {
         m if m <= 0.0 => format!("{before} no rate{}: {ALONE}", within(need)).trim_start().to_owned(),
@@ -285,11 +315,11 @@ fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assess
     let most = before.map_or(after.most_iops, |b| b.most_iops);
     let says = match after.most_iops / most {
         _ if most <= 0.0 && after.most_iops <= 0.0 => {
-            return format!("{change} carries no load{} either; {moved}.", within(need));
+            return format!("{change} sustains no load{} either; {moved}.", within(need));
         }
         _ if most <= 0.0 => "makes it possible".to_owned(),
         _ if after.most_iops <= 0.0 => {
-            return format!("{change} carries no load{}; {moved}.", within(need));
+            return format!("{change} sustains no load{}; {moved}.", within(need));
         }
         g if (g - 1.0).abs() < 0.02 => "brings nothing".to_owned(),
         g if g >= 2.0 => format!("brings a factor of {g:.1}"),
@@ -310,7 +340,7 @@ pub fn candidates(answer: &Answer) -> Table {
     let costs = answer.candidates.iter().any(|c| c.cost.is_some());
     let mut columns = vec![
         Column::text("Candidate").narrow(Narrow::Cut(20)),
-        Column::text("Carries"),
+        Column::text("Sustains"),
         Column::number("Usable", "TB").narrow(Narrow::Drop(1)),
         Column::number(name, "ms"),
         Column::number("Most", "IOPS").decimals(Decimals::Fixed(0)),

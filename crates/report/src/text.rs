@@ -1,17 +1,19 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, first_sentence,
-    limits, price, time,
+    DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, by_sheet, first_sentence,
+    price, time, verdict_on,
 };
 use assay_record::RunHeader;
 
+use crate::Meta;
+use crate::answer::answer;
 use crate::crystaldiskmark;
 use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::painted::{of_table, paint};
+use crate::painted::{mark, of_table, paint};
 use crate::rounds;
 use crate::table::{Format, Table};
 
@@ -22,49 +24,128 @@ pub use crate::options::{Color, Detail, TextOptions};
 /// The result table, the findings, and the plan's notes.
 #[must_use]
 pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], options: TextOptions) -> String {
-    table_with(header, summary, findings, None, options)
+    table_with(header, summary, findings, Meta::default(), options)
 }
 
-/// The same with expected and measured values, if the array is known.
+/// The same with what is known beside the run: expected values, a baseline. In brief it fits a screen: the numbers,
+/// then
+/// the answer, which ends where the next command is typed.
 #[must_use]
 pub fn table_with(
     header: &RunHeader,
     summary: &RunSummary,
     findings: &[Finding],
-    judgement: Option<&Judgement>,
+    meta: Meta<'_>,
+    options: TextOptions,
+) -> String {
+    match options.detail {
+        Detail::Brief => brief(header, summary, findings, meta, options),
+        Detail::Full => full(header, summary, findings, meta, options),
+    }
+}
+
+fn brief(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    meta: Meta<'_>,
     options: TextOptions,
 ) -> String {
     let mut text = heading(header, summary, options.width);
-    let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
+    // What experiments, curves and probes found has tables of its own; their steps are one flag away.
+    let own = own_tables(header, summary, options);
+    // A table has a row for each of many runs; the block says the same in the form that is known.
+    let block = || {
+        crystaldiskmark::block(&summary.steps, options.width)
+            .or_else(|| steady_sweeps(header, summary, options))
+            .unwrap_or_else(|| forum_table(header, summary, options))
+    };
+    text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&sheet_text(header, summary, meta, options));
+    text.push_str(&crate::fleet::text(header, summary, options.prose()));
+    let answer = answer(header, summary, findings, meta);
+    let is_diagnosis = header.diagnosis.is_some();
+    let lines = answer.lines();
+    // A diagnosis says itself what to do.
+    let lines = lines.iter().filter(|(title, _)| !(is_diagnosis && *title == "NEXT"));
+    let lines: Vec<String> = lines.map(|(title, says)| answer_line(title, says, options)).collect();
+    if !lines.is_empty() {
+        text.push_str(&format!("\n{}", lines.concat()));
+    }
+    let rest = answer.rest();
+    let says = match rest.is_empty() {
+        true => "--explain says how it was measured.".to_owned(),
+        false => format!("--explain adds {rest}."),
+    };
+    text.push_str(&format!("{}\n", wrap(&says, options.prose(), "  ")));
+    text
+}
+
+/// What the data sheets of the drives say, where no array file says more.
+fn sheet_text(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>, options: TextOptions) -> String {
+    let line = by_sheet(header, summary).filter(|_| meta.judgement.is_none());
+    line.map_or_else(String::new, |line| format!("\n{}\n", wrap(&line, options.prose(), "  ")))
+}
+
+/// Columns of the titles of the answer.
+const TITLE_COLUMNS: usize = 9;
+
+fn answer_line(title: &str, says: &str, options: TextOptions) -> String {
+    let style = match title {
+        "CRITICAL" => Style::Critical,
+        "WARNING" => Style::Warning,
+        _ => Style::Title,
+    };
+    let indent = " ".repeat(TITLE_COLUMNS);
+    let words = wrap(&format!("{indent}{says}"), options.prose(), &indent);
+    let padded = format!("{}{}", paint(title, style, options.color), " ".repeat(TITLE_COLUMNS - title.len()));
+    format!("{}\n", words.replacen(&indent, &padded, 1))
+}
+
+fn full(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    meta: Meta<'_>,
+    options: TextOptions,
+) -> String {
+    let mut text = heading(header, summary, options.width);
     let block = crystaldiskmark::block(&summary.steps, options.width)
         .or_else(|| steady_sweeps(header, summary, options));
-    match block {
-        // The table has a row for each of many runs; the block says the same in the form that is known.
-        Some(block) if options.detail == Detail::Brief => text.push_str(&block),
-        Some(block) => text.push_str(&format!("{}\n{block}", table())),
-        None => text.push_str(&table()),
-    }
+    text.push_str(&forum_table(header, summary, options));
+    text.push_str(&block.map_or_else(String::new, |block| format!("\n{block}")));
     // The answer comes first: right after the numbers, before how they were made and what puts them in doubt.
-    text.push_str(&judgement.map_or_else(String::new, |j| match options.detail {
-        Detail::Full => crate::expected::text(j, options.prose()),
-        Detail::Brief => crate::expected::brief(j, options.prose()),
-    }));
+    text.push_str(&meta.judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
+    let answer = answer(header, summary, findings, meta);
+    let is_judged = meta.judgement.is_some_and(|judgement| judgement.verdict.is_some());
+    let verdict = answer.limit.filter(|_| !is_judged).map(|says| format!("VERDICT: {says}"));
+    let good = answer.good.map(|says| format!("GOOD? {says}"));
+    let lines = [good, verdict].into_iter().flatten();
+    text.extend(lines.map(|says| format!("\n{}\n", wrap(&says, options.prose(), "  "))));
+    text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
-    text.push_str(&limits_text(header, summary, judgement, options));
-    text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
-    text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
-    text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
+    text.push_str(&own_tables(header, summary, options));
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&network_text(header, summary, options));
     text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
-    match options.detail {
-        Detail::Full => {
-            text.push_str(&self::findings(findings, options));
-            text.push_str(&queue_text(summary, options));
-            text.push_str(&notes_text(header, summary, options));
-        }
-        Detail::Brief => text.push_str(&brief_findings(header, findings, options)),
-    }
+    text.push_str(&self::findings(findings, options));
+    text.push_str(&queue_text(summary, options));
+    text.push_str(&notes_text(header, summary, options));
+    text.push_str(&meta.baseline.map(|held| crate::held::text(held, options)).unwrap_or_default());
+    text
+}
+
+/// The row of each step.
+fn forum_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options)
+}
+
+/// What the verbs that make a plan of their own found: a diagnosis, caches, curves. Empty for any other run.
+fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    let mut text = crate::diagnosis::text(header, summary, options).unwrap_or_default();
+    text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
     text
 }
 
@@ -72,23 +153,6 @@ pub fn table_with(
 fn steady_sweeps(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
     let table = |(title, table): (String, Table)| format!("{title}\n{}", of_table(&table, options));
     Some(rounds::tables(header, summary)?.into_iter().map(table).collect())
-}
-
-/// The verdict on a run of which no array is known; with one, the judgement has a sharper verdict.
-fn limits_text(
-    header: &RunHeader,
-    summary: &RunSummary,
-    judgement: Option<&Judgement>,
-    options: TextOptions,
-) -> String {
-    // The experiments of a diagnosis are judged together.
-    if judgement.is_some_and(|j| j.verdict.is_some()) || header.diagnosis.is_some() {
-        return String::new();
-    }
-    let says = |limits: RunLimits| {
-        format!("\n{}\n", wrap(&format!("VERDICT: {}", limits.says), options.prose(), "  "))
-    };
-    limits(header, summary).map_or_else(String::new, says)
 }
 
 /// The table of some steps alone: also for a run that is going on.
@@ -138,10 +202,7 @@ fn caveats(
     };
     let status =
         (summary.status != RunStatus::Done).then(|| format!("The run is {}.", summary.status.name()));
-    let verdict = match judgement.and_then(|judgement| judgement.verdict.as_ref()) {
-        Some(verdict) => Some(verdict.says.clone()),
-        None => limits(header, summary).map(|limits| limits.says),
-    };
+    let verdict = verdict_on(header, summary, judgement).map(|verdict| verdict.says);
     let is_shown =
         |finding: &&Finding| finding.severity > Severity::Info || CHANGES.contains(&finding.rule.as_str());
     let shown = findings.iter().filter(is_shown);
@@ -227,15 +288,6 @@ fn tcp_words(step: &StepSummary) -> Option<String> {
     Some(format!("round trip min {}, median {median}; {again}", time(f64::from(least))))
 }
 
-/// Returns the severity of a finding as its first word. A note is what a person wrote, so no finding is called one.
-pub(crate) fn mark(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "CRITICAL",
-        Severity::Warning => "Warning",
-        Severity::Info => "Info",
-    }
-}
-
 /// Findings in full, as they stand under a table.
 #[must_use]
 pub fn findings(findings: &[Finding], options: TextOptions) -> String {
@@ -257,36 +309,6 @@ fn finding_text(finding: &Finding, says: &str, options: TextOptions) -> String {
         text.push_str(&wrap(&format!("  -> {}", finding.next), options.prose(), "     "));
         text.push('\n');
     }
-    text
-}
-
-/// What puts data or the measurement in doubt; of warnings the first sentence, of the rest only the names.
-fn brief_findings(header: &RunHeader, findings: &[Finding], options: TextOptions) -> String {
-    let mut text = String::new();
-    // That a run is going on, or has no end, changes what its rows are worth.
-    let is_shown = |f: &&Finding| f.severity > Severity::Info || f.rule == "partial";
-    for finding in findings.iter().filter(is_shown) {
-        let says = match finding.severity {
-            Severity::Critical => finding.says.as_str(),
-            _ => first_sentence(&finding.says),
-        };
-        text.push_str(&format!("\n{}", finding_text(finding, says, options)));
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for finding in findings.iter().filter(|f| !is_shown(f)) {
-        if !names.contains(&finding.rule.as_str()) {
-            names.push(&finding.rule);
-        }
-    }
-    let says = match names.len() {
-        0 if text.is_empty() => {
-            format!("No warnings. assay show {} --explain says what the columns mean.", header.run)
-        }
-        0 => format!("assay show {} --explain says more.", header.run),
-        1 => format!("One remark ({}): assay show {} --explain", names[0], header.run),
-        n => format!("{n} remarks ({}): assay show {} --explain", names.join(", "), header.run),
-    };
-    text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
     text
 }
 

@@ -56,7 +56,7 @@ impl TargetRuns {
         self.runs.iter().filter(|run| of(run)).filter_map(trend_run).collect()
     }
 
-    /// Returns the last complete result of each test of each plan.
+    /// Returns the last complete result of each test of each plan, for each load that the command line made of it.
     #[must_use]
     pub fn last(&self) -> Vec<LastTest<'_>> {
         let mut last: Vec<LastTest<'_>> = Vec::new();
@@ -65,6 +65,7 @@ impl TargetRuns {
             for test in digest.tests.iter().filter(|test| test.complete) {
                 let is_same = |known: &LastTest<'_>| {
                     known.run.row.name == run.row.name
+                        && known.run.digest.as_ref().is_some_and(|known| known.changed == digest.changed)
                         && known.test.test == test.test
                         && known.test.step == test.step
                 };

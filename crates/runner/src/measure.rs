@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_engine::{CommonStart, EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_prepare::PreparedTargets;
-use assay_record::{Event, RunEvent, RunHeader, StepReason};
+use assay_record::{Event, RunEvent, RunHeader, StepId, StepReason};
 use assay_spec::Plan;
 use assay_target::{OpenError, OpenRequest, Target};
 
@@ -20,6 +20,7 @@ pub(crate) struct Measurement<'m> {
     pub(crate) header: &'m RunHeader,
     pub(crate) targets: &'m RunTargets,
     pub(crate) steps: Steps,
+    pub(crate) kept: Vec<Event>,
     pub(crate) cpus: Vec<usize>,
     pub(crate) stop: StopSignal,
     pub(crate) start: CommonStart,
@@ -40,15 +41,17 @@ pub(crate) fn measure<T: Target>(
     mut keeper: Option<Keeper>,
     follower: &mut dyn Follower,
 ) -> Measured {
-    let Measurement { header, targets, steps, cpus, stop, start } = measurement;
+    let Measurement { header, targets, steps, kept, cpus, stop, start } = measurement;
     let enough = EnoughSignal::default();
     let warnings = std::mem::take(&mut prepared.warnings);
     // Why the step that begins must not write to its targets. Its workers find it where they open them.
     let refused: Mutex<Option<OpenError>> = Mutex::default();
     // The engine asks for the next step when no event is being taken.
     let follower = RefCell::new(follower);
-    let mut take = |event: &Event| {
-        if let Err(changed) = follow_step(prepared, &header.plan, &event.what) {
+    let mut take = |event: &Event, origin: Origin| {
+        if origin == Origin::Now
+            && let Err(changed) = follow_step(prepared, &header.plan, &event.what)
+        {
             *lock(&refused) = Some(changed);
         }
         let mut follower = follower.borrow_mut();
@@ -62,14 +65,22 @@ pub(crate) fn measure<T: Target>(
         }
         follower.kept(event, keeper);
     };
-    let mut sink = |event: Event| {
+    // What was measured before comes first; times of this run count on from there.
+    let earlier_ns = kept.last().map_or(0, |event| event.at_ns);
+    let mut sink = |mut event: Event| {
+        if matches!(event.what, RunEvent::Started(_)) {
+            take(&event, Origin::Now);
+            kept.iter().for_each(|event| take(event, Origin::Earlier));
+            return Ok(());
+        }
+        shift(&mut event, earlier_ns);
         if matches!(event.what, RunEvent::Ended(_)) {
             let warning = follower.borrow_mut().ends();
             if let Some(warning) = warning {
-                take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) });
+                take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) }, Origin::Now);
             }
         }
-        take(&event);
+        take(&event, Origin::Now);
         Ok(())
     };
     let open = |request: &OpenRequest<'_>| match lock(&refused).take() {
@@ -79,7 +90,7 @@ pub(crate) fn measure<T: Target>(
     let mut rounds = Rounds::new(&header.plan);
     let mut next = || match steps {
         Steps::Diagnosis => follower.borrow_mut().next(),
-        Steps::Planned => rounds.next(|test| follower.borrow().is_steady(test)),
+        Steps::Planned => next_planned(&mut rounds, &kept, &|test| follower.borrow().is_steady(test)),
     };
     let enough = enough.clone();
     let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus, start };
@@ -92,6 +103,38 @@ pub(crate) fn measure<T: Target>(
     let is_stored = is_kept && unkept.is_none();
     let failed = result.err().map(RunnerError::from);
     Measured { failures: failed.into_iter().chain(unkept.map(RunnerError::from)).collect(), is_stored }
+}
+
+/// When an event happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// In this run.
+    Now,
+    /// In the run that this one resumes: the targets are as that one left them.
+    Earlier,
+}
+
+/// Moves an event to its time since the start of the run that this one resumes. Intervals count from their window.
+fn shift(event: &mut Event, by_ns: u64) {
+    event.at_ns = event.at_ns.saturating_add(by_ns);
+    if let RunEvent::Host(sample) = &mut event.what {
+        sample.at_ns = sample.at_ns.saturating_add(by_ns);
+    }
+}
+
+/// Returns the next step of the plan that no earlier run completed.
+fn next_planned(rounds: &mut Rounds<'_>, kept: &[Event], is_steady: &dyn Fn(u32) -> bool) -> Option<StepId> {
+    loop {
+        let next = rounds.next(is_steady);
+        if next.is_none_or(|step| !is_kept(kept, step)) {
+            return next;
+        }
+    }
+}
+
+/// Whether an earlier run completed a step.
+fn is_kept(kept: &[Event], step: StepId) -> bool {
+    kept.iter().any(|event| matches!(&event.what, RunEvent::StepEnded(end) if end.step == step))
 }
 
 /// Notes the steps that write to targets. Fails if a step must not begin, as another program has changed a target.

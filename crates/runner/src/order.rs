@@ -2,7 +2,7 @@
 
 use assay_engine::{CommonStart, StopSignal};
 use assay_prepare::PrepareOptions;
-use assay_record::{Repetition, RunSetting, StatedMemory};
+use assay_record::{Event, Repetition, RunSetting, StatedMemory};
 use assay_spec::{Address, Plan};
 
 /// A plan, its targets, and what the store keeps with the run.
@@ -16,6 +16,9 @@ pub struct Order {
     pub targets: Vec<Address>,
     /// How steps follow each other.
     pub steps: Steps,
+    /// Events of steps that an earlier run completed, in their order: this run begins with them, and does not measure
+    /// those steps again.
+    pub kept: Vec<Event>,
     /// How the targets are treated.
     pub options: PrepareOptions,
     /// Whether the files that Assay created are removed after the run.

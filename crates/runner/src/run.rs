@@ -75,6 +75,7 @@ pub fn run<T: Target>(
         header: &header,
         targets: &ready,
         steps: order.steps,
+        kept: order.kept,
         cpus: order.cpus,
         stop: order.stop.clone(),
         start: order.start.clone(),

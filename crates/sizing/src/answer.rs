@@ -353,7 +353,9 @@ fn common(question: &Question, proposed: bool) -> String {
     });
     let link = question.link.or(match protocol {
         Some(ProtocolKind::FibreChannel) if proposed => Some(LinkRate::FibreChannel(16)),
-        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb) if proposed => {
+        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb | ProtocolKind::NvmeTcp)
+            if proposed =>
+        {
             Some(LinkRate::Ethernet(10.0))
         }
         _ => None,

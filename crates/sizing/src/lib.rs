@@ -12,6 +12,7 @@
 mod answer;
 mod assess;
 mod measured;
+mod phrases;
 mod question;
 mod words;
 

@@ -14,6 +14,7 @@ use devices::{Kind, is_speed};
 use limits::Limit;
 use shares::Shares;
 
+use super::phrases::rewritten;
 use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
@@ -121,7 +122,7 @@ enum About {
 /// # Errors
 /// The first word that means nothing here, or a number that cannot be.
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
-    let mut reading = Reading { words: cut(text), ..Reading::default() };
+    let mut reading = Reading { words: rewritten(cut(text)), ..Reading::default() };
     while let Some(word) = reading.take() {
         match number(&word) {
             Some((value, "")) => reading.count(value)?,
@@ -214,17 +215,18 @@ impl Reading {
         }
     }
 
-    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`.
+    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`, `200 VMs x 30 IOPS`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         // The rate that must be carried is the same, whether more or less of it is asked for.
         self.pending = None;
+        let is_factor = self.sessions.is_some() && ["x", "×", "*"].contains(&self.before_size(0));
         self.limit_behind();
         let session = self.words.get(self.next + 1).map_or("", String::as_str);
         let is_session =
             SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
         if ["per", "a"].contains(&self.peek()) && is_session {
             self.next += 2;
-        } else if !self.accept(&["each"]) {
+        } else if !self.accept(&["each"]) && !is_factor {
             return once(&mut self.iops, per_s, "IOPS");
         }
         once(&mut self.iops_each, per_s, "IOPS each")
@@ -401,7 +403,8 @@ impl Reading {
         once(slot, value, unit)
     }
 
-    /// `500 x 20 tps` is a product; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several links.
+    /// `500 x 20 tps` and `500 x 20 IOPS` are products; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several
+    /// links.
     fn times(&mut self, value: f64) -> Result<(), QuestionError> {
         if self.link_follows() {
             if value == 1.0 {
@@ -412,6 +415,12 @@ impl Reading {
                  it with --array"
             ));
         }
+        if let Some((each, words)) = self.rate_each() {
+            self.next += words;
+            self.accept(&["each"]);
+            once(&mut self.sessions, value, "sessions")?;
+            return once(&mut self.iops_each, each, "IOPS each");
+        }
         let device = self.words[self.next.min(self.words.len())..].iter().take(3);
         match device.clone().any(|w| ["tps", "i/os", "ios", "i/o", "transactions"].contains(&w.as_str())) {
             true if self.sessions.is_none() => self.sessions = Some(value),
@@ -419,6 +428,21 @@ impl Reading {
             false => self.devices(value)?,
         }
         Ok(())
+    }
+
+    /// The rate that comes next, and the number of its words: `20 IOPS`, `2k IOPS`, `20 IO/s`.
+    fn rate_each(&self) -> Option<(f64, usize)> {
+        let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
+        let (value, unit) = number(word(0))?;
+        let is_rate = |unit: &str| ["iops", "io/s", "ios/s", "i/os/s"].contains(&unit);
+        match unit {
+            "" if is_rate(word(1)) => Some((value, 2)),
+            "k" if is_rate(word(1)) => Some((value * 1e3, 2)),
+            "" if word(1) == "kiops" => Some((value * 1e3, 2)),
+            "kiops" => Some((value * 1e3, 1)),
+            unit if is_rate(unit) => Some((value, 1)),
+            _ => None,
+        }
     }
 
     fn share(&mut self, value: f64) -> Result<(), QuestionError> {
@@ -510,7 +534,7 @@ impl Reading {
             }
             "spare" | "spares" | "hot" => {
                 return refuse(
-                    "hot spares carry no load: leave them out, and count the disks that hold data or parity"
+                    "hot spares take no load: leave them out, and count the disks that hold data or parity"
                         .to_owned(),
                 );
             }
@@ -521,6 +545,7 @@ impl Reading {
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
             "nfs" => self.protocol = Some(ProtocolKind::Nfs),
             "fc" => self.protocol = Some(ProtocolKind::FibreChannel),
+            "nvme-tcp" => self.protocol = Some(ProtocolKind::NvmeTcp),
             "rebuilding" | "rebuild" | "rebuilt" => self.endure = Some(Endure::Rebuilding),
             word if FAILURES.contains(&word) => self.endure = self.endure.or(Some(Endure::Failed)),
             "bring" | "brings" | "gain" | "gains" | "faster" => self.brings = true,

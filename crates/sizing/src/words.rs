@@ -4,10 +4,14 @@
 /// here: it has a meaning of its own in [`super::question`], or it is refused.
 const NOTHING: &[&str] = &[
     "after",
+    "approximately",
+    "around",
     "block",
     "blocks",
     "being",
     "database",
+    "dataset",
+    "even",
     "databases",
     "device",
     "devices",
@@ -22,7 +26,10 @@ const NOTHING: &[&str] = &[
     "percentile",
     "server",
     "servers",
+    "roughly",
     "sufficient",
+    "sustained",
+    "total",
     "survive",
     "survives",
     "user",
@@ -221,14 +228,7 @@ pub(super) fn cut(text: &str) -> Vec<String> {
         }
     }
     let words = clean.split_whitespace().map(|word| in_lower_case(word.trim_end_matches(['.', ':'])));
-    let mut cut: Vec<String> = Vec::new();
-    for word in words {
-        match (cut.last_mut(), word.as_str()) {
-            (Some(last), "machine" | "machines") if last == "virtual" => "vms".clone_into(last),
-            _ => cut.push(word),
-        }
-    }
-    cut
+    words.collect()
 }
 
 fn in_lower_case(word: &str) -> String {
@@ -261,6 +261,15 @@ const NUMBERS: &[(&str, f64)] = &[
     ("ten", 10.0),
     ("eleven", 11.0),
     ("twelve", 12.0),
+    ("fifteen", 15.0),
+    ("sixteen", 16.0),
+    ("twenty", 20.0),
+    ("thirty", 30.0),
+    ("forty", 40.0),
+    ("fifty", 50.0),
+    ("sixty", 60.0),
+    ("eighty", 80.0),
+    ("hundred", 100.0),
 ];
 
 /// The number that a word means.

@@ -2,6 +2,9 @@
 
 use crate::units::{Bytes, MIB, Nanos, SizeSpec};
 
+/// Name of the plan, by which its runs are known.
+pub const NAME: &str = "Cache probe";
+
 /// The smallest working set of a target of half a GiB or more, bytes.
 pub(crate) const WORKING_SET_MIN: u64 = 64 * MIB;
 /// Most working sets: 64 MiB, doubled this often, is more than any target holds.
@@ -28,7 +31,7 @@ impl ProbePlan {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
-            "name = \"Cache probe\"\n\
+            "name = \"{NAME}\"\n\
              about = \"Reads over growing working sets: caches show in the share of fast reads.\"\n\
              source = \"Assay's own.\"\nsize = \"{}\"\n",
             self.size

@@ -8,6 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::foreign_word::field_called;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -328,7 +329,11 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 /// `; did you mean "outstanding"?` when a known word is near, else the list of what would do.
 #[must_use]
 pub fn suggest(word: &str, known: &[&str]) -> String {
+    let called = field_called(word).filter(|(field, _)| known.contains(field));
     let near = nearest(word, known.iter().copied()).or_else(|| begun(word, known));
+    if let Some((field, given)) = called {
+        return format!("; `{word}` is `{field}` here: {given}");
+    }
     match near {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; use one of: {}", some_of(known)),

@@ -342,7 +342,10 @@ fn the_queue_of_a_slow_member_names_it_from_a_thousand_ios_of_a_load() {
     }
     let mut wrong = 0;
     for seed in 0..40 {
-        let found = places_of_load(&[closed_loop((65_536, 8), 1.0, 1000, seed)]).unwrap();
+        // As the engine keeps them: evenly over the window. Queues wander: of I/Os in a row, one queue has the most.
+        let ios = closed_loop((65_536, 8), 1.0, 64_000, seed);
+        let kept: Vec<(u64, u64)> = ios.into_iter().step_by(64).collect();
+        let found = places_of_load(&[kept]).unwrap();
         wrong += u32::from(found.stripe.is_some() || found.region.is_some());
     }
     assert_eq!(wrong, 0, "of 40 loads on an even stripe");

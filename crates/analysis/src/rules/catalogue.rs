@@ -76,7 +76,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 99] = [
+pub(crate) const RULES: [Rule; 101] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -115,9 +115,11 @@ pub(crate) const RULES: [Rule; 99] = [
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),
+    Rule::new("server-memory", Check::Run(memory::server_memory)),
     Rule::new("host-memory", Check::Run(memory::host_memory)),
     Rule::new("sync", Check::Run(target::sync)),
     Rule::new("path-fault", Check::Run(network::path_fault)),
+    Rule::new("single-path", Check::Run(network::single_path)),
     Rule::new("small-segments", Check::Run(settings::small_segments)),
     Rule::new("initial-r2t", Check::Run(settings::initial_r2t)),
     Rule::new("digests", Check::Run(settings::digests)),

@@ -21,6 +21,17 @@ const OTHERS_MAX: f64 = 0.3;
 const CPU_PER_WORKER: f64 = 0.9;
 /// A rate above this share of the null ceiling is near it.
 const CEILING_SHARE_MAX: f64 = 0.7;
+const STOP_OTHERS: &str = "Stop the other programs (top shows them), then run again.";
+
+/// Whether a target is served by this very host: what is busy then is the target.
+fn is_served_here(case: StepCase<'_>) -> bool {
+    let mut paths = case.run.storage().flat_map(|member| member.paths());
+    paths.any(|path| {
+        let route = path.net.as_ref().and_then(|net| net.route.as_ref());
+        route.is_some_and(|route| route.device == "lo")
+    })
+}
+
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
     let steal = case.step.cpu.used?.steal;
@@ -49,7 +60,9 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
     // A CPU that others keep busy does not sleep.
     let (why, next) = match busy_host(case) {
         Some(_) => {
-            ("other programs had the CPUs", "Stop the other programs (top shows them), then run again.")
+            let next =
+                if is_served_here(case) { "Run from another host than the server's." } else { STOP_OTHERS };
+            ("other programs had the CPUs", next)
         }
         None => ("idle virtual CPUs wake up late", "Run again with --keep-awake."),
     };
@@ -158,7 +171,13 @@ pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("CPUs busy", used.host_busy * 100.0, "%"),
             Evidence::new("tester", tester * 100.0, "%"),
         ],
-        next: "Stop the other programs (top shows them), then run again.",
+        next: match is_served_here(case) {
+            true => {
+                "The server of the target runs on this host and needs CPU itself: run from another host, or count \
+                     its work as part of the target."
+            }
+            false => STOP_OTHERS,
+        },
         weight: others,
     })
 }

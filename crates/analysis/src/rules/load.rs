@@ -44,7 +44,10 @@ pub(super) fn short_window(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("window", step.seconds, "s"),
             Evidence::new("I/Os", step.total.ops as f64, ""),
         ],
-        next: "Measure for a time in place of a number of bytes or I/Os: --set run=30s.",
+        next: match run.has_own_plan() {
+            true => "Take a larger --size, which makes the windows longer.",
+            false => "Measure longer: --set run=30s.",
+        },
         weight: WINDOW_MIN_S - step.seconds,
     })
 }

@@ -1,8 +1,8 @@
 //! About memory that answers in place of the disks: stated on the command line, or seen in the times of the I/Os.
 
-use assay_record::MemberKind;
+use assay_record::{FilesystemFacts, MemberFacts, MemberKind};
 use assay_spec::Pacing;
-use assay_spec::units::{GIB, MIB};
+use assay_spec::units::{Bytes, GIB, MIB};
 
 use super::{Fired, Run, StepCase};
 use crate::cache_probe::{HALF_REVOLUTION_US, two_modes};
@@ -29,6 +29,41 @@ pub(super) fn host_memory(run: Run<'_>) -> Option<Fired> {
     let next = "Use a --size of twice that memory or more, or switch off the host's page cache for this disk \
                 (cache=none in QEMU).";
     in_memory(run, memory, "the memory of the host that this machine is a guest of", "--host-ram", next)
+}
+
+/// Memory of a small server, as a NAS at home has it, and of a large one.
+const SERVER_SMALL_BYTES: u64 = 8 * GIB;
+const SERVER_LARGE_BYTES: u64 = 64 * GIB;
+
+/// The span fits into the memory that servers have, and nobody said how much this one has.
+pub(super) fn server_memory(run: Run<'_>) -> Option<Fired> {
+    // The description of an array has its caches; a memory that is stated is judged by its size.
+    if run.header.array.is_some() || run.header.stated.storage_bytes.is_some() {
+        return None;
+    }
+    let is_served = |m: &&MemberFacts| {
+        let mounted = m.filesystem.as_ref().is_some_and(|fs| FilesystemFacts::is_of_a_server(&fs.kind));
+        mounted || matches!(m.kind, MemberKind::Lun | MemberKind::Nfs)
+    };
+    let served: Vec<&MemberFacts> = run.storage().filter(is_served).collect();
+    let span: u64 = served.iter().map(|member| member.span_bytes).sum();
+    let is_read = run.summary.steps.iter().any(|step| step.read.ops > 0);
+    let fits = |memory: u64| (span as f64) < memory as f64 * SPAN_TIMES_MEMORY;
+    if served.is_empty() || !is_read || !fits(SERVER_LARGE_BYTES) {
+        return None;
+    }
+    Some(Fired {
+        severity: if fits(SERVER_SMALL_BYTES) { Severity::Warning } else { Severity::Info },
+        says: format!(
+            "The test covers {} of a server whose memory is not known: servers have 1 to 64 GiB, and it may have \
+             answered reads from there, without its disks.",
+            Bytes(span).rounded()
+        ),
+        evidence: vec![Evidence::new("span", span as f64 / MIB as f64, "MiB")],
+        next: "State its memory once, for example --storage-ram 16GiB (later runs on this target use it), with a \
+               --size of twice that; assay probe-cache measures the size of the cache.",
+        weight: 0.0,
+    })
 }
 
 fn in_memory(run: Run<'_>, memory: u64, whose: &str, option: &str, next: &'static str) -> Option<Fired> {

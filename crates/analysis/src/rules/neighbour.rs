@@ -45,7 +45,7 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
 }
 
 /// What the disks of a step moved, and how much of it was not the tester's.
-pub(crate) struct ForeignIo<'r> {
+struct ForeignIo<'r> {
     devices: BTreeSet<&'r str>,
     moved: f64,
     own: f64,
@@ -56,13 +56,18 @@ pub(crate) struct ForeignIo<'r> {
 
 impl ForeignIo<'_> {
     /// Share of what the disks moved; in [0, 1].
-    pub(crate) fn share(&self) -> f64 {
+    fn share(&self) -> f64 {
         if self.moved > 0.0 { (self.foreign / self.moved).max(0.0) } else { 0.0 }
     }
 }
 
+/// Returns the share of other programs in what the disks of a step moved. In [0, 1].
+pub(crate) fn foreign_share(case: StepCase<'_>) -> Option<f64> {
+    foreign(case).map(|of| of.share())
+}
+
 /// Returns it; `None` unless all of the step is direct I/O to known devices.
-pub(crate) fn foreign(case: StepCase<'_>) -> Option<ForeignIo<'_>> {
+fn foreign(case: StepCase<'_>) -> Option<ForeignIo<'_>> {
     let devices = devices(case)?;
     let host = &case.step.host;
     let (own, seconds) = (host.tester_bytes?, host.seconds);

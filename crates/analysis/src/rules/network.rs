@@ -106,6 +106,24 @@ fn losses(of: &InterfaceCounters) -> String {
     format!("counted {} among {} packets", counted.join(", "), of.rx_packets + of.tx_packets)
 }
 
+/// `portals=all` found one portal: nothing takes over when it fails.
+pub(super) fn single_path(run: Run<'_>) -> Option<Fired> {
+    let asked = run.header.targets.iter().filter(|target| target.address.contains("portals=all"));
+    let alone = asked.filter(|target| target.member.paths().len() == 1).map(|target| &target.member);
+    let portal = alone.flat_map(|member| member.paths()).next()?;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "portals=all was asked for, and the target offers one portal ({}): there is one path, and no other takes \
+             over when it fails.",
+            portal.portal
+        ),
+        evidence: vec![Evidence::new("paths", 1.0, "")],
+        next: "Give the target a second portal in its portal group, or drop portals=all.",
+        weight: 0.0,
+    })
+}
+
 /// The faults that `assay check` reports.
 pub(super) fn path_fault(run: Run<'_>) -> Option<Fired> {
     let mut faults: Vec<String> = Vec::new();

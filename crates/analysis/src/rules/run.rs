@@ -33,7 +33,12 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
             Evidence::new("complete steps", complete.len() as f64, ""),
             Evidence::new("planned steps", planned as f64, ""),
         ],
-        next: "Run the missing tests again, for example with --only NAME.",
+        next: match run.has_own_plan() {
+            true => {
+                "Run the same command again: its steps are compared with each other, so none is taken alone."
+            }
+            false => "Run the missing tests again, for example with --only NAME.",
+        },
         weight: 0.0,
     })
 }
@@ -104,7 +109,7 @@ pub(super) fn skipped_step(run: Run<'_>) -> Option<Fired> {
 }
 
 /// Warnings that change nothing about the numbers.
-const NOTICES: [&str; 2] = ["refilled", "gap-in-fill"];
+const NOTICES: [&str; 3] = ["refilled", "gap-in-fill", "resumed"];
 
 /// Returns every warning of the run as a finding, equal ones once.
 pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {

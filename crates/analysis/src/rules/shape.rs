@@ -3,7 +3,7 @@
 use assay_spec::units::{GIB, MIB};
 
 use super::neighbour::{changes_of_others, others_at};
-use super::{Fired, StepCase, foreign};
+use super::{Fired, StepCase, foreign_share};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::Load;
@@ -254,7 +254,7 @@ fn behind(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
     if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
         return Behind::Limit(spread);
     }
-    if let Some(share) = foreign(case).map(|of| of.share()).filter(|share| *share > NEIGHBOUR_SHARE) {
+    if let Some(share) = foreign_share(case).filter(|share| *share > NEIGHBOUR_SHARE) {
         return Behind::Foreign(share);
     }
     if case.step.write.bytes as f64 * 2.0 > case.step.total.bytes as f64 {

@@ -32,7 +32,12 @@ pub(super) fn unwritten(run: Run<'_>) -> Option<Fired> {
             Evidence::new("never written", mib(bytes), "MiB"),
             Evidence::new("span", mib(span), "MiB"),
         ],
-        next: "Let Assay create the file (give a new name), or write it once from start to end.",
+        next: match holed.iter().all(|m| m.kind == MemberKind::File) {
+            true => "Let Assay create the file (give a new name), or write it once from start to end.",
+            false => {
+                "Write it once from start to end: --overwrite with its serial number lets Assay fill it."
+            }
+        },
         weight: 0.0,
     })
 }

@@ -104,7 +104,8 @@ fn busy_cpus_are_no_more_than_the_second_suspect_of_a_full_link_and_of_long_late
     });
     assert_eq!(long.steps[0].kind, LimitKind::Device, "{long:?}");
     assert!(long.says.contains("probably limits this test ("), "{}", long.says);
-    assert!(long.says.ends_with("; second suspect: CPU time that other programs take)."), "{}", long.says);
+    let ends = "; second suspect: CPU time that other programs take). Disturbed by busy CPUs.";
+    assert!(long.says.ends_with(ends), "{}", long.says);
     // What one of several steps leaves open is said of all, whichever step has the numbers.
     let more = "outstanding = 16\n[[test]]\nname = \"u\"\naccess = [{ size = \"8KiB\", random = 100 }]\nrun = \"4s\"\n\
                 outstanding = 16";
@@ -116,7 +117,9 @@ fn busy_cpus_are_no_more_than_the_second_suspect_of_a_full_link_and_of_long_late
     });
     assert!(second.says.contains(" probably limits both tests ("), "{}", second.says);
     assert!(
-        second.says.ends_with("; second suspect of u: CPU time that other programs take)."),
+        second
+            .says
+            .ends_with("; second suspect of u: CPU time that other programs take). Disturbed by busy CPUs."),
         "{}",
         second.says
     );
@@ -248,4 +251,41 @@ fn a_change_of_level_does_not_precede_a_full_interface() {
     let of = limits(&header, &summary).unwrap();
     assert_eq!(of.steps[0].kind, LimitKind::Interface);
     assert_eq!(of.steps[0].second, "other load on the same disks");
+}
+
+/// A path that was down for half of a run was in no verdict, and a disturbed test was as sure as any.
+#[test]
+fn paths_that_were_down_and_disturbances_belong_to_the_sentence() {
+    let path = |number: u8, is_up: bool, failures: u64, reads: u64| assay_record::PathEnd {
+        path: number,
+        portal: format!("10.0.{number}.1"),
+        is_up,
+        failures,
+        reads,
+        ..assay_record::PathEnd::default()
+    };
+    let says = |paths: Vec<assay_record::PathEnd>| {
+        changed("outstanding = 16", |_, s| s.steps[0].paths.clone_from(&paths)).says
+    };
+    let pulled = says(vec![path(0, true, 0, 900), path(1, false, 1, 100)]);
+    assert!(
+        pulled.ends_with(
+            "The path to 10.0.1.1 went down in t (it completed 10 % of the I/Os of t, and was down at the end): the \
+             rates are those of the paths that were left."
+        ),
+        "{pulled}"
+    );
+    let healthy = says(vec![path(0, true, 0, 500), path(1, true, 0, 500)]);
+    assert!(!healthy.contains("path"), "{healthy}");
+    let alone = says(vec![path(0, true, 1, 500)]);
+    assert!(!alone.contains("paths that were left"), "there is no other: {alone}");
+    // A limit that a number shows is probable at most where the host was busy; what was busy is certain.
+    let busy = |summary: &mut RunSummary| {
+        let used = summary.steps[0].cpu.used.as_mut().unwrap();
+        (used.steal, used.host_busy) = (0.5, 0.6);
+    };
+    let flushed = changed("outstanding = 1", |_, s| busy(s));
+    assert!(flushed.says.contains(" probably limits this test ("), "{}", flushed.says);
+    assert!(flushed.says.ends_with("Disturbed by CPU time that the hypervisor took."), "{}", flushed.says);
+    assert_eq!(flushed.verdict().says, flushed.says);
 }

@@ -804,6 +804,42 @@ fn a_server_that_makes_all_durable_unasked_is_said() {
     assert!(!fires_with("unstable", WriteEnd::default()));
 }
 
+/// 20,488 random IOPS of 256 MiB in a server's memory had no word about it.
+#[test]
+fn the_memory_of_a_server_is_suspected_until_somebody_says_how_much_it_has() {
+    let served = |kind: &str, span: u64, change: &dyn Fn(&mut RunHeader)| {
+        let (mut header, summary) = clean();
+        let member = &mut header.targets[0].member;
+        member.span_bytes = span;
+        member.filesystem.get_or_insert_default().kind = kind.to_owned();
+        change(&mut header);
+        found("server-memory", &header, &summary).map(|finding| finding.severity)
+    };
+    let nothing = |_: &mut RunHeader| {};
+    for kind in ["nfs4", "cifs"] {
+        assert_eq!(served(kind, 256 << 20, &nothing), Some(Severity::Warning), "{kind}");
+    }
+    assert_eq!(served("nfs", 100 << 30, &nothing), Some(Severity::Info), "a large server has as much");
+    assert_eq!(served("nfs", 200 << 30, &nothing), None);
+    assert_eq!(served("ext4", 256 << 20, &nothing), None, "a disk of this host");
+    assert_eq!(served("nfs", 256 << 20, &|h| h.stated.storage_bytes = Some(8 << 30)), None, "asked once");
+    let lun = |h: &mut RunHeader| h.targets[0].member.kind = MemberKind::Lun;
+    assert_eq!(served("", 1 << 30, &lun), Some(Severity::Warning));
+}
+
+#[test]
+fn one_portal_is_not_what_portals_all_asked_for() {
+    let alone = |address: &str, paths: usize| {
+        fires("single-path", |header, _| {
+            header.targets[0].address = address.to_owned();
+            let lun = LunFacts { paths: vec![PathFacts::default(); paths], ..LunFacts::default() };
+            header.targets[0].member.lun = Some(Box::new(lun));
+        })
+    };
+    assert!(alone("iscsi://nas/iqn.x/1?portals=all", 1));
+    assert!(!alone("iscsi://nas/iqn.x/1?portals=all", 2) && !alone("iscsi://nas/iqn.x/1", 1));
+}
+
 /// A sample of I/Os at random blocks of 4 KiB in 64 GiB, whose times depend on the place.
 fn placed(ios: u64, time_us: impl Fn(u64) -> f64) -> PlaceSample {
     let mut random = 7;

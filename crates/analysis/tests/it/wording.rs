@@ -134,7 +134,7 @@ fn no_resource_is_full_below_the_bound() {
     for (name, judgement) in all() {
         for verdict in judgement.verdicts.iter().flatten() {
             let bounds = numbers_after(&verdict.says, "at most ");
-            let full = numbers_after(&verdict.says, "full at ");
+            let full = numbers_after(&verdict.says, "saturates at ");
             for (bound, full) in bounds.iter().flat_map(|b| full.iter().map(move |f| (*b, *f))) {
                 seen += 1;
                 assert!(full >= bound * 0.999 - 1.0, "{name}: {}", verdict.says);

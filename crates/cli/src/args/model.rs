@@ -37,7 +37,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FIELD=FROM..TO")]
     pub(crate) sweep: Vec<String>,
     /// Change the array before predicting.
-    #[arg(long = "with", value_name = "FIELD=VALUE")]
+    #[arg(long = "with", value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) with: Vec<String>,
     /// Where the test region begins on the array, from the outer, fast edge of its disks.
     #[arg(long, value_name = "SIZE", default_value = "0B")]
@@ -72,15 +72,15 @@ Examples:
   A load in terms of the application, for any device, at the lowest cost:
     assay size \"500 sessions x 20 tps x 4 I/Os, p99 10 ms, 5 TB\" \\
         --price 7200rpm=220 ssd=110 nvme=400
-  Which of these arrays carries it:
+  Which of these arrays sustains it:
     assay size \"3000 IOPS, p99 20 ms\" --array raid6-12bay allflash-10gbe my.toml
-  What an array carries, and what remains when a disk has failed:
+  What an array sustains, and what remains when a disk has failed:
     assay size \"70% read, p99 20 ms\" --array raid6-12bay
   How many disks of an array, also during a rebuild:
     assay size \"how many disks for 1500 IOPS, p99 20 ms, rebuilding\" --array my.toml
   What a faster link brings:
     assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
-  What a target carries by its measured load curve (assay curve), not by a model:
+  What a target sustains by its measured load curve (assay curve), not by a model:
     assay size \"5000 IOPS, p99 5 ms\" --against /mnt/nas
 
 The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \
@@ -181,6 +181,27 @@ pub(crate) enum ArraysVerb {
     Show {
         /// Its name.
         name: String,
+    },
+    /// Write the array file of a target, as far as this host sees it: drives by their model, md, LVM, btrfs, links, the
+    /// network to a LUN or an export. What it cannot see is a question in a comment.
+    Detect {
+        /// A file, a directory, a block device, iscsi://… or nfs://….
+        #[arg(default_value = ".")]
+        target: String,
+        /// Write it here instead of printing it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Ask ten questions, and write the array file that the answers are.
+    New {
+        /// Write it here instead of printing it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Print what the catalogue says of a drive, by the model string that it reports.
+    Drive {
+        /// The model: ST4000NM0023, "Samsung SSD 870 EVO 1TB"; without it, all are listed.
+        model: Option<String>,
     },
 }
 

@@ -231,8 +231,9 @@ Examples:
     assay compare nfs iscsi -o compare.html
   Three repetitions of each side, by their ids:
     assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
-  A run and the table of an article:
+  A run and the table of an article, or what an array should give:
     assay compare last published:ix4-200d
+    assay compare last array:nas-4bay
   For a script: exit code 3 if the p99 of a test rose by more than 10 %:
     assay compare before after --fail-if 'p99 +10%'
   A run of a colleague, from assay export or assay run --json:
@@ -244,7 +245,8 @@ Examples:
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// The first is the baseline. Each is the id of a run or a part of it, a label, `last`, `last~1`, published:NAME,
-    /// or a file of assay export or --json; several joined by commas are repetitions.
+    /// array:NAME (what it should give with the plan of the first run), or a file of assay export or --json; several
+    /// joined by commas are repetitions.
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     pub(crate) results: Vec<String>,
     /// Exit with code 3 if a test changed by more than this: p99 +10%, or iops -5%; changes that noise explains do not
@@ -285,10 +287,9 @@ pub(crate) struct RmArgs {
 }
 
 /// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// The run with all its events, for another Assay.
-    #[default]
     Assay,
     /// The plan, as a configuration of Iometer 1.1.0.
     Icf,
@@ -297,6 +298,7 @@ pub(crate) enum ExportFormat {
     /// Results as fio writes them (json+), for scripts.
     FioJson,
     /// Results for Prometheus.
+    #[value(alias = "prometheus", alias = "prom")]
     Openmetrics,
     /// Latencies second by second, as an interval log of HdrHistogram.
     Hdr,
@@ -319,6 +321,9 @@ Examples:
     assay export
   The last run for scripts that read fio:
     assay export last --format fio-json -o last.json
+  The table for a spreadsheet, and the results for Prometheus, by the ending:
+    assay export last -o last.csv
+    assay export last -o last.prom
   A plan for Iometer:
     assay export vmware --format icf -o vmware.icf";
 
@@ -328,9 +333,9 @@ pub(crate) struct ExportArgs {
     /// Id of the run or a part of it, its label, `last`, `last~1`; with --format icf also a suite or a plan file.
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// What to write.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::Assay)]
-    pub(crate) format: ExportFormat,
+    /// What to write. [default: what the ending of the file names, else assay]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportFormat>,
     /// Where to write; `-` is standard output. [default: RUN.assay; other formats: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -16,7 +16,7 @@ use assay_spec::Plan;
 use assay_spec::units::MIB;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::terminal::{error_options, note};
+use crate::output::terminal::{error_options, note, rub_out_interrupt};
 
 /// How often the display is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
@@ -37,6 +37,14 @@ pub(crate) fn note_above(text: &str) {
         Some(bar) => bar.suspend(|| note!("{text}")),
         None => note!("{text}"),
     }
+}
+
+/// The same after Ctrl-C was typed in the terminal.
+pub(crate) fn note_interrupt(text: &str) {
+    if LIVE.lock().is_ok_and(|live| live.is_some()) {
+        rub_out_interrupt();
+    }
+    note_above(text);
 }
 
 fn show(bar: Option<&ProgressBar>) {

@@ -10,7 +10,7 @@ use assay_report::scale::ScaleCheck;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
 use assay_report::{
-    Meta, RunListing, compare, held, html, journal, json, prediction, repeats, scale, sizing, text,
+    Meta, RunListing, compare, html, journal, json, prediction, repeats, scale, sizing, text,
 };
 use assay_sizing::{Answer, Measured};
 
@@ -103,8 +103,7 @@ impl Rendered for Page<'_> {
     }
 
     fn text(&self, options: TextOptions) -> String {
-        text::table_with(self.header, self.summary, self.findings, self.meta.judgement, options)
-            + &self.meta.baseline.map(|held| held::text(held, options)).unwrap_or_default()
+        text::table_with(self.header, self.summary, self.findings, self.meta, options)
     }
 
     fn table(&self, format: Format) -> String {

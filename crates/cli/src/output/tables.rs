@@ -14,7 +14,7 @@ enum Above {
 /// is a unit of time or none, `*` a currency.
 type Head = (&'static str, Above, &'static str);
 
-const HEADS: [Head; 10] = [
+const HEADS: [Head; 11] = [
     (
         "the table of a run",
         Above::Line(", run "),
@@ -41,6 +41,12 @@ const HEADS: [Head; 10] = [
     ),
     ("a prediction", Above::Nothing, "IOPS|MiB/s|Mean ms|p99 ms"),
     ("a list of runs", Above::Nothing, "Run|Started|Status|Plan|Targets|Label|Note"),
+    (
+        "a sizing answer",
+        Above::Nothing,
+        "Candidate|Sustains|Usable TB|?Mean ms|?p99 ms|Most IOPS|Breaks first|?Cost",
+    ),
+    // As it was called first.
     (
         "a sizing answer",
         Above::Nothing,

@@ -21,6 +21,14 @@ pub(crate) fn note_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", escape::terminal(text));
 }
 
+/// Takes the `^C` away that a terminal wrote behind a display: it went to a line of its own, below the last one of the
+/// display, which would then be cleared a line too low.
+pub(crate) fn rub_out_interrupt() {
+    if std::io::stderr().is_terminal() {
+        let _ = std::io::stderr().write_all(b"\r\x1b[2K\x1b[1A");
+    }
+}
+
 /// Returns a message with its lines broken for the terminal that standard error is; as it is where it is none.
 pub(crate) fn wrapped(text: &str) -> String {
     if !std::io::stderr().is_terminal() {
@@ -84,6 +92,11 @@ pub(crate) fn text_options() -> TextOptions {
     options_of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
 }
 
+/// The same for a list, whose lines are cut in a terminal alone: files and pipes have no width.
+pub(crate) fn list_options() -> TextOptions {
+    TextOptions { width: terminal_columns().unwrap_or(usize::MAX), ..text_options() }
+}
+
 /// The same of standard error, where the display of a run is.
 pub(crate) fn error_options() -> TextOptions {
     let stderr = std::io::stderr();
@@ -94,7 +107,7 @@ fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_si
     let is_wanted = match COLOR.get().copied().unwrap_or_default() {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ColorChoice::Auto => is_terminal && knows_colors(|name| std::env::var_os(name)),
     };
     let color = if is_wanted { Color::Ansi } else { Color::Never };
     match size.filter(|_| is_terminal) {
@@ -103,6 +116,12 @@ fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_si
         }
         None => TextOptions { color, ..TextOptions::default() },
     }
+}
+
+/// Whether a terminal may get colours, by the environment.
+fn knows_colors(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+    variable("NO_COLOR").is_none_or(|value| value.is_empty())
+        && variable("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// What `--color` says, once it is read.
@@ -116,7 +135,16 @@ pub(crate) fn set_color(choice: ColorChoice) {
 
 #[cfg(test)]
 mod tests {
-    use super::entry_within;
+    use super::{entry_within, knows_colors};
+
+    #[test]
+    fn a_dumb_terminal_gets_no_colors() {
+        for (name, value, knows) in
+            [("TERM", "dumb", false), ("TERM", "xterm", true), ("NO_COLOR", "1", false)]
+        {
+            assert_eq!(knows_colors(|asked| (asked == name).then(|| value.into())), knows, "{name}={value}");
+        }
+    }
 
     #[test]
     fn entries_fit_the_terminal_and_stay_whole_in_pipes() {

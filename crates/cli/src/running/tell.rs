@@ -1,5 +1,7 @@
 //! The result of a run, as it is printed and written.
 
+use std::io::IsTerminal as _;
+
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::held::Held;
 use assay_report::text::TextOptions;
@@ -56,7 +58,8 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
                 true => note!("{}", text.trim_end()),
                 false => say(&text)?,
             }
-            if done.is_stored {
+            // On one screen the id stands above the table already.
+            if done.is_stored && !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
                 let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
                 note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
             }

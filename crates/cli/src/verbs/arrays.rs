@@ -1,6 +1,14 @@
 //! `assay arrays`: the array descriptions that ship with Assay.
 
-use assay_model::array::shipped;
+mod detect;
+mod new;
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use assay_model::array::{Array, shipped, to_toml};
+use assay_model::catalogue;
+use assay_model::quantity::{Provenance, Quantity};
 use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
@@ -14,6 +22,13 @@ const NAME_COLUMNS: usize = 20;
 pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     match &args.verb {
         Some(ArraysVerb::Show { name }) => say(&text_of(name)?.1)?,
+        Some(ArraysVerb::Detect { target, output }) => return detect::detect(target, output.as_deref()),
+        Some(ArraysVerb::New { output }) => return new::new(output.as_deref()),
+        Some(ArraysVerb::Drive { model: Some(model) }) => say(&drive(model)?)?,
+        Some(ArraysVerb::Drive { model: None }) => {
+            let line = |model: &catalogue::Model| entry(&model.name, NAME_COLUMNS, &model.source);
+            say(&catalogue::models().iter().map(line).collect::<String>())?;
+        }
         None => {
             let arrays = shipped::all()?;
             if args.form.json {
@@ -34,4 +49,24 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// A drive of the catalogue as an array file of one.
+fn drive(model: &str) -> anyhow::Result<String> {
+    let Some(found) = catalogue::find(model) else {
+        bail!(
+            "the catalogue has no drive `{model}`; `assay arrays drive` lists its {}",
+            catalogue::models().len()
+        )
+    };
+    let mut array = Array { device: found.device.clone(), title: found.name.clone(), ..Array::default() };
+    array.name.clone_from(&found.name);
+    array.source.clone_from(&found.source);
+    array.raid.disks = Quantity::exact(1.0, Provenance::Assumed("by definition".to_owned()));
+    let text = to_toml(&array);
+    // What is not about the drive is the default.
+    let own = text.split("\n[raid]").next().unwrap_or_default();
+    let mut shown = String::new();
+    write!(shown, "{own}\n[raid]\nfrom = \"assumed: by definition\"\nlevel = \"single\"\ndisks = 1\n")?;
+    Ok(shown)
 }

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::output::terminal::{note, say};
 use crate::words::fail_if::judged_by_gates;
 use crate::words::store::{existing_store, store_if_any};
+use crate::words::stored::read;
 
 pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -69,6 +70,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
         (labelled, BaselineOf::Label(name.to_owned()))
     };
     check(name, &rows)?;
+    has_results(store, name, &rows)?;
     let first = rows.first().context("a baseline has at least one run")?;
     let header = store.header(&first.run)?;
     let address = target_of(&header, target)?;
@@ -97,6 +99,29 @@ fn check(name: &str, rows: &[RunRow]) -> anyhow::Result<()> {
     plans.dedup();
     if plans.len() > 1 {
         bail!("`{name}` labels runs of several plans ({}); name one run by its id", plans.join(", "));
+    }
+    Ok(())
+}
+
+/// Refuses runs of which no step completed: there is nothing to compare with. Says where some of the plan is missing.
+fn has_results(store: &Store, name: &str, rows: &[RunRow]) -> anyhow::Result<()> {
+    for row in rows {
+        let steps = read(store, &row.run)?.summary.steps;
+        let complete = steps.iter().filter(|step| step.complete).count();
+        if complete == 0 {
+            bail!(
+                "run {} of `{name}` ended before a step of it was complete, so it is no baseline; choose another \
+                 (assay runs --status done)",
+                row.run
+            );
+        }
+        if complete < steps.len() {
+            note!(
+                "run {}: {complete} of {} steps are complete; the others have no baseline",
+                row.run,
+                steps.len()
+            );
+        }
     }
     Ok(())
 }

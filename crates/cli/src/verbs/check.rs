@@ -30,7 +30,13 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
     }
-    Ok(Exit::Done)
+    Ok(if found.iter().any(|(document, _)| has_dead_path(document)) { Exit::Errors } else { Exit::Done })
+}
+
+/// Whether a path of a target did not come up: for a script, that is no success.
+fn has_dead_path(document: &Value) -> bool {
+    let paths = ["/lun/paths", "/nfs/paths"].into_iter().filter_map(|at| document.pointer(at)?.as_array());
+    paths.flatten().any(|path| path["is_up"] == false)
 }
 
 /// Prints what one target is, and returns it as JSON.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
-use assay_analysis::compare::{ResultSet, Side, compare_with};
+use anyhow::{Context as _, bail};
+use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
 use assay_report::reading;
 use assay_store::Store;
 use assay_target::input::{Input, read_text};
@@ -27,7 +27,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store);
     let check = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
     let output = args.output.as_ref().map(check).transpose()?;
-    let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
+    let sides = sides(&store, &args.results)?;
     let sides = assay_results::with_distinct_names(sides);
     let history = store.as_ref().map_or(Ok(Vec::new()), |store| assay_results::repetitions(store, &sides))?;
     let comparison = compare_with(&sides, &history);
@@ -42,6 +42,30 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         say(&comparison.printed(args.view.form(), args.view.options()))?;
     }
     Ok(judged_by_gates(&args.fail_if, &comparison))
+}
+
+/// What stands before the name of an array.
+const ARRAY: &str = "array:";
+
+/// Returns the sides that were typed. An array is expected to do the plan of the first run.
+fn sides(store: &anyhow::Result<Store>, typed: &[String]) -> anyhow::Result<Vec<Side>> {
+    let measured = typed.iter().map(|name| match name.strip_prefix(ARRAY) {
+        Some(_) => Ok(None),
+        None => side(store, name).map(Some),
+    });
+    let measured = measured.collect::<anyhow::Result<Vec<Option<Side>>>>()?;
+    let run = measured.iter().flatten().flat_map(|side| &side.readings).find(|set| set.source == Source::Run);
+    let run = run.map(|set| set.id.clone());
+    let expected = |name: &str| -> anyhow::Result<Side> {
+        let array = crate::words::array::array(name.trim_start_matches(ARRAY))?;
+        let run = run.as_ref().with_context(|| {
+            format!("{name}: which plan? Name a stored run beside it, as in assay compare last {name}")
+        })?;
+        let store = store.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
+        let set = ResultSet::of_array(&array, &store.header(run)?);
+        Ok(Side { name: name.to_owned(), readings: vec![set] })
+    };
+    measured.into_iter().zip(typed).map(|(side, name)| side.map_or_else(|| expected(name), Ok)).collect()
 }
 
 /// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.

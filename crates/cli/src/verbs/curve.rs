@@ -101,8 +101,30 @@ fn plan(args: &CurveArgs) -> anyhow::Result<Plan> {
     };
     match &args.plan {
         Some(name) => resolve(name, &choice),
-        None => Ok(PlanFile::parse("curve", DEFAULT_PLAN)?.resolve(&overrides(&choice)?)?),
+        None => Ok(renamed(PlanFile::parse("curve", DEFAULT_PLAN)?.resolve(&overrides(&choice)?)?)),
     }
+}
+
+/// Names the test of the default plan by its load, which `--set` may have changed.
+fn renamed(mut plan: Plan) -> Plan {
+    for test in &mut plan.tests {
+        // Several steps are a sweep, whose values have names of their own.
+        let [step] = test.steps.as_slice() else { continue };
+        if let Some([access]) = step.jobs.first().map(|job| job.mix.as_slice()) {
+            let share = |share: f64, all: &str, none: &str, some: &str| match share {
+                100.0 => all.to_owned(),
+                0.0 => none.to_owned(),
+                share => format!("{share} % {some}"),
+            };
+            test.name = format!(
+                "{} {} {}",
+                access.size.rounded(),
+                share(access.random, "random", "sequential", "random"),
+                share(access.read, "read", "write", "read")
+            );
+        }
+    }
+    plan
 }
 
 /// A plan made of another, with what it is in its name.

@@ -23,7 +23,7 @@ use crate::words::run_file::{Exported, is_export, read};
 use crate::words::store::{existing_store, open_store};
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
-    match args.format {
+    match format(args)? {
         ExportFormat::Assay => export_events(args),
         ExportFormat::Icf => export_plan(args),
         ExportFormat::IometerCsv => export_results(args, iometer_csv::export),
@@ -37,6 +37,44 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         ExportFormat::Bbcode => export_table(args, Format::BbCode),
     }
 }
+
+/// What to write: what is asked for, else what the ending of the file is known for.
+fn format(args: &ExportArgs) -> anyhow::Result<ExportFormat> {
+    let of_ending = || {
+        let path = args.output.as_deref()?;
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| (path, *format))
+    };
+    match (args.format, of_ending()) {
+        (Some(format), _) => Ok(format),
+        (None, None) => Ok(ExportFormat::Assay),
+        (None, Some((_, Ok(format)))) => Ok(format),
+        (None, Some((path, Err(says)))) => bail!("{}: {says}", path.display()),
+    }
+}
+
+/// Endings of files, and what is written to them where `--format` is not given; or why it names nothing.
+const ENDINGS: [(&str, Result<ExportFormat, &str>); 13] = [
+    ("assay", Ok(ExportFormat::Assay)),
+    ("icf", Ok(ExportFormat::Icf)),
+    ("prom", Ok(ExportFormat::Openmetrics)),
+    ("om", Ok(ExportFormat::Openmetrics)),
+    ("hlog", Ok(ExportFormat::Hdr)),
+    ("hdr", Ok(ExportFormat::Hdr)),
+    ("parquet", Ok(ExportFormat::Parquet)),
+    ("csv", Ok(ExportFormat::Csv)),
+    ("md", Ok(ExportFormat::Markdown)),
+    ("bbcode", Ok(ExportFormat::Bbcode)),
+    (
+        "json",
+        Err(
+            "choose --format fio-json (as fio writes results) or --format assay (all events, for another Assay); \
+             assay report -o FILE.json writes the document of assay show --json",
+        ),
+    ),
+    ("html", Err("assay report -o FILE.html writes the page")),
+    ("txt", Err("assay report -o FILE.txt writes the table as text")),
+];
 
 /// Writes the results of a run in the form of another tool.
 fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -> anyhow::Result<Exit> {

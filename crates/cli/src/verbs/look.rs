@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use assay_prepare::PrepareError;
+use assay_record::FilesystemFacts;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
@@ -117,6 +118,7 @@ fn targets(typed: &[String]) -> anyhow::Result<Exit> {
 }
 
 /// What of a target decides what can be typed next.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Seen {
     /// What `--overwrite` takes for it, where it is a device or LUN that has a name.
     identity: Option<String>,
@@ -128,6 +130,8 @@ struct Seen {
     room_bytes: Option<u64>,
     /// Whether a plan would have to create a file in it, and cannot.
     is_closed: bool,
+    /// Whether a server holds it, whose memory may answer in place of its disks.
+    is_served: bool,
 }
 
 /// Describes a target.
@@ -140,9 +144,10 @@ fn look(target: &str) -> anyhow::Result<Seen> {
             say(&format!("{target} simulates {array} in real time; assay arrays show {array} prints it.\n"))?;
         }
         Ok(Address::Path(_)) if !path.exists() => {
-            let (says, free_bytes) = missing(target, path)?;
+            let (says, fs) = missing(target, path)?;
             say(&says)?;
-            return Ok(Seen { room_bytes: Some(free_bytes), ..Seen::SIMULATED });
+            let is_served = FilesystemFacts::is_of_a_server(&fs.kind);
+            return Ok(Seen { room_bytes: Some(fs.free_bytes), is_served, ..Seen::SIMULATED });
         }
         _ => {
             let found = super::check::look(target, &StoreArgs::of_environment())?;
@@ -155,6 +160,9 @@ fn look(target: &str) -> anyhow::Result<Seen> {
                 is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
                 room_bytes: held_bytes.or_else(|| found["filesystem"]["free_bytes"].as_u64()),
                 is_closed: found["kind"] == "directory" && !is_writable,
+                is_served: found["kind"] == "lun"
+                    || target.starts_with("nfs://")
+                    || found["filesystem"]["kind"].as_str().is_some_and(FilesystemFacts::is_of_a_server),
             });
         }
     }
@@ -169,7 +177,15 @@ impl Seen {
         is_foreign_file: false,
         room_bytes: None,
         is_closed: false,
+        is_served: false,
     };
+
+    /// Returns the option for the size of a first run, and what it says of that.
+    fn sized(&self) -> (String, String) {
+        let size = self.first_size();
+        let option = size.map_or_else(String::new, |size| format!(" --size {size}"));
+        (option, size.map_or_else(String::new, |size| format!("; fills {} first", size.rounded())))
+    }
 
     /// Returns how much a first run writes before it measures, so that nobody waits for the size of a suite: a part of
     /// what there is room for. `None` where all of it is little.
@@ -179,8 +195,8 @@ impl Seen {
     }
 }
 
-/// A file that a run would create, and how many bytes are free there.
-fn missing(target: &str, path: &Path) -> anyhow::Result<(String, u64)> {
+/// A file that a run would create, and the file system there.
+fn missing(target: &str, path: &Path) -> anyhow::Result<(String, FilesystemFacts)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         bail!("{target} does not exist, and neither does the directory {}", folder.display());
@@ -197,7 +213,7 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<(String, u64)> {
         "{target} does not exist; assay run creates it ({} on {}, {free} free).",
         fs.kind, fs.mount_point
     );
-    Ok((wrap(&says, text_options().width, "  ") + "\n", fs.free_bytes))
+    Ok((wrap(&says, text_options().width, "  ") + "\n", fs))
 }
 
 /// What to type next, with the target as it was typed.
@@ -219,28 +235,41 @@ fn next(target: &str, seen: &Seen) -> String {
         // The listing has said what to choose from; or a file would have to be created where none can be.
         return String::new();
     }
-    let size = seen.first_size();
-    let option = size.map_or_else(String::new, |size| format!(" --size {size}"));
-    let fills = size.map_or_else(String::new, |size| format!("; fills {} first", size.rounded()));
-    let lines = if is_device || is_lun || seen.is_foreign_file || !seen.is_writable {
-        let read = (
-            format!("assay run vmware {quoted} --quick --set read=100"),
-            "four tests of 5 s, read only: the content stays".to_owned(),
-        );
-        let write = (
-            format!("assay run vmware {quoted} --quick{option} --overwrite {identity}"),
-            format!("four tests of 5 s{fills}: the content is lost"),
-        );
-        if seen.is_writable { vec![read, write] } else { vec![read] }
-    } else if target.starts_with("null:") || target.starts_with("sim:") {
-        vec![(format!("assay run vmware {quoted} --quick"), "the forum's four tests, 5 s each".to_owned())]
-    } else {
-        vec![
-            (format!("assay run vmware {quoted} --quick{option}"), format!("four tests of 5 s{fills}")),
-            (format!("assay run super-atto {quoted} --quick{option}"), "throughput by block size".to_owned()),
-        ]
-    };
+    let is_kept = is_device || is_lun || seen.is_foreign_file || !seen.is_writable;
+    let lines = if is_kept { kept_first(&quoted, &identity, seen) } else { made_first(&quoted, seen) };
     format!("\nNext:\n{}", command_list(&lines, text_options().width))
+}
+
+/// What to type first on a target whose content is somebody's, and can be lost.
+fn kept_first(quoted: &str, identity: &str, seen: &Seen) -> Vec<(String, String)> {
+    let (option, fills) = seen.sized();
+    let read = (
+        format!("assay run vmware {quoted} --quick --set read=100"),
+        "four tests of 5 s, read only: the content stays".to_owned(),
+    );
+    let write = (
+        format!("assay run vmware {quoted} --quick{option} --overwrite {identity}"),
+        format!("four tests of 5 s{fills}: the content is lost"),
+    );
+    if seen.is_writable { vec![read, write] } else { vec![read] }
+}
+
+/// What to type first on a target that Assay makes.
+fn made_first(quoted: &str, seen: &Seen) -> Vec<(String, String)> {
+    let (option, fills) = seen.sized();
+    let quick = format!("assay run vmware {quoted} --quick{option}");
+    if quoted.starts_with("null:") || quoted.starts_with("sim:") {
+        return vec![(quick, "the forum's four tests, 5 s each".to_owned())];
+    }
+    if seen.is_served {
+        let disks = format!("assay run vmware {quoted} --storage-ram 16GiB --size 32GiB");
+        return vec![
+            (quick, format!("network and server{fills}, which fits in its memory")),
+            (disks, "its disks: the memory that it has, and twice as much".to_owned()),
+        ];
+    }
+    let sizes = format!("assay run super-atto {quoted} --quick{option}");
+    vec![(quick, format!("four tests of 5 s{fills}")), (sizes, "throughput by block size".to_owned())]
 }
 
 /// Returns commands with what they do beside them; below them where the terminal is too narrow for both.

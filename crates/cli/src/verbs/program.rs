@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::CommandFactory as _;
+use clap_complete::env::Shells;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs, VersionArgs};
 use crate::exit::{Exit, Failed};
@@ -34,7 +35,10 @@ fn libc_name() -> &'static str {
 
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "assay", &mut script);
+    let shells = Shells::builtins();
+    let name = args.shell.to_string();
+    let shell = shells.completer(&name).with_context(|| format!("no completions are known for {name}"))?;
+    shell.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
     say(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

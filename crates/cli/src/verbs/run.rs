@@ -2,6 +2,7 @@
 
 mod maxima;
 mod once;
+mod resumed;
 
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{ResultSet, Side, compare_with};
@@ -24,7 +25,7 @@ use crate::running::tell::exit_of;
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
-use crate::words::attached::{array_of_run, price_of_run};
+use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
 use crate::words::fail_if::{changes, judged_by_limits};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
@@ -44,6 +45,9 @@ struct Taker {
 
 /// `assay run`: once, or several times in turn.
 pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
+    if let Some(run) = &args.resume {
+        return resumed::run(args, run);
+    }
     check_order(args)?;
     if args.own_session {
         // Only the leader of a process group cannot, and nobody started it as one.
@@ -56,6 +60,11 @@ pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
 fn check_order(args: &RunArgs) -> anyhow::Result<()> {
+    if args.plan.is_empty() {
+        bail!(
+            "which plan, on which target? For example: assay run vmware ./t.dat --quick; assay suites lists plans"
+        );
+    }
     let is_tool = matches!(args.plan.as_str(), "fio" | "diskspd" | "sqlio");
     let is_file = |word: &str| is_plan(word) || (is_tool && word.ends_with(".sh"));
     let plan_first = args.targets.iter().find(|word| is_file(word)).filter(|_| !is_plan(&args.plan));
@@ -187,7 +196,7 @@ fn order(
         label: args.label.clone(),
         note: args.note.clone(),
         array: array_of_run(args.array.as_deref(), &taker.targets, store)?,
-        stated: args.stated.memory(),
+        stated: memory_of_run(&args.stated, &taker.targets, store)?,
         setting,
         turn: Some(turn),
         ..args.io.order(taker.plan.clone(), here, args.size, stop)?

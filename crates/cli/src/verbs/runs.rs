@@ -17,7 +17,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::output::render::{Page, Rendered as _, RunList};
-use crate::output::terminal::{note, say, text_options};
+use crate::output::terminal::{list_options, note, say, text_options};
 use crate::output::{Kept, Output};
 use crate::verbs::run::repeats_of;
 use crate::words::run_file::is_export;
@@ -114,7 +114,7 @@ impl Listed {
 }
 
 fn say_text(listings: &[RunListing<'_>]) -> anyhow::Result<()> {
-    say(&RunList(listings).printed(Form::Text, text_options()))
+    say(&RunList(listings).printed(Form::Text, list_options()))
 }
 
 fn with_listings<T>(rows: &[RunRow], act: impl FnOnce(&[RunListing<'_>]) -> T) -> T {

@@ -1,11 +1,12 @@
 //! What a run takes from what the store keeps of its targets: the array that they are on, and their price.
 
 use anyhow::Context as _;
-use assay_record::Price;
+use assay_record::{Price, StatedMemory};
 use assay_spec::Address;
-use assay_store::{Store, target_key};
+use assay_store::{RunFilter, RunSlice, Store, target_key};
 
 use super::array::array_text;
+use crate::args::StatedArgs;
 
 /// Returns the price of the targets of a run: the given one, else the sum of theirs, if all have one in one currency.
 pub(crate) fn price_of_run(
@@ -32,6 +33,25 @@ pub(crate) fn price_of_run(
         };
     }
     Ok(sum)
+}
+
+/// Returns the memory that may answer in place of the disks: what the command line states, else what it stated of the
+/// newest run on the first target, so that it is asked for once.
+pub(crate) fn memory_of_run(
+    given: &StatedArgs,
+    targets: &[String],
+    store: &Store,
+) -> anyhow::Result<StatedMemory> {
+    let stated = given.memory();
+    if given.storage_ram.is_some() || given.host_ram.is_some() {
+        return Ok(stated);
+    }
+    let Some(target) = targets.first() else { return Ok(stated) };
+    let filter = RunFilter { on_target: Some(target_key(target)), ..RunFilter::default() };
+    let newest = store.rows(&filter, RunSlice { limit: 1, ..RunSlice::ALL })?.into_iter().next();
+    // A run that cannot be read says nothing, and is no reason not to measure.
+    let header = newest.and_then(|row| store.header(&row.run).ok());
+    Ok(header.map_or(stated, |header| header.stated))
 }
 
 /// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one.

@@ -30,6 +30,7 @@ impl IoArgs {
             },
             targets,
             steps: Steps::Planned,
+            kept: Vec::new(),
             remove: self.remove,
             keep_awake: self.keep_awake,
             cpus: self.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),

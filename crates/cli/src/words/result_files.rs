@@ -15,7 +15,8 @@ pub(crate) struct ResultFile {
     pub(crate) is_found: bool,
 }
 
-/// Returns logs of fio by job, with their paths, and what else was named. One log that was named stands for those of its
+/// Returns logs of fio by job, with their paths, and what else was named. One log that was named stands for those of
+/// its
 /// job beside it.
 pub(crate) fn fio_logs(files: Vec<ResultFile>) -> (Vec<Vec<PathBuf>>, Vec<ResultFile>) {
     let mut jobs: Vec<((PathBuf, LogName), Vec<PathBuf>)> = Vec::new();

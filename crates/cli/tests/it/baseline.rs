@@ -36,7 +36,7 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     }
     import(&story, "261104-dddd", "after", 200e3);
     let alone = story.assay(&["show", "dddd"]).ends(DONE);
-    assert!(!alone.out.contains("BASELINE"), "none is set: {}", alone.out);
+    assert!(!alone.out.contains("CHANGED"), "none is set: {}", alone.out);
 
     story
         .assay(&["baseline", "set", "before"])
@@ -45,7 +45,7 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     let listed = story.assay(&["baseline", "list", "--json"]).ends(DONE).json();
     assert_eq!((&listed[0]["label"], &listed[0]["target"]), (&"before".into(), &"null:".into()));
     let shown = story.assay(&["show", "dddd"]).ends(DONE);
-    for words in ["BASELINE: this run against baseline before: slower (x", "random", "slower"] {
+    for words in ["CHANGED  this run against baseline before: slower (x", "random", "slower"] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
     let document = story.assay(&["show", "dddd", "--json"]).ends(DONE).json();
@@ -78,12 +78,12 @@ fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
         .assay(&["baseline", "set", "last", "--target", "/dev/sdz"])
         .refused(&["not made on /dev/sdz", "null:"]);
     // Ten times slower is no machine that does other things too.
-    gated("iops -90%").ends(DONE).says(&["BASELINE"]);
+    gated("iops -90%").ends(DONE).says(&["CHANGED"]);
     // A change of the load is never taken for a change of the target.
     let other = story.assay(&[&run[..], &["--set", "outstanding=4", "--fail-if", "iops -90%"]].concat());
     other.ends(UNDECIDED).says(&["--fail-if \"IOPS -90%\" undecided", "cannot be compared"]);
     let repeated = story.assay(&[&run[..], &["--repeat", "2", "--fail-if", "iops -90%"]].concat());
-    repeated.ends(DONE).says(&["BASELINE"]);
+    repeated.ends(DONE).says(&["CHANGED"]);
     story.assay(&["rm", "calm"]).ends(DONE);
     assert_eq!(story.assay(&["baseline", "list", "--json"]).ends(DONE).json(), serde_json::json!([]));
 }
@@ -98,7 +98,7 @@ fn a_run_of_some_tests_is_held_against_those_of_its_baseline() {
     story.assay(&[&run[..], &["--label", "calm"]].concat()).ends(DONE);
     story.assay(&["baseline", "set", "calm"]).ends(DONE);
     let some = story.assay(&[&run[..], &["--only", "second", "--fail-if", "iops -90%"]].concat());
-    some.ends(DONE).says(&["BASELINE"]);
+    some.ends(DONE).says(&["CHANGED"]);
 }
 
 /// The simulated disk of a target is replaced by one that takes more than twice as long: single runs have no spread
@@ -120,9 +120,9 @@ fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
     story.assay(&["baseline", "set", "new"]).ends(DONE);
     story.write("disk.toml", slow);
     let gated = |limit: &str| story.assay(&[&run[..], &["--fail-if", limit]].concat());
-    let broken = ["BASELINE", "--fail-if \"IOPS -10%\"", "random of this run: IOPS changed by -"];
+    let broken = ["CHANGED", "--fail-if \"IOPS -10%\"", "random of this run: IOPS changed by -"];
     gated("iops -10%").ends(WORSE).says(&broken);
-    gated("iops -99%").ends(DONE).says(&["BASELINE"]);
+    gated("iops -99%").ends(DONE).says(&["CHANGED"]);
 }
 
 /// A nightly test without a baseline: absolute limits, typed and in the plan, for one test and for all.

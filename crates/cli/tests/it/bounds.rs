@@ -43,6 +43,10 @@ fn an_input_that_is_no_regular_file_is_refused() {
             &["target", "set", "./t.dat", "--array", input],
             &["import", input],
         ] {
+            // Of a folder, import takes what it knows.
+            if call == ["import", ".."] {
+                continue;
+            }
             story.assay(call).refused(&[input, is, "regular file"]);
         }
         let lun = format!("iscsi://bob@127.0.0.1:1/iqn.x/1?chap_file={input}");

@@ -59,6 +59,21 @@ fn a_run_beside_its_own_document_is_the_same_to_the_last_digit() {
     assert_eq!(held["findings"], serde_json::json!([]));
 }
 
+/// "Is it good?", against what an array should give with the same plan.
+#[test]
+fn a_run_is_compared_with_what_an_array_should_give() {
+    let story = Story::new();
+    let run = ["run", "vmware", "null:", "--only", "Random", "--set", "ops=1000", "--set", "warmup=0s"];
+    story.assay(&run).ends(DONE);
+    let beside = story.assay(&["compare", "array:nas-4bay", "last", "--json"]).ends(DONE).json();
+    assert_eq!(beside["sides"][0]["name"], "array:nas-4bay", "{beside}");
+    assert_eq!(beside["tests"].as_array().unwrap().len(), 1, "{beside}");
+    story.assay(&["compare", "last", "array:nas-4bax"]).refused(&["no array of that name", "nas-4bay"]);
+    story
+        .assay(&["compare", "array:nas-4bay", "published:ix4-200d"])
+        .refused(&["which plan? Name a stored run beside it"]);
+}
+
 #[test]
 fn unlike_results_are_answered_with_what_would_make_them_alike() {
     let story = Story::new();

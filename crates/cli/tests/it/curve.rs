@@ -43,7 +43,7 @@ fn a_curve_says_what_is_missing_or_in_the_wrong_place() {
     let story = Story::new();
     for (args, words) in [
         (&["curve", "vmware"][..], "on which target?"),
-        (&["curve", "vmware", "null:"], "the target comes first: assay curve null: vmware"),
+        (&["curve", "vmware", "x"], "the target comes first: assay curve x vmware"),
         (&["curve", "null:", "no-such-plan"], "no-such-plan"),
     ] {
         story.assay(args).ends(BAD_INPUT).says(&[words]);

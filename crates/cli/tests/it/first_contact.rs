@@ -31,9 +31,14 @@ fn a_target_alone_is_looked_at_and_answered_with_what_to_type_next() {
 fn mistakes_are_answered_with_the_command_that_was_meant() {
     let story = Story::new();
     story
-        .assay(&["run", "./t.dat", "vmware"])
-        .refused(&["the plan comes before its targets: assay run vmware ./t.dat"]);
+        .assay(&["run", "t.dat", "vmware"])
+        .refused(&["the plan comes before its targets: assay run vmware t.dat"]);
+    story.assay(&["run", "vmware", "t.dat", "--bs", "4k"]).refused(&["no option --bs", "--set size=4KiB"]);
+    story.assay(&["run", "vmware", "t.dat", "--set", "qd=4"]).refused(&["`qd` is `outstanding` here"]);
     story.assay(&["run", "./t.dat"]).refused(&["which plan? assay run vmware ./t.dat --quick"]);
+    story
+        .assay(&["run"])
+        .refused(&["which plan, on which target? For example: assay run vmware ./t.dat --quick"]);
     story.assay(&["run", "vmware"]).refused(&["no TARGET is given; for example: assay run vmware ./t.dat"]);
     story.assay(&["vmware", "./t.dat"]).refused(&["assay run vmware TARGET"]);
     story.assay(&["./t.dat", "vmware"]).refused(&["assay run vmware ./t.dat"]);
@@ -112,7 +117,7 @@ fn a_rate_and_a_sweep_need_no_plan_file() {
 #[test]
 fn the_program_describes_itself_to_shells_and_man() {
     let story = Story::new();
-    for (shell, word) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "complete -c assay")] {
+    for (shell, word) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "--command assay")] {
         story.assay(&["completions", shell]).ends(DONE).says(&[word]);
     }
     story.assay(&["man", "-o", "man"]).ends(DONE);

@@ -23,7 +23,7 @@ fn results_of_other_tools_are_shown_and_compared_like_runs() {
         .ends(DONE);
     let shown = story.assay(&["show", "article"]).ends(DONE);
     assert!(shown.out.contains("Measured by a table, and imported from ix4.csv"), "{}", shown.out);
-    assert!(!shown.out.contains("VERDICT"), "nothing is known of its target: {}", shown.out);
+    assert!(!shown.out.contains("LIMIT"), "nothing is known of its target: {}", shown.out);
     let fio = story.assay(&["show", "fio", "--json"]).ends(DONE);
     assert_eq!(crate::story::number(&fio.json(), "/tests/0/total/iops"), 100.0);
     let table = story.assay(&["show", "article", "--json"]).ends(DONE);

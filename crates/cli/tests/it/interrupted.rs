@@ -49,7 +49,8 @@ fn a_run_that_is_killed_keeps_every_interval_that_ended() {
     let seen = story.assay(&["show", "--json"]).ends(DONE).json();
     assert_eq!(story.assay(&["runs", "--json"]).json()[0]["status"], "running");
     assert_eq!(seen["status"], "running");
-    story.assay(&["show"]).ends(DONE).says(&["(RUNNING)", "Info [partial] The run is in progress: 1 of 2"]);
+    let explained = story.assay(&["show", "--explain"]).ends(DONE);
+    explained.says(&["(RUNNING)", "[partial]", "The run is in progress: 1 of 2"]);
     story.assay(&["rm", "before", "last"]).refused(&["is still in progress", "Ctrl-C"]);
     assert_eq!(story.assay(&["runs", "--json"]).json().as_array().unwrap().len(), 2, "nothing was removed");
     running.signal("KILL");
@@ -101,7 +102,8 @@ fn ctrl_c_keeps_what_was_measured() {
         check_kept(&reported.json(), "interrupted");
         let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
         assert_eq!(shown["tests"], reported.json()["tests"]);
-        story.assay(&["show"]).ends(DONE).says(&["(INTERRUPTED)", "The run was interrupted"]);
+        let explained = story.assay(&["show", "--explain"]).ends(DONE);
+        explained.says(&["(INTERRUPTED)", "The run was interrupted"]);
     }
 }
 
@@ -254,4 +256,37 @@ fn a_disk_that_died_costs_neither_the_result_nor_the_exit_code() {
     assert!(exited, "it still runs 30 s after the signal");
     let reported = running.end().ends(INTERRUPTED).says(&["had no answer 5 s after the stop"]);
     check_kept(&reported.json(), "interrupted");
+}
+
+/// A run that was killed after its first test: the second is measured, and the first is as it was.
+#[test]
+fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
+    let story = Story::new();
+    let test =
+        |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = 4096 }}]\nops = 1000\n");
+    story.write("p.toml", format!("name = \"two\"\n{}{}", test("first"), test("second")));
+    story.assay(&["run", "p.toml", "null:", "--label", "night"]).ends(DONE);
+    story.assay(&["run", "--resume", "last"]).refused(&["is complete: there is nothing to resume"]);
+    story.assay(&["export", "last", "-o", "whole.assay"]).ends(DONE);
+    let whole = String::from_utf8(story.read("whole.assay")).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let second = lines.iter().rposition(|line| line.contains("\"step_started\"")).unwrap();
+    let mut cover: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
+    cover["events"] = (second - 1).into();
+    story.write("cut.assay", format!("{cover}\n{}\n", lines[1..second].join("\n")));
+    let before = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+    story.assay(&["rm", "last"]).ends(DONE);
+    story.assay(&["import", "cut.assay"]).ends(DONE);
+    story.assay(&["run", "--resume", "last", "--cached"]).refused(&["did not have --cached"]);
+    let resumed = story.assay(&["run", "--resume", "last", "--json"]).ends(DONE);
+    assert!(resumed.err.contains("1 of 2 steps are kept"), "{}", resumed.err);
+    let after = resumed.json();
+    assert_eq!((&after["label"], &after["status"]), (&"night".into(), &"done".into()));
+    assert_eq!(after["tests"].as_array().unwrap().len(), 2);
+    assert_eq!(after["tests"][0]["total"], before["tests"][0]["total"], "as it was measured");
+    assert_eq!(after["tests"][1]["total"]["ops"], 1000);
+    assert!(crate::story::rules(&after).contains(&"resumed"), "{}", after["findings"]);
+    // What is stored is the same.
+    let stored = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+    assert_eq!(stored["tests"], after["tests"]);
 }

@@ -66,6 +66,7 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
         last: vec![LastValue {
             target: evil,
             plan: "vmware",
+            changed: "--quick",
             started_unix_ms: 1_795_231_800_000,
             test: &test,
         }],

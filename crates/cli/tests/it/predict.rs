@@ -43,7 +43,10 @@ impl Bench {
 #[test]
 fn a_prediction_has_numbers_intervals_resources_and_the_limit() {
     let bench = Bench::new();
-    let text = bench.ok(&["predict", "ix4-200d"]);
+    let brief = bench.ok(&["predict", "ix4-200d"]);
+    assert!(brief.contains("Limited by") && brief.lines().count() <= 23, "one screen: {brief}");
+    assert!(brief.contains("order of magnitude"), "p99 of serialised writes is no promise: {brief}");
+    let text = bench.ok(&["predict", "ix4-200d", "--explain"]);
     assert!(
         text.contains("Max Throughput-100%Read") && text.contains("limited by the target's software"),
         "{text}"
@@ -64,7 +67,7 @@ fn a_prediction_has_numbers_intervals_resources_and_the_limit() {
 
 #[test]
 fn unknown_software_is_a_bound_in_words() {
-    let text = Bench::new().ok(&["predict", "nas-4bay", "--only", "Random"]);
+    let text = Bench::new().ok(&["predict", "nas-4bay", "--only", "Random", "--explain"]);
     // The sentence may break anywhere.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("because the software cost") && words.contains("at most"), "{text}");
@@ -78,7 +81,7 @@ fn unknown_software_is_a_bound_in_words() {
     assert!(words.contains("no bound, and no expectation"), "{text}");
     // A prediction with known software needs neither.
     let known = Bench::new().ok(&["predict", "ix4-200d", "--only", "Random"]);
-    assert!(!known.contains("without software"), "{known}");
+    assert!(!known.contains("without software") && !known.contains("no software"), "{known}");
 }
 
 #[test]
@@ -169,6 +172,23 @@ fn arrays_and_published_tables_are_listed_and_shown() {
 }
 
 #[test]
+fn drives_are_looked_up_by_their_model_and_what_is_simulated_is_not_detected() {
+    let bench = Bench::new();
+    assert!(bench.ok(&["arrays", "drive"]).lines().count() >= 120);
+    let known = bench.write("known.toml", &bench.ok(&["arrays", "drive", "ST1000DM010-2EP102"]));
+    assert!(!bench.ok(&["predict", &known, "--only", "Random"]).contains("catalogue"), "it is listed");
+    let unknown = bench.write(
+        "unknown.toml",
+        "title = \"t\"\ndisks = { model = \"ACME Spinner\", class = \"hdd-7200\", count = 8 }\n\
+         [raid]\nlevel = \"raid6\"\n",
+    );
+    let said = bench.ok(&["predict", &unknown, "--only", "Random"]);
+    assert!(said.contains("The catalogue does not have ACME Spinner"), "{said}");
+    assert!(bench.refused(&["arrays", "drive", "ACME Spinner"]).contains("assay arrays drive"));
+    assert!(bench.refused(&["arrays", "detect", "sim:nas-4bay"]).contains("assay arrays show nas-4bay"));
+}
+
+#[test]
 fn the_validation_document_is_the_one_in_the_repository() {
     let bench = Bench::new();
     bench.ok(&["validate", "-o", &bench.path("v.md")]);
@@ -218,6 +238,8 @@ fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     let bench = Bench::new();
     let plan = bench.write("reads.toml", &READS.replace("4s", "1s"));
     let text = bench.ok(&["run", &plan, "sim:hdd-7200"]);
+    assert!(text.contains("GOOD? ") && text.contains("LIMIT ") && text.contains(" expected"), "{text}");
+    let text = bench.ok(&["show", "last", "--explain"]);
     assert!(text.contains("Expected of hdd-7200") && text.contains("VERDICT"), "{text}");
     let shown = bench.json(&["show", "last", "--json"]);
     let test = &shown["tests"][0];

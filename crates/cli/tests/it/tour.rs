@@ -73,11 +73,11 @@ fn shape(line: &str) -> String {
 
 /// Findings begin so; they and what follows them depend on the machine.
 fn is_finding(line: &str) -> bool {
-    ["Warning [", "CRITICAL [", "Info ["].iter().any(|mark| line.starts_with(mark))
+    ["Warning [", "CRITICAL", "Info ["].iter().any(|mark| line.starts_with(mark))
         || line.contains("remark")
+        || line.starts_with("--explain ")
         || line.starts_with("No warnings")
-        || line.starts_with("VERDICT")
-        || line.starts_with("Tester:")
+        || ["GOOD?", "LIMIT", "CHANGED", "WARNING", "NEXT"].iter().any(|title| line.starts_with(title))
 }
 
 /// Runs a command as a shell in an empty home would.

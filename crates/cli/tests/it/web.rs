@@ -75,7 +75,7 @@ fn every_page_loads_without_complaints_and_stored_ones_need_no_script() {
         ("/".to_owned(), "No run is in progress"),
         ("/runs".to_owned(), "2 runs"),
         ("/runs?q=before".to_owned(), "1 run"),
-        (format!("/runs/{first}"), "<dt>Next</dt>"),
+        (format!("/runs/{first}"), "Changed"),
         (format!("/runs/{first}/delete"), "Delete run"),
         ("/compare".to_owned(), "Published tables"),
         (format!("/compare?r={first}&r={second}"), "side by side"),

@@ -76,17 +76,6 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-/// The thread waits for the same time for every I/O.
-fn expects_constant(quantity: Q, s: &Setting) -> Option<Range> {
-    match quantity {
-        Q::LatencyOne => range(150.0, 100_000.0),
-        Q::Rate(E::LargerIo) => range(0.92, 1.03),
-        Q::Rate(E::SmallerIo) => range(0.97, 1.05),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
-        _ => expects(quantity, s),
-    }
-}
-
 /// Only writes are serialised, which a load without writes cannot show.
 fn expects_of_writes(quantity: Q, s: &Setting) -> Option<Range> {
     // On a file of this host that is the lock of the file.

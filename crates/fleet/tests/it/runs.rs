@@ -44,6 +44,7 @@ pub(crate) fn order_on(bus: BusOptions, plan: &str, hosts: &[&str], targets: &[&
         plan,
         targets: Vec::new(),
         steps: Steps::Planned,
+        kept: Vec::new(),
         options,
         remove: false,
         keep_awake: false,

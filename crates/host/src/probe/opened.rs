@@ -8,6 +8,8 @@ use std::thread;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
+use assay_record::FilesystemFacts;
+
 use super::related::Node;
 use super::{HELD_PAUSE, HELD_TRIES, Hold};
 use crate::machine::{DevNo, attribute, names_in};
@@ -159,10 +161,6 @@ pub fn unseen_processes() -> usize {
     processes().filter(is_unseen).count()
 }
 
-/// File systems whose server is asked when a file is looked at; one that is gone would be waited for.
-const REMOTE_KINDS: [&str; 10] =
-    ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"];
-
 /// Kinds of the file systems that a process sees.
 struct KindsOfMounts {
     /// By the id of the mount.
@@ -195,7 +193,7 @@ impl KindsOfMounts {
             .split_once(':')
             .and_then(|(major, minor)| Some(format!("{}:{}", number(major)?, number(minor)?)));
         match decimal.and_then(|device| self.by_device.get(&device)) {
-            Some(kind) => !REMOTE_KINDS.contains(&kind.as_str()),
+            Some(kind) => !FilesystemFacts::is_of_a_server(kind),
             None => path.starts_with("/dev"),
         }
     }
@@ -205,7 +203,7 @@ impl KindsOfMounts {
     fn may_look(&self, descriptor: &Path, info: &str) -> bool {
         let mount = field(info, "mnt_id:").and_then(|id| id.parse().ok());
         match mount.and_then(|id: u64| self.by_mount.get(&id)) {
-            Some(kind) => !REMOTE_KINDS.contains(&kind.as_str()),
+            Some(kind) => !FilesystemFacts::is_of_a_server(kind),
             None => fs::read_link(descriptor).is_ok_and(|opened| opened.starts_with("/dev")),
         }
     }

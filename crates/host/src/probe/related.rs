@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::device::{whole_disk, wwid};
+use crate::block::whole_disk;
+use crate::device::wwid;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number};
 
 /// A device that shares bytes with the one in question.

@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use super::exported::exports;
 use super::related::{Node, Relation};
 use super::{Hold, ProbeError};
-use crate::device::{SECTOR_BYTES, block_number};
+use crate::block::{SECTOR_BYTES, block_number};
 use crate::file_id::is_same_file;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute, unescape};
 use crate::mounts::mounts;

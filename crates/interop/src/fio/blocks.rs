@@ -206,7 +206,8 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
     if mix.iter().any(|line| line.once && line.align.0 > least) {
         options.note(
             options.job.line,
-            "Reads, writes and trims have sizes of their own: fio counts them in one map of visited blocks, each in its \
+            "Reads, writes and trims have sizes of their own: fio counts them in one map of visited blocks, each in \
+             its \
              own unit, and may end early; here every block is visited once.",
         );
     }

@@ -208,7 +208,8 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
         (kind @ (Some("strided") | None), Some(bytes)) => {
             if kind.is_none() {
                 let line = options.job.options.iter().rfind(|o| o.key == "zonesize").map_or(0, |o| o.line);
-                options.note(line, "zonesize without zonemode is strided, as in older versions of fio; newer ones refuse it.");
+                let says = "zonesize without zonemode is strided, as in older versions of fio; newer ones refuse it.";
+                options.note(line, says);
             }
             let strides = Strides {
                 bytes: Bytes(bytes),
@@ -223,7 +224,8 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
             }
             let Some(option) = mode else { return Ok(Zones { bytes, strides: None }) };
             if is_as_without_zones(options) {
-                let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, and \
+                let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
+                    and \
                             no zone is reset.";
                 options.note(option.line, says);
             } else {

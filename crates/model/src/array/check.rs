@@ -77,8 +77,9 @@ fn check_ports(array: &Array) -> Result<(), Contradiction> {
         Device::Ssd(ssd) => (ssd.link, None),
     };
     for (field, rate) in [("device.link", link), ("controller.expander", array.controller.expander)] {
-        if rate.is_ethernet() || matches!(rate, LinkRate::FibreChannel(_)) {
-            let says = format!("`{}` is a network; a port of drives is SATA, SAS or PCIe", rate.name());
+        let is_loop = field == "device.link" && matches!(rate, LinkRate::FibreChannel(_));
+        if rate.is_network() && !is_loop {
+            let says = format!("`{}` is a network; a port of drives is SATA, SAS, PCIe or USB", rate.name());
             return refuse(field, says);
         }
     }
@@ -268,6 +269,20 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
             return refuse(field, says);
         }
     }
+    let c = &array.controller;
+    match (&c.burst_iops, &c.burst_credits, &c.iops_max) {
+        (None, None, _) => {}
+        (Some(burst), Some(_), Some(most)) if burst.value >= most.value => {}
+        (Some(burst), Some(_), Some(most)) => {
+            let says = format!("a burst of {} is below the {} that last", burst.value, most.value);
+            return refuse("controller.burst_iops", says);
+        }
+        _ => {
+            let says = "a burst needs `iops_max`, `burst_iops` and `burst_credits`: \
+                        what lasts, what is above it, how long";
+            return refuse("controller.burst_iops", says.to_owned());
+        }
+    }
     if array.controller.battery && array.controller.write_back.is_none() {
         return refuse(
             "controller.battery",
@@ -278,24 +293,7 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
 }
 
 fn check_transport(array: &Array) -> Result<(), Contradiction> {
-    let ethernet = array.link.rate.is_ethernet();
-    let fc = matches!(array.link.rate, LinkRate::FibreChannel(_));
-    let name = array.link.rate.name();
-    match array.protocol.kind {
-        ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb if !ethernet => {
-            return refuse("link.rate", format!("iSCSI, NFS and SMB run over Ethernet, not over `{name}`"));
-        }
-        ProtocolKind::FibreChannel if !fc => {
-            return refuse("link.rate", format!("Fibre Channel needs a link like 4GFC, not `{name}`"));
-        }
-        ProtocolKind::Local | ProtocolKind::Sas if ethernet || fc => {
-            return refuse(
-                "protocol.kind",
-                format!("a link of `{name}` needs protocol iscsi, nfs, smb or fc"),
-            );
-        }
-        _ => {}
-    }
+    check_carrier(array)?;
     if array.paths.policy == PathPolicy::RoundRobin && array.paths.count.value < 2.0 {
         return refuse("paths.policy", "round robin over one path; set `count`, or use `fixed`".to_owned());
     }
@@ -306,4 +304,33 @@ fn check_transport(array: &Array) -> Result<(), Contradiction> {
         );
     }
     Ok(())
+}
+
+/// Refuses a protocol over a link that does not carry it.
+fn check_carrier(array: &Array) -> Result<(), Contradiction> {
+    let (kind, rate) = (array.protocol.kind, array.link.rate);
+    let fc = matches!(rate, LinkRate::FibreChannel(_));
+    let (name, word) = (rate.name(), kind.word());
+    match kind {
+        ProtocolKind::FibreChannel if !fc => {
+            refuse("link.rate", format!("Fibre Channel needs a link like 4GFC, not `{name}`"))
+        }
+        ProtocolKind::Fcoe if !rate.is_ethernet() => {
+            refuse("link.rate", format!("FCoE needs a link like 10GbE, not `{name}`"))
+        }
+        ProtocolKind::Iscsi
+        | ProtocolKind::Nfs
+        | ProtocolKind::Smb
+        | ProtocolKind::NvmeTcp
+        | ProtocolKind::NvmeRdma
+            if !rate.is_network() || fc =>
+        {
+            refuse("link.rate", format!("{word} runs over Ethernet or InfiniBand, not over `{name}`"))
+        }
+        ProtocolKind::Local | ProtocolKind::Sas if rate.is_network() => refuse(
+            "protocol.kind",
+            format!("a link of `{name}` needs protocol iscsi, nfs, smb, nvme-tcp, nvme-rdma, fc or fcoe"),
+        ),
+        _ => Ok(()),
+    }
 }

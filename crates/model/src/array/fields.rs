@@ -143,7 +143,7 @@ fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
     v.number("write_iops_max", IOPS, &mut ssd.write_iops_max);
     v.number("read_mb_s", DRIVE_MB_S, &mut ssd.read_mb_s);
     v.number("write_mb_s", DRIVE_MB_S, &mut ssd.write_mb_s);
-    v.maybe("slc", size(1024.0 * KIB, TIB), &mut ssd.slc);
+    v.maybe("slc", size(1024.0 * KIB, 64.0 * TIB), &mut ssd.slc);
     v.maybe("slc_full_mb_s", DRIVE_MB_S, &mut ssd.slc_full_mb_s);
     v.maybe("steady_write_iops", IOPS, &mut ssd.steady_write_iops);
     v.word("state", &mut ssd.state);
@@ -172,6 +172,8 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);
+    v.maybe("burst_iops", IOPS, &mut c.burst_iops);
+    v.maybe("burst_credits", real(0.0, 1e12), &mut c.burst_credits);
     v.number("hit_us", real(0.5, 1e5), &mut c.hit_us);
     v.link_rate("slot", &mut c.slot);
     v.link_rate("expander", &mut c.expander);

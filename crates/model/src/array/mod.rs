@@ -10,6 +10,7 @@ mod check;
 mod error;
 pub(crate) mod fields;
 mod keys;
+mod named;
 mod read;
 mod set;
 pub mod shipped;

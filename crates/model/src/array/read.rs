@@ -10,6 +10,7 @@ use assay_spec::{PlanError, suggest};
 use super::check;
 use super::error::ArrayError;
 use super::fields::{Limits, Range, Unit, Visitor, walk};
+use super::named;
 use super::types::{Array, Device, Flash, Hdd, LinkRate};
 use super::unmodelled;
 use super::words::Words;
@@ -42,10 +43,18 @@ enum FixedRange {
 fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayError> {
     let source = Source::new(file, text);
     let root = source.parse()?;
-    let mut array = Array::default();
     let mut reader = Reader::new(Table::top(&source, &root), fixed);
+    let named = named::preset(&reader.top, &mut reader.wrong);
+    reader.has_device = named.has_device;
+    reader.is_misnamed = named.has_device && !reader.wrong.is_empty();
+    let mut array = named.array;
     walk(&mut array, &mut reader);
     let lines = reader.finish()?;
+    if let Some(counted) = named.counted.filter(|_| !lines.contains_key("raid.level")) {
+        let says = "says how many drives there are, and no `[raid]` says how they are combined; \
+                    add one with its `level`";
+        return Err(PlanError { message: says.to_owned(), ..counted }.into());
+    }
     let impossible = check::check(&array).into_iter().map(|found| {
         let line = lines.get(found.field).or_else(|| lines.get(found.table())).copied().unwrap_or(1);
         let place = format!("{file}:{line}: {}", found.field);
@@ -55,6 +64,7 @@ fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayErr
     if errors.is_empty() { Ok(array) } else { Err(ArrayError { errors }) }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each says what the file has or lacks")]
 struct Reader<'a> {
     top: Table<'a>,
     fixed: FixedRange,
@@ -71,6 +81,10 @@ struct Reader<'a> {
     missing: Vec<(String, PlanError)>,
     /// Whether the kind of device is unknown, so that no other field of it can be judged.
     kindless: bool,
+    /// Whether the device is known by its name.
+    has_device: bool,
+    /// Whether that name is wrong, so that nothing that follows from it is missing.
+    is_misnamed: bool,
     /// Whether a number of this table does not say where it comes from, and was answered.
     sourceless: bool,
 }
@@ -87,6 +101,8 @@ impl<'a> Reader<'a> {
             wrong: Vec::new(),
             missing: Vec::new(),
             kindless: false,
+            has_device: false,
+            is_misnamed: false,
             sourceless: false,
         }
     }
@@ -126,6 +142,9 @@ impl<'a> Reader<'a> {
     }
 
     fn missing(&mut self, key: &str, needs: &str) {
+        if self.is_misnamed {
+            return;
+        }
         let message = format!("missing; {needs}");
         let error = match &self.table {
             Some(table) => table.lacks(key, message),
@@ -208,6 +227,15 @@ fn quantity(
     let range = range.map(|range| ends(&range, value, limits)).transpose()?;
     let from = from.map(|from| provenance(&from)).transpose()?;
     with_range(value, number, range, from.or_else(|| table_from.cloned()))
+}
+
+/// The `value` of an inline table that may say where it is from.
+fn valued<'t>(value: &Value<'t>) -> Result<Value<'t>, PlanError> {
+    let table = value.table()?;
+    let inner = table.get("value").ok_or_else(|| value.complain("an inline table needs `value = …`"))?;
+    table.get("from").map(|from| provenance(&from)).transpose()?;
+    table.finish()?;
+    Ok(inner)
 }
 
 /// The two ends of a `range`; `of` is the field it belongs to.
@@ -352,6 +380,9 @@ impl Visitor for Reader<'_> {
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {
         let Some(value) = self.take(key) else { return };
+        // `{ value = "10GbE", from = "sheet" }`, like a number.
+        let inner = if value.is_table() { self.note(valued(&value)) } else { Some(value) };
+        let Some(value) = inner else { return };
         let read = value.scalar().and_then(|text| match LinkRate::named(&text) {
             Some(rate) => Ok(rate),
             None if text.contains("bit") => Err(value.complain(format!(
@@ -369,14 +400,17 @@ impl Visitor for Reader<'_> {
     fn device_kind(&mut self, key: &'static str, slot: &mut Device) {
         const KINDS: [(&str, Kind); 2] = [("hdd", Kind::Hdd), ("ssd", Kind::Ssd)];
         let Some(value) = self.take(key) else {
-            self.missing(key, "write `kind = \"hdd\"` or `kind = \"ssd\"`");
-            self.kindless = true;
+            if !self.has_device {
+                self.missing(key, "write `kind = \"hdd\"` or `kind = \"ssd\"`");
+                self.kindless = true;
+            }
             return;
         };
-        match self.note(value.word(&KINDS)) {
-            Some(Kind::Hdd) => *slot = Device::Hdd(Hdd::default()),
-            Some(Kind::Ssd) => *slot = Device::Ssd(Flash::default()),
-            None => self.kindless = true,
+        match (self.note(value.word(&KINDS)), &*slot) {
+            (Some(Kind::Hdd), Device::Hdd(_)) | (Some(Kind::Ssd), Device::Ssd(_)) if self.has_device => {}
+            (Some(Kind::Hdd), _) => *slot = Device::Hdd(Hdd::default()),
+            (Some(Kind::Ssd), _) => *slot = Device::Ssd(Flash::default()),
+            (None, _) => self.kindless = true,
         }
     }
 }

@@ -280,6 +280,10 @@ pub struct Controller {
     pub write_mb_s: Option<Quantity>,
     /// I/Os per second the controller can handle; absent = no limit, but for one with a cache a class value.
     pub iops_max: Option<Quantity>,
+    /// I/Os per second that it allows for a while (volumes of clouds); absent = no more than `iops_max`.
+    pub burst_iops: Option<Quantity>,
+    /// I/Os above `iops_max` that it allows until then: 0 = they are spent.
+    pub burst_credits: Option<Quantity>,
     /// Time of a 4 KiB I/O that the cache answers, us, beside links and software.
     pub hit_us: Quantity,
     /// The slot of the controller or adapter in its host.
@@ -299,6 +303,8 @@ impl Default for Controller {
             read_mb_s: None,
             write_mb_s: None,
             iops_max: None,
+            burst_iops: None,
+            burst_credits: None,
             hit_us: Quantity { lo: 8.0, hi: 100.0, ..Quantity::assumed(40.0) },
             slot: LinkRate::Unlimited,
             expander: LinkRate::Unlimited,
@@ -451,6 +457,17 @@ pub enum ProtocolKind {
     Iscsi,
     Nfs,
     Smb,
+    NvmeTcp,
+    NvmeRdma,
+    Fcoe,
+}
+
+impl ProtocolKind {
+    /// Whether the other end is a server whose software answers each command.
+    #[must_use]
+    pub(crate) fn has_server(self) -> bool {
+        matches!(self, Self::Iscsi | Self::Nfs | Self::Smb | Self::NvmeTcp | Self::NvmeRdma)
+    }
 }
 
 /// Protocol and its negotiated parameters. The iSCSI defaults are those of RFC 7143.
@@ -508,18 +525,22 @@ pub enum LinkRate {
         /// Highest.
         hi: f64,
     },
-    /// Fibre Channel of this generation (1, 2, 4, 8, 16, 32).
+    /// Fibre Channel of this generation (1, 2, 4, … 128).
     FibreChannel(u32),
+    /// InfiniBand of this many Gbit/s with four lanes (SDR 10 to NDR 400).
+    InfiniBand(f64),
+    /// USB of this many Gbit/s (0.48, 5, 10, 20, 40).
+    Usb(f64),
     /// SATA of this many Gbit/s (1.5, 3, 6).
     Sata(f64),
-    /// SAS: Gbit/s per lane (3, 6, 12) and lanes.
+    /// SAS: Gbit/s per lane (3, 6, 12, 24) and lanes.
     Sas {
         /// Gbit/s of one lane.
         lane_gbit_s: f64,
         /// Lanes of the wide port.
         lanes: u32,
     },
-    /// PCI Express: generation (1..5) and lanes.
+    /// PCI Express: generation (1 to 6) and lanes.
     Pcie {
         /// Generation.
         generation: u32,

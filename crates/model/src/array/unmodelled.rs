@@ -45,7 +45,7 @@ const KEYS: &[(&[&str], &str)] = &[
         &["cache", "write_cache_size"],
         "caches are `read_cache` and `write_back` in `[controller]`, `write_cache` in `[device]`",
     ),
-    (&["spares", "spare", "hot_spares"], "spares carry no load: leave them out of `disks`"),
+    (&["spares", "spare", "hot_spares"], "spares take no load: leave them out of `disks`"),
 ];
 
 /// The error with a better answer, where the key is one of those.
@@ -62,10 +62,7 @@ pub(super) fn explained(error: PlanError) -> PlanError {
 /// What to say of a word that stands for something the model does not have.
 pub(super) fn word(text: &str) -> Option<&'static str> {
     match text.trim().to_ascii_lowercase().as_str() {
-        "nvmeof" | "nvme-of" | "nvme/tcp" | "nvme-tcp" => {
-            Some("NVMe over Fabrics is not modelled; `iscsi` gives a bound for the same link")
-        }
-        "fcoe" => Some("FCoE is not modelled; `fc` with the link of the same rate comes near"),
+        "nvmeof" | "nvme-of" => Some("say over what: `nvme-tcp`, `nvme-rdma` or `fc`"),
         _ => None,
     }
 }

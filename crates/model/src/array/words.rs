@@ -92,12 +92,21 @@ impl Words for ProtocolKind {
             ("iscsi", Self::Iscsi),
             ("nfs", Self::Nfs),
             ("smb", Self::Smb),
+            ("nvme-tcp", Self::NvmeTcp),
+            ("nvme-rdma", Self::NvmeRdma),
+            ("fcoe", Self::Fcoe),
         ]
     }
 
     fn usual(text: &str) -> String {
         match text.trim().to_ascii_lowercase().as_str() {
             "cifs" | "samba" | "smb3" | "smb2" => "smb".to_owned(),
+            "nvme/tcp" | "nvmeof-tcp" | "nvme-of/tcp" => "nvme-tcp".to_owned(),
+            "nvme/rdma" | "nvme/roce" | "nvme-roce" | "roce" | "nvme-ib" | "iser" | "srp" => {
+                "nvme-rdma".to_owned()
+            }
+            "nvme/fc" | "nvme-fc" | "fibrechannel" | "fibre-channel" | "fcp" => "fc".to_owned(),
+            "usb" | "sata" | "pcie" | "nvme" | "direct" => "local".to_owned(),
             word => word.to_owned(),
         }
     }
@@ -174,6 +183,61 @@ pub(crate) fn word_of<W: Words>(value: W) -> &'static str {
     W::words().iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
 }
 
+/// A port of drives.
+const fn sas(lane_gbit_s: f64, lanes: u32) -> LinkRate {
+    LinkRate::Sas { lane_gbit_s, lanes }
+}
+
+/// A slot.
+const fn pcie(generation: u32, lanes: u32) -> LinkRate {
+    LinkRate::Pcie { generation, lanes }
+}
+
+/// What people call links besides, without blanks, hyphens and dots, and the name that is known.
+const LINK_NAMES: &[(&str, &str)] = &[
+    ("usb20", "USB2"),
+    ("usb30", "USB3"),
+    ("usb31", "USB3"),
+    ("usb31gen1", "USB3"),
+    ("usb32gen1", "USB3"),
+    ("usb31gen2", "USB10G"),
+    ("usb32", "USB10G"),
+    ("usb32gen2", "USB10G"),
+    ("usb32gen2x2", "USB20G"),
+    ("usb4", "USB40G"),
+    ("thunderbolt3", "USB40G"),
+    ("thunderbolt4", "USB40G"),
+    ("sata", "SATA3"),
+    ("sata6", "SATA3"),
+    ("sata6g", "SATA3"),
+    ("sata6gb/s", "SATA3"),
+    ("sataiii", "SATA3"),
+    ("sataii", "SATA2"),
+    ("sata3g", "SATA2"),
+    ("sata3gb/s", "SATA2"),
+    ("satai", "SATA1"),
+    ("sata15g", "SATA1"),
+    ("sas1", "SAS3"),
+    ("sas2", "SAS6"),
+    ("sas4", "SAS24"),
+    ("sas225", "SAS24"),
+    ("fc4", "4GFC"),
+    ("fc8", "8GFC"),
+    ("fc16", "16GFC"),
+    ("fc32", "32GFC"),
+    ("fc64", "64GFC"),
+    ("ibqdr", "IB-QDR"),
+    ("ibfdr", "IB-FDR"),
+    ("ibedr", "IB-EDR"),
+    ("ibhdr", "IB-HDR"),
+    ("ibndr", "IB-NDR"),
+    ("qdr", "IB-QDR"),
+    ("fdr", "IB-FDR"),
+    ("edr", "IB-EDR"),
+    ("hdr", "IB-HDR"),
+    ("ndr", "IB-NDR"),
+];
+
 impl LinkRate {
     /// The link rates known by name.
     pub const NAMES: &'static [(&'static str, LinkRate)] = &[
@@ -186,30 +250,77 @@ impl LinkRate {
         ("40GbE", LinkRate::Ethernet(40.0)),
         ("50GbE", LinkRate::Ethernet(50.0)),
         ("100GbE", LinkRate::Ethernet(100.0)),
+        ("200GbE", LinkRate::Ethernet(200.0)),
+        ("400GbE", LinkRate::Ethernet(400.0)),
         ("1GFC", LinkRate::FibreChannel(1)),
         ("2GFC", LinkRate::FibreChannel(2)),
         ("4GFC", LinkRate::FibreChannel(4)),
         ("8GFC", LinkRate::FibreChannel(8)),
         ("16GFC", LinkRate::FibreChannel(16)),
         ("32GFC", LinkRate::FibreChannel(32)),
+        ("64GFC", LinkRate::FibreChannel(64)),
+        ("128GFC", LinkRate::FibreChannel(128)),
         ("SATA1", LinkRate::Sata(1.5)),
         ("SATA2", LinkRate::Sata(3.0)),
         ("SATA3", LinkRate::Sata(6.0)),
-        ("SAS3x4", LinkRate::Sas { lane_gbit_s: 3.0, lanes: 4 }),
-        ("SAS6x4", LinkRate::Sas { lane_gbit_s: 6.0, lanes: 4 }),
-        ("SAS12x4", LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 }),
-        ("PCIe1x8", LinkRate::Pcie { generation: 1, lanes: 8 }),
-        ("PCIe2x1", LinkRate::Pcie { generation: 2, lanes: 1 }),
-        ("PCIe2x2", LinkRate::Pcie { generation: 2, lanes: 2 }),
-        ("PCIe2x4", LinkRate::Pcie { generation: 2, lanes: 4 }),
-        ("PCIe2x8", LinkRate::Pcie { generation: 2, lanes: 8 }),
-        ("PCIe3x1", LinkRate::Pcie { generation: 3, lanes: 1 }),
-        ("PCIe3x2", LinkRate::Pcie { generation: 3, lanes: 2 }),
-        ("PCIe3x4", LinkRate::Pcie { generation: 3, lanes: 4 }),
-        ("PCIe3x8", LinkRate::Pcie { generation: 3, lanes: 8 }),
-        ("PCIe4x2", LinkRate::Pcie { generation: 4, lanes: 2 }),
-        ("PCIe4x4", LinkRate::Pcie { generation: 4, lanes: 4 }),
-        ("PCIe5x4", LinkRate::Pcie { generation: 5, lanes: 4 }),
+        ("SAS3", sas(3.0, 1)),
+        ("SAS3x2", sas(3.0, 2)),
+        ("SAS3x4", sas(3.0, 4)),
+        ("SAS3x8", sas(3.0, 8)),
+        ("SAS6", sas(6.0, 1)),
+        ("SAS6x2", sas(6.0, 2)),
+        ("SAS6x4", sas(6.0, 4)),
+        ("SAS6x8", sas(6.0, 8)),
+        ("SAS12", sas(12.0, 1)),
+        ("SAS12x2", sas(12.0, 2)),
+        ("SAS12x4", sas(12.0, 4)),
+        ("SAS12x8", sas(12.0, 8)),
+        ("SAS24", sas(24.0, 1)),
+        ("SAS24x2", sas(24.0, 2)),
+        ("SAS24x4", sas(24.0, 4)),
+        ("SAS24x8", sas(24.0, 8)),
+        ("PCIe1x1", pcie(1, 1)),
+        ("PCIe1x2", pcie(1, 2)),
+        ("PCIe1x4", pcie(1, 4)),
+        ("PCIe1x8", pcie(1, 8)),
+        ("PCIe1x16", pcie(1, 16)),
+        ("PCIe2x1", pcie(2, 1)),
+        ("PCIe2x2", pcie(2, 2)),
+        ("PCIe2x4", pcie(2, 4)),
+        ("PCIe2x8", pcie(2, 8)),
+        ("PCIe2x16", pcie(2, 16)),
+        ("PCIe3x1", pcie(3, 1)),
+        ("PCIe3x2", pcie(3, 2)),
+        ("PCIe3x4", pcie(3, 4)),
+        ("PCIe3x8", pcie(3, 8)),
+        ("PCIe3x16", pcie(3, 16)),
+        ("PCIe4x1", pcie(4, 1)),
+        ("PCIe4x2", pcie(4, 2)),
+        ("PCIe4x4", pcie(4, 4)),
+        ("PCIe4x8", pcie(4, 8)),
+        ("PCIe4x16", pcie(4, 16)),
+        ("PCIe5x1", pcie(5, 1)),
+        ("PCIe5x2", pcie(5, 2)),
+        ("PCIe5x4", pcie(5, 4)),
+        ("PCIe5x8", pcie(5, 8)),
+        ("PCIe5x16", pcie(5, 16)),
+        ("PCIe6x1", pcie(6, 1)),
+        ("PCIe6x2", pcie(6, 2)),
+        ("PCIe6x4", pcie(6, 4)),
+        ("PCIe6x8", pcie(6, 8)),
+        ("PCIe6x16", pcie(6, 16)),
+        ("USB2", LinkRate::Usb(0.48)),
+        ("USB3", LinkRate::Usb(5.0)),
+        ("USB10G", LinkRate::Usb(10.0)),
+        ("USB20G", LinkRate::Usb(20.0)),
+        ("USB40G", LinkRate::Usb(40.0)),
+        ("IB-SDR", LinkRate::InfiniBand(10.0)),
+        ("IB-DDR", LinkRate::InfiniBand(20.0)),
+        ("IB-QDR", LinkRate::InfiniBand(40.0)),
+        ("IB-FDR", LinkRate::InfiniBand(56.0)),
+        ("IB-EDR", LinkRate::InfiniBand(100.0)),
+        ("IB-HDR", LinkRate::InfiniBand(200.0)),
+        ("IB-NDR", LinkRate::InfiniBand(400.0)),
     ];
 
     /// The name it is sold under, or its range: `0.9..1Gbit/s`.
@@ -228,8 +339,25 @@ impl LinkRate {
     /// `300 Mbit/s`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let text = name.trim().to_ascii_lowercase().replace([' ', '-'], "");
-        let known = |text: &str| Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(text));
+        let text = name.trim().to_ascii_lowercase().replace([' ', '-', '_'], "");
+        let known = |text: &str| {
+            let same = |known: &str| known.replace('-', "").eq_ignore_ascii_case(text);
+            Self::NAMES.iter().find(|(known, _)| same(known))
+        };
+        let called = || {
+            let plain = text.replace('.', "");
+            let (_, name) = LINK_NAMES.iter().find(|(said, _)| *said == plain)?;
+            known(&name.replace('-', ""))
+        };
+        // `PCIe 4.0 x4`, `PCI Express 3.0 x8`, `PCIe gen4 x4`.
+        let slot = || {
+            let rest = text.strip_prefix("pciexpress").or(text.strip_prefix("pcie"))?;
+            known(&format!("pcie{}", rest.replace(".0", "").replace("gen", "").replace('×', "x")))
+        };
+        let infiniband = || {
+            let rest = text.strip_prefix("infiniband")?;
+            known(&format!("ib{}", if rest.is_empty() { "edr" } else { rest }))
+        };
         let sold = |of: &str, kind: &str| known(&format!("{of}{kind}"));
         // The longest first, as `gb` ends none of the others.
         let written = ["gbit/s", "gbits/s", "gbps", "gb/s", "gbit", "gigabit", "gige", "gb", "g"]
@@ -239,7 +367,7 @@ impl LinkRate {
             let text = text.strip_suffix("fc").or(text.strip_suffix("fibrechannel"))?;
             ["gbit", "gb", "g", ""].iter().find_map(|unit| sold(text.strip_suffix(unit)?, "GFC"))
         };
-        let found = known(&text).or(written).or_else(fibre);
+        let found = known(&text).or(written).or_else(fibre).or_else(called).or_else(slot).or_else(infiniband);
         found.map(|(_, rate)| *rate).or_else(|| Self::ranged(&text))
     }
 
@@ -257,6 +385,12 @@ impl LinkRate {
     #[must_use]
     pub fn is_ethernet(self) -> bool {
         matches!(self, Self::Ethernet(_) | Self::Ranged { .. })
+    }
+
+    /// Whether hosts and storage systems are joined by it, and not a system and its drives.
+    #[must_use]
+    pub(crate) fn is_network(self) -> bool {
+        self.is_ethernet() || matches!(self, Self::FibreChannel(_) | Self::InfiniBand(_))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What answers an I/O first, and what that takes: the controller's cache, a drive or disk that streams.
 
 use super::{IoCost, Media, ResolvedArray, at_corner, by};
-use crate::array::{Controller, ProtocolKind, SoftwareName};
+use crate::array::{Controller, SoftwareName};
 use crate::quantity::Corner;
 use crate::raid::Kind;
 
@@ -88,7 +88,7 @@ impl ResolvedArray {
     /// Whether the memory of a server reads ahead, and collects sequential writes, before its disks see them.
     fn collects(&self) -> bool {
         let array = &self.array;
-        matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb)
+        array.protocol.kind.has_server()
     }
 
     /// What an I/O takes that the controller's cache answers: the time the controller is busy with it, and all

@@ -100,6 +100,8 @@ pub struct CrossedRow {
     pub measured: f64,
     /// From the sheets: the ranges of the array file only.
     pub sheet: Bounds,
+    /// What `assay predict` prints: the ranges, and the fixed error of the model.
+    pub printed: Bounds,
     /// Learned from the other systems, at each of [`LEVELS`].
     pub learned: [Bounds; 3],
     /// Whether the limit is named as the source has it; `None` where that leaves several open.
@@ -111,6 +113,12 @@ impl CrossedRow {
     #[must_use]
     pub fn is_inside(&self, level: usize) -> bool {
         (self.learned[level].lo..=self.learned[level].hi).contains(&self.measured)
+    }
+
+    /// Whether the measured rate is inside the interval that is printed; of a bound, whether it is below its end.
+    #[must_use]
+    pub fn is_inside_printed(&self) -> bool {
+        (self.printed.lo..=self.printed.hi).contains(&self.measured)
     }
 
     /// |predicted / measured - 1| of the learned nominal value.
@@ -159,6 +167,10 @@ fn from_sheets(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<Cr
         kind: model.limit,
         measured,
         sheet,
+        printed: Bounds {
+            lo: if prediction.software == Software::Unknown { 0.0 } else { prediction.iops.lo },
+            ..prediction.iops
+        },
         learned: [sheet; 3],
         limit_right: match model.names[..] {
             [name] if prediction.software != Software::Unknown => Some(word_of(&prediction) == Some(name)),

@@ -222,6 +222,31 @@ fn the_example_of_the_guide_is_an_array() {
     parse("guide.toml", example).unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// A part of an array file, put into a whole one, is taken: `clients` lacked its `from`.
+#[test]
+fn the_parts_in_the_guide_fit_an_array() {
+    fn put(into: &mut toml::Table, part: toml::Table) {
+        for (key, value) in part {
+            match (into.get_mut(&key), value) {
+                (Some(toml::Value::Table(into)), toml::Value::Table(part)) => put(into, part),
+                (_, value) => drop(into.insert(key, value)),
+            }
+        }
+    }
+    let guide = include_str!("../../../../docs/guide/array-files.md");
+    let blocks: Vec<&str> =
+        guide.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 3);
+    for part in &blocks[1..] {
+        let taken = [blocks[0], include_str!("../../../../arrays/ssd-sata.toml")].map(|whole| {
+            let mut array: toml::Table = toml::from_str(whole).unwrap();
+            put(&mut array, toml::from_str(part).unwrap());
+            parse("guide.toml", &toml::to_string(&array).unwrap())
+        });
+        assert!(taken.iter().any(Result::is_ok), "{part}\n{taken:?}");
+    }
+}
+
 #[test]
 fn levels_are_read_as_people_write_them() {
     for (written, level) in [

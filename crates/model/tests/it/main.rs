@@ -2,6 +2,7 @@
 
 mod arrays;
 mod calibration;
+mod catalogue;
 mod degraded;
 mod durable;
 mod engines;

@@ -137,7 +137,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "kind = \"iscsi\"",
         "kind = \"nvmeof\"",
-        "27: protocol.kind: NVMe over Fabrics is not modelled; `iscsi` gives a bound for the same link",
+        "27: protocol.kind: say over what: `nvme-tcp`, `nvme-rdma` or `fc`",
     ),
     ("\"1GbE\"", "\"3GbE\"", "30: link.rate: `3GbE` is not known; did you mean `1GbE`?"),
     ("count = 2", "count = 1\npolicy = \"rr\"", "35: paths.policy: impossible: round robin over one path"),
@@ -160,7 +160,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"256MiB\"",
         "\"256MiB\"\nexpander = \"10GbE\"",
-        "25: controller.expander: impossible: `10GbE` is a network; a port of drives is SATA, SAS or PCIe",
+        "25: controller.expander: impossible: `10GbE` is a network; a port of drives is SATA, SAS, PCIe or USB",
     ),
     (
         "count = 2",

@@ -39,7 +39,7 @@ fn latencies(map: &SurfaceMap) -> String {
         let rows = (0..).zip(&cell.histogram).filter(|(_, reads)| **reads > 0);
         rows.map(|(row, reads)| (row, *reads)).collect::<Vec<(usize, u32)>>()
     };
-    let rows: Vec<usize> = map.cells.iter().flat_map(|cell| used(cell)).map(|(row, _)| row).collect();
+    let rows: Vec<usize> = map.cells.iter().flat_map(&used).map(|(row, _)| row).collect();
     let (first, last) = (rows.iter().min().copied().unwrap_or(0), rows.iter().max().copied().unwrap_or(0));
     let ms = |row: usize| below_ns(row) / 1e6;
     let column = |cell: &Cell| HeatColumn {

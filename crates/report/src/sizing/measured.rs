@@ -54,37 +54,39 @@ pub fn sentence(answer: &Measured) -> String {
         },
         most => format!("{} IOPS{within}{ends}", count(most)),
     };
-    let full = format!("It is full at {} IOPS.", count(answer.full_iops));
+    let full = format!("It saturates at {} IOPS.", count(answer.full_iops));
     let latency = latency_name(answer.limit);
     let compared = compared(answer);
     match (answer.iops, answer.carries(), answer.latency_ms) {
         (Some(iops), Some(true), Some(ms)) => {
             let room = super::head_room(answer.head_room().unwrap_or_default());
             format!(
-                "{name} carries {} IOPS: {latency} {ms:.2} ms{compared}, {:.0} % of its highest rate. Head room: \
+                "{name} sustains {} IOPS: {latency} {ms:.2} ms{compared}, {:.0} % of its highest rate. Headroom: \
                  {room}, up to {most}. {full}",
                 count(iops),
                 iops / answer.full_iops * 100.0
             )
         }
         (Some(iops), _, Some(ms)) if is_in_doubt(answer) => format!(
-            "It is in doubt that {name} carries {} IOPS: {latency} is {ms:.2} ms, but exceeds the limit at a lower \
+            "It is in doubt that {name} sustains {} IOPS: {latency} is {ms:.2} ms, but exceeds the limit at a lower \
              load. {full}",
             count(iops)
         ),
         (Some(iops), _, Some(ms)) => {
             format!(
-                "{name} does not carry {} IOPS: {latency} is {ms:.2} ms{compared}. It carries {most}. {full}",
+                "{name} does not sustain {} IOPS: {latency} is {ms:.2} ms{compared}. It sustains {most}. {full}",
                 count(iops)
             )
         }
         (Some(iops), ..) if answer.ends_there || iops < answer.full_iops => format!(
-            "It is unknown whether {name} carries {} IOPS: the highest load that it sustained was lower. It carries \
+            "It is unknown whether {name} sustains {} IOPS: the highest load that it sustained was lower. It sustains \
              {most}. {full}",
             count(iops)
         ),
-        (Some(iops), ..) => format!("{name} does not carry {} IOPS. It carries {most}. {full}", count(iops)),
-        (None, ..) => format!("{name} carries {most}. {full}"),
+        (Some(iops), ..) => {
+            format!("{name} does not sustain {} IOPS. It sustains {most}. {full}", count(iops))
+        }
+        (None, ..) => format!("{name} sustains {most}. {full}"),
     }
 }
 
@@ -212,7 +214,10 @@ mod tests {
         let answer = falling(500.0, 8.49);
         let says = sentence(&answer);
         assert!(says.contains("p99 is 8.49 ms at 16,321 IOPS, the lowest load measured"), "{says}");
-        assert!(says.contains("It carries 114,058 IOPS within p99 5 ms, but not every lower load"), "{says}");
+        assert!(
+            says.contains("It sustains 114,058 IOPS within p99 5 ms, but not every lower load"),
+            "{says}"
+        );
         let page = page(&answer, TextOptions { width: 60, ..TextOptions::default() });
         assert!(page.contains("doubtful") && page.contains("4.73 ms"), "{page}");
         assert!(page.lines().all(|line| line.chars().count() <= 60), "{page}");
@@ -222,7 +227,7 @@ mod tests {
     fn a_rate_within_the_limit_above_one_that_is_not_is_in_doubt() {
         let answer = falling(100_000.0, 4.9);
         let says = sentence(&answer);
-        assert!(says.contains("It is in doubt that ./t.dat carries 100,000 IOPS: p99 is 4.90 ms"), "{says}");
+        assert!(says.contains("It is in doubt that ./t.dat sustains 100,000 IOPS: p99 is 4.90 ms"), "{says}");
         assert_eq!(document(&answer)["carried"], Value::Null);
     }
 }

@@ -15,8 +15,9 @@ nominal values are not blind; the factors and the widths are, for each system.
 ";
 
 const NOTES: &str = "
-The intervals here are calibrated, those of `assay predict` are not yet made from them: they hold the ranges of the
-array file and the fixed factors of `model/src/model_error.rs`. Where a family is off:
+The intervals here are calibrated for each system. What `assay predict` prints (the last columns but one; of unknown
+software it is a bound) holds the ranges of the array file and the fixed factors of `model/src/model_error.rs`, which
+were set on these rows. Where a family is off:
 - **over a network** most rows have servers of unknown software: the sheets bound them, and the others' median says
   little about the next server. A run against a null or memory-backed target on the same server would separate its
   software from its disks.
@@ -37,6 +38,8 @@ pub(super) fn section(rows: &[CrossedRow]) -> String {
         figure("median error"),
         figure("of sheets alone"),
         figure("median width at 80 %"),
+        figure("inside what is printed"),
+        figure("its width"),
         figure("limit right"),
     ]);
     for family in Family::ALL {
@@ -56,11 +59,13 @@ pub(super) fn section(rows: &[CrossedRow]) -> String {
     format!("{HEAD}\n{}{NOTES}", table.render(Format::Markdown))
 }
 
-fn cells(name: &str, rows: &[&CrossedRow]) -> [Cell; 10] {
+fn cells(name: &str, rows: &[&CrossedRow]) -> [Cell; 12] {
     let share = |level: usize| {
         let inside = rows.iter().filter(|r| r.is_inside(level)).count();
         text(format!("{:.0} %", inside as f64 / rows.len().max(1) as f64 * 100.0))
     };
+    let printed = rows.iter().filter(|r| r.is_inside_printed()).count();
+    let closed: Vec<&CrossedRow> = rows.iter().copied().filter(|r| r.printed.lo > 0.0).collect();
     let tested = rows.iter().filter_map(|r| r.limit_right);
     let right = tested.clone().filter(|right| *right).count();
     let per_cent = |value: f64| text(format!("{:.0} %", value * 100.0));
@@ -75,6 +80,11 @@ fn cells(name: &str, rows: &[&CrossedRow]) -> [Cell; 10] {
         per_cent(median_of(rows, CrossedRow::error)),
         per_cent(median_of(rows, |r| (r.sheet.value / r.measured - 1.0).abs())),
         text(format!("{:.1}", median_of(rows, CrossedRow::width))),
+        text(format!("{:.0} %", printed as f64 / rows.len().max(1) as f64 * 100.0)),
+        text(match closed.is_empty() {
+            true => "bounds only".to_owned(),
+            false => format!("{:.1}", median_of(&closed, |r| r.printed.hi / r.printed.lo)),
+        }),
         text(format!("{right} of {}", tested.count())),
     ]
 }

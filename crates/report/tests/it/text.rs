@@ -104,6 +104,25 @@ fn below_the_table_stand_warnings_in_a_sentence_and_the_names_of_the_rest() {
     insta::assert_snapshot!(brief);
     let full = text(&reported, TextOptions { width: 80, ..TextOptions::default() });
     assert!(brief.lines().count() < full.lines().count() && !brief.contains("2^20"), "{brief}");
+    // With the line of the shell behind it, a terminal of 24 lines has all of it.
+    assert!(brief.lines().count() <= 23, "{brief}");
+}
+
+/// "Is it good?" was answered for those alone who could describe their array.
+#[test]
+fn a_run_has_its_place_among_published_results_of_the_same_load() {
+    let mut reported = run(synthetic::suite("vmware", 1));
+    let brief = |reported: &Reported| {
+        let options = TextOptions { detail: Detail::Brief, width: 200, ..TextOptions::default() };
+        text(reported, options)
+    };
+    assert!(!brief(&reported).contains("GOOD?"), "no SSD of this host is in those tables");
+    reported.header.host.hypervisor = Some("kvm".to_owned());
+    let shown = brief(&reported);
+    assert!(shown.contains("GOOD?  ") && shown.contains(" published results of this load ("), "{shown}");
+    assert!(shown.contains("ix4-200d") || shown.contains("Openfiler"), "{shown}");
+    reported.header.targets[0].member.kind = assay_record::MemberKind::Null;
+    assert!(!brief(&reported).contains("GOOD?"), "the target stores nothing");
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn order(plan: Plan, targets: &[&str]) -> Order {
         plan,
         targets: targets.iter().map(|target| target.parse().unwrap()).collect(),
         steps: Steps::Planned,
+        kept: Vec::new(),
         options: PrepareOptions {
             io: IoChoice::Psync,
             caching: Caching::Cached,

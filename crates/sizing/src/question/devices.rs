@@ -6,6 +6,8 @@ use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, number};
 /// Speeds of disks, rpm, and the words of their classes.
 const SPEEDS: [(f64, &str); 5] =
     [(5400.0, "5400rpm"), (5900.0, "5400rpm"), (7200.0, "7200rpm"), (10_000.0, "10k"), (15_000.0, "15k")];
+/// From this size on, "2000 IOPS at 4 TB" is an amount of data.
+const OF_IOS_MAX: f64 = 17_179_869_184.0;
 /// Words for devices that rotate.
 const ROTATING: &[&str] =
     &["hdd", "hdds", "spindle", "spindles", "spinning", "rotating", "rotational", "mechanical"];
@@ -56,6 +58,13 @@ impl Reading {
     /// Whether the size just read is that of the I/Os before it: `blocks of 64 KiB`.
     fn is_of_blocks(&self) -> bool {
         self.before_size(0) == "of" && ["block", "blocks"].contains(&self.before_size(1))
+    }
+
+    /// Whether the size just read is that of the I/Os before it, `2000 IOPS of 64 MiB`; more than a run of them is
+    /// data.
+    fn is_of_ios(&self, bytes: f64) -> bool {
+        let before = ["of", "at", "with"].contains(&self.before_size(0));
+        before && ["iops", "i/os", "ios", "io/s"].contains(&self.before_size(1)) && bytes <= OF_IOS_MAX
     }
 
     /// Whether the next words are those of a device: `15k disks`, `4tb 7200 rpm drives`, `sata ssds`.
@@ -187,7 +196,7 @@ impl Reading {
     }
 
     pub(super) fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
-        if self.io_word_follows() || self.is_of_blocks() {
+        if self.io_word_follows() || self.is_of_blocks() || self.is_of_ios(bytes) {
             if bytes > IO_MAX {
                 return refuse(format!(
                     "{} as the size of an I/O: sizes of I/Os end at {}; write an amount of data without \"blocks\" or \
@@ -234,7 +243,7 @@ impl Reading {
     }
 
     /// The word before the size just read, or one further back.
-    fn before_size(&self, back: usize) -> &str {
+    pub(super) fn before_size(&self, back: usize) -> &str {
         let before = |back: usize| self.next.checked_sub(back).and_then(|at| self.words.get(at));
         // A size is one word or two.
         let last = if before(1).is_some_and(|word| number(word).is_some()) { 2 } else { 3 };

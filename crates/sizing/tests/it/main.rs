@@ -7,6 +7,7 @@
 )]
 
 mod answer;
+mod phrasings;
 // The load curve of a known queue, in virtual time, is what both rooms are tested with.
 #[path = "../../../analysis/tests/it/virtual_time.rs"]
 mod virtual_time;

@@ -282,7 +282,7 @@ fn speeds_without_a_unit_and_words_of_newcomers_are_understood_or_explained() {
         ("100 VMs, 8k", "100 VMs: say what each does, as in \"100 VMs x 20 tps\""),
         ("100 virtual machines, 500 IOPS", "100 VMs and 500 IOPS"),
         ("500 IOPS, mostly reads", "mostly reads: write the share, as in 90 % read"),
-        ("500 IOPS, 12 disks and a hot spare", "hot spares carry no load"),
+        ("500 IOPS, 12 disks and a hot spare", "hot spares take no load"),
         ("500 IOPS, read only, 70 % read", "read only and 70 % read: shares of reads and writes"),
     ] {
         let message = refused(text);

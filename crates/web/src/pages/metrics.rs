@@ -64,6 +64,7 @@ fn last(target: &TargetRuns) -> impl Iterator<Item = LastValue<'_>> {
     target.last().into_iter().map(move |last| LastValue {
         target: &target.address,
         plan: &last.run.row.name,
+        changed: last.run.digest.as_ref().map_or("", |digest| digest.changed.as_str()),
         started_unix_ms: last.run.row.started_unix_ms,
         test: last.test,
     })

@@ -5,6 +5,7 @@ mod circles;
 mod documents;
 mod files;
 mod lengths;
+mod licences;
 mod public;
 mod rules;
 mod words;

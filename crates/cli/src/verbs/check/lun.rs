@@ -17,8 +17,12 @@ const FACTS_IN_PROSE: usize = 3;
 /// Logs in and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::words::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
-    let found = assay_prepare::inspect_lun(address, typed.as_ref())
+    let mut found = assay_prepare::inspect_lun(address, typed.as_ref())
         .map_err(|error| with_network(error, &address.portals))?;
+    if address.all_portals && found.facts.paths().len() == 1 {
+        let says = "portals=all: the target offers one portal, so there is one path, and no other takes over";
+        found.troubles.push(says.to_owned());
+    }
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let checked =
         Checked { address, found: &found, lun, slow_settings: slow_settings(lun, found.aligned_lba) };

@@ -19,7 +19,7 @@ use crate::running::fleet::execute_on;
 use crate::running::tell::{Telling, tell};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
-use crate::words::attached::{array_of_run, price_of_run};
+use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
 use crate::words::fail_if::{changes, judged_by_limits};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     baseline::check_gates(&changes, &store, &plan.name, &targets)?;
     let go = |order: Order| execute_on(fleet.as_ref(), &targets, order, &store);
     let order = |plan: Plan| -> anyhow::Result<Order> {
-        let (array, stated) = (array.clone(), args.stated.memory());
+        let (array, stated) = (array.clone(), memory_of_run(&args.stated, &targets, &store)?);
         Ok(Order { array, stated, ..args.io.order(plan, here, args.size, &stop)? })
     };
     if search.is_some() {

@@ -9,10 +9,10 @@ fn a_question_is_answered_with_a_sentence_a_table_and_what_a_failure_leaves() {
     let bench = Bench::new();
     let text =
         bench.ok(&["size", "30000 IOPS, 70% read, 8 KiB, mean 1 ms, 2 TB, SSD, RAID10", "--closed-form"]);
-    assert!(text.contains("x SATA SSDs in RAID10 carry this: mean latency"), "{text}");
+    assert!(text.contains("x SATA SSDs in RAID10 sustain this: mean latency"), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "Head room:",
+        "Headroom:",
         "With a failed device:",
         "While it is rebuilt",
         "rebuild of a device takes at least",
@@ -49,7 +49,7 @@ fn words_and_options_give_one_answer_in_every_form() {
     assert!(words["candidates"][0]["expected"]["head_room"].as_f64().is_some_and(|room| room > 0.0));
     let csv =
         bench.ok(&["size", "20000 IOPS, mean 2 ms, 1 TB, SSD, RAID5", "--closed-form", "--format", "csv"]);
-    assert!(csv.starts_with("Candidate,Carries,"), "{csv}");
+    assert!(csv.starts_with("Candidate,Sustains,"), "{csv}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn sentences_hold_where_there_is_nothing_to_compare() {
     let raid10 = ["--array", "ts140-raid10", "--closed-form"];
     let none =
         flat(&[&["size", "100% read, 4 KiB, mean 3 ms", "--what-if", "disks=12"][..], &raid10].concat());
-    assert!(none.contains("disks=12 carries no load within a mean of 3 ms either"), "{none}");
+    assert!(none.contains("disks=12 sustains no load within a mean of 3 ms either"), "{none}");
     let many = flat(&["size", "2000 IOPS, 70 % read, 8 KiB, 10 TB, RAID10, 7200 rpm", "--closed-form"]);
     assert!(many.contains("disks would be") && many.contains("% busy (at most 80 % are allowed)"), "{many}");
     let six = flat(&["size", "20000 IOPS, RAID6, 7200 rpm", "--closed-form"]);
@@ -139,7 +139,7 @@ fn two_rows_of_an_article_calibrate_an_array_and_the_others_are_predicted() {
     let from = ["calibrate", "--from", "published:ts140", "--array", "ts140-raid10", "-o", &file];
     let text = bench.ok(&[&from[..], &["--only", "sequential read"]].concat());
     assert!(text.contains("device.outer_mb_s") && text.contains("others, predicted:"), "{text}");
-    assert!(bench.ok(&["predict", &file, "--only", "100%Read"]).contains("limited by"));
+    assert!(bench.ok(&["predict", &file, "--only", "100%Read"]).contains("Limited by"));
     let other = ["calibrate", "--from", "published:ts140", "--array", "nvme", "-o", &bench.path("x.toml")];
     assert!(bench.refused(&other).contains("its rows are of"));
 }
@@ -159,7 +159,7 @@ fn the_coefficients_of_iocost_are_printed_as_the_kernel_takes_them() {
 #[test]
 fn the_factor_of_bounds_is_that_of_the_printed_numbers() {
     let bench = Bench::new();
-    let text = bench.ok(&["predict", "nas-4bay", "--only", "Random", "--what-if", "disks=8"]);
+    let text = bench.ok(&["predict", "nas-4bay", "--only", "Random", "--what-if", "disks=8", "--explain"]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let rate = |before: &str| -> f64 {
         let rest = text.split_once(before).map_or("", |(_, rest)| rest);

@@ -58,7 +58,7 @@ fn every_page_fits_in_the_light_in_the_dark_and_on_paper_and_is_named_for_a_scre
     sign_in(&story, &served, &mut browser);
     let pages = [
         ("now", "/".to_owned(), "document.querySelector('.live-charts .over-time polyline')"),
-        ("runs", "/runs".to_owned(), "document.querySelector('svg.spark')"),
+        ("runs", "/runs".to_owned(), "document.querySelector('table.runs')"),
         ("run", format!("/runs/{}", runs[0]), "document.querySelector('.report dl.methods')"),
         ("delete", format!("/runs/{}/delete", runs[0]), "document.querySelector('button.stop')"),
         (

@@ -28,6 +28,8 @@ pub struct LastValue<'s> {
     pub target: &'s str,
     /// Name of the plan.
     pub plan: &'s str,
+    /// What the command line changed of the plan's load; empty where nothing.
+    pub changed: &'s str,
     /// Start of the run, ms since 1970 UTC.
     pub started_unix_ms: u64,
     /// The figures.
@@ -233,6 +235,7 @@ fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
             ("plan", last.plan),
             ("test", &last.test.test),
             ("step", &last.test.step),
+            ("set", last.changed),
         ])
     });
 }

@@ -1,0 +1,134 @@
+//! The array that a host sees, from the facts that a run keeps.
+
+use assay_analysis::{Detected, detected};
+use assay_model::array::{Array, Device, Level, LinkRate, ProtocolKind, SoftwareName, parse, to_toml};
+use assay_model::predict::{Engines, predict};
+use assay_model::resolved::Tables;
+use assay_model::workload::Workload;
+use assay_record::{DeviceFacts, DriveFacts, LayoutFacts, LunFacts, MemberFacts, MemberKind};
+
+fn drive(name: &str, model: &str, link: &str) -> DriveFacts {
+    DriveFacts {
+        name: name.to_owned(),
+        model: model.to_owned(),
+        rotational: true,
+        size_bytes: 4_000_787_030_016,
+        link: link.to_owned(),
+        write_cache: Some(true),
+        used_bytes: 4_000_787_030_016,
+        ..DriveFacts::default()
+    }
+}
+
+fn on(layout: LayoutFacts) -> MemberFacts {
+    MemberFacts {
+        kind: MemberKind::Device,
+        direct: true,
+        device: Some(DeviceFacts { layout: Some(layout), ..DeviceFacts::default() }),
+        ..MemberFacts::default()
+    }
+}
+
+/// The array file of what was seen, read back as a user would.
+fn file(found: &Detected) -> Array {
+    let text = to_toml(&found.array);
+    parse("detected.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+#[test]
+fn md_over_listed_disks_needs_no_answer() {
+    let drives: Vec<DriveFacts> =
+        ["sda", "sdb", "sdc", "sdd"].iter().map(|name| drive(name, "ST1000DM010-2EP102", "SATA3")).collect();
+    let found = detected(&on(LayoutFacts {
+        software: vec!["md".to_owned()],
+        level: Some("raid5".to_owned()),
+        chunk_bytes: Some(524_288),
+        members: Some(4),
+        drives,
+        ..LayoutFacts::default()
+    }))
+    .expect("it is seen");
+    assert!(found.is_known, "{:?}", found.questions);
+    assert_eq!(found.questions, Vec::<String>::new());
+    let array = file(&found);
+    assert_eq!((array.raid.level, array.raid.disks.value), (Level::Raid5, 4.0));
+    assert_eq!(array.raid.chunk.value, 524_288.0);
+    assert_eq!(array.target.software, SoftwareName::Md);
+    let Device::Hdd(hdd) = &array.device else { panic!("{:?}", array.device) };
+    assert!(hdd.write_cache.is_some());
+    let reads = Workload::simple("r", 4096, 100.0, 100.0, 4);
+    let iops = predict(&array, &reads, Engines::Closed, &mut Tables::default()).iops;
+    assert!(iops.lo > 100.0 && iops.hi < 1200.0, "{iops:?}");
+}
+
+#[test]
+fn what_is_not_seen_is_asked_and_a_class_answers() {
+    let of = |model: &str, link: &str| {
+        let layout = LayoutFacts { drives: vec![drive("sda", model, link)], ..LayoutFacts::default() };
+        detected(&on(layout)).expect("a drive is seen")
+    };
+    for (model, link, asked) in [
+        ("ACME SPINNER 4000", "SATA3", "ACME SPINNER 4000"),
+        ("PERC H730P Mini", "", "hides its drives"),
+        ("QEMU HARDDISK", "", "hides its drives"),
+        ("", "", "a drive without a model string"),
+        ("Amazon Elastic Block Store", "", "gp3"),
+    ] {
+        let found = of(model, link);
+        assert!(!found.is_known, "{model}");
+        assert!(found.questions.iter().any(|q| q.contains(asked)), "{model}: {:?}", found.questions);
+        assert_eq!(file(&found).raid.level, Level::Single);
+    }
+}
+
+#[test]
+fn drives_that_nothing_combines_are_asked_about() {
+    let drives = ["sda", "sdb", "sdc"].map(|name| drive(name, "ST1000DM010-2EP102", "SATA3")).to_vec();
+    let found =
+        detected(&on(LayoutFacts { software: vec!["lvm".to_owned()], drives, ..LayoutFacts::default() }));
+    let found = found.expect("it is seen");
+    assert!(
+        !found.is_known && found.questions[0].contains("3 drives are combined by"),
+        "{:?}",
+        found.questions
+    );
+    assert_eq!(file(&found).raid.disks.value, 3.0);
+}
+
+#[test]
+fn every_level_and_number_of_drives_is_a_file_that_reads_back() {
+    let levels = ["raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "raid1c3", "linear", "single"];
+    for level in levels {
+        for count in 1..9 {
+            let drives =
+                (0..count).map(|i| drive(&format!("sd{i}"), "WDC WD40EFRX-68N32N0", "SAS12")).collect();
+            let found = detected(&on(LayoutFacts {
+                software: vec!["md".to_owned()],
+                level: Some(level.to_owned()),
+                failed: u32::from(count > 3),
+                members: Some(count),
+                drives,
+                ..LayoutFacts::default()
+            }));
+            file(&found.expect("it is seen"));
+        }
+    }
+}
+
+#[test]
+fn a_lun_is_what_its_path_shows_and_the_rest_is_asked() {
+    let lun =
+        LunFacts { vendor: "IET".to_owned(), product: "VIRTUAL-DISK".to_owned(), ..LunFacts::default() };
+    let member = MemberFacts { kind: MemberKind::Lun, lun: Some(Box::new(lun)), ..MemberFacts::default() };
+    let found = detected(&member).expect("the path is seen");
+    assert!(!found.is_known);
+    let array = file(&found);
+    assert_eq!(array.protocol.kind, ProtocolKind::Iscsi);
+    assert!(matches!(array.link.rate, LinkRate::Ranged { .. }), "{:?}", array.link.rate);
+    assert!(
+        found.questions.iter().any(|q| q.contains("IET VIRTUAL-DISK hides its drives")),
+        "{:?}",
+        found.questions
+    );
+    assert_eq!(detected(&MemberFacts::default()), None);
+}

@@ -1,0 +1,119 @@
+//! What a shell offers after TAB: suites, arrays, runs, labels and targets that are there, beside verbs and options.
+
+use std::ffi::OsStr;
+
+use assay_model::array::shipped;
+use assay_store::{RunFilter, RunRow, RunSlice, Store};
+use clap::{Arg, Command, CommandFactory as _};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
+
+use super::plan_file::names;
+use crate::args::{Cli, StoreArgs};
+
+/// Newest runs that are offered.
+const RUNS_MAX: usize = 100;
+
+/// Returns the command line with what can stand in the place of each word.
+pub(crate) fn command() -> Command {
+    offered(Cli::command())
+}
+
+fn offered(command: Command) -> Command {
+    command.mut_subcommands(offered).mut_args(|arg| match kind(&arg) {
+        Some(kind) => arg.add(ArgValueCompleter::new(move |typed: &OsStr| candidates(kind, typed))),
+        None => arg,
+    })
+}
+
+/// What stands in the place of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plan,
+    Array,
+    Run,
+    Label,
+    Target,
+}
+
+/// Returns it by the name of the argument, which the verbs share.
+fn kind(arg: &Arg) -> Option<Kind> {
+    match arg.get_id().as_str() {
+        "plan" | "also" => Some(Kind::Plan),
+        "array" => Some(Kind::Array),
+        "run" | "runs" | "results" | "against" | "resume" => Some(Kind::Run),
+        "label" => Some(Kind::Label),
+        "target" | "targets" => Some(Kind::Target),
+        _ => None,
+    }
+}
+
+/// Returns what begins like what was typed; where a file may stand, files too. A store that cannot be read offers
+/// nothing: nobody reads an error between two keys.
+fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = typed.to_string_lossy();
+    let arrays = || shipped::FILES.iter().map(|(name, _)| (*name).to_owned());
+    let words: Vec<String> = match kind {
+        Kind::Plan => names().into_iter().map(str::to_owned).collect(),
+        Kind::Array => arrays().collect(),
+        Kind::Run => {
+            let rows = newest();
+            let labels = labels(&rows).into_iter();
+            ["last".to_owned()]
+                .into_iter()
+                .chain(labels)
+                .chain(rows.iter().map(|row| row.run.clone()))
+                .collect()
+        }
+        Kind::Label => labels(&newest()),
+        Kind::Target => {
+            let simulated = arrays().map(|name| format!("sim:{name}"));
+            simulated.chain(targets()).chain(["null:".to_owned()]).collect()
+        }
+    };
+    let fits = words.into_iter().filter(|word| word.starts_with(&*begun)).map(CompletionCandidate::new);
+    let files = match kind {
+        Kind::Label => Vec::new(),
+        _ => PathCompleter::any().complete(typed),
+    };
+    fits.chain(files).collect()
+}
+
+fn store() -> Option<Store> {
+    Store::open_existing(StoreArgs::of_environment().path().ok()?).ok()?
+}
+
+fn newest() -> Vec<RunRow> {
+    let slice = RunSlice { limit: RUNS_MAX, ..RunSlice::ALL };
+    store().and_then(|store| store.rows(&RunFilter::default(), slice).ok()).unwrap_or_default()
+}
+
+fn labels(rows: &[RunRow]) -> Vec<String> {
+    let mut labels: Vec<String> = rows.iter().filter_map(|row| row.label.clone()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+fn targets() -> Vec<String> {
+    store().and_then(|store| store.target_addresses().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_offered_in_their_places() {
+        let offers = |kind, typed: &str| -> Vec<String> {
+            let all = candidates(kind, OsStr::new(typed));
+            all.iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+        };
+        assert!(offers(Kind::Plan, "vmw").contains(&"vmware-modern".to_owned()));
+        assert_eq!(offers(Kind::Array, "ix4"), ["ix4-200d"]);
+        assert_eq!(offers(Kind::Target, "sim:ix4"), ["sim:ix4-200d"]);
+        command().debug_assert();
+        let run = command().find_subcommand("run").cloned().unwrap();
+        let kinds: Vec<Kind> = run.get_positionals().filter_map(kind).collect();
+        assert_eq!(kinds, [Kind::Plan, Kind::Target]);
+    }
+}

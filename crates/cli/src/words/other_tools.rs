@@ -1,0 +1,157 @@
+//! What other tools call their options and verbs: a word that is not known here is answered with the one that is.
+
+use assay_spec::field_called;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// What is typed elsewhere, and what is typed here.
+type Called = (&'static [&'static str], &'static str);
+
+const OPTIONS: [Called; 17] = [
+    (&["ioengine", "engine"], "--io uring or --io psync"),
+    (
+        &["direct", "odirect", "o_direct", "buffered"],
+        "nothing: direct I/O is the default; --cached uses the page cache",
+    ),
+    (
+        &["filename", "directory", "file", "target", "device", "lun", "dev"],
+        "the target itself: assay run PLAN TARGET",
+    ),
+    (&["filesize", "file-size", "filesz"], "--size 4GiB"),
+    (&["fsync", "sync_file", "fdatasync", "o_sync", "dsync"], "--sync, or flush in a plan"),
+    (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "--repeat 3"),
+    (&["name", "tag", "title", "job-name"], "--label TEXT"),
+    (&["output-format", "format-json"], "--json, or --format csv"),
+    (
+        &["json-file", "result-file", "resultfile", "out", "html", "csv"],
+        "-o FILE: its ending says what it is",
+    ),
+    (&["randrepeat", "randseed", "rand-seed"], "--seed 7"),
+    (&["refill_buffers", "buffer_compress_percentage", "dedupe_percentage"], "data in a plan"),
+    (&["verify", "do_verify"], "--set verify=true"),
+    (
+        &["force", "yes", "f", "y", "yes-i-know"],
+        "--overwrite with the serial number that assay check TARGET shows",
+    ),
+    (
+        &["dry-run", "parse-only", "showcmd"],
+        "assay check TARGET, or assay convert FILE for a plan of another tool",
+    ),
+    (&["percentile_list", "lat_percentiles"], "nothing: assay show --json has them all"),
+    (&["group_reporting", "eta", "status-interval", "minimal", "thread"], "nothing: leave it out"),
+    (&["cpus_allowed", "affinity"], "--cpus 0-3"),
+];
+
+const VERBS: [Called; 16] = [
+    (&["list", "ls", "history", "results", "log"], "assay runs"),
+    (
+        &["bench", "benchmark", "test", "start", "measure", "go", "perf", "randread", "randwrite"],
+        "assay run vmware ./t.dat --quick",
+    ),
+    (&["delete", "remove", "del", "clean", "cleanup", "purge"], "assay rm RUN"),
+    (
+        &["info", "inspect", "status", "describe", "identify", "scan", "discover", "smart"],
+        "assay check TARGET",
+    ),
+    (
+        &["prometheus", "metrics", "openmetrics"],
+        "assay export --format openmetrics, or /metrics of assay serve",
+    ),
+    (&["html", "graph", "plot", "chart", "charts", "pdf"], "assay report -o FILE.html"),
+    (&["diff", "cmp", "versus", "vs"], "assay compare RUN RUN"),
+    (&["analyse", "analyze", "why", "explain", "bottleneck", "troubleshoot"], "assay diagnose TARGET"),
+    (&["ui", "web", "server", "dashboard", "gui"], "assay serve"),
+    (&["latency", "ioping", "load"], "assay curve TARGET"),
+    (&["rename", "tag", "note", "name"], "assay label RUN TEXT"),
+    (&["save", "dump"], "assay export"),
+    (&["plans", "tests", "profiles", "workloads", "jobs"], "assay suites"),
+    (&["estimate", "forecast", "simulate", "model"], "assay predict ARRAY"),
+    (
+        &["config", "settings", "init", "setup"],
+        "nothing: there is no configuration; assay ./t.dat says what to type",
+    ),
+    (&["disks", "devices", "lsblk"], "assay alone, which lists the disks of this host"),
+];
+
+/// Tools whose name is typed as a verb; their command line is a plan.
+const TOOLS: [&str; 5] = ["fio", "diskspd", "sqlio", "vdbench", "iometer"];
+
+/// Returns what to type for an option or a verb that only other tools have; `None` if the mistake is another one.
+pub(crate) fn meant(error: &clap::Error) -> Option<String> {
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => option(word(ContextKind::InvalidArg)?),
+        ErrorKind::InvalidSubcommand => verb(word(ContextKind::InvalidSubcommand)?),
+        _ => None,
+    }
+}
+
+fn option(typed: &str) -> Option<String> {
+    let name = typed.trim_start_matches('-').split('=').next()?.to_ascii_lowercase();
+    if let Some((field, given)) = field_called(&name) {
+        return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
+    }
+    let (_, here) = OPTIONS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
+    Some(format!("there is no option {typed}; here it is {here}"))
+}
+
+fn verb(typed: &str) -> Option<String> {
+    let name = typed.to_ascii_lowercase();
+    if TOOLS.contains(&name.as_str()) {
+        return Some(format!(
+            "there is no verb {typed}; a job file of {typed} runs as it is: assay run FILE TARGET, and a command line \
+             in quotation marks"
+        ));
+    }
+    let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
+    Some(format!("there is no verb {typed}; here it is {here}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Cli;
+
+    /// Words that people of other tools type first were answered with what is spelled alike: `list` with `validate`.
+    #[test]
+    fn words_of_other_tools_are_answered_with_those_of_this_one() {
+        for (typed, expected) in [
+            ("run vmware t.dat --runtime 60", "--set run=60s"),
+            ("run vmware t.dat --bs=4k", "--set size=4KiB"),
+            ("run vmware t.dat --qd 3", "--set outstanding=32"),
+            ("run vmware t.dat --iodepth 3", "--set outstanding=32"),
+            ("run vmware t.dat --numjobs=3", "--set workers=4"),
+            ("run vmware t.dat --rw=randread", "random=100 for randread"),
+            ("run vmware t.dat --ioengine=libaio", "--io uring"),
+            ("run vmware --filename=x", "assay run PLAN TARGET"),
+            ("run vmware t.dat --loops 3", "--repeat 3"),
+            ("list", "assay runs"),
+            ("prometheus", "openmetrics"),
+            ("bench t.dat", "assay run vmware"),
+            ("delete last", "assay rm"),
+            ("diff a b", "assay compare"),
+            ("fio job.fio", "assay run FILE TARGET"),
+        ] {
+            let words = std::iter::once("assay").chain(typed.split(' '));
+            let error = Cli::try_parse_from(words).expect_err(typed);
+            let says = meant(&error).unwrap_or_default();
+            assert!(says.contains(expected), "{typed}: {says}");
+        }
+    }
+
+    #[test]
+    fn no_word_of_this_program_is_called_foreign() {
+        let command = Cli::command();
+        for known in command.get_subcommands() {
+            assert_eq!(verb(known.get_name()), None);
+        }
+        let all: Vec<&str> =
+            OPTIONS.iter().chain(&VERBS).flat_map(|(words, _)| words.iter().copied()).collect();
+        assert!(all.iter().all(|word| word.chars().all(|c| !c.is_uppercase())));
+    }
+}

@@ -1,0 +1,98 @@
+//! Is it good? Against what the array should give, else against what others measured with the same load.
+
+use assay_analysis::{Agreement, Case, Judgement, RunSummary, StepSummary, Verdict};
+use assay_model::peers::{Load, Peer, peers};
+use assay_record::{MemberFacts, MemberKind, RunHeader};
+
+use crate::expected::{judged, measured_over_expected};
+use crate::number::separated;
+
+/// Fewer systems than this are no field to stand in.
+const PEERS_MIN: usize = 4;
+
+/// Returns the sentence; `None` where nothing is known to compare with.
+pub(super) fn good(
+    header: &RunHeader,
+    summary: &RunSummary,
+    judgement: Option<&Judgement>,
+) -> Option<String> {
+    // What another tool measured, and experiments, are not the loads that tables have.
+    if header.imported.is_some() || header.diagnosis.is_some() {
+        return None;
+    }
+    judgement.and_then(by_array).or_else(|| among_others(header, summary))
+}
+
+/// Against the description of the array.
+fn by_array(judgement: &Judgement) -> Option<String> {
+    let judged = judged(judgement);
+    let off = |agreement| judged.iter().filter(move |(_, verdict)| verdict.agreement == agreement).count();
+    let distance = |verdict: &Verdict| verdict.ratio.max(1e-9).ln().abs();
+    let (case, verdict): &(&Case, &Verdict) =
+        judged.iter().max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))?;
+    let array = if judgement.array.is_empty() { "its array" } else { judgement.array.as_str() };
+    let furthest = measured_over_expected(case, verdict);
+    let all = judged.len();
+    let of_all = |count: usize| if count == all { "All".to_owned() } else { format!("{count} of") };
+    Some(match (off(Agreement::Below), off(Agreement::Above)) {
+        (0, 0) if all == 1 => format!("As {array} should be: {furthest}."),
+        (0, 0) => format!("As {array} should be in all {all} tests; furthest: {furthest}."),
+        (0, above) => format!("{} {all} tests are faster than {array} should be: {furthest}.", of_all(above)),
+        (below, _) => format!("{} {all} tests are slower than {array} should be: {furthest}.", of_all(below)),
+    })
+}
+
+/// Among the systems of published tables: the test that most of them have.
+fn among_others(header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let is_storage = |member: &MemberFacts| !matches!(member.kind, MemberKind::Null | MemberKind::Simulated);
+    if !header.targets.iter().all(|target| is_storage(&target.member)) {
+        return None;
+    }
+    let medium = medium(header);
+    let field = |step: &StepSummary| -> Vec<&'static Peer> {
+        let Some(load) = load_of(header, step) else { return Vec::new() };
+        let mut all = peers(load);
+        all.retain(|peer| medium.is_none() || peer.rotating == medium);
+        all
+    };
+    let measured = summary.steps.iter().filter(|step| step.unmeasured.is_none() && step.total.ops > 0);
+    let (step, field) = measured.map(|step| (step, field(step))).max_by_key(|(_, field)| field.len())?;
+    if field.len() < PEERS_MIN {
+        return None;
+    }
+    let (slowest, fastest) = (field.first()?, field.last()?);
+    let slower = field.iter().filter(|peer| peer.iops < step.total.iops).count();
+    let iops = |value: f64| separated(&format!("{value:.0}"));
+    let name = format!("{} {}", step.test, step.step);
+    Some(format!(
+        "{}: faster than {slower} of {} published results of this load ({} IOPS, {}, to {}, {}).",
+        name.trim_end(),
+        field.len(),
+        iops(slowest.iops),
+        slowest.system,
+        iops(fastest.iops),
+        fastest.system
+    ))
+}
+
+/// The load of a step as tables give it; `None` for several jobs, a mix of sizes, or a rate.
+fn load_of(header: &RunHeader, step: &StepSummary) -> Option<Load> {
+    let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+    let [job] = plan.jobs.as_slice() else { return None };
+    let [access] = job.mix.as_slice() else { return None };
+    let is_plain = job.pacing == assay_spec::Pacing::Closed && access.delay.0 == 0;
+    is_plain.then(|| Load {
+        size_bytes: access.size.0,
+        read_pct: access.read,
+        random_pct: access.random,
+        outstanding: job.workers.saturating_mul(job.outstanding),
+    })
+}
+
+/// Whether a local disk rotates; `None` where that is not known: over a network, or in a virtual machine.
+fn medium(header: &RunHeader) -> Option<bool> {
+    let members: Vec<&MemberFacts> = header.targets.iter().map(|target| &target.member).collect();
+    let is_local = members.iter().all(|m| matches!(m.kind, MemberKind::File | MemberKind::Device));
+    let rotates = members.first()?.device.as_ref()?.rotational;
+    (is_local && header.host.hypervisor.is_none()).then_some(rotates)
+}

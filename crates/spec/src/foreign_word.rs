@@ -1,0 +1,49 @@
+//! Words that other tools have for fields of a plan: people who come from fio, vdbench, DiskSpd or Iometer type them
+//! first.
+
+/// Field of a plan, how it is given, and what others call it.
+type Called = (&'static str, &'static str, &'static [&'static str]);
+
+const CALLED: [Called; 12] = [
+    ("size", "size=4KiB", &["bs", "blocksize", "block_size", "blocksz", "xfersize", "io_size", "block"]),
+    (
+        "outstanding",
+        "outstanding=32",
+        &["iodepth", "qd", "depth", "queue_depth", "queuedepth", "queue", "oio", "ios"],
+    ),
+    ("workers", "workers=4", &["numjobs", "jobs", "threads", "thread", "nthreads", "num_threads"]),
+    ("run", "run=60s", &["runtime", "duration", "elapsed", "timeout", "seconds", "secs", "time_based"]),
+    ("warmup", "warmup=10s", &["ramp_time", "ramp", "rampup", "warmup_time", "warm_up"]),
+    ("read", "read=70", &["rwmixread", "rdpct", "reads", "read_pct", "rwmix", "mix"]),
+    ("read", "read=70 (100 minus the writes)", &["rwmixwrite", "writes", "write", "write_pct", "wrpct"]),
+    ("read", "read=100 and random=100 for randread", &["rw", "readwrite", "pattern", "io_type", "operation"]),
+    ("random", "random=100", &["seekpct", "rand", "random_pct", "percentage_random", "sequential"]),
+    ("rate", "rate=5000/s", &["rate_iops", "iorate", "iops", "qps", "limit"]),
+    ("span", "span=1GiB", &["io_limit", "range", "region", "working_set"]),
+    ("error_limit", "error_limit=10", &["max_errors", "continue_on_error"]),
+];
+
+/// Returns the field that another tool's word means, and how it is given, for example `size=4KiB`.
+#[must_use]
+pub fn field_called(word: &str) -> Option<(&'static str, &'static str)> {
+    let word = word.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
+    let found = CALLED.iter().find(|(_, _, words)| words.contains(&word.as_str()))?;
+    Some((found.0, found.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_means_one_field_and_is_none_itself() {
+        let words: Vec<&str> = CALLED.iter().flat_map(|(_, _, words)| words.iter().copied()).collect();
+        for word in &words {
+            assert_eq!(words.iter().filter(|other| *other == word).count(), 1, "{word} stands twice");
+            assert!(!CALLED.iter().any(|(field, _, _)| field == word), "{word} is a field");
+        }
+        assert_eq!(field_called("--ramp-time"), Some(("warmup", "warmup=10s")));
+        assert_eq!(field_called("bs"), Some(("size", "size=4KiB")));
+        assert_eq!(field_called("colour"), None);
+    }
+}
