@@ -32,7 +32,8 @@ fn table(part: &str) -> Cells {
     };
     let rows = body.split("<tr").skip(1).filter(|row| row.starts_with('>'));
     Cells {
-        titles: cells(head.split("<thead>").nth(1).unwrap(), "th"),
+        // The head above the names has no text, and is an ordinary cell.
+        titles: cells(&head.split("<thead>").nth(1).unwrap().replace("<td></td>", "<th></th>"), "th"),
         rows: rows.map(|row| cells(row, "td")).collect(),
     }
 }
