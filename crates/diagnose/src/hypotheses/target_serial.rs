@@ -20,7 +20,6 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects,
         expects_slow,
         expects_otherwise,
-        expects_constant,
         expects_of_writes,
         expects_of_writes_to_disks,
         expects_of_flash,
