@@ -1,8 +1,7 @@
 //! Curves of a run: response over offered load, and throughput over queue depth, each with its knee.
 //!
 //! A test that sweeps the rate of an open loop is a [`LoadCurve`]; one that sweeps the queue depth of a closed loop is
-//! a
-//! [`DepthCurve`]. Who wrote the plan does not matter: `assay curve`, a suite, or a person.
+//! a [`DepthCurve`]. Who wrote the plan does not matter: `assay curve`, a suite, or a person.
 
 use assay_record::{RunHeader, StepId};
 use assay_spec::{Job, Pacing, Step, Test};
@@ -25,8 +24,7 @@ pub struct LoadCurve {
     /// In the order of the offered load.
     pub points: Vec<LoadPoint>,
     /// Index of the knee: of the steps that are not saturated, the one with the highest achieved rate over mean
-    /// response
-    /// time. `None` where all are saturated.
+    /// response time. `None` where all are saturated.
     pub knee: Option<usize>,
 }
 

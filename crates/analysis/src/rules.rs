@@ -250,8 +250,7 @@ impl<'r> Run<'r> {
     }
 
     /// Whether the verb made the plan itself, of which no field can be set and no part be taken: a diagnosis, a probe
-    /// of
-    /// caches.
+    /// of caches.
     pub(crate) fn has_own_plan(self) -> bool {
         self.header.diagnosis.is_some() || self.header.plan.name == assay_spec::probe::NAME
     }

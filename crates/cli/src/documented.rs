@@ -1,6 +1,5 @@
 //! Every command and every TOML block of README, docs and `--help` is what the program takes: commands are read as a
-//! shell
-//! and then the command line would, plans are resolved. Nothing is run, so this costs a second.
+//! shell and then the command line would, plans are resolved. Nothing is run, so this costs a second.
 
 use std::path::{Path, PathBuf};
 

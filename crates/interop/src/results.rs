@@ -3,8 +3,7 @@
 //! An importer returns an [`ImportedResult`]: one [`Measured`] for each row of the other tool's table. What the
 //! file does
 //! not say stays unknown: a table without percentiles gets none. [`ImportedResult::into_events`] makes a stored
-//! run of
-//! it, so that show, report and compare work as on a run of Assay.
+//! run of it, so that show, report and compare work as on a run of Assay.
 
 pub mod bonnie;
 pub mod crystaldiskmark;

@@ -382,8 +382,7 @@ fn error_of(limit: ResourceKind, table: &DemandTable) -> ResourceKind {
 }
 
 /// The upper end of a rate if the memory of the clients answers what it can hold: `X / (1 - h)` with h the reads that
-/// it
-/// holds, at most what copying from memory takes.
+/// it holds, at most what copying from memory takes.
 fn beside_client_memory(array: &Array, workload: &Workload, most: f64) -> f64 {
     let Some(ram) = &array.initiator.ram else { return most };
     let part = crate::num::share(ram.hi, workload.span.0 as f64);

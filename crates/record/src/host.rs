@@ -174,8 +174,7 @@ pub struct FilesystemFacts {
 
 impl FilesystemFacts {
     /// Returns true for the kind of a file system that a server holds: its memory answers too, and a server that is
-    /// gone
-    /// is waited for.
+    /// gone is waited for.
     #[must_use]
     pub fn is_of_a_server(kind: &str) -> bool {
         ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"].contains(&kind)

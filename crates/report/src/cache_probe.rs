@@ -119,8 +119,7 @@ fn words(probe: &CacheProbe) -> Vec<String> {
     if let Some(share) = probe.disturbed() {
         words.push(format!(
             "UNRELIABLE: other programs moved up to {:.0} % of what the disks moved, so fast and slow reads show no \
-             size \
-             of a cache. Stop them (iotop shows them) and probe again.",
+             size of a cache. Stop them (iotop shows them) and probe again.",
             share * 100.0
         ));
     } else if probe.caches.is_empty() {

@@ -28,8 +28,7 @@ pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], opt
 }
 
 /// The same with what is known beside the run: expected values, a baseline. In brief it fits a screen: the numbers,
-/// then
-/// the answer, which ends where the next command is typed.
+/// then the answer, which ends where the next command is typed.
 #[must_use]
 pub fn table_with(
     header: &RunHeader,

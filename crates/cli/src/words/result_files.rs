@@ -16,8 +16,7 @@ pub(crate) struct ResultFile {
 }
 
 /// Returns logs of fio by job, with their paths, and what else was named. One log that was named stands for those of
-/// its
-/// job beside it.
+/// its job beside it.
 pub(crate) fn fio_logs(files: Vec<ResultFile>) -> (Vec<Vec<PathBuf>>, Vec<ResultFile>) {
     let mut jobs: Vec<((PathBuf, LogName), Vec<PathBuf>)> = Vec::new();
     let mut others = Vec::new();

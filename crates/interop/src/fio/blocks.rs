@@ -207,8 +207,7 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
         options.note(
             options.job.line,
             "Reads, writes and trims have sizes of their own: fio counts them in one map of visited blocks, each in \
-             its \
-             own unit, and may end early; here every block is visited once.",
+             its own unit, and may end early; here every block is visited once.",
         );
     }
     pauses(options, &mut mix)?;

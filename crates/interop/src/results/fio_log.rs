@@ -126,8 +126,7 @@ pub fn import(logs: &[(String, String)]) -> Result<ImportedResult, ImportError> 
         rows: vec![ResultRow { test, swept: Vec::new(), jobs: vec![job], cpu_busy: None }],
         notes: vec![
             "Each line of a log is the average of a slice of time (log_avg_msec); counts are these averages times \
-             their \
-             slices. Trims count as writes."
+             their slices. Trims count as writes."
                 .to_owned(),
         ],
     };

@@ -194,8 +194,7 @@ fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String 
         if lane.lines.len() > 1 {
             svg.push_str(&format!(
                 "<line x1=\"{legend:.1}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\" \
-                 stroke-dasharray=\"{2}\"/></g><text \
-                 x=\"{3:.1}\" y=\"{4:.1}\">{5}</text>\n",
+                 stroke-dasharray=\"{2}\"/></g><text x=\"{3:.1}\" y=\"{4:.1}\">{5}</text>\n",
                 top - 9.0,
                 legend + 18.0,
                 DASHES[style],

@@ -121,8 +121,7 @@ fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, visitor: &Visitor
     let tools = format!(
         "<p class=\"tools\">{again}<a href=\"/compare?r={run}\">Compare with…</a> <a \
          href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> <a href=\"/runs\">All \
-         runs</a> \
-         <a href=\"/methods\">All methods</a> {}</p>\n",
+         runs</a> <a href=\"/methods\">All methods</a> {}</p>\n",
         super::files::links(&format!("/runs/{run}/file?"))
     );
     format!(

@@ -141,8 +141,7 @@ pub(crate) fn indexing(lacking: usize) -> String {
         0 => String::new(),
         count => format!(
             "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
-             label \
-             and note only, and trends lack {}.</p>\n",
+             label and note only, and trends lack {}.</p>\n",
             separated(&count.to_string()),
             if count == 1 { "run is" } else { "runs are" },
             if count == 1 { "it" } else { "them" },

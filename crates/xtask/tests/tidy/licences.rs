@@ -1,6 +1,5 @@
 //! Licences of everything that is built: each must allow what Assay's own licences promise. cargo-deny checks the
-//! same with
-//! advisories; it takes minutes to build, and this needs nothing but cargo.
+//! same with advisories; it takes minutes to build, and this needs nothing but cargo.
 
 use std::process::Command;
 
