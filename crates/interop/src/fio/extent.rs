@@ -225,8 +225,7 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
             let Some(option) = mode else { return Ok(Zones { bytes, strides: None }) };
             if is_as_without_zones(options) {
                 let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
-                    and \
-                            no zone is reset.";
+                    and no zone is reset.";
                 options.note(option.line, says);
             } else {
                 options.refuse(
