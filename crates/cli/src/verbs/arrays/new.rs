@@ -170,13 +170,13 @@ fn file(a: &Answers) -> String {
     };
     text.push_str(&format!("\n[raid]\nlevel = {}\n", quoted(level)));
     if is_given(&a.write_back) {
-        text.push_str(&format!("\n[controller]\nwrite_back = {}\nbattery = true\n", quoted(&a.write_back)));
+        text.push_str(&format!("\n[controller]\nfrom = \"assumed: answered\"\nwrite_back = {}\nbattery = true\n", quoted(&a.write_back)));
     }
     if is_given(&a.tier) {
-        text.push_str(&format!("\n[tier]\ncapacity = {}\nholds = \"reads\"\n", quoted(&a.tier)));
+        text.push_str(&format!("\n[tier]\nfrom = \"assumed: answered\"\ncapacity = {}\nholds = \"reads\"\n", quoted(&a.tier)));
     }
     if is_given(&a.ram) {
-        text.push_str(&format!("\n[server]\nram = {}\n", quoted(&a.ram)));
+        text.push_str(&format!("\n[server]\nfrom = \"assumed: answered\"\nram = {}\n", quoted(&a.ram)));
     }
     if !a.software.is_empty() {
         text.push_str(&format!("\n[target]\nsoftware = {}\n", quoted(&a.software)));
