@@ -330,11 +330,16 @@ const FILES: &[Lie] = &[
 
 const READ: &[Lie] = &[
     // Of the longest read that there may be, the record is too long already.
-    lie("reads more than was asked for", Read, Fails(&["were requested", "implausibly large"]), |asked, honest| {
-        let data = data_of(&honest).unwrap_or_default();
-        let more = [data, &[7; 4096]].concat();
-        read_results(asked, u32::try_from(more.len()).unwrap(), 0, &more)
-    }),
+    lie(
+        "reads more than was asked for",
+        Read,
+        Fails(&["were requested", "implausibly large"]),
+        |asked, honest| {
+            let data = data_of(&honest).unwrap_or_default();
+            let more = [data, &[7; 4096]].concat();
+            read_results(asked, u32::try_from(more.len()).unwrap(), 0, &more)
+        },
+    ),
     lie(
         "reads nothing, and not the end",
         Read,

@@ -170,10 +170,17 @@ fn file(a: &Answers) -> String {
     };
     text.push_str(&format!("\n[raid]\nlevel = {}\n", quoted(level)));
     if is_given(&a.write_back) {
-        text.push_str(&format!("\n[controller]\nfrom = \"assumed: answered\"\nwrite_back = {}\nbattery = true\n", quoted(&a.write_back)));
+        text.push_str(&format!(
+            "\n[controller]\nfrom = \"assumed: answered\"\nwrite_back = {}\nbattery = true\n",
+            quoted(&a.write_back)
+        ));
     }
     if is_given(&a.tier) {
-        text.push_str(&format!("\n[tier]\nfrom = \"assumed: answered\"\ncapacity = {}\nholds = \"reads\"\n", quoted(&a.tier)));
+        text.push_str(&format!(
+            "\n[tier]\nfrom = \"assumed: answered, and as fast as a SATA SSD\"\ncapacity = {}\nholds = \"reads\"\n\
+             iops_max = {{ value = 75000, range = [40000, 98000] }}\nmb_s = {{ value = 500, range = [350, 550] }}\n",
+            quoted(&a.tier)
+        ));
     }
     if is_given(&a.ram) {
         text.push_str(&format!("\n[server]\nfrom = \"assumed: answered\"\nram = {}\n", quoted(&a.ram)));
