@@ -144,7 +144,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "disks = 4",
         "disks = 4\nspares = 1",
-        "20: raid.spares: spares carry no load: leave them out of `disks`",
+        "20: raid.spares: spares take no load: leave them out of `disks`",
     ),
     (
         "capacity = \"1TB\"",
