@@ -59,7 +59,7 @@ fn a_run_that_is_killed_keeps_every_interval_that_ended() {
     check_kept(&kept, "partial");
     let ops = |document| count(document, "/tests/1/total/ops");
     assert!(ops(&kept) >= ops(&seen), "what could be seen while it ran is there");
-    story.assay(&["show"]).ends(DONE).says(&[
+    story.assay(&["show", "--explain"]).ends(DONE).says(&[
         "(PARTIAL)",
         "The run has no end",
         "1 of 2 steps are complete",

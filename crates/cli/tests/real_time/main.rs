@@ -122,5 +122,5 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
     });
     let file = String::from_utf8(story.read(&fitted)).unwrap();
     assert!(file.contains("# Not to be used for:") && file.contains("calibrated: run"), "{file}");
-    assert!(story.assay(&["predict", &fitted]).ends(DONE).out.contains("limited by"));
+    assert!(story.assay(&["predict", &fitted]).ends(DONE).out.contains("Limited by"));
 }

@@ -141,11 +141,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("\"1GbE\"", "\"3GbE\"", "30: link.rate: `3GbE` is not known; did you mean `1GbE`?"),
     ("count = 2", "count = 1\npolicy = \"rr\"", "35: paths.policy: impossible: round robin over one path"),
-    (
-        "disks = 4",
-        "disks = 4\nspares = 1",
-        "20: raid.spares: spares take no load: leave them out of `disks`",
-    ),
+    ("disks = 4", "disks = 4\nspares = 1", "20: raid.spares: spares take no load: leave them out of `disks`"),
     (
         "capacity = \"1TB\"",
         "capacity = \"1TB\"\nsmr = true",

@@ -187,7 +187,7 @@ const PHRASINGS: &[(&str, &str)] = &[
     ("2000 IOPS, SSD or HDD", "i2000 cssd+5400rpm+7200rpm+10k+15k"),
     ("2000 IOPS, 6000 rpm", "!disks turn at 5400, 7200, 10000 or 15000 rpm"),
     ("2000 IOPS, hybrid", "!`hybrid` is not understood"),
-    ("2000 IOPS, 12 disks and a hot spare", "!hot spares carry no load"),
+    ("2000 IOPS, 12 disks and a hot spare", "!hot spares take no load"),
     // Levels.
     ("2000 IOPS, RAID10", "i2000 l10"),
     ("2000 IOPS, RAID 1+0", "i2000 l10"),
