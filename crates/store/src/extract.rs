@@ -9,13 +9,14 @@ use std::io::{Read as _, Write as _};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::connect::write_transaction;
+use crate::address::StoreAddress;
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::reader::Reader;
+use crate::sql::values;
 use crate::store::Store;
 use crate::writer::RunWriter;
 
@@ -26,22 +27,18 @@ impl Reader {
     /// Returns the extract of the run with exactly that id; `None` where none of that version was made of all its
     /// events.
     pub fn extract<T: DeserializeOwned>(&self, run: &str, version: u32) -> Result<Option<T>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
+        let read = |source| self.read_error(source);
         let query = "SELECT body, crc32c FROM extract JOIN run ON run.id = run_id
                      WHERE run = ?1 AND version = ?2
                      AND events = (SELECT max(sequence) + 1 FROM event WHERE event.run_id = run.id)";
-        let found = self
-            .connection()
-            .query_row(query, params![run, version], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, u32>(1)?))
-            })
-            .optional()
-            .map_err(read)?;
-        Ok(found.filter(|(body, checksum)| crc32c::crc32c(body) == *checksum).and_then(|(body, _)| {
-            let mut text = Vec::new();
-            DeflateDecoder::new(body.as_slice()).take(BYTES_MAX).read_to_end(&mut text).ok()?;
-            serde_json::from_slice(&text).ok()
-        }))
+        let Some(row) = self.database.row(query, values![run, version]).map_err(read)? else { return Ok(None) };
+        let (body, checksum) = (row.blob(0).map_err(read)?, row.integer(1).map_err(read)?);
+        if i64::from(crc32c::crc32c(body)) != checksum {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        let inflated = DeflateDecoder::new(body).take(BYTES_MAX).read_to_end(&mut text);
+        Ok(inflated.ok().and_then(|_| serde_json::from_slice(&text).ok()))
     }
 }
 
@@ -58,7 +55,7 @@ impl Store {
             return Ok(());
         };
         let events = i64::try_from(events).unwrap_or(i64::MAX);
-        put(self.connection(), self.path(), &Extract { run_id: id, version, events, of: extract })
+        put(&self.database, self.address(), &Extract { run_id: id, version, events, of: extract })
     }
 }
 
@@ -70,7 +67,7 @@ impl RunWriter {
     /// Where the extract cannot be stored.
     pub fn keep_extract<T: Serialize>(&self, version: u32, extract: &T) -> Result<(), StoreError> {
         let (run_id, events) = (self.run_id, self.sequence);
-        put(&self.connection, &self.path, &Extract { run_id, version, events, of: extract })
+        put(&self.to.database, &self.to.address, &Extract { run_id, version, events, of: extract })
     }
 }
 
@@ -83,22 +80,22 @@ struct Extract<'e, T> {
 }
 
 fn put<T: Serialize>(
-    connection: &Connection,
-    path: &std::path::Path,
+    database: &Database,
+    path: &StoreAddress,
     extract: &Extract<'_, T>,
 ) -> Result<(), StoreError> {
-    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
+    let encode = |source| StoreError::Encode { path: path.clone(), source };
     let text = serde_json::to_vec(extract.of).map_err(encode)?;
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     let body = encoder.write_all(&text).and_then(|()| encoder.finish());
     let body = body.map_err(|source| encode(serde_json::Error::io(source)))?;
     let write = |source| StoreError::writing(path, source);
-    let transaction = write_transaction(connection).map_err(write)?;
-    transaction
-        .execute(
-            "INSERT OR REPLACE INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![extract.run_id, extract.version, extract.events, body, crc32c::crc32c(&body)],
-        )
-        .and_then(|_| transaction.commit())
-        .map_err(write)
+    database.write(write, || {
+        let sql = "INSERT INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)
+                   ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, events = excluded.events,
+                   body = excluded.body, crc32c = excluded.crc32c";
+        let checksum = crc32c::crc32c(&body);
+        let values = values![extract.run_id, extract.version, extract.events, &body, checksum];
+        database.execute(sql, values).map(drop).map_err(write)
+    })
 }

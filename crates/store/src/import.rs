@@ -1,12 +1,11 @@
 //! Whole runs that come from elsewhere.
 
 use assay_record::{Event, RunEvent, RunHeader};
-use rusqlite::params;
 
-use crate::connect::{connect, write_transaction};
 use crate::error::StoreError;
-use crate::file::OpenFiles;
 use crate::row;
+use crate::server::open_to_write;
+use crate::sql::values;
 use crate::store::Store;
 use crate::writer::{insert_event, insert_run};
 
@@ -38,26 +37,23 @@ impl Store {
     /// Adds a run with all its events in one transaction: whenever this process is killed, the store has all of the run
     /// or nothing of it, and a run that is replaced until then.
     pub fn add_run(&self, whole: &WholeRun<'_>, namesake: Namesake) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        let run = &whole.header.run;
-        let (connection, id) = connect(self.path())?;
-        let files = OpenFiles::note(self.path(), id);
-        let transaction = write_transaction(&connection).map_err(write)?;
-        if namesake == Namesake::Replace {
-            transaction.execute("DELETE FROM run WHERE run = ?1", [run]).map_err(write)?;
-        }
-        let id = insert_run(&transaction, self.path(), whole.header, (whole.label, whole.note))?;
-        let events = whole.events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_)));
-        for (sequence, event) in (1..).zip(events) {
-            insert_event(&transaction, self.path(), (id, sequence), event)?;
-        }
-        if let Some(why) = whole.lost {
+        let to = open_to_write(self.address())?;
+        let write = |source| to.write_error(source);
+        to.database.write(write, || {
+            if namesake == Namesake::Replace {
+                let run = &whole.header.run;
+                to.database.execute("DELETE FROM run WHERE run = ?1", values![run]).map_err(write)?;
+            }
+            let id = insert_run(&to, whole.header, (whole.label, whole.note))?;
+            let events = whole.events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_)));
+            for (sequence, event) in (1..).zip(events) {
+                insert_event(&to, (id, sequence), event)?;
+            }
+            let Some(why) = whole.lost else { return Ok(()) };
             let update = "UPDATE run SET lost = ?2 WHERE id = ?1";
-            transaction.execute(update, params![id, why]).map_err(write)?;
-            row::seal(&transaction, id).map_err(write)?;
-        }
-        transaction.commit().map_err(write)?;
-        // SQLite also commits to files that have no name any more.
-        files.check()
+            to.database.execute(update, values![id, why]).map_err(write)?;
+            row::seal(&to.database, id).map_err(write)
+        })?;
+        to.check()
     }
 }
