@@ -21,6 +21,7 @@ mod probe;
 mod results;
 mod series;
 mod serve;
+mod store;
 
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
@@ -34,6 +35,7 @@ pub(crate) use probe::*;
 pub(crate) use results::*;
 pub(crate) use series::*;
 pub(crate) use serve::*;
+pub(crate) use store::*;
 
 /// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports with the suites people compare by.
 ///
@@ -116,6 +118,8 @@ pub(crate) enum Verb {
     Agent(AgentArgs),
     /// List the hosts whose agents are on a NATS server: state, lease, clock offset and its error, differences.
     Hosts(HostsArgs),
+    /// Copy a store to another one, or print the SQL of a store in a PostgreSQL server.
+    Store(StoreVerbArgs),
     /// Record which array a target is on, so that every run on it shows expected and measured values.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.

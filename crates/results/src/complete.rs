@@ -1,10 +1,11 @@
 //! What is kept beside a run so that lists and pages need not read its events. A run writes it at its end; those of
 //! earlier versions of Assay and those that were killed lack it.
 
-use assay_analysis::{RunExtract, digest};
-use assay_store::{Reader, Store, StoreError};
+use assay_analysis::{Collector, RunExtract, digest};
+use assay_record::{Event, RunDigest, RunHeader};
+use assay_store::{Completed, PackedExtract, Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_stored, judged};
+use crate::stored::{ReadError, collector_of, collector_stored, judged};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -25,10 +26,23 @@ pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
 pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     let header = store.header(run)?;
     let (collector, events) = collector_stored(store, run, &header)?;
-    let summary = collector.summary();
-    let (findings, judgement) = judged(&header, &summary)?;
-    let diagnosed = assay_diagnose::headline(&header, &summary);
     store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
-    let digest = digest(&header, &summary, &findings, judgement.as_ref(), diagnosed);
-    Ok(store.set_digest(run, &digest)?)
+    Ok(store.set_digest(run, &digest_of(&header, &collector)?)?)
+}
+
+/// Makes the digest and the extract of a run with these events, and keeps nothing.
+///
+/// # Errors
+/// Where the array of the run cannot be read.
+pub fn completed(header: &RunHeader, events: &[Event]) -> Result<Completed, ReadError> {
+    let collector = collector_of(header, events);
+    let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract())?;
+    Ok(Completed { digest: digest_of(header, &collector)?, extract })
+}
+
+fn digest_of(header: &RunHeader, collector: &Collector) -> Result<RunDigest, ReadError> {
+    let summary = collector.summary();
+    let (findings, judgement) = judged(header, &summary)?;
+    let diagnosed = assay_diagnose::headline(header, &summary);
+    Ok(digest(header, &summary, &findings, judgement.as_ref(), diagnosed))
 }

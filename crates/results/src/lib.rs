@@ -15,7 +15,7 @@ mod stored;
 mod targets;
 
 pub use baseline::{baseline_of, held, read_extract_held, read_held, runs_of_baseline};
-pub use complete::{complete, incomplete};
+pub use complete::{complete, completed, incomplete};
 pub use sides::{name_of, repetitions, with_distinct_names};
 pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};
 pub use targets::{LastTest, TargetRuns, facts_of_changes};

@@ -18,6 +18,9 @@ pub enum ReadError {
     /// The array that it was measured with is no longer understood.
     #[error(transparent)]
     Array(#[from] Box<ArrayError>),
+    /// What is kept of it has no form in which it is stored.
+    #[error("cannot encode the extract of a run")]
+    Encode(#[from] std::io::Error),
 }
 
 /// A run that was read and judged anew.
@@ -109,7 +112,7 @@ pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
     collector_of(header, events).summary()
 }
 
-fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
+pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
     collector

@@ -3,6 +3,8 @@
 //! reported when it happens. A server that is away is asked again, and gets what it missed from the file.
 
 #[cfg(test)]
+mod away;
+#[cfg(test)]
 mod failing;
 
 use std::path::{Path, PathBuf};
@@ -16,11 +18,12 @@ use crate::error::NotStored;
 use crate::spool::{Lines, Spool};
 
 /// How long a server that is away is left alone before it is asked again: at first, and at most.
-const AGAIN_FIRST: Duration = Duration::from_secs(1);
+const AGAIN_FIRST: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(1) };
 const AGAIN_MOST: Duration = Duration::from_secs(30);
 /// How long the end of a run waits for a server that is away: it may have been started again just now.
-const PATIENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(10) };
-const PATIENCE_STEP: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_STEP: Duration =
+    if cfg!(test) { Duration::from_millis(2) } else { Duration::from_millis(200) };
 
 /// Keeps the events of a run.
 pub struct Keeper {
@@ -29,6 +32,9 @@ pub struct Keeper {
     /// `None` where the store did not even take the beginning.
     writer: Option<RunWriter>,
     lines: Lines,
+    /// Folder of that file; `None` chooses one.
+    spool_folder: Option<PathBuf>,
+    patience: Duration,
     spool: Option<Spool>,
     /// Why the store does not hold all of the run.
     lost: Option<String>,
@@ -79,6 +85,8 @@ impl Keeper {
             store: store.address().clone(),
             writer: None,
             lines: Lines::default(),
+            spool_folder: None,
+            patience: PATIENCE,
             spool: None,
             lost: None,
             again: None,
@@ -169,7 +177,7 @@ impl Keeper {
             {
                 self.lose(&error);
             }
-            if self.again.is_none() || began.elapsed() > PATIENCE {
+            if self.again.is_none() || began.elapsed() >= self.patience {
                 break;
             }
             self.ask_again();
@@ -218,8 +226,7 @@ impl Keeper {
         let (store, why) = (self.store.clone(), chain(error));
         let instead = self.spool.as_ref().map(|spool| spool.path.clone());
         let is_asked_again = error.is_away() && self.writer.is_some();
-        self.again =
-            is_asked_again.then(|| Again { at: Instant::now() + AGAIN_FIRST, wait: AGAIN_FIRST });
+        self.again = is_asked_again.then(|| Again { at: Instant::now() + AGAIN_FIRST, wait: AGAIN_FIRST });
         self.news = Some(StoreNews::Lost(LostStore { store, why: why.clone(), instead, is_asked_again }));
         self.lost = Some(why);
     }
@@ -237,7 +244,13 @@ impl Keeper {
         let name = format!("{}.assay", self.cover.run);
         let own = default_path().ok();
         let beside = self.store.file().or(own.as_deref()).and_then(Path::parent).map(Path::to_owned);
-        for folder in beside.into_iter().chain([PathBuf::from("."), std::env::temp_dir()]) {
+        for folder in self
+            .spool_folder
+            .clone()
+            .into_iter()
+            .chain(beside)
+            .chain([PathBuf::from("."), std::env::temp_dir()])
+        {
             let Some(mut spool) = Spool::create(&folder, &name) else { continue };
             let lines = std::iter::once(&cover).chain(&earlier);
             if !lines.cloned().all(|line| spool.put(line)) {

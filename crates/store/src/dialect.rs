@@ -92,7 +92,8 @@ impl Dialect {
 
 /// Marks a run as going on in a server: the session that writes it holds this lock, which the server drops with it. The
 /// number of the table tells stores in one database apart.
-pub(crate) const TAKE_LIVE: &str = "SELECT pg_try_advisory_lock('run'::regclass::oid::int4, (?1::int8)::int4)";
+pub(crate) const TAKE_LIVE: &str =
+    "SELECT pg_try_advisory_lock('run'::regclass::oid::int4, (?1::int8)::int4)";
 
 /// Returns the numbers of the runs that go on in a server.
 pub(crate) const LIVE: &str = "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted \

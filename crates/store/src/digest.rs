@@ -8,7 +8,9 @@ use crate::sql::{SqlError, values};
 /// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
 /// from the events.
 pub(crate) fn decode(body: &str, checksum: i64) -> Option<RunDigest> {
-    (i64::from(crc32c::crc32c(body.as_bytes())) == checksum).then(|| serde_json::from_str(body).ok()).flatten()
+    (i64::from(crc32c::crc32c(body.as_bytes())) == checksum)
+        .then(|| serde_json::from_str(body).ok())
+        .flatten()
 }
 
 /// What of a run a digest was made from.

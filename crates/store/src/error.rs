@@ -297,9 +297,7 @@ impl StoreError {
     fn special(path: &StoreAddress, source: SqlError) -> Result<Self, SqlError> {
         let path = path.clone();
         match source.kind() {
-            Kind::ReadOnly => {
-                Ok(Self::NotAllowed { path, why: "it can only be read here".to_owned() })
-            }
+            Kind::ReadOnly => Ok(Self::NotAllowed { path, why: "it can only be read here".to_owned() }),
             Kind::Full => Ok(Self::Full { path, source }),
             Kind::Corrupt => Ok(Self::Corrupt { path, source }),
             Kind::Lost => Ok(Self::Away { path, source }),

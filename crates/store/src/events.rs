@@ -89,7 +89,10 @@ impl Reader {
             match ends {
                 Ends { is_begun: false, .. } => Err(self.damaged(run, "its first event is missing")),
                 Ends { is_ended, .. } if is_ended == has_ended => Ok(count),
-                _ => Err(self.damaged(run, &format!("its last events, after event {}, are missing", count - 1))),
+                _ => {
+                    Err(self
+                        .damaged(run, &format!("its last events, after event {}, are missing", count - 1)))
+                }
             }
         })
     }

@@ -16,7 +16,7 @@ use crate::address::StoreAddress;
 use crate::database::Database;
 use crate::error::StoreError;
 use crate::reader::Reader;
-use crate::sql::values;
+use crate::sql::{SqlError, values};
 use crate::store::Store;
 use crate::writer::RunWriter;
 
@@ -31,7 +31,9 @@ impl Reader {
         let query = "SELECT body, crc32c FROM extract JOIN run ON run.id = run_id
                      WHERE run = ?1 AND version = ?2
                      AND events = (SELECT max(sequence) + 1 FROM event WHERE event.run_id = run.id)";
-        let Some(row) = self.database.row(query, values![run, version]).map_err(read)? else { return Ok(None) };
+        let Some(row) = self.database.row(query, values![run, version]).map_err(read)? else {
+            return Ok(None);
+        };
         let (body, checksum) = (row.blob(0).map_err(read)?, row.integer(1).map_err(read)?);
         if i64::from(crc32c::crc32c(body)) != checksum {
             return Ok(None);
@@ -55,7 +57,7 @@ impl Store {
             return Ok(());
         };
         let events = i64::try_from(events).unwrap_or(i64::MAX);
-        put(&self.database, self.address(), &Extract { run_id: id, version, events, of: extract })
+        put((&self.database, self.address()), (id, events), version, extract)
     }
 }
 
@@ -66,36 +68,52 @@ impl RunWriter {
     /// # Errors
     /// Where the extract cannot be stored.
     pub fn keep_extract<T: Serialize>(&self, version: u32, extract: &T) -> Result<(), StoreError> {
-        let (run_id, events) = (self.run_id, self.sequence);
-        put(&self.to.database, &self.to.address, &Extract { run_id, version, events, of: extract })
+        put((&self.to.database, &self.to.address), (self.run_id, self.sequence), version, extract)
     }
 }
 
-struct Extract<'e, T> {
-    run_id: i64,
+/// An extract in the form in which it is stored.
+#[derive(Debug, Clone)]
+pub struct PackedExtract {
     version: u32,
-    /// Number of events that it covers.
-    events: i64,
-    of: &'e T,
+    body: Vec<u8>,
+}
+
+impl PackedExtract {
+    /// Packs an extract of that version.
+    ///
+    /// # Errors
+    /// If it has no JSON form.
+    pub fn of<T: Serialize>(version: u32, extract: &T) -> std::io::Result<Self> {
+        let text = serde_json::to_vec(extract)?;
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let body = encoder.write_all(&text).and_then(|()| encoder.finish());
+        Ok(Self { version, body: body? })
+    }
 }
 
 fn put<T: Serialize>(
-    database: &Database,
-    path: &StoreAddress,
-    extract: &Extract<'_, T>,
+    (database, path): (&Database, &StoreAddress),
+    (run_id, events): (i64, i64),
+    version: u32,
+    extract: &T,
 ) -> Result<(), StoreError> {
-    let encode = |source| StoreError::Encode { path: path.clone(), source };
-    let text = serde_json::to_vec(extract.of).map_err(encode)?;
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    let body = encoder.write_all(&text).and_then(|()| encoder.finish());
-    let body = body.map_err(|source| encode(serde_json::Error::io(source)))?;
+    let packed = PackedExtract::of(version, extract);
+    let encode = |source| StoreError::Encode { path: path.clone(), source: serde_json::Error::io(source) };
+    let packed = packed.map_err(encode)?;
     let write = |source| StoreError::writing(path, source);
-    database.write(write, || {
-        let sql = "INSERT INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)
-                   ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, events = excluded.events,
-                   body = excluded.body, crc32c = excluded.crc32c";
-        let checksum = crc32c::crc32c(&body);
-        let values = values![extract.run_id, extract.version, extract.events, &body, checksum];
-        database.execute(sql, values).map(drop).map_err(write)
-    })
+    database.write(write, || put_packed(database, run_id, events, &packed).map_err(write))
+}
+
+/// Puts the extract of the first `events` events beside a run.
+pub(crate) fn put_packed(
+    database: &Database,
+    run_id: i64,
+    events: i64,
+    PackedExtract { version, body }: &PackedExtract,
+) -> Result<(), SqlError> {
+    let sql = "INSERT INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, events = excluded.events,
+               body = excluded.body, crc32c = excluded.crc32c";
+    database.execute(sql, values![run_id, *version, events, body, crc32c::crc32c(body)]).map(drop)
 }

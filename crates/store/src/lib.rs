@@ -27,6 +27,7 @@
 mod address;
 mod beside;
 mod connect;
+mod copy;
 mod database;
 mod dialect;
 mod digest;
@@ -54,10 +55,12 @@ mod writer;
 
 pub use address::{StoreAddress, StoreAddressError};
 pub use beside::{Baseline, BaselineOf, Checked};
+pub use copy::{Copied, copy};
 pub use error::StoreError;
+pub use extract::PackedExtract;
 pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
-pub use import::{Namesake, WholeRun};
+pub use import::{Completed, Importer, Namesake, WholeEvents, WholeRun};
 pub use key::target_key;
 pub use list::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
 pub use postgres::{PostgresAddress, init_sql};

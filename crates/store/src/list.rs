@@ -270,9 +270,7 @@ impl Store {
             // It was removed in the meantime.
             return Ok(());
         };
-        self.database.write(write, || {
-            put_digest(&self.database, id, digest, Coverage::Whole).map_err(write)
-        })
+        self.database.write(write, || put_digest(&self.database, id, digest, Coverage::Whole).map_err(write))
     }
 }
 
@@ -330,7 +328,9 @@ impl Passing {
         add("outcome = ?", outcome);
         if matches!(filter.state, Some(RunState::Running | RunState::Partial)) {
             let ids: Vec<String> = unended.iter().map(i64::to_string).collect();
-            passing.conditions.push(format!("id IN ({})", ids.join(",")));
+            // PostgreSQL knows no list without a member.
+            let ids = if ids.is_empty() { "NULL".to_owned() } else { ids.join(",") };
+            passing.conditions.push(format!("id IN ({ids})"));
         }
         match filter.severity {
             Some(Severity::Critical) => passing.of_digest("critical > 0"),
@@ -353,7 +353,9 @@ impl Passing {
         let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
         let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
         let long = dialect.has_words(&long);
-        for (condition, value) in long.into_iter().chain(short.iter().map(|word| dialect.has_short_word(word))) {
+        for (condition, value) in
+            long.into_iter().chain(short.iter().map(|word| dialect.has_short_word(word)))
+        {
             self.conditions.push(condition.to_owned());
             self.values.push(Wanted::Text(value));
         }

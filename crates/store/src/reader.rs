@@ -126,7 +126,8 @@ impl Reader {
     pub fn is_going_on(&self, run: &str) -> Result<bool, StoreError> {
         let id = self.id_of_listed(run)?;
         let query = "SELECT outcome IS NULL FROM run WHERE id = ?1";
-        let unended = self.database.row(query, values![id]).and_then(|row| row.map(|row| row.integer(0)).transpose());
+        let unended =
+            self.database.row(query, values![id]).and_then(|row| row.map(|row| row.integer(0)).transpose());
         let is_unended = unended.map_err(|source| self.read_error(source))? == Some(1);
         Ok(is_unended && self.are_live(&[id]) == [true])
     }
@@ -161,7 +162,8 @@ impl Reader {
                 raw(cell, |bytes| take(&format!("run.{name}"), bytes));
             }
         }
-        let query = "SELECT sequence, body FROM event WHERE run_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3";
+        let query =
+            "SELECT sequence, body FROM event WHERE run_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3";
         let mut last = i64::MIN;
         loop {
             let rows = self.database.rows(query, values![id, last, PART as i64]).map_err(read)?;
@@ -188,7 +190,8 @@ impl Reader {
     /// Returns the number of the run's row, and whether the run came to its end.
     pub(crate) fn id_and_end(&self, run: &str) -> Result<Option<(i64, bool)>, StoreError> {
         let found = self.database.row("SELECT id, outcome IS NOT NULL FROM run WHERE run = ?1", values![run]);
-        let found = found.and_then(|row| row.map(|row| Ok((row.integer(0)?, row.integer(1)? == 1))).transpose());
+        let found =
+            found.and_then(|row| row.map(|row| Ok((row.integer(0)?, row.integer(1)? == 1))).transpose());
         found.map_err(|source: SqlError| self.read_error(source))
     }
 

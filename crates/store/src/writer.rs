@@ -1,6 +1,6 @@
 //! A run being written. It has a connection of its own, so it may live on the thread that hears the events.
 
-use assay_record::{Event, RunDigest, RunEvent, RunHeader};
+use assay_record::{Event, Outcome, RunDigest, RunEvent, RunHeader};
 
 use crate::database::Database;
 use crate::digest::{Coverage, put_digest};
@@ -14,7 +14,7 @@ use crate::sql::{Kind, SqlError, values};
 
 /// Pages (of 8 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
 /// intervals or more. Sooner would put flushes into measured windows.
-const CHECKPOINT_PAGES: i64 = 16_384;
+pub(crate) const CHECKPOINT_PAGES: i64 = 16_384;
 
 /// Why events are missing from some moment on.
 #[derive(Debug)]
@@ -211,7 +211,8 @@ impl RunWriter {
         let database = by_name.as_ref().unwrap_or(&self.to.database);
         let read = |source| StoreError::reading(&self.to.address, source);
         let query = "SELECT count(*) FROM event JOIN run ON run.id = run_id WHERE run = ?1";
-        let found = database.row(query, values![&self.run]).and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+        let found =
+            database.row(query, values![&self.run]).and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
         let found = found.map_err(read);
         if let Err(error) = &found
             && error.is_away()
@@ -227,7 +228,12 @@ impl RunWriter {
 
     fn store(&self, event: &Event) -> Result<(), StoreError> {
         let write = |source| self.to.write_error(source);
-        self.to.database.write(write, || insert_event(&self.to, (self.run_id, self.sequence), event))
+        let insert = || insert_event(&self.to, (self.run_id, self.sequence), event);
+        match event.what {
+            RunEvent::Ended(_) => self.to.database.write(write, insert),
+            // One statement is a transaction of its own.
+            _ => insert(),
+        }
     }
 
     /// Says in the run's row that events are missing, where that is so. What keeps the store from taking an event may
@@ -235,10 +241,13 @@ impl RunWriter {
     fn mark(&mut self) {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.is_marked) else { return };
         let (database, id) = (&self.to.database, self.run_id);
-        let marked = database.write(|error| error, || {
-            database.execute("UPDATE run SET lost = ?2 WHERE id = ?1", values![id, &lost.why])?;
-            row::seal(database, id)
-        });
+        let marked = database.write(
+            |error| error,
+            || {
+                database.execute("UPDATE run SET lost = ?2 WHERE id = ?1", values![id, &lost.why])?;
+                row::seal(database, id)
+            },
+        );
         lost.is_marked = marked.is_ok();
     }
 
@@ -292,19 +301,34 @@ pub(crate) fn insert_event(
     (run_id, sequence): (i64, i64),
     event: &Event,
 ) -> Result<(), StoreError> {
-    let write = |source| to.write_error(source);
-    let encode = |source| StoreError::Encode { path: to.address.clone(), source };
-    let body = serde_json::to_string(event).map_err(encode)?;
-    let insert = "INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)";
-    let values = values![run_id, sequence, &body, crc32c::crc32c(body.as_bytes())];
-    to.database.execute(insert, values).map_err(write)?;
-    if let RunEvent::Ended(outcome) = &event.what {
-        let outcome = serde_json::to_string(outcome).map_err(encode)?;
-        let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
-        to.database.execute(update, values![run_id, &outcome]).map_err(write)?;
-        row::seal(&to.database, run_id).map_err(write)?;
+    let body = serde_json::to_string(event);
+    let body = body.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
+    insert_line(to, (run_id, sequence), &body)?;
+    match &event.what {
+        RunEvent::Ended(outcome) => set_outcome(to, run_id, *outcome),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Inserts the JSON of an event.
+pub(crate) fn insert_line(
+    to: &OpenStore,
+    (run_id, sequence): (i64, i64),
+    body: &str,
+) -> Result<(), StoreError> {
+    let insert = "INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)";
+    let values = values![run_id, sequence, body, crc32c::crc32c(body.as_bytes())];
+    to.database.execute(insert, values).map(drop).map_err(|source| to.write_error(source))
+}
+
+/// Sets the outcome of a run that has ended.
+pub(crate) fn set_outcome(to: &OpenStore, run_id: i64, outcome: Outcome) -> Result<(), StoreError> {
+    let write = |source| to.write_error(source);
+    let outcome = serde_json::to_string(&outcome);
+    let outcome = outcome.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
+    let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
+    to.database.execute(update, values![run_id, &outcome]).map_err(write)?;
+    row::seal(&to.database, run_id).map_err(write)
 }
 
 impl Drop for RunWriter {

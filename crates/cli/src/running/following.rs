@@ -103,7 +103,9 @@ impl Follower for Following {
     fn store_changed(&mut self, news: &StoreNews) {
         note_above(&match news {
             StoreNews::Lost(lost) => store_lost(lost),
-            StoreNews::Back(store) => format!("note: the store {store} is back, and has all events of this run"),
+            StoreNews::Back(store) => {
+                format!("note: the store {store} is back, and has all events of this run")
+            }
         });
     }
 }

@@ -91,13 +91,13 @@ fn limit(bytes: u64) {
     setrlimit(Resource::RLIMIT_FSIZE, bytes, RLIM_INFINITY).unwrap();
 }
 
-fn header(events: &[Event]) -> &RunHeader {
+pub(super) fn header(events: &[Event]) -> &RunHeader {
     let RunEvent::Started(header) = &events[0].what else { panic!("a run begins with its header") };
     header
 }
 
 /// Returns the events of a made-up run.
-fn made_up(run: &str) -> Vec<Event> {
+pub(super) fn made_up(run: &str) -> Vec<Event> {
     let test =
         |name| format!("[[test]]\nname = \"{name}\"\nrun = \"2s\"\naccess = [{{ size = \"8KiB\" }}]\n");
     let plan = synthetic::plan(&(test("a") + &test("b")));

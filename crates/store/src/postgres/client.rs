@@ -100,7 +100,10 @@ impl Client {
     }
 
     fn parts(&self) -> Result<(&Runtime, &tokio_postgres::Client), SqlError> {
-        self.runtime.as_ref().zip(self.client.as_ref()).ok_or_else(|| SqlError::Lost { says: CLOSED.to_owned() })
+        self.runtime
+            .as_ref()
+            .zip(self.client.as_ref())
+            .ok_or_else(|| SqlError::Lost { says: CLOSED.to_owned() })
     }
 }
 
@@ -151,9 +154,7 @@ async fn encrypted(
 }
 
 /// Waits for an answer, as long as one may take.
-async fn answered<T>(
-    asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, SqlError> {
+async fn answered<T>(asked: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, SqlError> {
     match tokio::time::timeout(ANSWER, asked).await {
         Ok(answer) => answer.map_err(SqlError::from),
         Err(_) => Err(SqlError::Lost { says: format!("it did not answer within {} s", ANSWER.as_secs()) }),
@@ -207,10 +208,7 @@ impl ToSql for Value<'_> {
 }
 
 impl<'r> FromSql<'r> for Cell {
-    fn from_sql(
-        kind: &Type,
-        raw: &'r [u8],
-    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+    fn from_sql(kind: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
         match *kind {
             Type::INT8 => i64::from_sql(kind, raw).map(Self::Integer),
             Type::INT4 => i32::from_sql(kind, raw).map(|number| Self::Integer(number.into())),
@@ -232,7 +230,8 @@ impl<'r> FromSql<'r> for Cell {
 
 /// Classes of errors of a server that ends the session, or cannot begin one now (PostgreSQL, appendix A).
 fn is_passing(code: &SqlState) -> bool {
-    ["08", "57P"].iter().any(|class| code.code().starts_with(class)) || *code == SqlState::TOO_MANY_CONNECTIONS
+    ["08", "57P"].iter().any(|class| code.code().starts_with(class))
+        || *code == SqlState::TOO_MANY_CONNECTIONS
 }
 
 impl From<tokio_postgres::Error> for SqlError {

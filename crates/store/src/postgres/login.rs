@@ -61,7 +61,8 @@ pub(super) fn login(address: &PostgresAddress, around: &Surroundings<'_>) -> Res
         config.dbname(name.unwrap_or_default());
     }
     if config.get_password().is_none()
-        && let Some(password) = variable("PGPASSWORD").map_or_else(|| of_file(&config, around), |p| Ok(Some(p)))?
+        && let Some(password) =
+            variable("PGPASSWORD").map_or_else(|| of_file(&config, around), |p| Ok(Some(p)))?
     {
         config.password(password);
     }
@@ -87,7 +88,8 @@ fn add(config: &mut Config, service: &str, key: &str, value: &str) -> Result<(),
     match key {
         "host" if config.get_hosts().is_empty() => drop(config.host(value)),
         "hostaddr" if config.get_hostaddrs().is_empty() => {
-            let address = value.parse().map_err(|_| format!("service `{service}`: {value} is no IP address"))?;
+            let address =
+                value.parse().map_err(|_| format!("service `{service}`: {value} is no IP address"))?;
             config.hostaddr(address);
         }
         "port" if config.get_ports().is_empty() => drop(config.port(value.parse().map_err(|_| number())?)),
@@ -100,7 +102,11 @@ fn add(config: &mut Config, service: &str, key: &str, value: &str) -> Result<(),
         }
         "host" | "hostaddr" | "port" | "user" | "dbname" | "password" | "connect_timeout" => {}
         "application_name" => {}
-        _ => return Err(format!("service `{service}` sets {key}, which Assay does not know; remove it there")),
+        _ => {
+            return Err(format!(
+                "service `{service}` sets {key}, which Assay does not know; remove it there"
+            ));
+        }
     }
     Ok(())
 }
@@ -108,7 +114,8 @@ fn add(config: &mut Config, service: &str, key: &str, value: &str) -> Result<(),
 /// Returns what an entry of the service file says: of this user's, or of the system's.
 fn service(name: &str, around: &Surroundings<'_>) -> Result<Vec<(String, String)>, String> {
     let variable = |name| (around.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = variable("PGSERVICEFILE").or_else(|| variable("HOME").map(|home| home.join(".pg_service.conf")));
+    let own =
+        variable("PGSERVICEFILE").or_else(|| variable("HOME").map(|home| home.join(".pg_service.conf")));
     let system = variable("PGSYSCONFDIR").unwrap_or_else(|| "/etc/postgresql-common".into());
     let files: Vec<PathBuf> = own.into_iter().chain([system.join("pg_service.conf")]).collect();
     for file in &files {
@@ -250,11 +257,15 @@ mod tests {
     fn a_password_comes_from_the_environment_a_file_or_a_service_and_only_from_one_that_others_cannot_read() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (passwords, services) = (folder.path().join("pgpass"), folder.path().join("services"));
-        fs::write(&passwords, "# hosts\nother:*:*:*:no\ndb:5432:runs:bob:a\\:b\\\\c\nlocalhost:*:*:*:local\n")
-            .expect("a file");
+        fs::write(
+            &passwords,
+            "# hosts\nother:*:*:*:no\ndb:5432:runs:bob:a\\:b\\\\c\nlocalhost:*:*:*:local\n",
+        )
+        .expect("a file");
         fs::write(&services, "[x]\nhost=no\n[lab]\n# ours\nhost = db\nuser=bob\ndbname=runs\n[y]\nport=1\n")
             .expect("a file");
-        let [passwords_text, services_text] = [&passwords, &services].map(|path| path.to_str().expect("text"));
+        let [passwords_text, services_text] =
+            [&passwords, &services].map(|path| path.to_str().expect("text"));
         let variables = [("PGPASSFILE", passwords_text), ("PGSERVICEFILE", services_text)];
         let error = made("postgres://bob@db/runs", &variables).err().expect("others can read it");
         assert!(error.contains("chmod 600"), "{error}");

@@ -152,8 +152,12 @@ pub(crate) fn prepare(
         Some(found) if found > FORMAT => {
             return Err(StoreError::Newer { path: store.clone(), found, known: FORMAT });
         }
-        Some(found) => convert(database, of)
-            .map_err(|source| StoreError::OlderTables { path: store.clone(), found, known: FORMAT, source })?,
+        Some(found) => convert(database, of).map_err(|source| StoreError::OlderTables {
+            path: store.clone(),
+            found,
+            known: FORMAT,
+            source,
+        })?,
     }
     let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a replica'
                       WHEN current_setting('default_transaction_read_only')::bool THEN 'sessions of this user only read'
@@ -183,16 +187,19 @@ fn format_of(database: &Database, of: &PostgresAddress) -> Result<Option<i64>, S
 
 /// Creates the tables, or brings them to [`FORMAT`]. Two processes may do so at once: the second finds it done.
 fn convert(database: &Database, of: &PostgresAddress) -> Result<(), SqlError> {
-    database.write(|error| error, || {
-        database.rows(TAKE_TURNS, &[])?;
-        let schema = "SELECT 1 FROM pg_namespace WHERE nspname = ?1";
-        // Even where there is one, this needs the right to make another.
-        if database.row(schema, values![&of.schema])?.is_none() {
-            database.batch(&format!("CREATE SCHEMA {}", of.schema))?;
-        }
-        let found = format_of(database, of)?;
-        database.batch(&tables(found))
-    })
+    database.write(
+        |error| error,
+        || {
+            database.rows(TAKE_TURNS, &[])?;
+            let schema = "SELECT 1 FROM pg_namespace WHERE nspname = ?1";
+            // Even where there is one, this needs the right to make another.
+            if database.row(schema, values![&of.schema])?.is_none() {
+                database.batch(&format!("CREATE SCHEMA {}", of.schema))?;
+            }
+            let found = format_of(database, of)?;
+            database.batch(&tables(found))
+        },
+    )
 }
 
 /// Returns the statements that bring tables of a format, or none, to [`FORMAT`].

@@ -9,7 +9,7 @@ use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunSlice, RunState, 
 
 use crate::{Begun, RUN, begin, header, write};
 
-fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
+pub(crate) fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
     let finding =
         |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
     RunDigest {
