@@ -30,14 +30,13 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     Ok(store.set_digest(run, &digest_of(&header, &collector)?)?)
 }
 
-/// Makes the digest and the extract of a run with these events, and keeps nothing.
-///
-/// # Errors
-/// Where the array of the run cannot be read.
-pub fn completed(header: &RunHeader, events: &[Event]) -> Result<Completed, ReadError> {
+/// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run cannot
+/// be read.
+#[must_use]
+pub fn completed(header: &RunHeader, events: &[Event]) -> Option<Completed> {
     let collector = collector_of(header, events);
-    let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract())?;
-    Ok(Completed { digest: digest_of(header, &collector)?, extract })
+    let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract()).ok()?;
+    Some(Completed { digest: digest_of(header, &collector).ok()?, extract })
 }
 
 fn digest_of(header: &RunHeader, collector: &Collector) -> Result<RunDigest, ReadError> {

@@ -18,9 +18,6 @@ pub enum ReadError {
     /// The array that it was measured with is no longer understood.
     #[error(transparent)]
     Array(#[from] Box<ArrayError>),
-    /// What is kept of it has no form in which it is stored.
-    #[error("cannot encode the extract of a run")]
-    Encode(#[from] std::io::Error),
 }
 
 /// A run that was read and judged anew.

@@ -66,11 +66,11 @@ impl Dialect {
 
     /// The same for one word, which may be shorter than what the index is made of.
     pub(crate) fn has_short_word(self, word: &str) -> (&'static str, String) {
-        let condition = match self {
-            Self::Sqlite => "+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')",
-            Self::Postgres => "text ILIKE ? ESCAPE '\\'",
-        };
-        (condition, like(word))
+        match self {
+            Self::Sqlite => ("+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')", like(word)),
+            // The text is in small letters.
+            Self::Postgres => ("text LIKE ? ESCAPE '\\'", like(&word.to_lowercase())),
+        }
     }
 
     /// Returns a number that changes when somebody has written; in PostgreSQL also when that was in another schema.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use assay_web::{Limits, RequestRate};
 use served::{RUN, Reach, Served};
 
+const RUNS: u64 = 10_000;
 const ROUNDS: usize = 9;
 /// Bytes of the first page with everything that it loads.
 const FIRST_LOAD: usize = 200 << 10;
@@ -22,8 +23,8 @@ fn main() {
     // One visitor that asks as fast as it can.
     let requests = RequestRate { per_s: 1e9, at_once: 1e9 };
     let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
-    many::fill(served.store().address().file().unwrap(), 0.0);
-    println!("{} runs; medians of {ROUNDS}", many::RUNS);
+    many::fill(&served.store(), RUNS, 0.0);
+    println!("{RUNS} runs; medians of {ROUNDS}");
     say(&served, "list", "/runs", 50);
     say(&served, "search: a common word", "/runs?q=vmware", 100);
     say(&served, "search: a rare word", "/runs?q=week+42", 100);

@@ -129,7 +129,7 @@ impl Whole {
     /// Reads a file of `assay export`.
     fn of_file(path: &Path) -> anyhow::Result<Self> {
         let (Exported { label, note, lost, header, events }, checksum) = run_file::read_with_checksum(path)?;
-        let completed = completed(&header, &events).ok();
+        let completed = completed(&header, &events);
         let outcome = events.last().and_then(|event| match event.what {
             RunEvent::Ended(outcome) => Some(outcome),
             _ => None,
@@ -145,7 +145,7 @@ impl Whole {
         let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
         let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
         let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
-        let completed = completed(&header, &events).ok();
+        let completed = completed(&header, &events);
         let events = WholesEvents::Made(events);
         Ok(Self { header, label: None, note: None, lost: None, events, completed })
     }
