@@ -24,7 +24,7 @@ run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
 	@scripts/need.sh $(NEEDS)
 	@mkdir -p $(dir $(SKIPPED)) && rm -f $(SKIPPED)
-	SLOW_TESTS=1 RUST_TEST_THREADS=$(TEST_THREADS) ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast; \
+	RUST_TEST_THREADS=$(TEST_THREADS) ASSAY_SKIPPED=$(SKIPPED) CARGO="$(CARGO)" scripts/test.sh; \
 		status=$$?; scripts/skipped.sh $(SKIPPED); exit $$status
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
