@@ -148,6 +148,12 @@ impl RunWriter {
             return Err(error);
         }
         self.has_ended = row.text_if_any(2).map_err(write)?.is_some();
+        // Without its session the run looked killed, and whoever lists runs may have made these for good.
+        for forget in
+            ["UPDATE digest SET is_whole = 0 WHERE run_id = ?1", "DELETE FROM extract WHERE run_id = ?1"]
+        {
+            to.database.execute(forget, values![self.run_id]).map_err(write)?;
+        }
         (self.sequence, self.away) = (stored, None);
         (self.to, self._live) = (to, live);
         Ok(usize::try_from(stored).unwrap_or(0))

@@ -18,7 +18,7 @@ use nix::sys::signal::{SigSet, Signal};
 use crate::args::{ServeArgs, StoreArgs};
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
-use crate::words::store::open_store;
+use crate::words::store::{open_store, store_if_any};
 
 /// Where the server listens, if nothing else is said.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
@@ -32,7 +32,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let config = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let store = args.store.address()?;
     // A store that cannot be used is reported here and not on the first page; one that is not there is created.
-    drop(open_store(&args.store)?);
+    if store_if_any(&args.store)?.is_none() {
+        drop(open_store(&args.store)?);
+    }
     let options = options(args, config, &store)?;
     let token_file = options.token_file.clone();
     // Until here a signal ends the program at once, also where a file that is named does not answer.

@@ -221,13 +221,20 @@ fn several_write_at_once_and_each_sees_what_goes_on() {
     assert!(matches!(writer.append(&events[3]), Err(StoreError::AlreadyLost { .. })));
     assert!(writer.resume().unwrap_err().is_away());
     server.start_again();
+    // Without its session the run looks killed, and somebody makes its digest for good.
+    let store = opened(&server);
+    assert_eq!(store.without_digest().unwrap()[0], RUN);
+    store.set_digest(RUN, &digest("part", 1.0, &[])).unwrap();
     assert_eq!(writer.resume().unwrap(), 3);
     events[3..].iter().for_each(|event| writer.append(event).unwrap());
     writer.finish().unwrap();
-    let store = opened(&server);
     assert_eq!(store.load(RUN).unwrap(), events);
+    assert_eq!(store.running().unwrap(), [RUN]);
     drop(writer);
-    assert_eq!(store.running().unwrap(), [""; 0]);
+    while store.running().unwrap() == [RUN] {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(store.without_digest().unwrap()[0], RUN, "that of a part is made again");
 }
 
 #[test]
