@@ -30,8 +30,8 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     Ok(store.set_digest(run, &digest_of(&header, &collector)?)?)
 }
 
-/// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run cannot
-/// be read.
+/// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run
+/// cannot be read.
 #[must_use]
 pub fn completed(header: &RunHeader, events: &[Event]) -> Option<Completed> {
     let collector = collector_of(header, events);

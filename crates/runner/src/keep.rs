@@ -236,8 +236,8 @@ impl Keeper {
         self.news.take()
     }
 
-    /// Opens the file beside the store, or for a server where a store of this user would be, else in the working directory, else in that of temporary files, and writes what
-    /// there is so far.
+    /// Opens the file beside the store, or for a server where a store of this user would be, else in the working
+    /// directory, else in that of temporary files, and writes what there is so far.
     fn open_spool(&mut self) {
         let Ok(cover) = serde_json::to_string(&self.cover) else { return };
         let earlier = self.earlier();

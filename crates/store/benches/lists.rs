@@ -2,8 +2,8 @@
 //! their goals, and decides nothing: `make bench` shows them on a quiet machine.
 //!
 //! `ASSAY_BENCH_EVENTS_MIB` is how much of events each run has (default 0.1, so 1 GiB in all; 1 makes a store of
-//! 10 GiB): no list may depend on it. `ASSAY_BENCH_RUNS` is another number of runs. `ASSAY_BENCH_STORE` is an empty store
-//! in a server, `postgres://…`, in place of a file.
+//! 10 GiB): no list may depend on it. `ASSAY_BENCH_RUNS` is another number of runs. `ASSAY_BENCH_STORE` is an empty
+//! store in a server, `postgres://…`, in place of a file.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails where it must")]
 
 #[path = "support/many.rs"]

@@ -26,8 +26,8 @@ pub enum StoreAddress {
 pub enum StoreAddressError {
     /// It is an address of something else.
     #[error(
-        "{shown} cannot be the store: it looks like an address, and a store is a file or postgres://USER@HOST/DATABASE; \
-         for a file write ./{shown}"
+        "{shown} cannot be the store: it looks like an address, and a store is a file or \
+         postgres://USER@HOST/DATABASE; for a file write ./{shown}"
     )]
     NoFile {
         /// As given, without a secret.
@@ -54,8 +54,8 @@ pub enum StoreAddressError {
 }
 
 impl StoreAddress {
-    /// Reads what somebody typed: an address of PostgreSQL by its scheme, otherwise the path of a file. As with targets, a
-    /// word that looks like another address is never a path.
+    /// Reads what somebody typed: an address of PostgreSQL by its scheme, otherwise the path of a file. As with
+    /// targets, a word that looks like another address is never a path.
     ///
     /// # Errors
     /// For an address of something else, and for one with a password in it.

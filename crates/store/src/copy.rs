@@ -1,7 +1,7 @@
 //! A store copied to another one, of the same or the other kind, and compared with it.
 //!
-//! Rows are copied as they are, checksums included, a run in one transaction; then both sides are read back and compared
-//! cell by cell. What the other store has already stays as it is, and must be the same.
+//! Rows are copied as they are, checksums included, a run in one transaction; then both sides are read back and
+//! compared cell by cell. What the other store has already stays as it is, and must be the same.
 
 use crate::error::StoreError;
 use crate::reader::{PART, Reader};
@@ -48,7 +48,8 @@ pub struct Copied {
 /// Copies all that a store has to another one. `tell` hears of each run: how many were looked at, of how many.
 ///
 /// # Errors
-/// Where one of them cannot be read or written to as a whole. What is wrong with single runs is part of what is returned.
+/// Where one of them cannot be read or written to as a whole. What is wrong with single runs is part of what is
+/// returned.
 pub fn copy(from: &Reader, to: &Store, tell: &mut dyn FnMut(usize, usize)) -> Result<Copied, StoreError> {
     let read = |source| from.read_error(source);
     let rows = from.database.rows("SELECT id, run FROM run ORDER BY id", &[]).map_err(read)?;

@@ -1,7 +1,7 @@
 //! The database of a store, SQLite or PostgreSQL.
 //!
-//! Both speak the statements of this room as they stand; where they differ, `dialect.rs` has the two forms. Statements have
-//! the parameters of SQLite.
+//! Both speak the statements of this room as they stand; where they differ, `dialect.rs` has the two forms. Statements
+//! have the parameters of SQLite.
 
 use std::cell::RefCell;
 
@@ -66,8 +66,8 @@ impl Database {
         }
     }
 
-    /// Runs `work` in a transaction that may write from the start: all of it is kept, or nothing where it fails. `fail` is
-    /// what an error of the transaction itself becomes.
+    /// Runs `work` in a transaction that may write from the start: all of it is kept, or nothing where it fails.
+    /// `fail` is what an error of the transaction itself becomes.
     pub(crate) fn write<T, E>(
         &self,
         fail: impl Fn(SqlError) -> E,

@@ -8,9 +8,9 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Begins a transaction that has the right to write from the start. In SQLite a statement that fires a trigger on the
-    /// text of the search reads before it writes; where another process writes in between, it fails at once instead of
-    /// waiting. PostgreSQL locks rows.
+    /// Begins a transaction that has the right to write from the start. In SQLite a statement that fires a trigger on
+    /// the text of the search reads before it writes; where another process writes in between, it fails at once
+    /// instead of waiting. PostgreSQL locks rows.
     pub(crate) fn begin_to_write(self) -> &'static str {
         match self {
             Self::Sqlite => "BEGIN IMMEDIATE",
@@ -26,8 +26,8 @@ impl Dialect {
         }
     }
 
-    /// Compares a text with a pattern, in which upper and lower case of ASCII are one. All columns of PostgreSQL have the
-    /// collation "C", by which its own operator knows no other letters either.
+    /// Compares a text with a pattern, in which upper and lower case of ASCII are one. All columns of PostgreSQL have
+    /// the collation "C", by which its own operator knows no other letters either.
     pub(crate) fn like(self) -> &'static str {
         match self {
             Self::Sqlite => "LIKE",
@@ -49,9 +49,10 @@ impl Dialect {
         }
     }
 
-    /// Whether words of three letters or more stand somewhere in the text of a run, and what is looked for. SQLite has a
-    /// table for it, whose index is of trigrams; the `+` has it walk the index of times, which a slice ends early, and not
-    /// fetch each run that has the words. PostgreSQL has a column, with an index of trigrams where it has pg_trgm.
+    /// Whether words of three letters or more stand somewhere in the text of a run, and what is looked for. SQLite has
+    /// a table for it, whose index is of trigrams; the `+` has it walk the index of times, which a slice ends early,
+    /// and not fetch each run that has the words. PostgreSQL has a column, with an index of trigrams where it has
+    /// pg_trgm.
     pub(crate) fn has_words(self, words: &[&str]) -> Vec<(&'static str, String)> {
         match self {
             Self::Sqlite if words.is_empty() => Vec::new(),
@@ -96,8 +97,9 @@ pub(crate) const TAKE_LIVE: &str =
     "SELECT pg_try_advisory_lock('run'::regclass::oid::int4, (?1::int8)::int4)";
 
 /// Returns the numbers of the runs that go on in a server.
-pub(crate) const LIVE: &str = "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted \
-     AND classid = 'run'::regclass::oid AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+pub(crate) const LIVE: &str = "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
+     AND granted AND classid = 'run'::regclass::oid \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 /// Has all who would create or convert the tables of a server take turns. The number stands for nothing else.
 pub(crate) const TAKE_TURNS: &str = "SELECT pg_advisory_xact_lock(7091421374816258425)";

@@ -1,8 +1,8 @@
 //! Following runs that are going on, also those of other processes: what is new since the last look.
 //!
 //! A look at a store in which nothing was written since the last one costs one read of a counter
-//! ([`Reader::writes`]); otherwise one search in an index for each run that is followed. Readers are never in the way of
-//! the writer: a file is in write-ahead mode, and a server keeps versions of rows.
+//! ([`Reader::writes`]); otherwise one search in an index for each run that is followed. Readers are never in the way
+//! of the writer: a file is in write-ahead mode, and a server keeps versions of rows.
 
 use assay_record::Event;
 

@@ -1,7 +1,8 @@
 //! Keeps runs.
 //!
-//! A [`Store`] is one SQLite file, or a schema in a PostgreSQL server; [`Store::begin_run`] gives a [`RunWriter`], to which events are appended as they
-//! happen. A stored run is its events: [`Reader::load`] returns them in order, also those of a run that was killed.
+//! A [`Store`] is one SQLite file, or a schema in a PostgreSQL server; [`Store::begin_run`] gives a [`RunWriter`], to
+//! which events are appended as they happen. A stored run is its events: [`Reader::load`] returns them in order, also
+//! those of a run that was killed.
 //!
 //! # What survives what
 //! Every [`RunWriter::append`] is one committed transaction in SQLite's write-ahead log with `synchronous = NORMAL`.

@@ -1,8 +1,8 @@
 //! Lists of runs: what is searched for, filtered and returned a page at a time, without reading an event.
 //!
-//! A row's text for the search is kept by the database (`schema.rs`, `postgres/schema.rs`): id, plan, label, note, host,
-//! targets, and the words of the run's digest. Its index is of trigrams, so that any part of a word of three letters is
-//! found, as people type it.
+//! A row's text for the search is kept by the database (`schema.rs`, `postgres/schema.rs`): id, plan, label, note,
+//! host, targets, and the words of the run's digest. Its index is of trigrams, so that any part of a word of three
+//! letters is found, as people type it.
 
 use assay_record::{Outcome, RunDigest, Severity};
 

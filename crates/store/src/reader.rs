@@ -62,8 +62,8 @@ impl Reader {
         &self.address
     }
 
-    /// Returns an id like `261121-k7f2` that no run in this store has yet. Processes on several hosts may ask at once, of
-    /// which some have the same number.
+    /// Returns an id like `261121-k7f2` that no run in this store has yet. Processes on several hosts may ask at once,
+    /// of which some have the same number.
     pub fn new_run_id(&self, now_unix_ms: u64, random: u64) -> Result<String, StoreError> {
         let mut random = random;
         for _ in 0..ID_ATTEMPTS {

@@ -51,7 +51,8 @@ pub(crate) fn open_by_name(address: &StoreAddress) -> Result<Option<Database>, S
 }
 
 impl OpenStore {
-    /// Returns an error where what was committed went to files that have no name any more, which SQLite does not notice.
+    /// Returns an error where what was committed went to files that have no name any more, which SQLite does not
+    /// notice.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         self.files.as_ref().map_or(Ok(()), OpenFiles::check)
     }
@@ -60,8 +61,8 @@ impl OpenStore {
         StoreError::writing(&self.address, source)
     }
 
-    /// Marks a run as going on, for as long as what is returned, and the session, live. Returns `None` where another session
-    /// in the server has marked it.
+    /// Marks a run as going on, for as long as what is returned, and the session, live. Returns `None` where another
+    /// session in the server has marked it.
     pub(crate) fn mark_live(&self, run_id: i64) -> Result<Option<Live>, StoreError> {
         if let StoreAddress::File(path) = &self.address {
             let lock = LiveLock::take(path, run_id);

@@ -116,8 +116,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Connects anew to a server that was away. Returns the number of events of the run that it has: the last one that was
-    /// tried may be among them. The next event to append is the one after those.
+    /// Connects anew to a server that was away. Returns the number of events of the run that it has: the last one that
+    /// was tried may be among them. The next event to append is the one after those.
     ///
     /// # Errors
     /// Where it is still away, or the run is no longer there.

@@ -101,7 +101,10 @@ fn all_understood(files: &[PathBuf]) -> anyhow::Result<Vec<Import>> {
     };
     let mut all: Vec<(usize, anyhow::Result<Import>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cpus.min(files.len())).map(|_| scope.spawn(read_some)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        let read = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(read).collect()
     });
     all.sort_by_key(|(index, _)| *index);
     all.into_iter().map(|(_, import)| import).collect()

@@ -38,8 +38,8 @@ fn copied(from: StoreAddress, to: StoreAddress) -> anyhow::Result<Exit> {
     };
     let Copied { copied, same, beside, different } = copy(&source, &target, &mut tell)?;
     say(&format!(
-        "{copied} runs copied, {same} were there already; {beside} arrays, prices, baselines, checks and journals. All of \
-         them are the same in both stores.\n"
+        "{copied} runs copied, {same} were there already; {beside} arrays, prices, baselines, checks and journals. \
+         All of them are the same in both stores.\n"
     ))?;
     for what in different.iter().take(SHOWN) {
         note!("error: {what}");

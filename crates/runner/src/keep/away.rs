@@ -1,5 +1,5 @@
-//! A run is kept in a PostgreSQL server of which the connection breaks: at every message of the client in turn, before the
-//! server has it or after, once or for good. A model says what must be kept.
+//! A run is kept in a PostgreSQL server of which the connection breaks: at every message of the client in turn, before
+//! the server has it or after, once or for good. A model says what must be kept.
 //!
 //! The backend is a real server behind a proxy that counts what the client sends.
 
@@ -150,8 +150,8 @@ struct Story<'s> {
 }
 
 impl Story<'_> {
-    /// Keeps a run of which that message breaks. Returns where it is: 0 in the store, 1 in a file, 2 the store could not be
-    /// opened; `None` if the run has fewer messages.
+    /// Keeps a run of which that message breaks. Returns where it is: 0 in the store, 1 in a file, 2 the store could
+    /// not be opened; `None` if the run has fewer messages.
     fn play(&self, behind: &Behind, message: i64, what: Break) -> Option<usize> {
         let events: Vec<Event> = made_up(&self.run);
         let says = || format!("message {message} breaks: {what:?}");

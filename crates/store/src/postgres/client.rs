@@ -15,8 +15,8 @@ use super::message::says;
 use super::tls::connector;
 use crate::sql::{Cell, Row, SqlError, Value};
 
-/// How long a server may take to answer. One that was stopped, or is cut off, says nothing; a statement of the store takes
-/// milliseconds, a list of all runs a second.
+/// How long a server may take to answer. One that was stopped, or is cut off, says nothing; a statement of the store
+/// takes milliseconds, a list of all runs a second.
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long it may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -165,8 +165,8 @@ fn parameters<'v>(values: &'v [Value<'v>]) -> Vec<&'v (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// Returns a statement with the parameters `?1`, `?2` or `?` of SQLite as PostgreSQL has them. No text in a statement of
-/// the store has a question mark.
+/// Returns a statement with the parameters `?1`, `?2` or `?` of SQLite as PostgreSQL has them. No text in a statement
+/// of the store has a question mark.
 fn numbered(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len() + 8);
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! Who logs in where, and with which password: from the address, a service file, and what PostgreSQL's own programs read
-//! of the environment.
+//! Who logs in where, and with which password: from the address, a service file, and what PostgreSQL's own programs
+//! read of the environment.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,7 +1,8 @@
 //! A store in a PostgreSQL server: its address, its connection, its tables.
 //!
-//! The client is tokio-postgres: the store asks one question at a time, in SQL that it shares with SQLite, so that sqlx's
-//! pools, macros and own drivers would be weight; of its blocking wrapper, the crate `postgres`, a time-out is missing.
+//! The client is tokio-postgres: the store asks one question at a time, in SQL that it shares with SQLite, so that
+//! sqlx's pools, macros and own drivers would be weight; of its blocking wrapper, the crate `postgres`, a time-out is
+//! missing.
 
 mod address;
 mod client;

@@ -11,8 +11,8 @@ use crate::sql::{SqlError, values};
 /// The format in which stores in servers began; a file of SQLite of that format has the same tables.
 const FIRST: i64 = 7;
 
-/// The first entry makes the tables of [`FIRST`]; each other one takes them to the next format. An entry may be run twice:
-/// `init-sql` prints all of them. Never change one that was released: add one.
+/// The first entry makes the tables of [`FIRST`]; each other one takes them to the next format. An entry may be run
+/// twice: `init-sql` prints all of them. Never change one that was released: add one.
 ///
 /// Text has the collation "C": it is sorted and compared as bytes, as in SQLite.
 const MIGRATIONS: [&str; 1] = [r#"
@@ -212,7 +212,8 @@ fn tables(found: Option<i64>) -> String {
     one    BIGINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),
     format BIGINT NOT NULL
 );
-{migrations}INSERT INTO store_format (format) VALUES ({FORMAT}) ON CONFLICT (one) DO UPDATE SET format = excluded.format;
+{migrations}INSERT INTO store_format (format) VALUES ({FORMAT})
+    ON CONFLICT (one) DO UPDATE SET format = excluded.format;
 "
     )
 }

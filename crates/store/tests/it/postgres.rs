@@ -244,7 +244,9 @@ fn a_writer_writes_a_reader_reads_and_the_server_sees_to_it() {
     for _ in 0..2 {
         server.sql(&assay_store::init_sql(&of));
     }
-    server.sql("CREATE ROLE alice LOGIN IN ROLE lab_writer; CREATE ROLE bob LOGIN IN ROLE lab_reader; CREATE ROLE eve LOGIN");
+    for (user, of) in [("alice", "IN ROLE lab_writer"), ("bob", "IN ROLE lab_reader"), ("eve", "")] {
+        server.sql(&format!("CREATE ROLE {user} LOGIN {of}"));
+    }
     let at = |user| address(&format!("{}?schema=lab", server.url_of(user)));
     let alice = Store::open(at("alice")).unwrap();
     fill(&alice);
