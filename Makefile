@@ -14,7 +14,7 @@ TEST_THREADS ?= 6
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench dist docs fuzz lab soak soak-faults soak-targets soak-vm
+.PHONY: run test check bench dist docs fuzz lab soak soak-day soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -59,8 +59,13 @@ soak-faults: ## kill 1,000 runs, then play the fault matrix for an hour (root); 
 	@scripts/need.sh $(NEEDS) blockdev
 	$(CARGO) xtask faults $(if $(FAULTS),$(FAULTS),--minutes 60 --kills 1000)
 
+soak-day: ## two hours in verify mode over two paths that are cut in turns, then a day of intervals; MINUTES=20 for less
+	@scripts/need.sh tgtd tgtadm
+	$(CARGO) xtask soak-day --minutes $(or $(MINUTES),120)
+	$(CARGO) xtask day
+
 soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4Kn): a table of what is refused and what measured
-	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs
+	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs ip tc setpriv
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 

@@ -13,20 +13,37 @@ if ! ls kernel/boot/vmlinuz-* >/dev/null 2>&1; then
     apt-get download -q "$package"
     dpkg-deb -x linux-image-*.deb kernel
 fi
-for name in a b nvme 4k; do rm -f "$name.img"; truncate -s 32M "$name.img"; done
 drive() { echo "-drive file=$1.img,if=none,id=d$1,format=raw,cache=unsafe"; }
+# boots one list of set-ups
+list() { # name "modules" program…
+    local name=$1 modules=$2 programs=()
+    shift 2
+    for program in "$@"; do programs+=(-p "$program"); done
+    for disk in a b nvme 4k; do rm -f "$disk.img"; truncate -s 32M "$disk.img"; done
+    cat "$here/vm/common.sh" "$here/vm/$name.sh" >"$name.script"
+    # shellcheck disable=SC2046 # lists of arguments
+    VM_SECONDS=1200 "$here/vm/boot.sh" kernel "$name.script" -m "$modules" -p "$assay" "${programs[@]}" \
+        -- $(drive a) $(drive b) $(drive 4k) $(drive nvme) -device virtio-scsi-pci \
+        -device scsi-hd,drive=da,serial=SOAKA -device scsi-hd,drive=db,serial=SOAKB \
+        -device scsi-hd,drive=d4k,serial=SOAK4K,logical_block_size=4096,physical_block_size=4096 \
+        -device nvme,serial=SOAKNVME,drive=dnvme >"console-$name.txt" 2>&1 || :
+    sed -n 's/^.*RESULT //p' "console-$name.txt" >>results.txt
+}
 began=$SECONDS
-# shellcheck disable=SC2046 # lists of arguments
-"$here/vm/boot.sh" kernel "$here/vm/setups.sh" \
-    -m "dm-mod dm-crypt dm-thin-pool dm-flakey dm-multipath dm-round-robin md-mod raid1 ext4 aesni-intel aes cbc essiv sha256 ecb" \
-    -p "$assay" -p wipefs -p dmsetup -p mdadm -p lvm -p blockdev \
-    -- $(drive a) $(drive b) $(drive 4k) $(drive nvme) -device virtio-scsi-pci \
-    -device scsi-hd,drive=da,serial=SOAKA -device scsi-hd,drive=db,serial=SOAKB \
-    -device scsi-hd,drive=d4k,serial=SOAK4K,logical_block_size=4096,physical_block_size=4096 \
-    -device nvme,serial=SOAKNVME,drive=dnvme >console.txt 2>&1 || :
-sed -n 's/^.*RESULT //p' console.txt >results.txt
+: >results.txt
+for name in ${SETUPS:-setups more}; do
+    case $name in
+        setups)
+            list setups "dm-mod dm-crypt dm-thin-pool dm-flakey dm-multipath dm-round-robin md-mod raid1 ext4 aesni-intel aes \
+                cbc essiv sha256 ecb" wipefs dmsetup mdadm lvm blockdev ;;
+        more)
+            list more "dm-mod dm-snapshot dm-cache dm-cache-smq dm-era dm-integrity dm-multipath dm-round-robin crc32c md-mod \
+                raid456 brd loop scsi_debug null_blk virtio_net sch_netem configfs target_core_mod target_core_iblock target_core_file \
+                iscsi_target_mod nvmet nvmet-tcp nvme-tcp" wipefs dmsetup mdadm blockdev setpriv unshare ip tc ;;
+    esac
+done
 awk -F' [|] ' '{ printf "%-7s %-42s %s\n", $1, $2, $3 }' results.txt
 failed=$(grep -c '^FAILED' results.txt || :)
 count=$(wc -l <results.txt)
-echo "$count set-ups, $failed with another result than they must have, $((SECONDS - began)) s; the console is $folder/console.txt"
+echo "$count set-ups, $failed with another result than they must have, $((SECONDS - began)) s; the consoles are in $folder"
 [ "$count" -ge "${SETUPS_MIN:-29}" ] && [ "$failed" = 0 ]

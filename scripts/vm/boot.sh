@@ -23,6 +23,7 @@ version=${kernel##*/vmlinuz-}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,etc,lib64,modules}
+chmod 755 "$root"
 cp /bin/busybox "$root/bin/"
 cp "$script" "$root/script"
 order=""

@@ -19,8 +19,10 @@ use crate::summary::{
 };
 use crate::timeline::{HeatMap, Timeline, TimelineSample};
 
+mod common;
 mod extract;
 
+use common::Slice;
 pub use extract::RunExtract;
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
@@ -63,6 +65,9 @@ struct StepState {
     /// The jobs by round, where the step is measured until it is steady.
     rounds: BTreeMap<u64, BTreeMap<usize, JobState>>,
     series: Series,
+    /// The intervals of each job in short, where several hosts ran them: their rates are over the window of all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    slices: BTreeMap<usize, Vec<Slice>>,
     host: HostState,
     end: Option<StepEnd>,
     skipped: Option<String>,
@@ -225,6 +230,7 @@ impl Collector {
 
     fn interval(&mut self, interval: &Interval) {
         let is_one_sum = self.header.imported.as_ref().is_some_and(|imported| !imported.has_series);
+        let is_fleet = !self.header.setting.hosts.is_empty();
         let id = StepId { test: interval.test, step: interval.step };
         let round = self.plan(id).and_then(|step| round_ns(step.stop.goal));
         let state = self.step(id);
@@ -234,6 +240,9 @@ impl Collector {
             state.series.add(interval, &sum.total());
         }
         state.jobs.entry(interval.job as usize).or_default().add(interval, &sum);
+        if is_fleet {
+            state.slices.entry(interval.job as usize).or_default().push(Slice::of(interval, &sum));
+        }
         if let Some(round_ns) = round {
             let middle_ns = interval.start_ns.midpoint(interval.end_ns);
             let jobs = state.rounds.entry(middle_ns / round_ns).or_default();
@@ -263,6 +272,10 @@ impl Collector {
 
     /// A sample counts for the step in whose measured window all of it lies; the others are of no step.
     fn sample(&mut self, sample: &HostSample) {
+        // Of one of several hosts: their disks and links have the same names, and are not one another.
+        if sample.host.is_some() {
+            return;
+        }
         if let Some(latest) = self.latest.and_then(|id| self.steps.get_mut(&id)) {
             latest.samples.extend(TimelineSample::of(sample, 0));
         }
@@ -286,6 +299,9 @@ impl Collector {
         let mut jobs: Vec<JobSummary> = (step.jobs.iter().enumerate())
             .map(|(index, job)| self.job_summary(index, job, state, window.as_ref()))
             .collect();
+        if window.is_none() {
+            common::window(state.end.as_ref(), &state.slices, &mut jobs);
+        }
         let seconds = jobs.iter().map(|j| j.seconds).fold(0.0, f64::max);
         let unmeasured = unmeasured(state, seconds);
         if unmeasured.is_some() {
@@ -323,6 +339,7 @@ impl Collector {
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
             gaps: end.map(|e| e.gaps.clone()).unwrap_or_default(),
+            hosts: end.map(|e| e.hosts.clone()).unwrap_or_default(),
             series: if unmeasured.is_none() { points(state, steady.as_ref()) } else { Vec::new() },
             steady,
             heat: if unmeasured.is_none() { state.series.heat() } else { HeatMap::default() },

@@ -11,10 +11,11 @@ mod best_of;
 mod gate;
 mod outcome;
 mod result_set;
+mod short;
 mod spread;
 
 use assay_model::quantity::Bounds;
-use assay_statistics::{Estimate, deviation, geometric_mean, mean, rank_test, ratio};
+use assay_statistics::{Estimate, deviation, geometric_mean, level, mean, rank_test, ratio};
 use serde::Serialize;
 
 use crate::cost::Cost;
@@ -24,6 +25,7 @@ use crate::rules;
 pub use best_of::is_round;
 pub use gate::{Gate, broken};
 pub use result_set::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
+pub(crate) use short::{deciding, load};
 pub use spread::SpreadSource;
 
 /// A smaller change does not matter, and two runs of a side can show a larger one (SPC-1 asks a repetition to come as
@@ -122,6 +124,8 @@ pub struct Cell {
     pub is_bound: bool,
     /// Shares of the I/Os with the latency that they do not exceed, ms; as far as all repetitions reach. May be empty.
     pub curve_ms: Vec<(f64, f64)>,
+    /// IOPS of each second of the first repetition; may be empty.
+    pub seconds: Vec<f64>,
     /// The price over these rates, where the price is known.
     pub cost: Option<Cost>,
     /// Against the first side; `None` for the first itself.
@@ -361,7 +365,7 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         (!values.is_empty()).then(|| geometric_mean(&values))
     };
     Some(Cell {
-        iops: geometric_mean(&iops),
+        iops: level(&iops).value,
         mib_per_s: of(&|r| Some(r.mib_per_s)).unwrap_or(0.0),
         mean_ms: of(&|r| r.mean_ms),
         p99_ms: of(&|r| r.p99_ms.map(|p| p.value)),
@@ -370,6 +374,7 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         expected: first.expected,
         is_bound: first.is_bound,
         curve_ms: curve(rows),
+        seconds: first.seconds.clone(),
         cost: None,
         against: None,
     })

@@ -2,11 +2,14 @@
 
 use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
 
+use crate::case::Case;
+use crate::compare::{deciding, load};
 use crate::expected::Judgement;
 use crate::finding::Finding;
 use crate::limit::limits;
 use crate::precision::precision;
-use crate::summary::{RunSummary, StepSummary};
+use crate::summary::{Load, RunSummary, StepSummary};
+use assay_model::resolved::Software;
 use assay_statistics::Estimate;
 
 /// Returns the digest of a run, from what its report is made from; `diagnosed` is the result of its diagnosis, a
@@ -23,10 +26,16 @@ pub fn digest(
     RunDigest {
         length_s: summary.length_s,
         planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),
-        tests: summary.steps.iter().filter_map(|step| of_step(step, judgement)).collect(),
+        tests: summary.steps.iter().filter_map(|step| of_step(header, step, judgement)).collect(),
         findings: of_findings(findings),
         verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
         changed: changed(header),
+        under: deciding(header),
+        versions: vec![
+            ("kernel".to_owned(), header.host.kernel.clone()),
+            ("assay".to_owned(), header.version.clone()),
+        ],
+        journal: header.setting.journal.as_ref().map(|step| format!("{}: {}", step.journal, step.change)),
         is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),
     }
@@ -43,17 +52,23 @@ fn changed(header: &RunHeader) -> String {
 }
 
 /// Returns the figures of a step; `None` where it measured nothing.
-fn of_step(step: &StepSummary, judgement: Option<&Judgement>) -> Option<TestDigest> {
+fn of_step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -> Option<TestDigest> {
     let precision = precision(step)?;
     let figure =
         |estimate: Estimate| FigureDigest { value: estimate.value, lo: estimate.lo, hi: estimate.hi };
     // A last second that was cut short has a rate of its own.
     let whole = || step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
-    let verdict = judgement.and_then(|judgement| judgement.step(step.id)?.1);
+    // A share of a bound is no share of what is expected.
+    let expected = judgement.and_then(|judgement| judgement.step(step.id));
+    let is_bound =
+        |case: &Case| case.load.as_ref().is_some_and(|load| load.prediction.software == Software::Unknown);
+    let verdict = expected.filter(|(case, _)| !is_bound(case)).and_then(|(_, verdict)| verdict);
     Some(TestDigest {
         expected_ratio: verdict.map(|verdict| verdict.ratio).filter(|ratio| ratio.is_finite()),
         test: step.test.clone(),
         step: step.step.clone(),
+        load: load(header, step),
+        is_paced: !matches!(step.load, Load::Closed | Load::Mixed),
         measured_s: step.seconds,
         iops: figure(precision.iops),
         mib_per_s: figure(precision.mib_per_s),

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod beside;
 mod cache_probe;
 mod case;
 mod collector;
@@ -17,9 +18,12 @@ pub mod compare;
 mod cost;
 mod curve;
 mod digest;
+mod episodes;
 mod expected;
 mod figures;
 mod finding;
+mod fleet;
+mod glance;
 mod goal;
 mod limit;
 mod network;
@@ -42,6 +46,7 @@ mod verdict;
 pub use assay_statistics::Estimate;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use beside::{PublishedSetup, published_beside};
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
 };
@@ -50,9 +55,12 @@ pub use collector::{Collector, RunExtract};
 pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use digest::digest;
+pub use episodes::{Episode, episodes};
 pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};
 pub use finding::{Evidence, Finding, Severity};
+pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
+pub use glance::{Before, Glance, Said, Tone, first_sentence, glance, is_worse};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{

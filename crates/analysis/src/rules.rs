@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+mod fleet;
 mod flush;
 pub(crate) mod gaps;
 mod goal;

@@ -145,9 +145,11 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     let ratio = if p.iops.value > 0.0 { case.measured.iops / p.iops.value } else { 0.0 };
     let expected = expected_words(p.iops, p.software);
     let numbers = format!(
-        "{} IOPS measured{}, {expected} expected (x{ratio:.2})",
+        "{} IOPS measured{}, {expected} expected (x{:.2})",
         whole(case.measured.iops),
-        unsteady(&case.measured)
+        unsteady(&case.measured),
+        // A rate under a bound is measured by that bound, as it stands beside it.
+        if p.software == Software::Unknown { case.measured.iops / p.iops.hi } else { ratio }
     );
     let experiment = experiment(&suspects, load);
     let verdict = verdict(&Reasons { agreement, certainty, suspects, numbers, experiment, ratio });

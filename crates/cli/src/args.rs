@@ -114,10 +114,12 @@ pub(crate) enum Verb {
     Arrays(ArraysArgs),
     /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
     Lab(LabArgs),
-    /// Announce this host on a NATS server, so that assay hosts lists it and measures its clock.
+    /// Announce this host on a NATS server, and do its part in runs over several hosts, as its configuration allows.
     Agent(AgentArgs),
     /// List the hosts whose agents are on a NATS server: state, lease, clock offset and its error, differences.
     Hosts(HostsArgs),
+    /// Follow a run over several hosts whose coordinator has ended, to its end.
+    Attach(AttachArgs),
     /// Copy a store to another one, or print the SQL of a store in a PostgreSQL server.
     Store(StoreVerbArgs),
     /// Record which array a target is on, so that every run on it shows expected and measured values.
@@ -193,6 +195,8 @@ Examples:
         --overwrite SERIAL
   In a file on an NFS server, without mounting it:
     assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
+  On three hosts at once, each with a file of its own (docs/guide/hosts.md):
+    assay run vmware /mnt/{host}/t.dat --hosts a,b,c --nats nats://bus:4222
   An Iometer configuration, a fio job file, command lines of fio and DiskSpd:
     assay run old.icf ./t.dat
     assay run job.fio ./t.dat
@@ -234,7 +238,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
     /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the
-    /// rate.
+    /// rate; with --hosts, all hosts together have it.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
     /// Continue every test until a figure has this precision: 2% (of IOPS), p99:5%.
@@ -297,6 +301,8 @@ pub(crate) struct RunArgs {
     /// Leave the session of whoever started the run, so that it outlives them.
     #[arg(long, hide = true)]
     pub(crate) own_session: bool,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     #[command(flatten)]
     pub(crate) stated: StatedArgs,
     #[command(flatten)]

@@ -15,6 +15,7 @@ use crate::output::terminal::note;
 use crate::signals::terminal_is_closed;
 
 mod experiments;
+pub(crate) mod fleet;
 mod following;
 pub(crate) mod tell;
 mod truth;
@@ -68,15 +69,9 @@ pub(crate) fn experiment(order: Order, store: &Store, budget: Budget) -> anyhow:
 
 fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result<Done> {
     let simulated = simulated_arrays(&order.targets)?;
-    let has_simulated = order.targets.iter().any(|address| matches!(address, Address::Sim { .. }));
     let mut follower = Following::new(&order, budget);
     let sinks = Sinks { store: Some(store), follower: &mut follower };
-    // Only runs that simulate pay for the choice between the two in every call.
-    let done = match has_simulated {
-        true => assay_runner::run(order, &|request: &OpenRequest<'_>| simulated.open(request), sinks),
-        false => assay_runner::run(order, &assay_target::open, sinks),
-    };
-    let done = done.map_err(meant)?;
+    let done = run_here(order, &simulated, sinks).map_err(meant)?;
     say_left(&done.left);
     Ok(Done {
         collector: follower.into_collector().unwrap_or_else(|| Collector::new(&done.header)),
@@ -86,6 +81,19 @@ fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result
         failures: done.failures.into_iter().map(meant).collect(),
         is_stored: done.is_stored,
     })
+}
+
+/// Runs an order on this host.
+fn run_here(
+    order: Order,
+    simulated: &SimulatedArrays,
+    sinks: Sinks<'_>,
+) -> Result<assay_runner::Done, RunnerError> {
+    // Only runs that simulate pay for the choice between the two in every call.
+    match order.targets.iter().any(|address| matches!(address, Address::Sim { .. })) {
+        true => assay_runner::run(order, &|request: &OpenRequest<'_>| simulated.open(request), sinks),
+        false => assay_runner::run(order, &assay_target::open, sinks),
+    }
 }
 
 /// Returns an error of the runner with the exit code that it leads to.

@@ -65,6 +65,7 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Validate(args) => published::validation(args),
         Verb::Agent(args) => hosts::agent(args),
         Verb::Hosts(args) => hosts::hosts(args),
+        Verb::Attach(args) => hosts::attach(args),
         Verb::Store(args) => store::store(args),
         Verb::Target(args) => target::target(args),
         Verb::Completions(args) => program::completions(args),

@@ -4,6 +4,7 @@
 pub(crate) mod array;
 pub(crate) mod attached;
 pub(crate) mod fail_if;
+pub(crate) mod fleet;
 pub(crate) mod foreign;
 pub(crate) mod journals;
 pub(crate) mod offered;

@@ -1,13 +1,13 @@
-//! State shared by the threads of a run: start, stop, number of failed I/Os. Atomics; a lock is used only by threads
-//! that sleep at a gate.
+//! State shared by the threads of a run: start, stop, number of failed I/Os. Atomics, and no lock.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_record::StepId;
 
 use crate::clock::Clock;
+use crate::gate::Gate;
 
 /// Requests the stop of a run: no new I/O is issued, I/Os in flight complete, and the results so far are kept.
 #[derive(Debug, Clone, Default)]
@@ -199,149 +199,40 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Delay between the last arrival and the opening of a gate, ns: time for the others to notice, so that all start
-/// together.
-const GATE_LEAD_NS: u64 = 200_000;
-/// Additional delay per worker, ns: a CPU wakes many threads one after another.
-const GATE_LEAD_OF_EACH_NS: u64 = 20_000;
-/// Time for which a worker polls a gate before it sleeps, ns: the others are usually close behind.
-const GATE_LOOK_NS: u64 = 2_000_000;
-/// Largest lateness of a sleep, ns: the last part of a wait is polled.
-const SLEEP_SLACK_NS: u64 = 100_000;
-
-/// A gate that all workers pass at the same time, or not at all.
-pub(crate) struct Gate {
-    missing: AtomicU32,
-    lead_ns: u64,
-    /// It opens no sooner than this.
-    not_before_ns: AtomicU64,
-    /// 0 while closed.
-    opens_ns: AtomicU64,
-    /// Held by threads that sleep until the opening time is set; a thousand polling threads would starve the last one.
-    asleep: Mutex<()>,
-    wake: Condvar,
-}
-
-impl Gate {
-    fn new(workers: u32) -> Self {
-        Self {
-            missing: AtomicU32::new(workers),
-            lead_ns: GATE_LEAD_NS + u64::from(workers) * GATE_LEAD_OF_EACH_NS,
-            not_before_ns: AtomicU64::new(0),
-            opens_ns: AtomicU64::new(0),
-            asleep: Mutex::new(()),
-            wake: Condvar::new(),
-        }
-    }
-
-    /// Keeps the gate closed until then; called before the caller arrives.
-    pub(crate) fn not_before(&self, clock: Clock, moment: Instant) {
-        let since_epoch = moment.saturating_duration_since(clock.epoch());
-        let moment_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-        self.not_before_ns.store(moment_ns, Ordering::Release);
-    }
-
-    /// Arrives without waiting, for a worker that has nothing more to do.
-    pub(crate) fn arrive(&self, clock: Clock) {
-        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let opens_ns = clock.now_ns() + self.lead_ns;
-            let opens_ns = opens_ns.max(self.not_before_ns.load(Ordering::Acquire));
-            self.opens_ns.store(opens_ns, Ordering::Release);
-            // A thread that saw the gate closed under the lock is asleep by now, and is woken.
-            drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
-            self.wake.notify_all();
-        }
-    }
-
-    /// Arrives, waits for all others, and passes with them. Returns the common time.
-    pub(crate) fn pass(&self, clock: Clock) -> u64 {
-        self.arrive(clock);
-        let arrived_ns = clock.now_ns();
-        while self.opened_ns().is_none() && clock.now_ns() - arrived_ns < GATE_LOOK_NS {
-            std::thread::yield_now();
-        }
-        let opens_ns = self.opened_ns().unwrap_or_else(|| self.sleep_until_it_opens());
-        let left_ns = opens_ns.saturating_sub(clock.now_ns());
-        if left_ns > SLEEP_SLACK_NS {
-            std::thread::sleep(Duration::from_nanos(left_ns - SLEEP_SLACK_NS));
-        }
-        while clock.now_ns() < opens_ns {
-            std::hint::spin_loop();
-        }
-        opens_ns
-    }
-
-    fn sleep_until_it_opens(&self) -> u64 {
-        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(opens_ns) = self.opened_ns() {
-                return opens_ns;
-            }
-            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Returns the time at which the gate opened; `None` while it is closed.
-    pub(crate) fn opened_ns(&self) -> Option<u64> {
-        Some(self.opens_ns.load(Ordering::Acquire)).filter(|ns| *ns != 0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_gate_with_a_common_start_opens_at_that_moment() {
-        let (clock, gate) = (Clock::start(), Gate::new(2));
-        let moment = clock.epoch() + Duration::from_millis(30);
-        let passed = std::thread::scope(|scope| {
-            let worker = scope.spawn(|| gate.pass(clock));
-            gate.not_before(clock, moment);
-            gate.arrive(clock);
-            worker.join().unwrap()
-        });
-        assert!(passed >= 30_000_000, "{passed}");
-        assert!(clock.now_ns() >= passed);
-    }
-
-    #[test]
-    fn all_pass_a_gate_together_after_the_last_arrival() {
-        let (clock, gate) = (Clock::start(), Gate::new(4));
-        let passed: Vec<u64> = std::thread::scope(|scope| {
-            let late = scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(20));
-                gate.pass(clock)
-            });
-            let others: Vec<_> = (0..2).map(|_| scope.spawn(|| gate.pass(clock))).collect();
-            gate.arrive(clock);
-            let mut all = vec![late.join().unwrap()];
-            all.extend(others.into_iter().map(|o| o.join().unwrap()));
-            all
-        });
-        assert!(passed.iter().all(|t| *t == passed[0]) && passed[0] >= 20_000_000);
-    }
-
-    #[test]
-    fn no_worker_waits_for_one_that_has_ended() {
-        let control = Control::new(Clock::start(), Signals::default(), 3, 0);
-        control.start.arrive(control.clock);
-        std::thread::scope(|scope| {
-            let gone = scope.spawn(|| {
-                let mut ticket = Ticket::new(&control);
+    fn ended_workers_are_not_waited_for() {
+        let control = Arc::new(Control::new(Clock::start(), Signals::default(), 3, 0));
+        let [gone, given_up] = [Arc::clone(&control), Arc::clone(&control)];
+        let gone = shuttle::thread::spawn(move || {
+            let bug = std::panic::AssertUnwindSafe(|| {
+                let mut ticket = Ticket::new(&gone);
                 ticket.start();
-                panic!("a bug");
+                std::panic::resume_unwind(Box::new("a bug"));
             });
-            let given_up = scope.spawn(|| drop(Ticket::new(&control)));
-            let mut waiting = Ticket::new(&control);
-            assert!(waiting.start() > 0 && waiting.measure() > 0);
-            assert!(gone.join().is_err() && given_up.join().is_ok());
+            assert!(std::panic::catch_unwind(bug).is_err());
         });
+        let given_up = shuttle::thread::spawn(move || drop(Ticket::new(&given_up)));
+        control.start.arrive(control.clock);
+        let mut waiting = Ticket::new(&control);
+        assert!(waiting.start() > 0 && waiting.measure() > 0);
+        [gone, given_up].into_iter().for_each(|thread| thread.join().expect("it caught its panic"));
         assert!(control.must_stop(), "a step without one of its workers has no result");
     }
 
     #[test]
+    fn no_worker_waits_for_one_that_has_ended() {
+        shuttle::check_random(ended_workers_are_not_waited_for, 100);
+    }
+
+    #[test]
     fn one_error_more_than_the_limit_aborts() {
+        shuttle::check_random(count_errors, 1);
+    }
+
+    fn count_errors() {
         let control = Control::new(Clock::start(), Signals::default(), 1, 2);
         control.count_error();
         control.count_error();

@@ -70,8 +70,9 @@ impl<'e> Emitter<'e> {
         self.sampler.gaps()
     }
 
-    pub(crate) fn phase(&mut self, step: StepId, phase: Phase) -> Result<(), RunError> {
-        self.emit(RunEvent::PhaseStarted { step, phase })
+    /// Emits the start of a phase, which is noticed a moment after it.
+    pub(crate) fn phase(&mut self, step: StepId, phase: Phase, at_ns: u64) -> Result<(), RunError> {
+        (self.sink)(Event { at_ns, what: RunEvent::PhaseStarted { step, phase } }).map_err(RunError::Sink)
     }
 
     pub(crate) fn host_samples(&mut self) -> Result<(), RunError> {

@@ -17,6 +17,7 @@ mod fit;
 mod flights;
 mod flushing;
 mod full;
+mod gate;
 mod pacer;
 mod paths;
 mod placement;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{
     FlushEnd, Interval, JobEnd, PathEnd, Phase, PlacementReason, RunEvent, StepCpu, StepEnd, StepId,
-    StepReason, StepTimes, WorkerPlacement, WriteEnd,
+    StepMoments, StepReason, StepTimes, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
@@ -86,7 +86,7 @@ pub(crate) fn run_step<T: Target>(
         let signals = (context.stop.clone(), context.enough.clone());
         Control::new(emitter.clock(), signals, workers, context.step.error_limit)
     };
-    emitter.phase(context.id, Phase::Prepare)?;
+    emitter.phase(context.id, Phase::Prepare, emitter.clock().now_ns())?;
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
         let mut places = places(context);
@@ -351,30 +351,30 @@ impl<'c> Phases<'c> {
     fn follow(&mut self, control: &Control, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
         let now_ns = control.clock.now_ns();
         let step = self.context.step;
-        if self.announced == Phase::Prepare
-            && control.start.opened_ns().is_some_and(|at| at <= now_ns)
+        if let Some(began_ns) = control.start.opened_ns().filter(|at| *at <= now_ns)
+            && self.announced == Phase::Prepare
             && step.warmup.0 > 0
         {
-            self.tell(Phase::Warmup, emitter)?;
+            self.tell(Phase::Warmup, began_ns, emitter)?;
         }
         let Some(zero_ns) = control.measure.opened_ns().filter(|at| *at <= now_ns) else { return Ok(()) };
         if matches!(self.announced, Phase::Prepare | Phase::Warmup) {
             self.at_measure = Some(cpu_snapshot());
             self.next_second_ns = zero_ns + INTERVAL_NS + INTERVAL_GRACE_NS;
-            self.tell(Phase::Measure, emitter)?;
+            self.tell(Phase::Measure, zero_ns, emitter)?;
         }
         let has_ended =
             |now_ns| now_ns >= zero_ns + step.stop.time.0 || control.is_enough() || control.must_stop();
         if self.announced == Phase::Measure && has_ended(now_ns) {
             self.at_end = Some(cpu_snapshot());
-            self.tell(Phase::Drain, emitter)?;
+            self.tell(Phase::Drain, now_ns, emitter)?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, phase: Phase, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
+    fn tell(&mut self, phase: Phase, at_ns: u64, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
         self.announced = phase;
-        emitter.phase(self.context.id, phase)
+        emitter.phase(self.context.id, phase, at_ns)
     }
 
     /// Returns true once for each second of the measured window; counts after its end belong to the last interval.
@@ -510,7 +510,10 @@ fn step_end(
         None if context.stop.is_set() => StepReason::Interrupted,
         None => StepReason::Done,
     };
+    let first_io_ns = ends.iter().filter_map(|end| end.first_io_ns).min();
+    let window_ns = control.measure.opened_ns();
     let mut end = StepEnd::new(context.id, reason, jobs, cpu);
+    end.moments = control.start.opened_ns().map(|load_ns| StepMoments { load_ns, first_io_ns, window_ns });
     for worker in ends {
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);

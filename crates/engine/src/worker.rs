@@ -65,6 +65,8 @@ pub(crate) struct WorkerSetup<'s> {
 pub(crate) struct WorkerEnd {
     /// The current interval at its end; `None` if counting never began.
     pub(crate) last: Option<Box<Interval>>,
+    /// When it issued its first I/O, ns; `None` without one.
+    pub(crate) first_io_ns: Option<u64>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
@@ -118,6 +120,7 @@ pub(crate) struct Worker<'s, T> {
     patience: StopPatience,
     next_pulse_ns: u64,
     paths: WorkerPaths,
+    first_io_ns: Option<u64>,
 }
 
 /// When a target starts to execute submitted I/Os.
@@ -225,6 +228,7 @@ impl<'s, T: Target> Worker<'s, T> {
             patience: StopPatience::default(),
             next_pulse_ns: 0,
             paths: WorkerPaths::default(),
+            first_io_ns: None,
             setup,
         }
     }
@@ -300,7 +304,8 @@ impl<'s, T: Target> Worker<'s, T> {
         self.phase.deadline_ns = deadline_ns;
         self.phase.is_issuing = true;
         let mut now_ns = setup.control.clock.now_ns();
-        self.issue(now_ns);
+        let issued_ns = self.issue(now_ns);
+        self.first_io_ns = self.first_io_ns.or(Some(issued_ns).filter(|ns| *ns > 0));
         while self.phase.is_issuing {
             now_ns = match self.turn(now_ns) {
                 Ok(now_ns) => now_ns,
@@ -660,6 +665,7 @@ impl<'s, T: Target> Worker<'s, T> {
             Semantics::Iometer => self.window.closed_ns.min(now_ns),
         };
         WorkerEnd {
+            first_io_ns: self.first_io_ns,
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
             due: self.budget.due,
             full_ns: self.full.sum_ns(),

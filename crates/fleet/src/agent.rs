@@ -1,4 +1,4 @@
-//! An agent: announces its host on the bus, and answers.
+//! An agent: announces its host on the bus, answers, and runs what its configuration allows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,24 +9,45 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::allow::Allowed;
 use crate::bus::{Bus, BusOptions, LEASE, check_name};
 use crate::clock::unix_ns;
+use crate::errand::{Errand, RunHere};
 use crate::error::FleetError;
-use crate::hosts::ASK_LIMIT;
-use crate::wire::{Announcement, Answer, Ask, json, parsed, version};
+use crate::probe::ASK_LIMIT;
+use crate::wire::{Announcement, Answer, Ask, Task, json, parsed, version};
 
 /// An announcement is renewed this often: two may be lost before the lease ends.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// A message that the bus did not take is sent again after this.
+const SEND_AGAIN: Duration = Duration::from_millis(200);
+/// Messages of a run that is over wait for so long for the bus, if another run is to begin.
+const UNSENT_LIMIT: Duration = Duration::from_secs(60);
+/// When an agent is ended, its run gets so long to stop and to say what it measured.
+const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Which agent it is, and where.
-#[derive(Debug, Clone, Default)]
+/// Which agent it is, where, and what it does.
+#[derive(Clone)]
 pub struct AgentOptions {
     /// Its name on the bus.
     pub name: String,
     /// How the bus is reached.
     pub bus: BusOptions,
+    /// Targets that it uses.
+    pub allowed: Allowed,
+    /// How it runs what it is given.
+    pub run_here: Arc<RunHere>,
     /// Added to the wall clock in every answer, ns. Tests plant an offset with it; otherwise 0.
     pub clock_ahead_ns: i64,
+}
+
+impl std::fmt::Debug for AgentOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentOptions")
+            .field("name", &self.name)
+            .field("bus", &self.bus)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Ends an agent from another thread.
@@ -55,6 +76,11 @@ struct Serving {
     announcement: Vec<u8>,
     /// When the announcement was sent that the server has.
     renewed: Instant,
+    errand: Option<Errand>,
+    /// When the present run was seen to be over.
+    over: Option<Instant>,
+    /// Carries the messages of the present run to the bus.
+    sending: JoinSet<()>,
 }
 
 impl Agent {
@@ -81,15 +107,17 @@ impl Agent {
 
 impl Serving {
     async fn begin(options: AgentOptions) -> Result<(Self, Subscriber), FleetError> {
-        let bus = Bus::connect(&options.bus, &format!("assay agent {}", options.name)).await?;
+        let bus = Bus::connect_agent(&options.bus, &options.name).await?;
         if bus.ask(&options.name, &Ask::Time, ASK_LIMIT).await.is_some() {
             return Err(FleetError::NameTaken(options.name));
         }
         let asked = bus.asked(&options.name).await?;
-        let announcement = json(&Announcement::new(&options.name, &assay_host::host_facts()));
+        let facts = assay_host::host_facts();
+        let announcement = json(&Announcement::new(&options.name, &facts, options.allowed.lines()));
         let renewed = Instant::now();
         bus.announce(&options.name, announcement.clone()).await?;
-        Ok((Self { options, bus, announcement, renewed }, asked))
+        let (errand, over, sending) = (None, None, JoinSet::new());
+        Ok((Self { options, bus, announcement, renewed, errand, over, sending }, asked))
     }
 
     async fn serve(&mut self, mut asked: Subscriber, stop: &AgentStop) -> Result<(), FleetError> {
@@ -112,10 +140,19 @@ impl Serving {
                 () = stop.0.notified() => break,
             }
         }
-        // Where the server does not hear it, the lease ends by itself.
-        let leave = async { self.bus.bucket().await.ok()?.delete(&self.options.name).await.ok() };
-        let _ = tokio::time::timeout(ASK_LIMIT, leave).await;
+        self.end_errand().await;
+        let _ = tokio::time::timeout(ASK_LIMIT, self.bus.leave(&self.options.name)).await;
         Ok(())
+    }
+
+    /// Stops the present run, and has it say what it measured.
+    async fn end_errand(&mut self) {
+        let Some(errand) = &self.errand else { return };
+        errand.stop();
+        let until = Instant::now() + LEAVE_LIMIT;
+        while !errand.is_said() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     fn renew(&self, renewing: &mut JoinSet<Option<Instant>>) {
@@ -127,7 +164,7 @@ impl Serving {
         });
     }
 
-    async fn answer(&self, message: Message) {
+    async fn answer(&mut self, message: Message) {
         // First of all, as the time until the answer is sent counts as an error of the clock.
         let unix_ns = unix_ns().saturating_add(self.options.clock_ahead_ns);
         let Some(reply) = message.reply else { return };
@@ -136,6 +173,7 @@ impl Serving {
                 let left = LEASE.saturating_sub(self.renewed.elapsed());
                 Answer::Time { unix_ns, lease_left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX) }
             }
+            Some(ask) => self.obey(ask),
             None => Answer::Refused(format!(
                 "agent {} ({}) does not know the request",
                 self.options.name,
@@ -143,5 +181,71 @@ impl Serving {
             )),
         };
         self.bus.answer(reply, &answer).await;
+    }
+
+    fn obey(&mut self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Time => Answer::UnknownRun,
+            Ask::Inspect(task) => self.begin_errand(*task),
+            Ask::Open(run) => self.with(&run, |errand| errand.open(true)),
+            Ask::CallOff(run) => self.with(&run, |errand| errand.open(false)),
+            Ask::Begin { run, step, at_unix_ns } => {
+                self.with(&run, |errand| errand.begin_step(step, at_unix_ns))
+            }
+            Ask::Enough { run, step } => self.with(&run, |errand| errand.enough(step)),
+            Ask::Stop(run) => self.with(&run, Errand::stop),
+            Ask::Knows(run) => self.with(&run, Errand::heard),
+        }
+    }
+
+    fn with(&self, run: &str, obey: impl FnOnce(&Errand)) -> Answer {
+        match self.errand.as_ref().filter(|errand| errand.run == run) {
+            Some(errand) => {
+                obey(errand);
+                Answer::Accepted
+            }
+            None => Answer::UnknownRun,
+        }
+    }
+
+    fn begin_errand(&mut self, task: Task) -> Answer {
+        if let Some(errand) = &self.errand {
+            if errand.run == task.run {
+                return Answer::Accepted;
+            }
+            let over = self.over.or_else(|| errand.is_over().then(Instant::now));
+            self.over = over;
+            let is_free = errand.is_said() || over.is_some_and(|over| over.elapsed() > UNSENT_LIMIT);
+            if !is_free {
+                return Answer::Refused(format!("it is busy with run {}", errand.run));
+            }
+        }
+        let allowed = match self.options.allowed.permit(&self.options.name, &task) {
+            Ok(allowed) => allowed,
+            Err(why) => return Answer::Refused(why),
+        };
+        let errand =
+            Errand::begin(task, allowed, Arc::clone(&self.options.run_here), self.options.clock_ahead_ns);
+        self.sending.abort_all();
+        self.sending.spawn(send(self.bus.clone(), self.options.name.clone(), &errand));
+        (self.errand, self.over) = (Some(errand), None);
+        Answer::Accepted
+    }
+}
+
+/// Carries the messages of a run to the bus, each until it is taken.
+fn send(bus: Bus, name: String, errand: &Errand) -> impl Future<Output = ()> + use<> {
+    let (run, outbox) = (errand.run.clone(), Arc::clone(&errand.outbox));
+    async move {
+        loop {
+            let Some((number, said)) = outbox.first() else {
+                outbox.filled.notified().await;
+                continue;
+            };
+            match bus.say(&run, &name, number, said).await {
+                Ok(()) => outbox.taken(),
+                Err(_) => tokio::time::sleep(SEND_AGAIN).await,
+            }
+        }
     }
 }

@@ -4,19 +4,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::{self, kv, stream};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, HeaderMap};
 use tokio::sync::Notify;
 
 use crate::error::FleetError;
-use crate::wire::{Answer, Ask, json, parsed};
+use crate::wire::{Answer, Ask, Noted, json, parsed};
 
 /// Bucket with the announcements of agents.
 const BUCKET: &str = "assay_hosts";
 /// The server drops an announcement that was not renewed for so long.
 pub const LEASE: Duration = Duration::from_secs(15);
-/// Most that all announcements may occupy in the memory of the server, bytes: 10,000 hosts of 1.6 KiB.
+/// Most that all announcements may occupy on the disk of the server, bytes: 10,000 hosts of 1.6 KiB.
 const BUCKET_BYTES_MAX: i64 = 16 << 20;
+/// Most that the messages of a run may occupy on the disk of the server, bytes: 100 hosts for an hour.
+const RUN_BYTES_MAX: i64 = 1 << 30;
+/// A message that is sent again within this is recognised by the server; the coordinator recognises it always.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// A server that does not answer within this is not there.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -43,12 +49,26 @@ pub(crate) struct Bus {
 impl Bus {
     /// Connects; `name` is what the server lists the connection as.
     pub(crate) async fn connect(options: &BusOptions, name: &str) -> Result<Self, FleetError> {
+        Self::connect_with(options, name, ConnectOptions::new()).await
+    }
+
+    /// The same for an agent.
+    pub(crate) async fn connect_agent(options: &BusOptions, agent: &str) -> Result<Self, FleetError> {
+        let connect = ConnectOptions::new().custom_inbox_prefix(inbox(agent));
+        Self::connect_with(options, &format!("assay agent {agent}"), connect).await
+    }
+
+    async fn connect_with(
+        options: &BusOptions,
+        name: &str,
+        connect: ConnectOptions,
+    ) -> Result<Self, FleetError> {
         if options.url.contains('@') {
             return Err(FleetError::SecretInUrl);
         }
         let connected = Arc::new(Notify::new());
         let notify = Arc::clone(&connected);
-        let mut connect = ConnectOptions::new().name(name).connection_timeout(CONNECT_LIMIT);
+        let mut connect = connect.name(name).connection_timeout(CONNECT_LIMIT);
         connect = connect.event_callback(move |event| {
             if matches!(event, Event::Connected) {
                 notify.notify_one();
@@ -65,6 +85,11 @@ impl Bus {
         let client =
             client.map_err(|error| FleetError::Connect { url: options.url.clone(), why: chain(&error) })?;
         Ok(Self { jetstream: jetstream::new(client.clone()), client, connected })
+    }
+
+    /// Whether the server is there now.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.client.connection_state() == async_nats::connection::State::Connected
     }
 
     /// Receives what the agent of that name is asked.
@@ -85,6 +110,66 @@ impl Bus {
         parsed(&answer.payload)
     }
 
+    /// Creates the stream that keeps the messages of a run until they are stored.
+    pub(crate) async fn create_stream(&self, run: &str) -> Result<(), FleetError> {
+        let config = stream::Config {
+            name: stream_of(run),
+            description: Some("A run of Assay over several hosts".to_owned()),
+            subjects: vec![format!("assay.run.{run}.*"), format!("assay.plan.{run}")],
+            max_bytes: RUN_BYTES_MAX,
+            storage: stream::StorageType::File,
+            // Agents keep what the stream does not take: nothing old may go for it.
+            discard: stream::DiscardPolicy::New,
+            duplicate_window: DUPLICATE_WINDOW,
+            ..stream::Config::default()
+        };
+        let created = self.jetstream.create_stream(config).await;
+        created.map(|_| ()).map_err(|error| FleetError::Stream { run: run.to_owned(), why: chain(&error) })
+    }
+
+    /// Removes the stream of a run that is stored.
+    pub(crate) async fn delete_stream(&self, run: &str) -> Result<(), FleetError> {
+        let deleted = self.jetstream.delete_stream(stream_of(run)).await;
+        deleted.map(|_| ()).map_err(|error| FleetError::Stream { run: run.to_owned(), why: chain(&error) })
+    }
+
+    /// Adds a message of an agent to the stream of a run. One that the stream has already is not added again.
+    pub(crate) async fn say(
+        &self,
+        run: &str,
+        name: &str,
+        number: u64,
+        said: Vec<u8>,
+    ) -> Result<(), FleetError> {
+        let id = format!("{run}.{name}.{number}");
+        self.add(run, format!("assay.run.{run}.{name}"), &id, said).await
+    }
+
+    /// Adds a message of the coordinator to the stream of a run.
+    pub(crate) async fn note(&self, run: &str, id: &str, noted: &Noted) -> Result<(), FleetError> {
+        self.add(run, format!("assay.plan.{run}"), &format!("{run}.{id}"), json(noted)).await
+    }
+
+    async fn add(&self, run: &str, subject: String, id: &str, payload: Vec<u8>) -> Result<(), FleetError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", id);
+        let failed =
+            |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
+        let sent = self.jetstream.publish_with_headers(subject, headers, payload.into()).await;
+        sent.map_err(|error| failed(&error))?.await.map(|_| ()).map_err(|error| failed(&error))
+    }
+
+    /// Returns the messages of a run behind the first `known`, as the stream has them.
+    pub(crate) async fn messages(&self, run: &str, known: u64) -> Result<Ordered, FleetError> {
+        let failed =
+            |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
+        let stream = self.jetstream.get_stream(stream_of(run)).await.map_err(|error| failed(&error))?;
+        let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: known + 1 };
+        let consumer = stream.create_consumer(OrderedConfig { deliver_policy, ..OrderedConfig::default() });
+        let consumer = consumer.await.map_err(|error| failed(&error))?;
+        consumer.messages().await.map_err(|error| failed(&error))
+    }
+
     /// Writes an announcement. The bucket is created if it is not there: the server may have been started anew.
     pub(crate) async fn announce(&self, name: &str, announcement: Vec<u8>) -> Result<(), FleetError> {
         let subject = format!("$KV.{BUCKET}.{name}");
@@ -100,6 +185,18 @@ impl Bus {
         ack.await.map_err(|error| failed(&error)).map(|_| ())
     }
 
+    /// Takes an announcement back.
+    pub(crate) async fn leave(&self, name: &str) {
+        let mut headers = HeaderMap::new();
+        headers.insert("KV-Operation", "DEL");
+        // Where the server does not hear it, the lease ends by itself.
+        if let Ok(ack) =
+            self.jetstream.publish_with_headers(format!("$KV.{BUCKET}.{name}"), headers, "".into()).await
+        {
+            let _ = ack.await;
+        }
+    }
+
     /// Returns the bucket of announcements, created if it is not there.
     pub(crate) async fn bucket(&self) -> Result<kv::Store, FleetError> {
         // `create_key_value` does the same, but first asks for the account, whose description it does not understand
@@ -111,8 +208,8 @@ impl Bus {
             max_messages_per_subject: 1,
             max_age: LEASE,
             max_bytes: BUCKET_BYTES_MAX,
-            // A lease is not worth a disk: after a restart of the server the agents announce themselves again.
-            storage: stream::StorageType::Memory,
+            // It stays when the server is started anew: an agent's key may not be allowed to create it.
+            storage: stream::StorageType::File,
             discard: stream::DiscardPolicy::New,
             allow_rollup: true,
             allow_direct: true,
@@ -125,7 +222,7 @@ impl Bus {
     }
 }
 
-fn first_line(path: &Path) -> Result<String, FleetError> {
+pub(crate) fn first_line(path: &Path) -> Result<String, FleetError> {
     let read = std::fs::read_to_string(path);
     let text = read.map_err(|source| FleetError::File { path: path.to_owned(), source })?;
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
@@ -134,6 +231,15 @@ fn first_line(path: &Path) -> Result<String, FleetError> {
 /// Returns the subject of requests to an agent.
 fn subject(name: &str) -> String {
     format!("assay.ask.{name}")
+}
+
+/// Returns where an agent receives answers: its key may subscribe to nobody else's.
+pub(crate) fn inbox(name: &str) -> String {
+    format!("_INBOX_{name}")
+}
+
+fn stream_of(run: &str) -> String {
+    format!("ASSAY_RUN_{run}")
 }
 
 /// Checks that a name can be a part of a subject.

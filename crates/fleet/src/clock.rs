@@ -37,6 +37,12 @@ impl Offset {
     }
 }
 
+impl From<Offset> for assay_record::ClockOffset {
+    fn from(offset: Offset) -> Self {
+        Self { ahead_ns: offset.ahead_ns, error_ns: offset.error_ns }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

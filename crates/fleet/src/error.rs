@@ -44,6 +44,65 @@ pub enum FleetError {
         /// Cause.
         why: String,
     },
+    /// The stream of a run failed.
+    #[error("the NATS server does not keep the messages of run {run}: {why}")]
+    Stream {
+        /// Id of the run.
+        run: String,
+        /// Cause.
+        why: String,
+    },
+    /// No agent is there.
+    #[error(
+        "no agent is on {0}: start one on each host with assay agent --nats {0} (assay hosts lists them)"
+    )]
+    NoHosts(String),
+    /// Hosts that were asked for cannot take part.
+    #[error("{0}")]
+    NotReady(String),
+    /// The plan cannot run on these hosts.
+    #[error(transparent)]
+    Placement(#[from] assay_spec::PlacementError),
+    /// Hosts refused the run; none has begun.
+    #[error("the run did not begin: {0}")]
+    Refused(String),
+    /// Hosts failed between inspection and measurement.
+    #[error("nothing was measured: {0}")]
+    Failed(String),
+    /// Somebody stopped it before anything was measured.
+    #[error("stopped before anything was measured")]
+    Interrupted,
+    /// The system's clock cannot be right.
+    #[error("the clock of this host is far off: set it, as the store sorts runs by their start")]
+    Clock,
+    /// There is neither an id for the run nor a store that gives it one.
+    #[error("the run has no id: name one in its order, or keep it in a store")]
+    NoId,
+    /// The store has no id for the run, or no room for it.
+    #[error(transparent)]
+    Store(#[from] assay_store::StoreError),
+    /// Nothing is known of a run.
+    #[error(
+        "the NATS server keeps nothing of run {0}: it is over and stored, or was never begun (assay runs lists runs)"
+    )]
+    NotOnBus(String),
+    /// Another process follows the run.
+    #[error("run {0} is being followed by another process; stop that one first")]
+    Followed(String),
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// A file has no seed of an `NKey` in its first line.
+    #[error("{} has no seed of an NKey in its first line; remove it, and a new one is made", .0.display())]
+    BadKey(PathBuf),
+    /// The certificate could not be made.
+    #[error("cannot make a certificate for the server: {0}")]
+    Certificate(String),
     /// A name cannot be one.
     #[error("`{0}` is not a name for a host; use at most 40 letters, digits, - and _: --name NAME")]
     BadName(String),

@@ -1,22 +1,20 @@
 //! Which agents are on the bus.
 
-use std::time::{Duration, Instant};
-
 use assay_record::HostFacts;
+use async_nats::jetstream::kv;
 use futures_util::TryStreamExt as _;
 use futures_util::future::join_all;
 use serde::Serialize;
 
 use crate::bus::{Bus, BusOptions, chain};
-use crate::clock::{Offset, unix_ns};
+use crate::clock::Offset;
 use crate::differences::differences;
 use crate::error::FleetError;
-use crate::wire::{Announcement, Answer, Ask, parsed, version};
+use crate::probe::{ASK_LIMIT, PROBES, Probed, best, probe};
+use crate::wire::{Announcement, parsed, version};
 
-/// An agent that does not answer within this is silent.
-pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
-/// Requests by which an offset is measured; the quickest of them counts.
-const PROBES: u32 = 32;
+/// How often the list is read until it comes.
+const KEYS_TRIES: u32 = 5;
 
 /// The agents on the bus.
 #[derive(Debug, Clone)]
@@ -56,6 +54,8 @@ pub struct ListedHost {
     pub offset: Option<Offset>,
     /// What it runs on; `None` if another version says it in another way.
     pub facts: Option<HostFacts>,
+    /// Targets that its configuration names, a line each.
+    pub targets: Vec<String>,
 }
 
 /// Lists the agents whose lease has not ended.
@@ -64,23 +64,27 @@ pub struct ListedHost {
 /// If the bus cannot be reached or read.
 pub fn hosts(options: &BusOptions) -> Result<HostList, FleetError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(FleetError::Runtime)?.block_on(async {
-        let bus = Bus::connect(options, "assay hosts").await?;
-        let announced = announced(&bus).await?;
-        // All at once, so that many silent hosts take no longer than one.
-        let answer = join_all(announced.iter().map(|agent| probe(&bus, &agent.name))).await;
-        let mut hosts = Vec::new();
-        for (agent, first) in announced.into_iter().zip(answer) {
-            let probed = match first {
-                Some(first) => Some(best(&bus, &agent.name, first).await),
-                None => None,
-            };
-            hosts.push(ListedHost::of(agent, probed));
-        }
-        let known = hosts.iter().filter_map(|host| Some((host.name.as_str(), host.facts.as_ref()?)));
-        let differences = differences(&known.collect::<Vec<_>>());
-        Ok(HostList { hosts, differences, version: version() })
-    })
+    runtime
+        .map_err(FleetError::Runtime)?
+        .block_on(async { listed(&Bus::connect(options, "assay hosts").await?).await })
+}
+
+/// The same on a bus that is connected.
+pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
+    let announced = announced(bus).await?;
+    // All at once, so that many silent hosts take no longer than one.
+    let answer = join_all(announced.iter().map(|agent| probe(bus, &agent.name))).await;
+    let mut hosts = Vec::new();
+    for (agent, first) in announced.into_iter().zip(answer) {
+        let probed = match first {
+            Some(first) => Some(best(bus, &agent.name, first, PROBES - 1).await),
+            None => None,
+        };
+        hosts.push(ListedHost::of(agent, probed));
+    }
+    let known = hosts.iter().filter_map(|host| Some((host.name.as_str(), host.facts.as_ref()?)));
+    let differences = differences(&known.collect::<Vec<_>>());
+    Ok(HostList { hosts, differences, version: version() })
 }
 
 impl ListedHost {
@@ -95,18 +99,39 @@ impl ListedHost {
             lease_left_ms: probed.as_ref().map(|probed| probed.lease_left_ms),
             offset: probed.map(|probed| probed.offset),
             facts: agent.facts(),
+            targets: agent.targets,
             name: agent.name,
             version: agent.version,
         }
     }
 }
 
+/// Returns the names that have an entry. Where one is renewed while they are read, the client may wait for an entry
+/// that is no more, so they are read again then.
+async fn keys(bucket: &kv::Store) -> Result<Vec<String>, FleetError> {
+    let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
+    for _ in 0..KEYS_TRIES {
+        let read = async {
+            bucket
+                .keys()
+                .await
+                .map_err(|error| failed(&error))?
+                .try_collect()
+                .await
+                .map_err(|error| failed(&error))
+        };
+        if let Ok(keys) = tokio::time::timeout(ASK_LIMIT, read).await {
+            return keys;
+        }
+    }
+    Err(FleetError::JetStream { why: "the list of hosts does not come".to_owned() })
+}
+
 /// Returns the announcements whose lease has not ended, by name.
 async fn announced(bus: &Bus) -> Result<Vec<Announcement>, FleetError> {
     let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
     let bucket = bus.bucket().await?;
-    let keys = bucket.keys().await.map_err(|error| failed(&error))?;
-    let mut keys: Vec<String> = keys.try_collect().await.map_err(|error| failed(&error))?;
+    let mut keys = keys(&bucket).await?;
     keys.sort();
     let mut announced = Vec::new();
     for key in keys {
@@ -116,30 +141,4 @@ async fn announced(bus: &Bus) -> Result<Vec<Announcement>, FleetError> {
         announced.extend(agent.filter(|agent| agent.name == key));
     }
     Ok(announced)
-}
-
-/// An answer to a request for the clock.
-struct Probed {
-    offset: Offset,
-    lease_left_ms: u64,
-}
-
-/// Asks for the clock once; `None` if there is no answer in time.
-async fn probe(bus: &Bus, name: &str) -> Option<Probed> {
-    let (sent, sent_ns) = (Instant::now(), unix_ns());
-    let Answer::Time { unix_ns, lease_left_ms } = bus.ask(name, &Ask::Time, ASK_LIMIT).await? else {
-        return None;
-    };
-    Some(Probed { offset: Offset::of(sent_ns, sent.elapsed(), unix_ns), lease_left_ms })
-}
-
-/// Asks many times, and returns the last answer with the best offset.
-async fn best(bus: &Bus, name: &str, first: Probed) -> Probed {
-    let mut best = first;
-    for _ in 1..PROBES {
-        // One that falls silent meanwhile is listed with what it has answered.
-        let Some(probed) = probe(bus, name).await else { break };
-        best = Probed { offset: best.offset.better(probed.offset), ..probed };
-    }
-    best
 }

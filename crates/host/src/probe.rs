@@ -4,6 +4,7 @@
 //! the same disk. The probe only reads, and fails closed: whatever it cannot examine is a [`ProbeError`], which callers
 //! must treat as a refusal. See `docs/design/003-device-probe.md`.
 
+mod exported;
 mod opened;
 pub(crate) mod related;
 mod signatures;
@@ -144,6 +145,7 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     if attribute(&folder.join("ro")).as_deref() != Some("0") {
         holds.push(Hold::in_use(format!("{} is read-only", path.display())));
     }
+    holds.extend(zones(&path, &folder));
     holds.extend(opened::holds(&nodes));
     holds.extend(usage::partitions(&nodes));
     match look_inside(&path, &nodes, &holds) {
@@ -154,6 +156,17 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     }
     holds.sort_by_key(|hold| hold.what);
     Ok(holds)
+}
+
+/// Returns the hold of a device with zones that the host manages: it refuses every write that is not at the end of what
+/// its zone holds, and the errors would be those of the load. A partition has the queue of its disk.
+fn zones(path: &Path, folder: &Path) -> Option<Hold> {
+    let of = |queue: &str| attribute(&folder.join(queue));
+    let zoned = of("queue/zoned").or_else(|| of("../queue/zoned"))?;
+    (zoned == "host-managed").then(|| {
+        let why = "it takes writes only in the order of each zone, which the loads of Assay do not keep";
+        Hold::in_use(format!("{} is a zoned device that the host manages: {why}", path.display()))
+    })
 }
 
 /// Returns the holds that only reading the device shows. `known` are the holds found before.
@@ -206,3 +219,29 @@ fn is_held(path: &Path) -> Result<bool, ProbeError> {
 /// holds a device for milliseconds; only a longer hold counts as use.
 const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_millis(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_takes_writes_in_order_only_is_refused_and_so_are_its_partitions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = folder.path().join("sdz");
+        let part = disk.join("sdz1");
+        for made in [&part, &disk.join("queue")] {
+            fs::create_dir_all(made).expect("a folder");
+        }
+        for (zoned, is_refused) in [("none", false), ("host-aware", false), ("host-managed", true)] {
+            fs::write(disk.join("queue/zoned"), format!("{zoned}\n")).expect("a file");
+            for at in [&disk, &part] {
+                assert_eq!(
+                    zones(Path::new("/dev/sdz"), at).is_some(),
+                    is_refused,
+                    "{zoned} {}",
+                    at.display()
+                );
+            }
+        }
+    }
+}

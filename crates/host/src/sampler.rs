@@ -229,6 +229,7 @@ fn sample(
     let cpu = CpuSnapshot::between(&from.cpu, &to.cpu);
     let disk = |name: &String| Some(disk_between(from.disks.get(name)?, to.disks.get(name)?));
     HostSample {
+        host: None,
         at_ns: ns(to.at.saturating_duration_since(epoch)),
         length_ns: ns(to.at - from.at),
         cpu_busy: cpu.host_busy,

@@ -97,7 +97,9 @@ pub enum Strictness {
 
 fn complain(origin: &str, line: usize, message: impl Into<String>) -> ImportError {
     let place = if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") };
-    ImportError { place, message: without_secrets(&message.into()) }
+    // A name of the file that has line breaks must not look like lines of Assay's own.
+    let message = without_secrets(&message.into()).replace(['\n', '\r'], " ");
+    ImportError { place, message }
 }
 
 /// `1 worker`, `3 workers`.

@@ -90,7 +90,7 @@ pub enum PathError {
         limit_ms: u128,
     },
     /// The path was silent while others answered.
-    #[error("{portal} sent nothing for {silent_ms} ms while another path answered")]
+    #[error("{portal} answered nothing for {silent_ms} ms while another path answered")]
     Silent {
         /// Portal.
         portal: String,

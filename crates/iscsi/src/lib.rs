@@ -5,6 +5,7 @@
 //! [`scsi`]) that is tested byte by byte. The README of this crate describes how the parts work together.
 #![forbid(unsafe_code)]
 
+mod changes;
 pub mod chap;
 mod config;
 mod discovery;
@@ -20,9 +21,9 @@ pub mod serial;
 pub mod session;
 mod slots;
 mod stats;
+mod sync;
 pub mod text;
 mod transport;
-mod trims;
 mod units;
 
 pub use assay_tcp::{PathStats, TcpFacts};

@@ -6,12 +6,15 @@
 //! few recently written blocks are remembered as witnesses too: no other disk holds them. Until the first write has
 //! completed, whose data are the first witness, a unit must hold the same data as when it was inspected.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+//! A block is a [`Candidate`] from the submission of its write to its completion, and a witness only if nothing else
+//! that any initiator had in flight meanwhile changes it.
+
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
+use crate::changes::Changes;
 use crate::scsi::Capacity;
-use crate::trims::{Listing, TrimsInFlight};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// Number of blocks that are remembered. Any one of them verifies a path.
 pub(crate) const WITNESSES: usize = 8;
@@ -19,6 +22,8 @@ pub(crate) const WITNESSES: usize = 8;
 const REMEMBER_EVERY_MS: u64 = 250;
 /// Marks an empty slot.
 const NONE: u64 = u64::MAX;
+/// Bit of the block number of a candidate.
+const PENDING: u64 = 1 << 63;
 /// No slot at all.
 const NO_SLOT: usize = usize::MAX;
 
@@ -63,6 +68,8 @@ pub(crate) struct Witness {
     pub lba: u64,
     pub blocks: u32,
     pub crc: u32,
+    /// Number of blocks that were remembered in its place before.
+    turn: u32,
 }
 
 /// Why the data of a witness is known.
@@ -84,12 +91,22 @@ struct Inspected {
     is_written: AtomicBool,
 }
 
+/// A block whose write is in flight and that may become a witness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    slot: usize,
+    lba: u64,
+}
+
 /// Proof of a unit's identity, shared by the initiators that use it.
 #[derive(Debug)]
 pub struct UnitProof {
     known: Mutex<Option<(UnitIdentity, Capacity)>>,
-    /// Block numbers; `NONE` in an empty slot.
+    /// The initiators' lists of what they have in flight. Locked by whoever chooses a candidate.
+    changes: Mutex<Vec<Weak<Changes>>>,
+    /// Block numbers; with `PENDING` those of candidates, `NONE` in an empty slot.
     blocks: [AtomicU64; WITNESSES],
+    /// Checksums of their data, and above these how often each place was taken.
     sums: [AtomicU64; WITNESSES],
     /// Content of the unit at its inspection; empty for a unit that is only read.
     inspected: OnceLock<Vec<Inspected>>,
@@ -102,8 +119,6 @@ pub struct UnitProof {
     remembered_ms: [AtomicU64; WITNESSES],
     /// Number of reports that the unit may be another one.
     doubts: AtomicU64,
-    /// Trims whose blocks identify nothing.
-    trims: TrimsInFlight,
     /// Slot of the witness that trims leave out; `NO_SLOT` before the first trim.
     kept: AtomicUsize,
 }
@@ -120,15 +135,15 @@ impl UnitProof {
     pub fn begun_at(began: Instant) -> Self {
         Self {
             known: Mutex::new(None),
-            blocks: [const { AtomicU64::new(NONE) }; WITNESSES],
-            sums: [const { AtomicU64::new(0) }; WITNESSES],
+            changes: Mutex::new(Vec::new()),
+            blocks: std::array::from_fn(|_| AtomicU64::new(NONE)),
+            sums: std::array::from_fn(|_| AtomicU64::new(0)),
             inspected: OnceLock::new(),
             unwritten: AtomicUsize::new(0),
             is_written: AtomicBool::new(false),
             began,
-            remembered_ms: [const { AtomicU64::new(0) }; WITNESSES],
+            remembered_ms: std::array::from_fn(|_| AtomicU64::new(0)),
             doubts: AtomicU64::new(0),
-            trims: TrimsInFlight::default(),
             kept: AtomicUsize::new(NO_SLOT),
         }
     }
@@ -189,13 +204,23 @@ impl UnitProof {
         }
     }
 
-    /// Forgets witnesses in blocks that are about to be written. Called for every write.
+    /// Returns the list for what an initiator with so many slots has in flight.
+    pub(crate) fn join(&self, slots: u32) -> Arc<Changes> {
+        let own = Arc::new(Changes::new(slots));
+        let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&own));
+        own
+    }
+
+    /// Forgets witnesses in blocks that are about to be written. Called for every write, once it is listed.
     #[inline]
     pub(crate) fn forget(&self, lba: u64, blocks: u32) {
         for block in &self.blocks {
-            // Another thread may replace it at this moment: the new block is not being written then.
-            if block.load(Ordering::Relaxed).wrapping_sub(lba) < u64::from(blocks) {
-                block.store(NONE, Ordering::Release);
+            // Another thread may replace it at this moment, and that one is forgotten: a witness less.
+            let known = block.load(Ordering::SeqCst);
+            if known != NONE && (known & !PENDING).wrapping_sub(lba) < u64::from(blocks) {
+                block.store(NONE, Ordering::SeqCst);
             }
         }
         if self.unwritten.load(Ordering::Acquire) > 0 {
@@ -203,31 +228,27 @@ impl UnitProof {
         }
     }
 
-    /// Forgets witnesses in blocks that are about to be trimmed, and lists the trim as being in flight. Returns the
-    /// block that it must leave out, if it is one of them: without a witness, another disk that takes over the number
-    /// of the unit could not be detected.
-    pub(crate) fn begin_trim(&self, lba: u64, blocks: u32) -> (Listing, Option<u64>) {
+    /// Forgets witnesses in blocks that are about to be trimmed; the trim is listed. Returns the block that it must leave
+    /// out, if it is one of them: without a witness, another disk that takes over the number of the unit could not be
+    /// detected.
+    pub(crate) fn begin_trim(&self, lba: u64, blocks: u32) -> Option<u64> {
         let end = lba.saturating_add(blocks.into());
-        // Listed first, or a block could be remembered unnoticed (see `TrimsInFlight`).
-        let listing = self.trims.begin(lba, end);
-        let is_hit = |block: u64| block != NONE && lba <= block && block < end;
+        let is_hit = |block: u64| block != NONE && lba <= block & !PENDING && block & !PENDING < end;
         let kept = self.kept_block(is_hit);
         for block in &self.blocks {
-            let known = block.load(Ordering::SeqCst);
-            if is_hit(known) && Some(known) != kept {
-                // It may have been replaced since: then the new block stays.
-                let _ = block.compare_exchange(known, NONE, Ordering::SeqCst, Ordering::SeqCst);
+            // A candidate may become a witness meanwhile: it is looked at again.
+            let mut known = block.load(Ordering::SeqCst);
+            while is_hit(known)
+                && Some(known) != kept
+                && let Err(now) = block.compare_exchange(known, NONE, Ordering::SeqCst, Ordering::SeqCst)
+            {
+                known = now;
             }
         }
         if self.unwritten.load(Ordering::Acquire) > 0 {
             self.forget_inspected(lba, blocks);
         }
-        (listing, kept.filter(|block| is_hit(*block)))
-    }
-
-    /// Ends a trim.
-    pub(crate) fn end_trim(&self, listing: Listing) {
-        self.trims.end(listing);
+        kept.filter(|block| is_hit(*block))
     }
 
     /// Returns the block that trims leave out, which is the same for all threads until it is written or replaced. A new
@@ -235,7 +256,7 @@ impl UnitProof {
     fn kept_block(&self, hit: impl Fn(u64) -> bool) -> Option<u64> {
         let block_of = |slot: usize| {
             let block = self.blocks.get(slot)?.load(Ordering::SeqCst);
-            (block != NONE).then_some(block)
+            (block & PENDING == 0).then_some(block)
         };
         let before = self.kept.load(Ordering::SeqCst);
         if let Some(block) = block_of(before) {
@@ -257,23 +278,46 @@ impl UnitProof {
         }
     }
 
-    /// Remembers a written block.
-    pub(crate) fn remember(&self, lba: u64, data: &[u8], now: Instant) {
+    /// Chooses a block as a candidate, whose write is listed in slot `slot` of `own` and about to be submitted; `data` is
+    /// what it writes to the block. `None` if the block would prove nothing, or no place is left.
+    pub(crate) fn choose(&self, lba: u64, data: &[u8], own: &Changes, slot: u32) -> Option<Candidate> {
+        let all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = || {
+            let of_other = |other: Arc<Changes>| {
+                let is_own = std::ptr::eq(Arc::as_ptr(&other), own);
+                other.cover(lba, is_own.then_some(slot))
+            };
+            all.iter().filter_map(Weak::upgrade).any(of_other)
+        };
         // Other disks hold zeros as well.
-        if data.iter().all(|byte| *byte == 0) || self.trims.may_cover(lba) {
-            return;
+        if data.iter().all(|byte| *byte == 0) || is_changed() {
+            return None;
         }
-        let free = (0..WITNESSES).find(|slot| self.witness(*slot).is_none());
-        let oldest = || (0..WITNESSES).min_by_key(|slot| self.age(*slot));
-        let Some(slot) = free.or_else(oldest) else { return };
-        self.blocks[slot].store(NONE, Ordering::Release);
+        let free = (0..WITNESSES).find(|at| self.blocks[*at].load(Ordering::SeqCst) == NONE);
+        let written = (0..WITNESSES).filter(|at| self.witness(*at).is_some());
+        let at = free.or_else(|| written.min_by_key(|at| self.age(*at)))?;
+        self.blocks[at].store(NONE, Ordering::SeqCst);
+        let turn = (self.sums[at].load(Ordering::SeqCst) >> 32).wrapping_add(1) & u64::from(u32::MAX);
+        self.sums[at].store(turn << 32 | u64::from(crc32c::crc32c(data)), Ordering::SeqCst);
+        self.blocks[at].store(lba | PENDING, Ordering::SeqCst);
+        let candidate = Candidate { slot: at, lba };
+        // Stored before the lists are read again (see `Changes`).
+        if is_changed() {
+            self.dismiss(candidate);
+            return None;
+        }
+        Some(candidate)
+    }
+
+    /// Makes a candidate whose write has completed a witness, unless its block was forgotten.
+    pub(crate) fn remember(&self, Candidate { slot, lba }: Candidate, now: Instant) {
         self.remembered_ms[slot].store(self.ms_at(now), Ordering::Release);
-        self.sums[slot].store(crc32c::crc32c(data).into(), Ordering::Release);
-        // Stored before the trims are read again (see `TrimsInFlight`).
-        self.blocks[slot].store(lba, Ordering::SeqCst);
-        if self.trims.may_cover(lba) {
-            self.blocks[slot].store(NONE, Ordering::SeqCst);
-        }
+        let _ = self.blocks[slot].compare_exchange(lba | PENDING, lba, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Gives up a candidate whose write has failed.
+    pub(crate) fn dismiss(&self, Candidate { slot, lba }: Candidate) {
+        let _ = self.blocks[slot].compare_exchange(lba | PENDING, NONE, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// Returns the witnesses that verify a path: all remembered blocks, oldest first, or else the inspected content
@@ -302,7 +346,8 @@ impl UnitProof {
     /// ago.
     pub(crate) fn wants_witness(&self, now: Instant) -> bool {
         let last = (0..WITNESSES).map(|slot| self.age(slot)).max().unwrap_or(0);
-        self.ms_at(now) >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(|slot| self.witness(slot).is_none())
+        let is_free = |slot: usize| self.blocks[slot].load(Ordering::Acquire) == NONE;
+        self.ms_at(now) >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(is_free)
     }
 
     /// Returns the time at which a block was remembered, ms since the proof began.
@@ -324,14 +369,23 @@ impl UnitProof {
     }
 
     fn witness(&self, slot: usize) -> Option<Witness> {
-        let lba = self.blocks[slot].load(Ordering::Acquire);
-        let crc = u32::try_from(self.sums[slot].load(Ordering::Acquire)).expect("it was made from 32 bits");
-        (lba != NONE).then_some(Witness { source: Source::Written { slot }, lba, blocks: 1, crc })
+        let lba = self.blocks[slot].load(Ordering::SeqCst);
+        let sum = self.sums[slot].load(Ordering::SeqCst);
+        let half = |bits: u64| u32::try_from(bits).expect("half of 64 bits");
+        let (turn, crc) = (half(sum >> 32), half(sum & u64::from(u32::MAX)));
+        (lba & PENDING == 0).then_some(Witness {
+            source: Source::Written { slot },
+            lba,
+            blocks: 1,
+            crc,
+            turn,
+        })
     }
 
     fn as_inspected(&self, index: usize) -> Option<Witness> {
         let Inspected { lba, blocks, crc, is_written } = self.inspected.get()?.get(index)?;
-        let witness = Witness { source: Source::Inspected { index }, lba: *lba, blocks: *blocks, crc: *crc };
+        let (lba, blocks, crc) = (*lba, *blocks, *crc);
+        let witness = Witness { source: Source::Inspected { index }, lba, blocks, crc, turn: 0 };
         (!is_written.load(Ordering::Acquire)).then_some(witness)
     }
 }
@@ -347,71 +401,202 @@ pub(crate) enum Difference {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    /// An initiator, as far as witnesses concern it.
+    struct Writer {
+        proof: Arc<UnitProof>,
+        own: Arc<Changes>,
+    }
+
+    impl Writer {
+        fn new(proof: &Arc<UnitProof>) -> Self {
+            Self { proof: Arc::clone(proof), own: proof.join(4) }
+        }
+
+        /// Submits a write of a block in a slot.
+        fn begin(&self, slot: u32, lba: u64, data: &[u8]) -> Option<Candidate> {
+            self.own.begin(slot, lba, 1);
+            self.proof.forget(lba, 1);
+            self.proof.choose(lba, data, &self.own, slot)
+        }
+
+        fn end(&self, slot: u32, candidate: Option<Candidate>, at_ms: u64) {
+            let now = self.proof.began + Duration::from_millis(at_ms);
+            candidate.into_iter().for_each(|candidate| self.proof.remember(candidate, now));
+            self.own.end(slot);
+        }
+
+        fn write(&self, lba: u64, data: &[u8], at_ms: u64) {
+            let candidate = self.begin(0, lba, data);
+            self.end(0, candidate, at_ms);
+        }
+
+        fn trim(&self, slot: u32, lba: u64, blocks: u32) -> Option<u64> {
+            self.own.begin(slot, lba, blocks);
+            self.proof.begin_trim(lba, blocks)
+        }
+    }
+
+    /// Runs a test that is no matter of threads.
+    fn alone(test: impl Fn(&Writer, &Arc<UnitProof>) + Send + Sync + 'static) {
+        let whole = move || {
+            let proof = Arc::new(UnitProof::default());
+            test(&Writer::new(&proof), &proof);
+        };
+        shuttle::check_random(whole, 1);
+    }
+
+    fn lbas(proof: &UnitProof) -> Vec<u64> {
+        proof.witnesses().iter().map(|witness| witness.lba).collect()
+    }
 
     #[test]
     fn witnesses_are_forgotten_when_their_block_is_written_and_replaced_in_turn() {
-        let proof = UnitProof::default();
-        for lba in 0..10 {
-            proof.remember(lba, &[1; 512], Instant::now());
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-        let blocks = || proof.witnesses().iter().map(|witness| witness.lba).collect::<Vec<_>>();
-        assert_eq!(blocks(), [2, 3, 4, 5, 6, 7, 8, 9], "the oldest first");
-        let first = proof.witnesses()[0];
-        assert_eq!(proof.oldest(), Some(first));
-        assert!(proof.still_holds(first));
-        proof.forget(1, 4);
-        assert_eq!(blocks(), [5, 6, 7, 8, 9]);
-        assert!(!proof.still_holds(first));
-        proof.forget(10, 100);
-        proof.remember(20, &[0; 512], Instant::now());
-        assert_eq!(blocks(), [5, 6, 7, 8, 9], "zeros prove nothing");
+        alone(|writer, proof| {
+            (0..10).for_each(|lba| writer.write(lba, &[1; 512], lba * 2));
+            assert_eq!(lbas(proof), [2, 3, 4, 5, 6, 7, 8, 9], "the oldest first");
+            let first = proof.witnesses()[0];
+            assert_eq!(proof.oldest(), Some(first));
+            assert!(proof.still_holds(first));
+            proof.forget(1, 4);
+            assert_eq!(lbas(proof), [5, 6, 7, 8, 9]);
+            assert!(!proof.still_holds(first));
+            proof.forget(10, 100);
+            writer.write(20, &[0; 512], 30);
+            assert_eq!(lbas(proof), [5, 6, 7, 8, 9], "zeros prove nothing");
+        });
+    }
+
+    /// Two workers wrote to the same block at the same time: the disk held what the one had written, and the other's data
+    /// were the witness. Enough of these, and the storage was said to have lost acknowledged writes.
+    #[test]
+    fn a_block_that_two_commands_write_at_the_same_time_proves_nothing() {
+        alone(|writer, proof| {
+            let other = Writer::new(proof);
+            // The other one began before, in between, and ends last.
+            other.own.begin(1, 7, 1);
+            writer.write(7, &[1; 512], 1);
+            let candidate = writer.begin(0, 8, &[1; 512]);
+            other.own.begin(2, 8, 1);
+            proof.forget(8, 1);
+            writer.end(0, candidate, 2);
+            other.end(1, None, 3);
+            other.end(2, None, 3);
+            assert_eq!(lbas(proof), [] as [u64; 0]);
+            // So does an earlier command of the same initiator.
+            writer.own.begin(3, 9, 1);
+            assert_eq!(writer.begin(0, 9, &[1; 512]), None);
+            writer.end(0, None, 4);
+            writer.end(3, None, 4);
+            writer.write(9, &[1; 512], 5);
+            assert_eq!(lbas(proof), [9]);
+            // A write that failed may still be executed.
+            writer.begin(2, 10, &[1; 512]).into_iter().for_each(|candidate| proof.dismiss(candidate));
+            writer.write(10, &[1; 512], 6);
+            assert_eq!(lbas(proof), [9]);
+            drop(other);
+            assert_eq!(
+                (proof.join(1), proof.changes.lock().unwrap().len()).1,
+                2,
+                "who has gone changes nothing"
+            );
+        });
+    }
+
+    /// Writes to few blocks, in every order in which the disk may execute them, and trims; meanwhile a block is read, as
+    /// a path that verifies the unit does. Shuttle tries orders of the threads.
+    fn race(is_trimming: bool) {
+        let proof = Arc::new(UnitProof::default());
+        let disk: Arc<[AtomicU64; 2]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));
+        let writers = (1..=2_u64).map(|own| {
+            let (writer, disk) = (Writer::new(&proof), Arc::clone(&disk));
+            shuttle::thread::spawn(move || {
+                for turn in 1..=2_u64 {
+                    let (lba, data) = (turn % 2, own * 10 + turn);
+                    let candidate = writer.begin(0, lba, &data.to_le_bytes());
+                    disk[usize::try_from(lba).expect("0 or 1")].store(data, Ordering::SeqCst);
+                    writer.end(0, candidate, turn);
+                }
+                if is_trimming {
+                    let kept = writer.trim(1, 0, 2);
+                    let freed = (0..2).filter(|lba| Some(*lba as u64) != kept);
+                    freed.for_each(|lba| disk[lba].store(0, Ordering::SeqCst));
+                    writer.own.end(1);
+                }
+            })
+        });
+        let threads: Vec<_> = writers.collect();
+        let look = || {
+            for known in proof.witnesses() {
+                let found = disk[usize::try_from(known.lba).expect("0 or 1")].load(Ordering::SeqCst);
+                let is_other = crc32c::crc32c(&found.to_le_bytes()) != known.crc;
+                assert!(!(is_other && proof.still_holds(known)), "{known:?} is {found}");
+            }
+        };
+        look();
+        look();
+        threads.into_iter().for_each(|thread| thread.join().expect("it does not panic"));
+        look();
+    }
+
+    #[test]
+    fn in_every_order_of_threads_a_witness_is_what_the_disk_holds() {
+        shuttle::check_random(|| race(false), 600);
+        shuttle::check_pct(|| race(false), 600, 4);
+    }
+
+    #[test]
+    fn in_every_order_of_threads_a_trim_leaves_no_witness_that_it_frees() {
+        shuttle::check_random(|| race(true), 600);
+        shuttle::check_pct(|| race(true), 600, 4);
     }
 
     #[test]
     fn trims_leave_out_one_witness_and_what_is_in_flight_becomes_none() {
-        let proof = UnitProof::default();
-        assert_eq!(proof.begin_trim(0, 100).1, None, "nothing is known yet");
-        proof.remember(7, &[1; 512], Instant::now());
-        assert_eq!(proof.witnesses(), [], "the trim may come after the write");
-        proof.end_trim(Listing::Entry(0));
-        for lba in [7, 20, 30] {
-            proof.remember(lba, &[1; 512], Instant::now());
-        }
-        let blocks = || proof.witnesses().iter().map(|witness| witness.lba).collect::<Vec<_>>();
-        let (first, kept) = proof.begin_trim(0, 25);
-        assert_eq!((kept, blocks()), (None, vec![30]), "another one remains");
-        let (second, kept) = proof.begin_trim(30, 1);
-        assert_eq!((kept, blocks()), (Some(30), vec![30]), "the last one");
-        proof.end_trim(first);
-        proof.end_trim(second);
-        // Every trim leaves out the same block: two that cover one witness each would otherwise remove both.
-        proof.remember(8, &[1; 512], Instant::now());
-        assert_eq!(proof.begin_trim(0, 100).1, Some(30));
-        proof.forget(30, 1);
-        assert_eq!((proof.begin_trim(40, 1).1, blocks()), (None, vec![]));
+        alone(|writer, proof| {
+            assert_eq!(writer.trim(1, 0, 100), None, "nothing is known yet");
+            writer.write(7, &[1; 512], 1);
+            assert_eq!(proof.witnesses(), [], "the trim may come after the write");
+            writer.own.end(1);
+            [7, 20, 30].into_iter().for_each(|lba| writer.write(lba, &[1; 512], lba));
+            assert_eq!((writer.trim(1, 0, 25), lbas(proof)), (None, vec![30]), "another one remains");
+            assert_eq!((writer.trim(2, 30, 1), lbas(proof)), (Some(30), vec![30]), "the last one");
+            writer.own.end(1);
+            writer.own.end(2);
+            // Every trim leaves out the same block: two that cover one witness each would otherwise remove both.
+            writer.write(8, &[1; 512], 40);
+            assert_eq!(writer.trim(1, 0, 100), Some(30));
+            proof.forget(30, 1);
+            assert_eq!((writer.trim(1, 40, 1), lbas(proof)), (None, vec![]));
+        });
     }
 
     #[test]
     fn before_the_first_write_a_unit_must_hold_its_inspected_content() {
-        let proof = UnitProof::default();
-        proof.inspected(512, &[(0, vec![0; 1024]), (8, vec![7; 512]), (20, vec![7; 100])]);
-        let seen = || proof.witnesses().iter().map(|w| (w.lba, w.blocks)).collect::<Vec<_>>();
-        assert_eq!(seen(), [(0, 2), (8, 1)], "a part of a block is none");
-        let first = proof.witnesses()[0];
-        proof.forget(1, 7);
-        assert_eq!(seen(), [(8, 1)]);
-        assert!(!proof.still_holds(first));
-        proof.remember(1, &[3; 512], Instant::now());
-        assert_eq!(seen(), [(1, 1)], "what was written proves more");
-        proof.forget(1, 1);
-        assert_eq!(seen(), [(8, 1)]);
+        alone(|writer, proof| {
+            proof.inspected(512, &[(0, vec![0; 1024]), (8, vec![7; 512]), (20, vec![7; 100])]);
+            let seen = || proof.witnesses().iter().map(|w| (w.lba, w.blocks)).collect::<Vec<_>>();
+            assert_eq!(seen(), [(0, 2), (8, 1)], "a part of a block is none");
+            let first = proof.witnesses()[0];
+            proof.forget(1, 7);
+            assert_eq!(seen(), [(8, 1)]);
+            assert!(!proof.still_holds(first));
+            writer.write(1, &[3; 512], 1);
+            assert_eq!(seen(), [(1, 1)], "what was written proves more");
+            proof.forget(1, 1);
+            assert_eq!(seen(), [(8, 1)]);
+        });
     }
 
     #[test]
     fn the_first_unit_is_recorded_and_every_other_is_compared_with_it() {
-        let proof = UnitProof::default();
+        alone(|_, proof| compare_units(proof));
+    }
+
+    fn compare_units(proof: &UnitProof) {
         let capacity = |blocks| Capacity { blocks, block_bytes: 512, ..Capacity::default() };
         let one = UnitIdentity { product: "A B".into(), serial: Some("1".into()), wwid: None };
         assert_eq!(proof.compare(&one, capacity(10)), Ok(()));

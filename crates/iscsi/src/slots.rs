@@ -8,10 +8,10 @@ use std::time::Instant;
 use assay_tcp::{Table, Timed};
 
 use crate::pdu::Direction;
+use crate::proof::Candidate;
 use crate::scsi::cdb::{Cdb, UNMAP_LIST_BYTES};
 use crate::session::{Request, TaskOutcome};
 use crate::transport::Buffers;
-use crate::trims::Listing;
 
 /// The payload of a slot.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ pub(crate) struct Slot<B> {
     pub lba: u64,
     /// Number of blocks of it; 0 for any other command.
     pub blocks: u32,
-    /// Place among the trims in flight; `None` unless it is one.
-    pub listing: Option<Listing>,
+    /// The block of a write that may become a witness of the unit.
+    pub candidate: Option<Candidate>,
     /// Path of the last attempt.
     pub last_path: Option<u8>,
     pub attempts: u32,
@@ -104,6 +104,12 @@ pub(crate) struct Slot<B> {
     pub outcome: Option<TaskOutcome>,
     /// Number of pieces of the buffer in the send queue of a connection.
     pub held_count: u32,
+}
+
+impl<B> Slot<B> {
+    pub(crate) fn is_trim(&self) -> bool {
+        matches!(self.data, Data::Trim { .. })
+    }
 }
 
 impl<B> Timed for Slot<B> {
@@ -135,7 +141,7 @@ impl<B> Slots<B> {
             transfer_bytes: 0,
             lba: 0,
             blocks: 0,
-            listing: None,
+            candidate: None,
             last_path: None,
             attempts: 0,
             submitted_at: now,

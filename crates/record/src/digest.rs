@@ -22,6 +22,16 @@ pub struct RunDigest {
     /// plan's, and in digests from before it was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub changed: String,
+    /// What all its results depend on, by name: the target, the span, the way to the storage. Runs that differ in one
+    /// of them are no points of one trend. Empty in digests from before it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub under: Vec<(String, String)>,
+    /// Versions that it was measured with, by name: of the kernel, of Assay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<(String, String)>,
+    /// The step of a journal that it is: `nas: jumbo frames`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<String>,
     /// Whether the run is a diagnosis.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_diagnosis: bool,
@@ -32,7 +42,7 @@ pub struct RunDigest {
 
 impl RunDigest {
     /// The form that this version writes. A digest of another form is made again from the run's events.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
     /// Number of points of a spark line.
     pub const SPARK_MAX: usize = 48;
 }
@@ -45,6 +55,12 @@ pub struct TestDigest {
     /// The swept values: `size=4KiB`; empty where nothing is swept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub step: String,
+    /// The load that was run, by name: accesses, I/Os in flight, pace. Empty in digests from before it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load: Vec<(String, String)>,
+    /// Whether the plan sets its rate, so that its latency decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_paced: bool,
     /// Measured window, s.
     pub measured_s: f64,
     /// Successful operations per second.

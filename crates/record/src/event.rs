@@ -10,6 +10,7 @@ use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
 use crate::setting::RunSetting;
 use crate::stats::Interval;
+use crate::step_cpu::StepCpu;
 use crate::step_id::StepId;
 
 /// An event with its time. Its JSON begins with the [version](crate::EVENT_VERSION) of its form.
@@ -184,6 +185,12 @@ pub struct StepEnd {
     /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+    /// Moments of the step; `None` in records of earlier versions, and where several hosts ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<crate::StepMoments>,
+    /// The hosts that ran it, where those are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<crate::HostEnd>,
 }
 
 /// I/Os of one target of a job in the measured window, all workers together; flushes are not included.
@@ -367,6 +374,8 @@ impl StepEnd {
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
+            moments: None,
+            hosts: Vec::new(),
         }
     }
 }
@@ -397,22 +406,6 @@ pub struct JobEnd {
     /// mean over the workers, ns. `None` for other loads, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_ns: Option<u64>,
-}
-
-/// CPU use over a measured window.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct StepCpu {
-    /// Share of CPU time in use on the host, mean over its CPUs. In [0, 1].
-    pub host_busy: f64,
-    /// The same for the busiest CPU. In [0, 1].
-    pub host_busy_max: f64,
-    /// Share of CPU time that the hypervisor gave to others. In [0, 1].
-    pub steal: f64,
-    /// CPU time of the tester, ns.
-    pub tester_ns: u64,
-    /// Share of it used by the kernel on the tester's behalf, in [0, 1]; `None` if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tester_system: Option<f64>,
 }
 
 /// One I/O that failed.

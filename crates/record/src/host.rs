@@ -240,6 +240,9 @@ fn is_zero(bytes: &u32) -> bool {
 /// Sample of the host over about one second.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostSample {
+    /// Name of the host, in a run of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// End of the sample, ns since the run began.
     pub at_ns: u64,
     /// Length of the sample, ns.

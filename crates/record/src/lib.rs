@@ -12,6 +12,7 @@ mod diagnosis;
 mod digest;
 mod event;
 mod export;
+mod fleet;
 mod gap;
 mod host;
 mod latency;
@@ -20,6 +21,7 @@ mod note;
 mod path;
 mod setting;
 mod stats;
+mod step_cpu;
 mod step_id;
 mod version;
 
@@ -28,10 +30,10 @@ pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, Phase,
-    PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning,
-    WorkerPlacement,
+    PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepEnd, StepReason, Warning, WorkerPlacement,
 };
 pub use export::ExportCover;
+pub use fleet::{ClockOffset, FleetHost, HostEnd, StepMoments};
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     BusFacts, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts,
@@ -47,5 +49,6 @@ pub use path::{
 };
 pub use setting::{JournalStep, NullCeiling, Price, Repetition, RunSetting};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
+pub use step_cpu::StepCpu;
 pub use step_id::StepId;
 pub use version::EVENT_VERSION;

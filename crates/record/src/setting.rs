@@ -1,7 +1,8 @@
-//! Context of a run: repetitions, a journal, a price, the limits of the tester.
+//! Context of a run: repetitions, a journal, a price, the limits of the tester, the hosts that did it together.
 
 use serde::{Deserialize, Serialize};
 
+use crate::fleet::FleetHost;
 use crate::step_id::StepId;
 
 /// Largest length of a currency, characters: codes have three letters; words such as `dollars` are longer.
@@ -22,6 +23,9 @@ pub struct RunSetting {
     /// Rate of the tester on a target that costs nothing, for each load of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_ceilings: Vec<NullCeiling>,
+    /// Hosts that did the run together, in the order of the plan's jobs; empty for a run of one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<FleetHost>,
 }
 
 impl RunSetting {

@@ -60,7 +60,7 @@ pub(crate) fn html(header: &RunHeader, summary: &RunSummary) -> String {
     let Some(probe) = cache_probe(header, summary) else { return String::new() };
     let words: String = words(&probe).iter().map(|w| format!("<p>{}</p>\n", escape(w))).collect();
     format!(
-        "<h2>Caches</h2>\n{words}<div class=\"charts\">\n{}</div>\n<div class=\"scroll\">{}</div>\n",
+        "<h2>Caches</h2>\n{words}<div class=\"charts\">\n{}</div>\n<div class=\"scroll\" tabindex=\"0\">{}</div>\n",
         chart(&probe),
         table(&probe).html("Random reads of 4 KiB over the first part of the target.")
     )

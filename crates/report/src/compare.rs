@@ -11,7 +11,8 @@ use crate::layout::wrap;
 use crate::number::{long, rounded, short};
 use crate::prediction::{interval, interval_json};
 use crate::table::{self, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::{Detail, TextOptions, first_sentence, mark};
+use crate::text::{Detail, TextOptions, mark};
+use assay_analysis::first_sentence;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.compare/1";

@@ -3,6 +3,8 @@
 
 use assay_analysis::StepSummary;
 
+use crate::svg::escape;
+
 /// Columns of a line in the form that is known, of one with the name of the test, and of the median behind either.
 const KNOWN_WIDTH: usize = 75;
 const SHORT_WIDTH: usize = 62;
@@ -79,6 +81,62 @@ pub(crate) fn block(steps: &[StepSummary], width: usize) -> Option<String> {
         text.push('\n');
     }
     Some(text)
+}
+
+/// Returns the window that people know: a row for each test, reads beside writes, in MB/s; `None` for other runs.
+pub(crate) fn html(steps: &[StepSummary]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut cells: Vec<(&str, &str, f64)> = Vec::new();
+    for step in steps {
+        let (heading, _) = named(&step.test)?;
+        let name = step.test.rsplit_once(' ').map_or(step.test.as_str(), |(name, _)| name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        if step.unmeasured.is_some() || step.total.ops == 0 {
+            continue;
+        }
+        match cells.iter_mut().find(|cell| (cell.0, cell.1) == (name, heading)) {
+            Some(cell) => cell.2 = cell.2.max(step.total.mb_per_s),
+            None => cells.push((name, heading, step.total.mb_per_s)),
+        }
+    }
+    let top = cells.iter().map(|cell| cell.2).fold(0.0, f64::max);
+    if top <= 0.0 {
+        return None;
+    }
+    let headings =
+        ["Read", "Write", "Mix"].into_iter().filter(|heading| cells.iter().any(|cell| cell.1 == *heading));
+    let headings: Vec<&str> = headings.collect();
+    let cell = |name: &str, heading: &str| {
+        let found = cells.iter().find(|cell| (cell.0, cell.1) == (name, heading));
+        found.map_or_else(
+            || "<td>-</td>".to_owned(),
+            |(_, _, mb_per_s)| {
+                // Sequential and random rates lie decades apart: the bar is a logarithm, as the window has it.
+                let share = (mb_per_s.max(0.1) / 0.1).ln() / (top.max(0.2) / 0.1).ln() * 100.0;
+                format!(
+                    "<td><meter min=\"0\" max=\"100\" value=\"{share:.0}\" aria-hidden=\"true\"></meter><span>\
+                     {mb_per_s:.2}</span></td>"
+                )
+            },
+        )
+    };
+    let row = |name: &&str| {
+        let cells: String = headings.iter().map(|heading| cell(name, heading)).collect();
+        let (what, load) = name.split_once(' ').unwrap_or((name, ""));
+        format!(
+            "<tr><th scope=\"row\">{}<br><small>{}</small></th>{cells}</tr>\n",
+            escape(what),
+            escape(load)
+        )
+    };
+    let rows: String = names.iter().map(row).collect();
+    let heads: String = headings.iter().map(|heading| format!("<th>{heading} [MB/s]</th>")).collect();
+    Some(format!(
+        "<h2>As CrystalDiskMark shows it</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"cdm\">\n<thead><tr>\
+         <td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+    ))
 }
 
 /// The heading and the label of a test: `SEQ    1MiB (Q=  8, T= 1)`.

@@ -264,7 +264,8 @@ pub(crate) fn html(header: &RunHeader, summary: &RunSummary) -> String {
 fn part(title: &str, charts: &str, table: &str, words: &[String]) -> String {
     let words: String = words.iter().map(|w| format!("<p>{}</p>\n", escape(w))).collect();
     format!(
-        "<h2>{}</h2>\n<div class=\"charts\">\n{charts}</div>\n{words}<div class=\"scroll\">{table}</div>\n",
+        "<h2>{}</h2>\n<div class=\"charts\">\n{charts}</div>\n{words}\
+         <div class=\"scroll\" tabindex=\"0\">{table}</div>\n",
         escape(title)
     )
 }

@@ -187,7 +187,7 @@ pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
 fn table(of: &Diagnosis) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
     let mut text = format!(
-        "<div class=\"scroll\"><table>\n<thead><tr><th>Experiment</th><th class=\"w\">Quantity</th>\
+        "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr><th>Experiment</th><th class=\"w\">Quantity</th>\
          <th>Expected if {}</th><th>Expected if {}</th><th>Measured (95 %)</th></tr></thead>\n<tbody>\n",
         escape(name(0)),
         escape(name(1))

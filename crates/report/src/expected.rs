@@ -92,8 +92,9 @@ fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
             case.measured.iops.into(),
             expected.iops_words().into(),
             expected.p99_ms.filter(|_| !expected.is_bound).map(interval).unwrap_or_default().into(),
-            verdict.ratio.into(),
-            agreement_words(verdict.agreement).into(),
+            // A rate under a bound is measured by that bound, as it stands beside it.
+            if expected.is_bound { case.measured.iops / expected.iops.hi } else { verdict.ratio }.into(),
+            agreement_words(verdict.agreement, expected.is_bound).into(),
         ]);
     }
     table
@@ -141,8 +142,9 @@ fn grouped<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict
     groups
 }
 
-fn agreement_words(agreement: Agreement) -> &'static str {
+fn agreement_words(agreement: Agreement, is_bound: bool) -> &'static str {
     match agreement {
+        Agreement::AsExpected if is_bound => "within it",
         Agreement::AsExpected => "as expected",
         Agreement::Below => "below",
         Agreement::Above => "above",
@@ -176,7 +178,10 @@ pub(crate) fn html(judgement: &Judgement) -> String {
         return String::new();
     }
     let mut text = format!("<h2>Expected of {}</h2>\n", escape(&judgement.array));
-    text.push_str(&format!("<div class=\"scroll\">{}</div>\n", expectation_table(&judged).html("")));
+    text.push_str(&format!(
+        "<div class=\"scroll\" tabindex=\"0\">{}</div>\n",
+        expectation_table(&judged).html("")
+    ));
     text.push_str("<ul class=\"findings\">\n");
     for (case, verdict, others) in grouped(&judged) {
         let more = match others {

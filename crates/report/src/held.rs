@@ -1,6 +1,7 @@
 //! A run against the baseline of its plan and target.
 
-use assay_analysis::compare::{Change, Comparison, TestPair};
+use assay_analysis::compare::{Change, Comparison};
+use assay_analysis::{Before, is_worse};
 use serde_json::{Value, json};
 
 use crate::compare::{Reader, document as comparison_json, legend, name_of, ratio_text, result_table};
@@ -22,6 +23,17 @@ pub struct Held {
     pub target: String,
     /// The baseline first, then [`THIS_RUN`].
     pub comparison: Comparison,
+    /// Whether somebody has set it, or it is only the last run of the same.
+    pub origin: Origin,
+}
+
+/// Why a run is compared with another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the baseline of its plan and target.
+    Baseline,
+    /// It is the last run of the same before it.
+    Last,
 }
 
 impl Held {
@@ -31,19 +43,18 @@ impl Held {
         self.comparison.says.first().cloned().unwrap_or_default()
     }
 
+    /// Returns it as a glance has it.
+    #[must_use]
+    pub fn before(&self) -> Before<'_> {
+        let is_baseline = self.origin == Origin::Baseline;
+        Before { name: &self.comparison.sides[0].name, comparison: &self.comparison, is_baseline }
+    }
+
     /// Returns true if a figure of a test is worse than the baseline by more than noise.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.comparison.tests.iter().any(is_worse)
     }
-}
-
-/// Returns true if the rate of a test, or what it is judged by, is worse by more than noise.
-fn is_worse(test: &TestPair) -> bool {
-    let against = test.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref());
-    against.is_some_and(|against| {
-        against.change == Change::Slower || against.p99.is_some_and(|p99| p99.change == Change::Slower)
-    })
 }
 
 /// Returns the part of the text of a run: the outcome, and of each test that changed the figures; in full all tests and

@@ -6,10 +6,13 @@ mod compare;
 mod facts;
 mod first;
 mod live;
+mod matrix;
 mod method;
 pub(crate) mod methods;
 mod prediction;
 mod series;
+mod shapes;
+mod sweep;
 mod tables;
 mod timeline;
 mod trend;
@@ -27,7 +30,21 @@ pub use live::{Live, TimeRange, over_time, values_over_time};
 pub use methods::page as methods;
 pub use prediction::prediction;
 pub use series::{journal, repeats};
-pub use trend::{ChangeFacts, Links, trend, trend_changes};
+pub use trend::{ChangeFacts, Links, Others, TrendView, trend, trend_changes, trend_events};
+
+/// What marks the moment of a finding; a page that is served makes it a link to that part of the time.
+const MOMENT: &str = "<b class=\"moment\" data-at=\"";
+
+/// Returns a report whose findings lead to their moments in the charts of its own page.
+#[must_use]
+pub fn with_moments(report: &str) -> String {
+    let mut parts = report.split(MOMENT);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(&format!("<a class=\"moment\" href=\"?{}", part.replacen("</b>", "</a>", 1)));
+    }
+    text
+}
 
 /// The style sheet of every page; it contains no reference to anything else.
 pub const STYLE: &str = include_str!("html/style.css");
@@ -41,21 +58,33 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page
 }
 
+/// Returns a page of its own with a title.
+#[must_use]
+pub fn alone(title: &str, body: &str) -> String {
+    format!("{}<h1>{}</h1>\n{body}{}", page_start(title), escape(title), page_end())
+}
+
 /// What the report of a run has between the tags of its body.
 #[must_use]
 pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
     let mut page = heading(header, summary, meta);
-    page.push_str(&crate::diagnosis::html(header, summary));
+    // A diagnosis answers by experiments.
+    let diagnosis = crate::diagnosis::html(header, summary);
+    page.push_str(&match diagnosis.is_empty() {
+        true => first::glance(header, summary, &meta.glance(header, summary, findings)),
+        false => diagnosis,
+    });
     let disturbed = assay_analysis::disturbed_steps(findings);
-    page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
+    page.push_str(&shapes::known(header, summary));
+    page.push_str(&first::screen(header, summary, &disturbed));
     page.push_str(&meta.baseline.map_or_else(String::new, crate::held::html));
     page.push_str("<h2>All tests</h2>\n");
     page.push_str(&tables::summary(header, summary));
-    page.push_str(&findings_list(findings));
+    page.push_str(&findings_list(summary, findings));
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
     }
-    page.push_str(&charts::sweeps(header, summary, &disturbed));
+    page.push_str(&sweep::sweeps(header, summary, &disturbed));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
         page.push_str(&test_section(header, test, &steps));
@@ -88,13 +117,13 @@ fn page_start(title: &str) -> String {
          <meta name=\"generator\" content=\"assay\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light \
-         dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+         dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
         escape(title)
     )
 }
 
 fn page_end() -> &'static str {
-    "</body>\n</html>\n"
+    "</main>\n</body>\n</html>\n"
 }
 
 fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
@@ -137,19 +166,19 @@ fn with_micros(says: &str) -> String {
     text
 }
 
-fn findings_list(findings: &[Finding]) -> String {
+fn findings_list(summary: &RunSummary, findings: &[Finding]) -> String {
     let mut text = String::from("<h2 id=\"findings\">Findings</h2>\n");
     if findings.is_empty() {
         text.push_str("<p>No rule fired. A rule without the facts that it needs does not fire.</p>\n");
         return text;
     }
     text.push_str("<ul class=\"findings\">\n");
-    findings.iter().for_each(|f| text.push_str(&finding_item(f)));
+    findings.iter().for_each(|f| text.push_str(&finding_item(summary, f)));
     text.push_str("</ul>\n");
     text
 }
 
-fn finding_item(finding: &Finding) -> String {
+fn finding_item(summary: &RunSummary, finding: &Finding) -> String {
     let (class, mark) = match finding.severity {
         Severity::Critical => ("critical", "✖ Critical"),
         Severity::Warning => ("warning", "▲ Warning"),
@@ -170,6 +199,11 @@ fn finding_item(finding: &Finding) -> String {
         .collect();
     let separator = if evidence.is_empty() { "" } else { ": " };
     let rule = methods::rule_link(&finding.rule);
+    if let Some((test, TimeRange { from_s, to_s })) = timeline::moment(summary, finding) {
+        text.push_str(&format!(
+            " {MOMENT}test={test}&amp;from={from_s:.3}&amp;to={to_s:.3}\">seen from {from_s:.0} to {to_s:.0} s</b>"
+        ));
+    }
     text.push_str(&format!(
         "<div class=\"evidence\">{rule}{separator}{}</div></li>\n",
         escape(&evidence.join(", "))

@@ -93,6 +93,7 @@ fn step(
         "mismatches": step.mismatches,
         "late_blocks": step.late_blocks,
         "jobs": jobs(step, judgement),
+        "hosts": crate::fleet::json(header, step),
         "expected": expected,
         "verdict": verdict,
         "targets": step.members.iter().map(|m| member(m, step)).collect::<Vec<_>>(),

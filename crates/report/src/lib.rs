@@ -14,6 +14,7 @@ mod curve;
 pub mod diagnosis;
 pub mod escape;
 pub mod expected;
+mod fleet;
 mod forum;
 pub mod held;
 pub mod html;
@@ -38,6 +39,7 @@ pub mod standing;
 mod svg;
 pub mod table;
 pub mod text;
+pub mod trends;
 pub mod validation;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
@@ -56,4 +58,20 @@ pub struct Meta<'m> {
     pub judgement: Option<&'m assay_analysis::Judgement>,
     /// The run against the baseline of its plan and target; `None` where none is set.
     pub baseline: Option<&'m held::Held>,
+    /// The run against the last one of the same, where it has no baseline.
+    pub last: Option<&'m held::Held>,
+}
+
+impl<'m> Meta<'m> {
+    /// Returns a run at a glance.
+    #[must_use]
+    pub fn glance(
+        self,
+        header: &assay_record::RunHeader,
+        summary: &assay_analysis::RunSummary,
+        findings: &[assay_analysis::Finding],
+    ) -> assay_analysis::Glance {
+        let before = self.baseline.or(self.last).map(held::Held::before);
+        assay_analysis::glance(header, summary, findings, self.judgement, before)
+    }
 }

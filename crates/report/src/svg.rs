@@ -9,6 +9,7 @@ mod bars;
 mod heat;
 mod lanes;
 mod lines;
+mod pairs;
 mod rows;
 mod spark;
 mod trend;
@@ -19,9 +20,10 @@ pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
 pub(crate) use heat::{Heat, HeatColumn};
 pub(crate) use lanes::{Band, Counts, Lane, Lanes};
 pub(crate) use lines::{Line, Lines, Mark};
+pub(crate) use pairs::{PairRow, Pairs};
 pub(crate) use rows::{BarRow, Rows};
 pub use spark::spark;
-pub(crate) use trend::{Point, Step, TrendChart};
+pub(crate) use trend::{Event, Point, Step, TrendChart};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.
@@ -58,6 +60,8 @@ pub fn escape(text: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Swatch {
     Line,
+    /// The first line has this style.
+    LineFrom(usize),
     Bar,
 }
 
@@ -173,10 +177,11 @@ fn legend_text(swatch: Swatch, names: &[String]) -> String {
         return text;
     }
     let mut at = LEFT;
+    let first = if let Swatch::LineFrom(first) = swatch { first } else { 0 };
     for (index, name) in names.iter().enumerate() {
-        let style = index % STYLES;
+        let style = (index + first) % STYLES;
         text.push_str(&match swatch {
-            Swatch::Line => format!(
+            Swatch::Line | Swatch::LineFrom(_) => format!(
                 "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"30\" x2=\"{:.0}\" y2=\"30\" \
                  stroke-dasharray=\"{}\"/>{}</g>",
                 at + 24.0,

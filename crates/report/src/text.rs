@@ -1,7 +1,8 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price, time,
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, first_sentence,
+    limits, price, time,
 };
 use assay_record::RunHeader;
 
@@ -48,6 +49,7 @@ pub fn table_with(
         Detail::Full => crate::expected::text(j, options.prose()),
         Detail::Brief => crate::expected::brief(j, options.prose()),
     }));
+    text.push_str(&crate::fleet::text(header, summary, options.prose()));
     text.push_str(&limits_text(header, summary, judgement, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
@@ -286,13 +288,6 @@ fn brief_findings(header: &RunHeader, findings: &[Finding], options: TextOptions
     };
     text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
     text
-}
-
-/// Up to the first full stop that a new sentence follows.
-pub(crate) fn first_sentence(says: &str) -> &str {
-    let ends = says.match_indices(". ").map(|(at, _)| at);
-    let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
-    ends.into_iter().find(is_end).map_or(says, |at| &says[..=at])
 }
 
 fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {

@@ -1,8 +1,8 @@
 //! Runs against the baseline of their plan and target.
 
 use assay_analysis::compare::{ResultSet, Row, Side, compare_same};
-use assay_record::RunHeader;
-use assay_report::held::{Held, THIS_RUN};
+use assay_record::{Outcome, RunHeader};
+use assay_report::held::{Held, Origin, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
 
 use crate::sides::repetitions;
@@ -10,6 +10,9 @@ use crate::stored::{ReadError, Stored};
 
 /// Most repetitions of a baseline that a run is compared with, the latest: reading each takes time.
 const REPETITIONS_MAX: usize = 8;
+
+/// Earlier runs on a target among which the last comparable one is looked for.
+const EARLIER_MAX: usize = 50;
 
 /// Returns the baseline of a plan on the first of these targets that has one.
 ///
@@ -50,7 +53,23 @@ pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Res
         Side { name: THIS_RUN.to_owned(), readings },
     ];
     let comparison = compare_same(&sides, &repetitions(store, &sides)?);
-    Ok(Some(Held { name, target: baseline.address, comparison }))
+    Ok(Some(Held { name, target: baseline.address, comparison, origin: Origin::Baseline }))
+}
+
+/// Returns the baseline of the plan and target of a run as a side of a comparison; `None` where none is set.
+///
+/// # Errors
+/// Where the store, or a run of the baseline, cannot be read.
+pub fn baseline_side(store: &Reader, row: &RunRow) -> Result<Option<Side>, ReadError> {
+    let Some(baseline) = baseline_of(store, &row.name, &row.targets)? else { return Ok(None) };
+    let runs = runs_of_baseline(store, &baseline)?;
+    let read = |run: &String| Ok(Stored::read_extract(store, run)?.result_set());
+    let readings = runs.iter().map(read).collect::<Result<Vec<_>, ReadError>>()?;
+    let name = match &baseline.of {
+        BaselineOf::Run(run) => run.clone(),
+        BaselineOf::Label(label) => label.clone(),
+    };
+    Ok((!readings.is_empty()).then(|| Side { name: format!("baseline {name}"), readings }))
 }
 
 /// Reads the run that `name` means from its events, and compares it with the baseline of its plan and target.
@@ -69,8 +88,50 @@ pub fn read_extract_held(store: &Reader, name: &str) -> Result<Stored, ReadError
     with_baseline(store, Stored::read_extract(store, name)?)
 }
 
+/// Returns a run against the last complete run of the same plan on the same targets before it that can be compared with
+/// it; `None` where there is none among the newest.
+///
+/// # Errors
+/// Where the store, or that run, cannot be read.
+pub fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option<Held>, ReadError> {
+    let Some(target) = header.targets.first() else { return Ok(None) };
+    let filter = RunFilter {
+        on_target: Some(target_key(&target.address)),
+        until_unix_ms: Some(header.started_unix_ms),
+        ..RunFilter::default()
+    };
+    let rows = store.rows(&filter, RunSlice { skip: 0, limit: EARLIER_MAX })?;
+    let addresses = header.targets.iter().map(|target| target.address.as_str());
+    let is_of = |row: &&RunRow| {
+        row.run != header.run
+            && row.name == header.plan.name
+            && row.status == Some(Outcome::Done)
+            && row.targets.iter().map(String::as_str).eq(addresses.clone())
+    };
+    for row in rows.iter().filter(is_of) {
+        let is_same = store.digest(&row.run)?.is_some_and(|digest| reading.is_of_load(&digest));
+        if !is_same {
+            continue;
+        }
+        // One that is damaged is passed over.
+        let Ok(before) = Stored::read_extract(store, &row.run) else { continue };
+        let name = format!("run {}", row.run);
+        let sides = [
+            Side { name, readings: vec![before.result_set()] },
+            Side { name: THIS_RUN.to_owned(), readings: vec![reading] },
+        ];
+        let comparison = compare_same(&sides, &repetitions(store, &sides)?);
+        let (name, target) = (row.run.clone(), target.address.clone());
+        return Ok(Some(Held { name, target, comparison, origin: Origin::Last }));
+    }
+    Ok(None)
+}
+
 fn with_baseline(store: &Reader, mut stored: Stored) -> Result<Stored, ReadError> {
     stored.baseline = held(store, &stored.header, vec![stored.result_set()])?;
+    if stored.baseline.is_none() {
+        stored.last = last(store, &stored.header, stored.result_set())?;
+    }
     Ok(stored)
 }
 

@@ -1,11 +1,11 @@
 //! What is kept beside a run so that lists and pages need not read its events. A run writes it at its end; those of
 //! earlier versions of Assay and those that were killed lack it.
 
-use assay_analysis::{Collector, RunExtract, digest};
+use assay_analysis::{RunExtract, RunSummary, digest};
 use assay_record::{Event, RunDigest, RunHeader};
 use assay_store::{Completed, PackedExtract, Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_of, collector_stored, judged};
+use crate::stored::{ReadError, collector_of, collector_stored, judged, summary_of_extract};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -18,16 +18,22 @@ pub fn incomplete(store: &Reader) -> Result<Vec<String>, StoreError> {
     Ok(runs)
 }
 
-/// Makes the digest and the extract of a run from its events, and keeps them: the one function of this room that
-/// writes.
+/// Makes the digest of a run from its extract, and the extract from its events where it lacks one, and keeps them: the
+/// one function of this room that writes.
 ///
 /// # Errors
 /// Where the run cannot be read, or the store cannot be written to.
 pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     let header = store.header(run)?;
-    let (collector, events) = collector_stored(store, run, &header)?;
-    store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
-    Ok(store.set_digest(run, &digest_of(&header, &collector)?)?)
+    let summary = match summary_of_extract(store, run, &header)? {
+        Some(summary) => summary,
+        None => {
+            let (collector, events) = collector_stored(store, run, &header)?;
+            store.set_extract(run, RunExtract::VERSION, (events, &collector.extract()))?;
+            collector.summary()
+        }
+    };
+    Ok(store.set_digest(run, &digest_of(&header, &summary)?)?)
 }
 
 /// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run
@@ -36,12 +42,11 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
 pub fn completed(header: &RunHeader, events: &[Event]) -> Option<Completed> {
     let collector = collector_of(header, events);
     let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract()).ok()?;
-    Some(Completed { digest: digest_of(header, &collector).ok()?, extract })
+    Some(Completed { digest: digest_of(header, &collector.summary()).ok()?, extract })
 }
 
-fn digest_of(header: &RunHeader, collector: &Collector) -> Result<RunDigest, ReadError> {
-    let summary = collector.summary();
-    let (findings, judgement) = judged(header, &summary)?;
-    let diagnosed = assay_diagnose::headline(header, &summary);
-    Ok(digest(header, &summary, &findings, judgement.as_ref(), diagnosed))
+fn digest_of(header: &RunHeader, summary: &RunSummary) -> Result<RunDigest, ReadError> {
+    let (findings, judgement) = judged(header, summary)?;
+    let diagnosed = assay_diagnose::headline(header, summary);
+    Ok(digest(header, summary, &findings, judgement.as_ref(), diagnosed))
 }

@@ -10,12 +10,14 @@
 
 mod baseline;
 mod complete;
+mod short;
 mod sides;
 mod stored;
 mod targets;
 
-pub use baseline::{baseline_of, held, read_extract_held, read_held, runs_of_baseline};
+pub use baseline::{baseline_of, baseline_side, held, last, read_extract_held, read_held, runs_of_baseline};
 pub use complete::{complete, completed, incomplete};
-pub use sides::{name_of, repetitions, with_distinct_names};
+pub use short::{Baselines, InShort};
+pub use sides::{labelled, name_of, repetitions, with_distinct_names};
 pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};
-pub use targets::{LastTest, TargetRuns, facts_of_changes};
+pub use targets::{LastTest, TargetRuns, baseline_level, facts_of_changes};

@@ -2,43 +2,71 @@
 
 use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
-use assay_store::{Reader, RunRow, StoreError};
+use assay_store::{Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
 
-use crate::stored::Stored;
+use crate::stored::{ReadError, Stored};
 
 /// A spread needs no more repetitions of one label than this; reading a run takes time.
 const REPETITIONS_MAX: usize = 8;
 
 /// Returns the stored runs that share label, plan and targets with a side of one run: they show how far repetitions
-/// lie apart.
+/// lie apart. They are read from their digests, as a target may have thousands of them.
 ///
 /// # Errors
 /// Where the store cannot be read.
 pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
-    let single: Vec<&ResultSet> =
-        sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
-    let is_on_target = |row: &RunRow| {
-        let targets = row.targets.join(", ");
-        single.iter().any(|set| set.source == Source::Run && set.about.ends_with(&format!(" on {targets}")))
-    };
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for row in store.runs()?.into_iter().filter(|row| row.status == Some(Outcome::Done) && is_on_target(row))
-    {
-        let Some(label) = &row.label else { continue };
-        let key = [label, &row.name, &row.targets.join(", ")].map(String::as_str).join("\n");
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, runs)) if runs.len() < REPETITIONS_MAX => runs.push(row.run),
-            Some(_) => {}
-            None => groups.push((key, vec![row.run])),
+    let single = sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]);
+    let mut targets: Vec<&str> =
+        single.filter(|set| set.source == Source::Run).filter_map(ResultSet::targets).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let mut groups: Vec<(String, Vec<RunRow>)> = Vec::new();
+    for all in targets {
+        let first = all.split(", ").next().unwrap_or_default();
+        let filter = RunFilter { on_target: Some(target_key(first)), ..RunFilter::default() };
+        let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
+        for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == *all) {
+            let Some(label) = &row.label else { continue };
+            let key = [label.as_str(), &row.name, all].join("\n");
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, runs)) if runs.len() < REPETITIONS_MAX => runs.push(row),
+                Some(_) => {}
+                None => groups.push((key, vec![row])),
+            }
         }
     }
     groups.retain(|(_, runs)| runs.len() > 1);
-    // A damaged run among them must not keep two others from being compared.
-    let read = |(name, runs): (String, Vec<String>)| {
-        let readings = runs.iter().filter_map(|run| Stored::read_extract(store, run).ok());
-        Side { name, readings: readings.map(|stored| stored.result_set()).collect() }
+    let read = |(name, rows): (String, Vec<RunRow>)| Side {
+        name,
+        readings: rows.iter().filter_map(|row| in_short(store, row)).collect(),
     };
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
+}
+
+/// Returns a run from its digest; from its extract where the digest is of an earlier version. A damaged run among
+/// repetitions must not keep two others from being compared.
+fn in_short(store: &Reader, row: &RunRow) -> Option<ResultSet> {
+    let digest = store.digest(&row.run).ok().flatten();
+    let of_digest = |digest| ResultSet::of_digest(&row.run, &row.name, &row.targets.join(", "), &digest);
+    digest
+        .and_then(of_digest)
+        .or_else(|| Stored::read_extract(store, &row.run).ok().map(|stored| stored.result_set()))
+}
+
+/// Returns the runs of exactly that label that came to an end, as repetitions: the newest of them, of one plan on one
+/// target. `None` where there is none.
+///
+/// # Errors
+/// Where the store, or one of them, cannot be read.
+pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> {
+    let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
+    let mut rows = store.rows(&filter, RunSlice::ALL)?;
+    rows.retain(|row| row.label.as_deref() == Some(label) && row.status == Some(Outcome::Done));
+    let Some(first) = rows.first() else { return Ok(None) };
+    let is_of = |row: &&RunRow| row.name == first.name && row.targets == first.targets;
+    let read = |row: &RunRow| Ok(Stored::read_extract(store, &row.run)?.result_set());
+    let readings = rows.iter().filter(is_of).take(REPETITIONS_MAX).map(read);
+    Ok(Some(Side { name: label.to_owned(), readings: readings.collect::<Result<_, ReadError>>()? }))
 }
 
 /// Returns a name for repetitions that share no label; a list of many ids is longer than what is said of them.

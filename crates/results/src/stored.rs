@@ -39,6 +39,8 @@ pub struct Stored {
     pub judgement: Option<Judgement>,
     /// The run against the baseline of its plan and target, where that was asked for ([`crate::read_held`]).
     pub baseline: Option<Held>,
+    /// The run against the last one of the same, where it has no baseline and that was asked for.
+    pub last: Option<Held>,
 }
 
 impl Stored {
@@ -81,7 +83,7 @@ impl Stored {
         }
         let (findings, judgement) = judged(&header, &summary)?;
         let (label, note, lost) = (row.label, row.note, row.lost);
-        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
+        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None, last: None })
     }
 
     /// Returns what a report says beside the run's own events.
@@ -93,6 +95,7 @@ impl Stored {
             lost: self.lost.as_deref(),
             judgement: self.judgement.as_ref(),
             baseline: self.baseline.as_ref(),
+            last: self.last.as_ref(),
         }
     }
 
@@ -126,7 +129,7 @@ pub(crate) fn collector_stored(
     Ok((collector, count))
 }
 
-fn summary_of_extract(
+pub(crate) fn summary_of_extract(
     store: &Reader,
     run: &str,
     header: &RunHeader,

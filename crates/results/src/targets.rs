@@ -1,10 +1,12 @@
 //! What the store knows of a target: its runs in short, their trends, and the last value of each test.
 
-use assay_analysis::trend::{Trend, TrendRun, trends};
+use assay_analysis::trend::{Level, Trend, TrendEvent, TrendRun, events, trends};
 use assay_record::{RunHeader, TestDigest};
 use assay_report::html::ChangeFacts;
 use assay_report::journal::changed_facts;
-use assay_store::{ListedRun, Reader, RunFilter, RunSlice, StoreError};
+use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError};
+
+use crate::baseline::runs_of_baseline;
 
 /// A target with its runs.
 #[derive(Debug, Clone)]
@@ -40,21 +42,18 @@ impl TargetRuns {
     /// Returns the trend of each test. A run on several targets at once is none of this one.
     #[must_use]
     pub fn trends(&self) -> Vec<Trend> {
+        trends(&self.trend_runs())
+    }
+
+    /// Returns what happened beside the figures: steps of journals, other versions, notes.
+    #[must_use]
+    pub fn events(&self) -> Vec<TrendEvent> {
+        events(&self.trend_runs())
+    }
+
+    fn trend_runs(&self) -> Vec<TrendRun<'_>> {
         let of = |run: &'_ ListedRun| run.row.targets.len() == 1 && !run.row.is_running;
-        let runs: Vec<TrendRun<'_>> = self
-            .runs
-            .iter()
-            .filter(|run| of(run))
-            .filter_map(|run| {
-                Some(TrendRun {
-                    run: &run.row.run,
-                    plan: &run.row.name,
-                    started_unix_ms: run.row.started_unix_ms,
-                    digest: run.digest.as_ref().filter(|digest| !digest.is_diagnosis)?,
-                })
-            })
-            .collect();
-        trends(&runs)
+        self.runs.iter().filter(|run| of(run)).filter_map(trend_run).collect()
     }
 
     /// Returns the last complete result of each test of each plan.
@@ -76,6 +75,28 @@ impl TargetRuns {
         }
         last
     }
+}
+
+fn trend_run(run: &ListedRun) -> Option<TrendRun<'_>> {
+    Some(TrendRun {
+        run: &run.row.run,
+        plan: &run.row.name,
+        started_unix_ms: run.row.started_unix_ms,
+        digest: run.digest.as_ref().filter(|digest| !digest.is_diagnosis)?,
+        note: run.row.note.as_deref(),
+    })
+}
+
+/// Returns the level of the baseline of a trend's plan on its target; `None` where none is set, or it did not complete
+/// the test.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn baseline_level(store: &Reader, target: &str, trend: &Trend) -> Result<Option<Level>, StoreError> {
+    let known = store.baselines()?;
+    let is_of = |baseline: &&Baseline| baseline.plan == trend.plan && baseline.address == target;
+    let Some(baseline) = known.iter().find(is_of) else { return Ok(None) };
+    Ok(trend.level(&runs_of_baseline(store, baseline)?))
 }
 
 /// Returns what the records show to have changed at each change of a trend.

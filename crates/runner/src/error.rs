@@ -53,6 +53,9 @@ pub enum RunnerError {
     /// The system's clock cannot be right.
     #[error("the clock of this host is far off: set it, as the store sorts runs by their start")]
     Clock,
+    /// The plan says which hosts run what.
+    #[error("the plan names hosts: run it over several with --hosts all, or --hosts NAME,NAME")]
+    NeedsHosts,
     /// There is neither an id for the run nor a store that gives it one.
     #[error("the run has no id: name one in its order, or keep it in a store")]
     NoId,
@@ -123,7 +126,7 @@ impl RunnerError {
         match self {
             Self::Fill { source: PrepareError::Interrupted { .. } } => Consequence::Interrupted,
             Self::Prepare { source: PrepareError::NotUndone { .. } } => Consequence::Failed,
-            Self::Prepare { .. } | Self::Misfit { .. } => Consequence::Refused,
+            Self::Prepare { .. } | Self::Misfit { .. } | Self::NeedsHosts => Consequence::Refused,
             _ => Consequence::Failed,
         }
     }

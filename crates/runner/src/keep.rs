@@ -73,12 +73,9 @@ struct Again {
 }
 
 impl Keeper {
-    /// Begins a run in the store.
-    pub(crate) fn begin(
-        store: &Store,
-        header: &RunHeader,
-        (label, note): (Option<&str>, Option<&str>),
-    ) -> Self {
+    /// Begins a run in the store. One that the store does not take goes into a file.
+    #[must_use]
+    pub fn begin(store: &Store, header: &RunHeader, (label, note): (Option<&str>, Option<&str>)) -> Self {
         let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {
             cover,
@@ -101,7 +98,7 @@ impl Keeper {
     }
 
     /// Takes an event. The first one of a run was taken when it began.
-    pub(crate) fn append(&mut self, event: &Event) {
+    pub fn append(&mut self, event: &Event) {
         if matches!(event.what, RunEvent::Started(_)) {
             return;
         }
@@ -169,7 +166,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Where it cannot, with the place where it is instead.
-    pub(crate) fn finish(&mut self) -> Result<(), NotStored> {
+    pub fn finish(&mut self) -> Result<(), NotStored> {
         let began = Instant::now();
         loop {
             if self.lost.is_none()
@@ -232,7 +229,7 @@ impl Keeper {
     }
 
     /// Returns what became of the store, once.
-    pub(crate) fn news(&mut self) -> Option<StoreNews> {
+    pub fn news(&mut self) -> Option<StoreNews> {
         self.news.take()
     }
 

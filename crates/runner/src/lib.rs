@@ -33,6 +33,6 @@ pub use close::Left;
 pub use error::{Consequence, NotStored, RunnerError};
 pub use follower::{Experiments, Follower, Stage};
 pub use keep::{Keeper, LostStore, StoreNews};
-pub use order::{Order, Steps, Turn};
+pub use order::{Order, Steps, Turn, label_of};
 pub use reader::{Reader, Reading};
 pub use run::{Done, Sinks, run};

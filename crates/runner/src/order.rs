@@ -68,7 +68,8 @@ pub struct Turn {
 
 impl Turn {
     /// Its place in the record of the run of that id.
-    pub(crate) fn repetition(&self, run: &str) -> Repetition {
+    #[must_use]
+    pub fn repetition(&self, run: &str) -> Repetition {
         let group = self.group.clone().unwrap_or_else(|| run.to_owned());
         Repetition { group, side: self.side, number: self.number, of: self.of }
     }
@@ -81,7 +82,8 @@ impl Turn {
 }
 
 /// Returns the label of a run as it is stored.
-pub(crate) fn label_of(given: Option<String>, turn: Option<&Turn>, run: &str) -> Option<String> {
+#[must_use]
+pub fn label_of(given: Option<String>, turn: Option<&Turn>, run: &str) -> Option<String> {
     match turn {
         Some(turn) => {
             let group = turn.group.as_deref().unwrap_or(run);

@@ -89,6 +89,9 @@ pub fn run<T: Target>(
 }
 
 fn prepare(order: &Order, follower: &mut dyn Follower) -> Result<PreparedTargets, RunnerError> {
+    if order.plan.names_hosts() {
+        return Err(RunnerError::NeedsHosts);
+    }
     let host = assay_host::host_facts();
     let mut opening = || {
         let may_open = follower.may_open();

@@ -109,6 +109,10 @@ impl FaultCounts {
         self.0[fault as usize] += 1;
     }
 
+    pub(crate) fn of(&self, fault: Fault) -> u64 {
+        self.0[fault as usize]
+    }
+
     /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(own, more)| *own += more);

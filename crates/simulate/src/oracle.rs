@@ -35,6 +35,8 @@ struct Issued {
 pub(crate) struct Load {
     /// Number of chunks that are used: the fewer, the sooner a chunk is written again.
     used: usize,
+    /// Number of chunks that are written several times at once: nobody knows what they hold.
+    contested: usize,
     chunks: Vec<Chunk>,
     issued: BTreeMap<u64, Issued>,
     next_tag: u64,
@@ -43,9 +45,10 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(commands: u64, used: usize) -> Self {
-        let chunks = vec![Chunk::default(); CHUNKS];
-        Self { used, chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
+    pub(crate) fn new(commands: u64, used: usize, contested: usize) -> Self {
+        let mut chunks = vec![Chunk::default(); CHUNKS];
+        chunks[..contested].iter_mut().for_each(|chunk| chunk.is_uncertain = true);
+        Self { used, contested, chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
     }
 
     pub(crate) fn outstanding(&self) -> usize {
@@ -56,7 +59,7 @@ impl Load {
     pub(crate) fn next(&mut self, random: &mut Random, now: Nanos) -> Option<Command<Vec<u8>>> {
         let chunk = usize::try_from(random.below(self.used as u64)).expect("below a small number");
         let known = &mut self.chunks[chunk];
-        if self.left == 0 || known.is_busy {
+        if self.left == 0 || known.is_busy && chunk >= self.contested {
             return None;
         }
         self.left -= 1;

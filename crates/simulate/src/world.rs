@@ -11,10 +11,11 @@ use assay_iscsi::session::{OutPdu, Payload};
 use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, UnitProof, UnitWatch};
 
 use crate::disk::CHUNKS;
+use crate::event::{Event, Timed};
 use crate::fault::{FAULTS, Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
-use crate::storage::{Effect, Pdu, Storage, Wake};
+use crate::storage::{Effect, Pdu, Storage};
 use crate::time::{MS, Nanos, SECOND, US};
 
 /// Interval of ticks.
@@ -23,108 +24,6 @@ const TICK: Nanos = 50 * MS;
 const QUEUE_MAX: usize = 8;
 /// Steps after which a run counts as endless.
 const STEPS_MAX: u64 = 2_000_000;
-
-/// Something that happens at a time.
-#[derive(Debug)]
-enum Event {
-    Tick,
-    Fault,
-    Think,
-    /// A request to connect reaches a portal.
-    Syn {
-        path: u8,
-        epoch: u32,
-        port: usize,
-        isid: [u8; 6],
-    },
-    Refused {
-        path: u8,
-        epoch: u32,
-    },
-    /// The TCP connection is there, as the client sees it.
-    Connected {
-        path: u8,
-        epoch: u32,
-        port: usize,
-        isid: [u8; 6],
-    },
-    /// The login request reaches the target.
-    LogIn {
-        path: u8,
-        epoch: u32,
-        port: usize,
-        isid: [u8; 6],
-    },
-    LoggedIn {
-        path: u8,
-        epoch: u32,
-        port: usize,
-        conn: u32,
-        agreed: Box<Negotiated>,
-    },
-    LoginRefused {
-        path: u8,
-        epoch: u32,
-    },
-    Redirected {
-        path: u8,
-        epoch: u32,
-        port: usize,
-    },
-    ToTarget {
-        path: u8,
-        epoch: u32,
-        conn: u32,
-        port: usize,
-        pdu: Pdu,
-        /// Lost in a cut: the client sends it again, if it still has the connection.
-        is_lost: bool,
-    },
-    ToClient {
-        conn: u32,
-        port: usize,
-        pdu: Pdu,
-    },
-    HungUpByClient {
-        conn: u32,
-    },
-    HungUpByTarget {
-        conn: u32,
-        port: usize,
-    },
-    Storage(Wake),
-    WindowOpens {
-        port: usize,
-    },
-}
-
-/// An event with its time; those of one time keep their order.
-#[derive(Debug)]
-struct Timed {
-    at: Nanos,
-    number: u64,
-    event: Event,
-}
-
-impl PartialEq for Timed {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.number) == (other.at, other.number)
-    }
-}
-
-impl Eq for Timed {}
-
-impl PartialOrd for Timed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Timed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
 
 /// The client's side of a connection.
 #[derive(Debug, Default)]
@@ -155,7 +54,10 @@ pub struct Outcome {
 }
 
 struct World {
-    core: Core<Vec<u8>>,
+    /// The initiators of one process, which share the proof of the unit's identity.
+    cores: Vec<Core<Vec<u8>>>,
+    /// Paths of each; events and links count the paths of all.
+    paths: u8,
     storage: Storage,
     load: Load,
     links: Vec<Link>,
@@ -236,14 +138,22 @@ impl World {
         };
         let paths = portals * usize::from(config.sessions_per_portal);
         let storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
+        // Seeds of the others find what they found when there was one initiator.
+        let mut others = Random::new(seed ^ 0x5eed_0002);
+        let clients = if seed % 8 == 6 { 2 } else { 1 };
+        let contested = if clients == 2 && others.chance(60) { 4 } else { 0 };
+        let core =
+            |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
+        let cores = (0..clients).map(core).collect();
         let share = random.between(5, 60);
         let enabled = FAULTS.into_iter().filter(|_| random.chance(share)).collect();
         let commands = random.between(100, 500);
         Self {
-            core: Core::new(config, [1, 2, 3], base).expect("the configuration is valid"),
+            cores,
+            paths: u8::try_from(paths).expect("a few"),
             storage,
-            load: Load::new(commands, *random.pick(&[4, 10, CHUNKS])),
-            links: (0..paths).map(|_| Link::default()).collect(),
+            load: Load::new(commands, *random.pick(&[4, 10, CHUNKS]), contested),
+            links: (0..paths * usize::from(clients)).map(|_| Link::default()).collect(),
             heap: BinaryHeap::new(),
             number: 0,
             base,
@@ -298,7 +208,7 @@ impl World {
             if is_calm && self.load.left == 0 && self.load.outstanding() == 0 {
                 break;
             }
-            if self.core.lost().is_some() && self.load.outstanding() == 0 {
+            if self.cores.iter().all(|core| core.lost().is_some()) && self.load.outstanding() == 0 {
                 break;
             }
         }
@@ -323,6 +233,25 @@ impl World {
         self.storage.is_on(Fault::Cut, port, self.now).then(|| self.storage.until(Fault::Cut, port))
     }
 
+    /// Returns the initiator of a path, and the path as it counts them.
+    fn core(&mut self, path: u8) -> (&mut Core<Vec<u8>>, u8) {
+        (&mut self.cores[usize::from(path / self.paths)], path % self.paths)
+    }
+
+    /// Tells the initiator of a path what happened to it.
+    fn tell(&mut self, path: u8, input: impl FnOnce(u8) -> Input) {
+        let now = self.at();
+        let (core, own) = self.core(path);
+        core.on(input(own), now);
+    }
+
+    /// Tells the initiator of a path that it is lost.
+    fn lose(&mut self, path: u8, error: impl FnOnce(String) -> PathError) {
+        let (core, own) = self.core(path);
+        let error = error(core.portal(own).to_owned());
+        self.tell(path, |path| Input::Lost { path, error });
+    }
+
     fn is_current(&self, path: u8, epoch: u32) -> bool {
         self.links[usize::from(path)].epoch == epoch
     }
@@ -333,7 +262,8 @@ impl World {
             Event::Tick => {
                 self.next_tick = self.now + TICK;
                 self.schedule(self.next_tick, Event::Tick);
-                self.core.on(Input::Tick, self.at());
+                let now = self.at();
+                self.cores.iter_mut().for_each(|core| core.on(Input::Tick, now));
                 self.check_all()?;
             }
             Event::Fault => self.inject(),
@@ -353,14 +283,12 @@ impl World {
             Event::Refused { path, epoch } => {
                 if self.is_current(path, epoch) {
                     let source = std::io::ErrorKind::ConnectionRefused.into();
-                    let portal = self.core.portal(path).to_owned();
-                    self.core
-                        .on(Input::Lost { path, error: PathError::Connect { portal, source } }, self.at());
+                    self.lose(path, |portal| PathError::Connect { portal, source });
                 }
             }
             Event::Connected { path, epoch, port, isid } => {
                 if self.is_current(path, epoch) {
-                    self.core.on(Input::Connected { path }, self.at());
+                    self.tell(path, |path| Input::Connected { path });
                     self.schedule(soon, Event::LogIn { path, epoch, port, isid });
                 }
             }
@@ -372,14 +300,13 @@ impl World {
                 if self.is_current(path, epoch) {
                     let (class, detail) = (2, 3);
                     let source = LoginError::Refused { class, detail };
-                    let portal = self.core.portal(path).to_owned();
-                    self.core.on(Input::Lost { path, error: PathError::Login { portal, source } }, self.at());
+                    self.lose(path, |portal| PathError::Login { portal, source });
                 }
             }
             Event::Redirected { path, epoch, port } => {
                 if self.is_current(path, epoch) {
                     let portal = self.names[port].clone();
-                    self.core.on(Input::Redirected { path, portal }, self.at());
+                    self.tell(path, |path| Input::Redirected { path, portal });
                 }
             }
             event @ Event::ToTarget { .. } => self.reaches_target(event),
@@ -443,7 +370,7 @@ impl World {
                 agreed.target_portal_group
             );
         }
-        self.core.on(Input::Up { path, agreed }, self.at());
+        self.tell(path, |path| Input::Up { path, agreed });
     }
 
     fn path_of(&self, conn: u32) -> Option<u8> {
@@ -461,7 +388,9 @@ impl World {
         if pdu.bhs.opcode() == 0x21 && pdu.data.get(4) == Some(&6) && pdu.data.get(14) == Some(&0x3f) {
             self.told_at.get_or_insert(self.now);
         }
-        if let Err(error) = self.core.deliver(path, &pdu.bhs, &pdu.data, self.at()) {
+        let now = self.at();
+        let (core, own) = self.core(path);
+        if let Err(error) = core.deliver(own, &pdu.bhs, &pdu.data, now) {
             return Err(format!("path {path} takes the target's answer for a violation: {error}"));
         }
         Ok(())
@@ -472,9 +401,8 @@ impl World {
             return self.schedule(until, Event::HungUpByTarget { conn, port });
         }
         let Some(path) = self.path_of(conn) else { return };
-        let portal = self.core.portal(path).to_owned();
-        let error = PathError::Connection { portal, why: "the target closed the connection".into() };
-        self.core.on(Input::Lost { path, error }, self.at());
+        let why = "the target closed the connection".into();
+        self.lose(path, |portal| PathError::Connection { portal, why });
     }
 
     /// Begins a fault, and plans the next one.
@@ -489,7 +417,7 @@ impl World {
         }
         let fault = *self.random.pick(&self.enabled);
         // Before a path was up, no unit is known that another one could replace.
-        if fault == Fault::UnitSwapped && !self.core.is_known() {
+        if fault == Fault::UnitSwapped && !self.cores.iter().any(Core::is_known) {
             return;
         }
         let port = usize::try_from(self.random.below(self.names.len() as u64)).expect("a few");
@@ -590,40 +518,49 @@ impl World {
         if self.now < self.paused_until {
             return Ok(());
         }
-        self.act();
-        self.core.assign(self.at());
-        self.act();
-        for path in 0..self.links.len() {
-            self.pump(u8::try_from(path).expect("a few"));
+        for of in 0..self.cores.len() {
+            self.turn_of(of)?;
         }
-        self.core.released(self.at());
-        self.act();
+        Ok(())
+    }
+
+    fn turn_of(&mut self, of: usize) -> Result<(), String> {
+        let (now, first) = (self.at(), u8::try_from(of).expect("a few") * self.paths);
+        self.act(of);
+        self.cores[of].assign(now);
+        self.act(of);
+        (0..self.paths).for_each(|path| self.pump(first + path));
+        self.cores[of].released(now);
+        self.act(of);
         let mut done = std::mem::take(&mut self.done);
-        self.core.completed(&mut done);
+        self.cores[of].completed(&mut done);
         for completion in done.drain(..) {
             self.load.completed(&completion)?;
-            self.is_excused(&completion)?;
+            self.is_excused(of, &completion)?;
         }
         self.done = done;
-        for event in self.core.events() {
+        for event in self.cores[of].events() {
             if self.trace {
-                println!("{:>12} us: path {:?}: {:?}", self.now / US, event.path, event.kind);
+                let path = event.path.map(|path| first + path);
+                println!("{:>12} us: path {path:?}: {:?}", self.now / US, event.kind);
             }
             if let (Some(path), EventKind::PathDown { cause, .. }) = (event.path, event.kind) {
-                self.is_justified(path, &cause)?;
+                self.is_justified(first + path, &cause)?;
             }
         }
         Ok(())
     }
 
-    fn act(&mut self) {
-        while let Some(action) = self.core.next_action() {
+    fn act(&mut self, of: usize) {
+        let first = u8::try_from(of).expect("a few") * self.paths;
+        while let Some(action) = self.cores[of].next_action() {
             if self.trace {
                 println!("{:>12} us: {action:?}", self.now / US);
             }
             match action {
-                Action::Close { path } => self.close(path),
+                Action::Close { path } => self.close(first + path),
                 Action::Connect { path, portal, isid } => {
+                    let path = first + path;
                     let Some(port) = self.names.iter().position(|name| *name == portal) else { continue };
                     let epoch = self.links[usize::from(path)].epoch;
                     self.schedule(self.now + self.latency, Event::Syn { path, epoch, port, isid });
@@ -645,17 +582,25 @@ impl World {
         }
     }
 
+    /// Returns the next PDU of a path, whose data the core keeps until they are sent.
+    fn next_pdu(&mut self, path: u8) -> Option<OutPdu> {
+        let now = self.at();
+        let (core, own) = self.core(path);
+        let pdu = core.next_pdu(own, now)?;
+        if let Payload::Task { user, .. } = pdu.payload {
+            core.hold(user);
+        }
+        Some(pdu)
+    }
+
     /// Fills the queue of a connection, and the socket as far as it accepts.
     fn pump(&mut self, path: u8) {
         let at = usize::from(path);
         let Some((conn, port)) = self.links[at].conn else { return };
         loop {
             while self.links[at].queue.len() < QUEUE_MAX
-                && let Some(pdu) = self.core.next_pdu(path, self.at())
+                && let Some(pdu) = self.next_pdu(path)
             {
-                if let Payload::Task { user, .. } = pdu.payload {
-                    self.core.hold(user);
-                }
                 self.links[at].queue.push_back((pdu, self.now));
             }
             if self.links[at].on_the_way >= self.socket_max {
@@ -666,8 +611,9 @@ impl World {
                 Payload::None => Vec::new(),
                 Payload::Owned(bytes) => bytes,
                 Payload::Task { user, offset_bytes, data_bytes } => {
-                    let data = self.core.outgoing(user, offset_bytes, data_bytes).to_vec();
-                    self.core.release(user);
+                    let (core, _) = self.core(path);
+                    let data = core.outgoing(user, offset_bytes, data_bytes).to_vec();
+                    core.release(user);
                     data
                 }
             };
@@ -681,10 +627,13 @@ impl World {
     }
 
     fn submit(&mut self) {
-        while self.load.outstanding() < self.depth && self.core.is_known() {
-            let Some(command) = self.load.next(&mut self.random, self.now) else { return };
-            if let Err(command) = self.core.submit(command) {
-                return self.load.refused(command.tag);
+        for of in 0..self.cores.len() {
+            while (self.cores[of].outstanding() as usize) < self.depth && self.cores[of].is_known() {
+                let Some(command) = self.load.next(&mut self.random, self.now) else { return };
+                if let Err(command) = self.cores[of].submit(command) {
+                    self.load.refused(command.tag);
+                    break;
+                }
             }
         }
     }
@@ -692,16 +641,16 @@ impl World {
     fn check_all(&mut self) -> Result<(), String> {
         let slack = 2 * SECOND + self.paused;
         self.load.in_time(self.io_limit + slack, self.now)?;
-        self.core.audit()
+        self.cores.iter().try_for_each(Core::audit)
     }
 
     /// Checks that a command that failed had a reason: three quarters of its time without a fault suffice for it.
-    fn is_excused(&self, completion: &Completion<Vec<u8>>) -> Result<(), String> {
+    fn is_excused(&self, of: usize, completion: &Completion<Vec<u8>>) -> Result<(), String> {
         let Err(error) = &completion.result else { return Ok(()) };
         // A target may ask for a pause before the next login.
         let pause = u64::from(self.storage.habits.time2wait_s) * SECOND;
         let is_quiet = self.now > self.quiet_from + self.io_limit / 4 * 3 + pause;
-        if is_quiet && self.core.lost().is_none() && !self.storage.is_swapped {
+        if is_quiet && self.cores[of].lost().is_none() && !self.storage.is_swapped {
             return Err(format!("command {} fails although nothing is faulty: {error}", completion.tag));
         }
         Ok(())
@@ -709,6 +658,10 @@ impl World {
 
     /// Checks that a path that went down had a reason: one that answers is not ended.
     fn is_justified(&self, path: u8, cause: &str) -> Result<(), String> {
+        let was_swapped = self.storage.counts.of(Fault::UnitSwapped) > 0;
+        if cause.contains("a different unit") && !was_swapped {
+            return Err(format!("path {path} was ended although the unit is the same: {cause}"));
+        }
         let link = &self.links[usize::from(path)];
         let ports = 0..self.names.len();
         let touched = |fault: Fault| ports.clone().any(|port| self.storage.until(fault, port) > link.since);

@@ -56,6 +56,8 @@ pub(crate) struct TestFile {
 #[derive(Debug, Clone)]
 pub(crate) struct JobFile {
     pub(crate) name: Option<String>,
+    /// Hosts that run it; empty means all.
+    pub(crate) hosts: Vec<String>,
     pub(crate) settings: Settings,
 }
 
@@ -145,6 +147,10 @@ pub(crate) struct AccessFile {
 const OLD_WINDOW: &str = "span";
 /// The most repetitions of a test.
 const REPEAT_MAX: u64 = 1_000;
+/// What a step is called by that a number of hosts runs.
+pub(crate) const HOSTS_KEY: &str = "hosts";
+/// The most hosts of a run.
+const HOSTS_MAX: u32 = 10_000;
 
 /// What a test may sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,10 +168,12 @@ pub(crate) enum SweepKey {
     Load,
     /// The part of each target.
     Window,
+    /// How many of the run's hosts, from the first.
+    Hosts,
 }
 
 impl SweepKey {
-    pub(crate) const ALL: [(&'static str, Self); 9] = [
+    pub(crate) const ALL: [(&'static str, Self); 10] = [
         ("round", Self::Round),
         ("targets", Self::Targets),
         ("size", Self::Size),
@@ -175,6 +183,7 @@ impl SweepKey {
         ("rate", Self::Rate),
         ("load", Self::Load),
         ("window", Self::Window),
+        (HOSTS_KEY, Self::Hosts),
     ];
 
     /// Returns the key of that name; `span` is the old one of `window`.
@@ -301,7 +310,7 @@ fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
     let table = value.table()?;
     let mut settings = job_settings_of(&table)?;
     ends_of(&table, &mut settings)?;
-    let job = JobFile { name: name_of(&table)?, settings };
+    let job = JobFile { name: name_of(&table)?, hosts: texts_of(&table, "hosts")?, settings };
     table.finish()?;
     Ok(job)
 }
@@ -640,6 +649,13 @@ pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) ->
             message: format!("must be the number of a round, from 1 to {REPEAT_MAX}"),
         });
     }
+    if key == SweepKey::Hosts {
+        let count = text.parse::<u32>().ok().filter(|count| (1..=HOSTS_MAX).contains(count));
+        return count.map(|_| ()).ok_or_else(|| PlanError {
+            place: format!("hosts={text}"),
+            message: format!("must be a number of hosts, from 1 to {HOSTS_MAX}"),
+        });
+    }
     if key == SweepKey::Targets {
         // A field `targets` lists which ones; a sweep says how many.
         let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
@@ -688,6 +704,7 @@ impl Settings {
     pub(crate) fn fixes(&self, key: SweepKey) -> bool {
         match key {
             SweepKey::Round => self.repeat.is_some(),
+            SweepKey::Hosts => false,
             SweepKey::Targets => self.targets.is_some(),
             SweepKey::Size => self.line.size.is_some() || self.access.is_some(),
             SweepKey::Read => self.line.read.is_some() || self.access.is_some(),

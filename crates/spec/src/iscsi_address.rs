@@ -203,13 +203,13 @@ fn policy_named(name: &str) -> Result<PathPolicy> {
         "rr" => EVERY_IO,
         "vmware" => PathPolicy::RoundRobin { ios: 1000, bytes: u64::MAX },
         "vmware-bytes" => PathPolicy::RoundRobin { ios: u32::MAX, bytes: 10_485_760 },
-        "lo" => PathPolicy::LeastOutstanding,
+        "lo" | "least" => PathPolicy::LeastOutstanding,
         "fixed" => PathPolicy::Fixed,
         _ => {
             return wrong(
                 "policy",
                 format!(
-                    "`{}` is none of rr, lo, fixed, vmware (rr_ios=1000), vmware-bytes (rr_bytes=10485760)",
+                    "`{}` is none of rr, lo (least), fixed, vmware (rr_ios=1000), vmware-bytes (rr_bytes=10485760)",
                     shown(name)
                 ),
             );
@@ -328,6 +328,7 @@ mod tests {
         assert_eq!(renamed, Ok("iscsi://a/iqn.x/1?timeout=5".into()), "as stored addresses call it");
         let preset = |text: &str| read(&format!("iscsi://a/iqn.x/1?{text}")).map(|a| a.policy);
         assert_eq!(preset("policy=vmware"), Ok(PathPolicy::RoundRobin { ios: 1000, bytes: u64::MAX }));
+        assert_eq!(preset("policy=least"), Ok(PathPolicy::LeastOutstanding), "by its other name");
         assert_eq!(preset("policy=rr&rr_ios=7"), Ok(PathPolicy::RoundRobin { ios: 7, bytes: u64::MAX }));
     }
 

@@ -21,6 +21,7 @@ pub mod limits;
 mod nfs_address;
 mod overrides;
 mod place;
+mod placement;
 mod plan;
 pub mod probe;
 pub mod random;
@@ -39,6 +40,7 @@ pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
 pub use place::{Distribution, Extent, Window, Zone};
+pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
     Swept, Test,

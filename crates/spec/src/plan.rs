@@ -225,6 +225,10 @@ pub struct Job {
     /// When this job ends by itself, counted from its own start; `None`: with its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
+    /// Hosts that run the job, by name; empty means all of the run. In the record of a run of several hosts each job
+    /// is of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
 }
 
 fn is_nothing(extent: &Extent) -> bool {
@@ -280,6 +284,7 @@ impl Default for Job {
             increment: Extent::default(),
             targets_each: 0,
             stop: None,
+            hosts: Vec::new(),
         }
     }
 }

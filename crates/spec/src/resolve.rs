@@ -340,7 +340,7 @@ fn resolve_step(
     semantics: Semantics,
     over: &Overrides,
 ) -> Result<Step, PlanError> {
-    let whole = [JobFile { name: None, settings: Settings::default() }];
+    let whole = [JobFile { name: None, hosts: Vec::new(), settings: Settings::default() }];
     let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
     let maximum = maximum(&file.name, swept, over);
     let (mut jobs, mut timing) = (Vec::new(), settings.clone());
@@ -359,6 +359,7 @@ fn resolve_step(
         let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
         let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
         let mut job = resolve_job(name, &place, &layered, semantics, maximum)?;
+        job.hosts.clone_from(&job_file.hosts);
         job.stop = own_stop(&job_file.settings).filter(|_| own_stop(&over.settings).is_none());
         jobs.push(job);
     }
@@ -595,6 +596,7 @@ fn resolve_job(
         increment,
         targets_each: settings.targets_each.unwrap_or(0),
         stop: None,
+        hosts: Vec::new(),
     })
 }
 

@@ -10,7 +10,7 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 26] = [
+pub const SUITES: [Suite; 28] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
@@ -39,6 +39,8 @@ pub const SUITES: [Suite; 26] = [
     Suite { name: "sqlio-8x2g", text: include_str!("../../../suites/sqlio-8x2g.toml") },
     Suite { name: "dd-stream", text: include_str!("../../../suites/dd-stream.toml") },
     Suite { name: "snia-pts-iops", text: include_str!("../../../suites/snia-pts-iops.toml") },
+    Suite { name: "scale-out", text: include_str!("../../../suites/scale-out.toml") },
+    Suite { name: "many-initiators", text: include_str!("../../../suites/many-initiators.toml") },
     Suite { name: "spc1-like", text: include_str!("../../../suites/spc1-like.toml") },
 ];
 

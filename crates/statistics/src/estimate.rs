@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::basics::{correlation_time, deviation, mean};
+use crate::basics::{correlation_time, deviation, geometric_mean, mean};
 use crate::student::student_95;
 
 /// Fewer seconds than this say nothing of their spread.
@@ -178,6 +178,20 @@ impl Spread {
     #[must_use]
     pub fn half_width(self) -> f64 {
         student_95(self.n - 1.0) * self.error
+    }
+}
+
+/// The level of repetitions: their geometric mean, and its 95 % interval by Student's t on logarithms where there are
+/// several. Tables, comparisons and trends all mean this by the value of a baseline.
+#[must_use]
+pub fn level(values: &[f64]) -> Estimate {
+    let value = geometric_mean(values);
+    let width = Spread::of_repeats(values).map(Spread::half_width);
+    Estimate {
+        lo: width.map(|width| value * (-width).exp()),
+        hi: width.map(|width| value * width.exp()),
+        n_effective: values.len() as f64,
+        ..Estimate::bare(value)
     }
 }
 

@@ -19,7 +19,7 @@ mod student;
 pub mod window;
 
 pub use basics::{correlation_time, deviation, geometric_mean, mean, median};
-pub use estimate::{Estimate, NoInterval, SECONDS_MIN, Spread, quantile, ratio};
+pub use estimate::{Estimate, NoInterval, SECONDS_MIN, Spread, level, quantile, ratio};
 pub use median::median_estimate;
 pub use rank::rank_test;
 pub use student::student_95;

@@ -13,24 +13,23 @@ use std::time::{Duration, Instant};
 
 use assay_record::Severity;
 use assay_store::{RunFilter, RunSlice, Store, StoreAddress};
-use many::fill;
+use many::{fill, runs};
 
 const ROUNDS: u32 = 15;
 /// Rows of a page of the list.
 const PAGE: RunSlice = RunSlice { skip: 0, limit: 100 };
 
 fn main() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
-    let events_mib = number("ASSAY_BENCH_EVENTS_MIB").unwrap_or(0.1);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
-    let runs = number("ASSAY_BENCH_RUNS").unwrap_or(10_000.0) as u64;
+    let events_mib: f64 =
+        std::env::var("ASSAY_BENCH_EVENTS_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(0.1);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let address = match std::env::var("ASSAY_BENCH_STORE") {
         Ok(address) => StoreAddress::parse(address).unwrap(),
         Err(_) => folder.path().join("runs.sqlite").into(),
     };
     let began = Instant::now();
-    fill(&Store::open(&address).unwrap(), runs, events_mib);
+    fill(&Store::open(&address).unwrap(), events_mib);
+    let runs = runs();
     println!(
         "{runs} runs in {address}, added in {:.1} s; medians of {ROUNDS}",
         began.elapsed().as_secs_f64()

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::StoreError;
 use crate::file::{self, Access, FileId, Held, Whose};
 use crate::neighbours::beside;
-use crate::schema;
+use crate::{schema, strangers};
 
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,6 +31,7 @@ pub(crate) fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
     // Without effect on a file that has pages.
     connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(open)?;
     // A newer or foreign file is refused before anything in it is changed, the journal mode included.
+    strangers::check(&connection, path)?;
     schema::migrate(&mut connection, path)?;
     use_wal(&connection).map_err(open)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
@@ -75,6 +76,7 @@ pub(crate) fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, Sto
     let open = |source| StoreError::opening(path, source);
     let connection = open_uri(path, mode).map_err(open)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+    strangers::check(&connection, path)?;
     schema::check(&connection, path)?;
     Ok(connection)
 }

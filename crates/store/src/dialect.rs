@@ -74,6 +74,18 @@ impl Dialect {
         }
     }
 
+    /// Sorts runs by the p99 in their digests, the longest first, and those without one last.
+    pub(crate) fn longest_p99(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC"
+            }
+            Self::Postgres => {
+                "(digest.body::json #>> '{tests,0,p99_us,value}')::double precision DESC NULLS LAST"
+            }
+        }
+    }
+
     /// Returns a number that changes when somebody has written; in PostgreSQL also when that was in another schema.
     pub(crate) fn writes(self) -> &'static str {
         match self {

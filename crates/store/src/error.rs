@@ -44,6 +44,19 @@ pub enum StoreError {
         /// Why.
         source: SqlError,
     },
+    /// The file has a trigger or a view that Assay did not make.
+    #[error(
+        "the store {path} has a {kind} {name:?} that Assay did not make and that could change or hide runs; choose another \
+         with --store PATH, or remove it with sqlite3"
+    )]
+    Stranger {
+        /// Of the file.
+        path: StoreAddress,
+        /// "trigger" or "view".
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// The file is a database of something else.
     #[error(
         "{path} is an SQLite database of another program, not a store of Assay; choose another with --store PATH or \

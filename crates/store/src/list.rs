@@ -15,6 +15,8 @@ use crate::row::{self, COLUMN_COUNT, COLUMNS, RunRow};
 use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
 
+/// Number of words of a search that are looked for.
+const WORDS_MAX: usize = 64;
 /// Letters below which the index of trigrams is of no use.
 const TRIGRAM: usize = 3;
 
@@ -65,6 +67,44 @@ pub struct RunSlice {
     pub limit: usize,
 }
 
+/// In which order runs are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunOrder {
+    /// The newest first.
+    #[default]
+    Newest,
+    /// The oldest first.
+    Oldest,
+    /// By target, the newest of each first.
+    Target,
+    /// By plan, the newest of each first.
+    Plan,
+    /// By the p99 of their first test, the longest first; those without one last.
+    P99,
+}
+
+impl RunOrder {
+    /// The terms of `ORDER BY`, of runs joined with their digests.
+    fn terms(self, dialect: Dialect) -> String {
+        const NEWEST: &str = "started_unix_ms DESC, id DESC";
+        match self {
+            Self::Newest => NEWEST.to_owned(),
+            Self::Oldest => "started_unix_ms, id".to_owned(),
+            Self::Target => format!("targets, {NEWEST}"),
+            Self::Plan => format!("name, {NEWEST}"),
+            Self::P99 => format!("{}, {NEWEST}", dialect.longest_p99()),
+        }
+    }
+
+    /// What the runs are joined with to be ordered.
+    fn join(self) -> &'static str {
+        match self {
+            Self::P99 => " LEFT JOIN digest ON digest.run_id = run.id",
+            Self::Newest | Self::Oldest | Self::Target | Self::Plan => "",
+        }
+    }
+}
+
 impl RunSlice {
     /// Every run.
     pub const ALL: Self = Self { skip: 0, limit: usize::MAX };
@@ -91,14 +131,25 @@ pub struct ListedRun {
 impl Reader {
     /// Returns a slice of the runs that pass a filter, the newest first.
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
+        self.list_by(filter, slice, RunOrder::Newest)
+    }
+
+    /// The same in another order.
+    pub fn list_by(
+        &self,
+        filter: &RunFilter,
+        slice: RunSlice,
+        order: RunOrder,
+    ) -> Result<RunPage, StoreError> {
         let passing = self.passing(filter)?;
         let matching = self.matching(filter)?;
+        let terms = order.terms(self.database.dialect());
         // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
         let text = format!(
             "SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM run \
              LEFT JOIN digest ON digest.run_id = run.id WHERE id IN \
-             (SELECT id FROM run{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}) \
-             ORDER BY started_unix_ms DESC, id DESC",
+             (SELECT id FROM run{}{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
+            order.join(),
             passing.clause(),
             sql_count(slice.limit),
             sql_count(slice.skip),
@@ -351,6 +402,8 @@ impl Passing {
     fn words(&mut self, dialect: Dialect, text: &str) {
         // A text ends at a NUL for SQLite, and no stored one has any.
         let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
+        // Each is a condition, and SQLite takes a thousand of them at most; nobody types that many.
+        let words = words.take(WORDS_MAX);
         let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
         let long = dialect.has_words(&long);
         for (condition, value) in

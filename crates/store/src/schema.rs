@@ -165,6 +165,12 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     transaction.commit().map_err(open)
 }
 
+/// Makes the tables of a format in an empty database.
+pub(crate) fn apply_up_to(connection: &Connection, format: i64) -> rusqlite::Result<()> {
+    let count = usize::try_from(format).unwrap_or(0).min(MIGRATIONS.len());
+    MIGRATIONS[..count].iter().try_for_each(|migration| connection.execute_batch(migration))
+}
+
 fn apply(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let found = usize::try_from(format_of(transaction)?).unwrap_or(0);
     for migration in &MIGRATIONS[found..] {
@@ -174,11 +180,11 @@ fn apply(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", FORMAT)
 }
 
-fn format_of(connection: &Connection) -> rusqlite::Result<i64> {
+pub(crate) fn format_of(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
         .map(|id| id == APPLICATION_ID)

@@ -125,7 +125,10 @@ impl Store {
     fn open_to_read(path: &Path, error: StoreError) -> Result<Self, StoreError> {
         let is_certain = matches!(
             error,
-            StoreError::Foreign { .. } | StoreError::Newer { .. } | StoreError::Corrupt { .. }
+            StoreError::Foreign { .. }
+                | StoreError::Stranger { .. }
+                | StoreError::Newer { .. }
+                | StoreError::Corrupt { .. }
         );
         // A log holds runs that a file read as immutable lacks; where it is, there is an index of it too.
         let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);

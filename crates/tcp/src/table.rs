@@ -213,6 +213,12 @@ impl Backoff {
         pause
     }
 
+    /// Returns true if nothing has failed since the last success.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
     /// Begins anew, after a success.
     pub fn reset(&mut self) {
         self.0 = Duration::ZERO;

@@ -180,6 +180,7 @@ fn report_step(
 
 fn sample(at_ns: u64, bytes: u64) -> HostSample {
     HostSample {
+        host: None,
         at_ns,
         length_ns: SECOND_NS,
         cpu_busy: 0.12,

@@ -41,6 +41,11 @@ impl Refusal {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, says)
     }
 
+    /// Returns the status and the sentence, for a page that says it in its own place.
+    pub(crate) fn into_parts(self) -> (StatusCode, String) {
+        (self.status, self.says)
+    }
+
     /// There is no store yet.
     pub(crate) fn no_store() -> Self {
         Self::not_found("No run is stored yet. To make one: assay run SUITE TARGET")

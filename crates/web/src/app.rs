@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_analysis::RunSummary;
@@ -26,6 +27,9 @@ const REPORTS_KEPT: usize = 8;
 /// Summaries of ended runs that are kept, for parts of their time: those of hours have some ten MiB.
 const SUMMARIES_KEPT: usize = 2;
 
+/// Texts that are kept until somebody writes to the store.
+const TEXTS_KEPT: usize = 32;
+
 /// Comparisons with baselines that are kept: one for each plan and target.
 const HELDS_KEPT: usize = 256;
 
@@ -41,6 +45,8 @@ pub(crate) struct App {
     /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
     pub(crate) simulations: Semaphore,
 
+    /// Runs whose digests and extracts are being made.
+    lacking: AtomicUsize,
     sessions: Mutex<Sessions>,
     rates: Mutex<Rates>,
     launches: Mutex<Launches>,
@@ -49,6 +55,16 @@ pub(crate) struct App {
     stores: Mutex<Vec<Store>>,
     reports: Mutex<Kept<String>>,
     summaries: Mutex<Kept<RunSummary>>,
+    unwritten: Mutex<Unwritten>,
+}
+
+/// Texts that stay the same until somebody writes to the store.
+#[derive(Default)]
+struct Unwritten {
+    /// Notices what other connections write.
+    watcher: Option<Store>,
+    writes: i64,
+    texts: BTreeMap<String, Arc<String>>,
 }
 
 /// The last of some things that take long to make, by name, the oldest first.
@@ -63,6 +79,7 @@ impl App {
             live: Live::default(),
             texts: Arc::default(),
             simulations: Semaphore::new(1),
+            lacking: AtomicUsize::new(0),
             sessions: Mutex::default(),
             rates: Mutex::default(),
             launches: Mutex::default(),
@@ -70,6 +87,7 @@ impl App {
             stores: Mutex::default(),
             reports: Mutex::default(),
             summaries: Mutex::default(),
+            unwritten: Mutex::default(),
         }
     }
 
@@ -81,6 +99,15 @@ impl App {
     /// Returns true if what is sent is encrypted.
     pub(crate) fn has_tls(&self) -> bool {
         self.options.tls != Tls::Off
+    }
+
+    /// Returns the number of runs that lists and trends do not have yet.
+    pub(crate) fn lacking(&self) -> usize {
+        self.lacking.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_lacking(&self, runs: usize) {
+        self.lacking.store(runs, Ordering::Relaxed);
     }
 
     pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
@@ -121,6 +148,43 @@ impl App {
         make: impl FnOnce() -> Result<String, Refusal>,
     ) -> Result<Arc<String>, Refusal> {
         kept(&self.reports, REPORTS_KEPT, key, make)
+    }
+
+    /// Returns a text that depends on the store alone, made by `make` where it is not known or something was written
+    /// since.
+    pub(crate) fn unwritten(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<String, Refusal>,
+    ) -> Result<Arc<String>, Refusal> {
+        let lock = || self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let writes = {
+            let mut known = lock();
+            if known.watcher.is_none() {
+                known.watcher = Store::open_existing(&self.options.store)?;
+            }
+            let writes = known.watcher.as_ref().map_or(Ok(0), |watcher| watcher.writes());
+            let Ok(writes) = writes else {
+                // The file may be another one.
+                *known = Unwritten::default();
+                return make().map(Arc::new);
+            };
+            if writes != known.writes || known.texts.len() >= TEXTS_KEPT {
+                known.texts.clear();
+                known.writes = writes;
+            }
+            if let Some(text) = known.texts.get(key) {
+                return Ok(Arc::clone(text));
+            }
+            writes
+        };
+        let made = Arc::new(make()?);
+        let mut known = lock();
+        // What was written while it was made is not in it.
+        if known.writes == writes {
+            known.texts.insert(key.to_owned(), Arc::clone(&made));
+        }
+        Ok(made)
     }
 
     /// Returns what an ended run measured, made by `make` where it is not known.

@@ -21,12 +21,13 @@ use crate::visitor::{CSRF, Fields, Peer, Visitor};
 /// Bytes of a request's body; a note is the longest thing that is sent.
 pub(crate) const BODY_BYTES_MAX: usize = 64 << 10;
 
-/// Sent with every answer. The pages contain no inline script and no inline style.
+/// Sent with every answer. The pages contain no inline script and no inline style; their own script draws a chart from
+/// memory (blob:) where it is saved as PNG.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action \
-         'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
@@ -71,7 +72,7 @@ async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Res
         let says = "Too many requests from this address; wait a second.";
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, says));
     }
-    if app.is_local() && !is_local_name(request.headers()) {
+    if app.is_local() && !is_local(&request) {
         // A page of somebody else whose name leads here (DNS rebinding) must not read anything.
         let says = "This server only answers requests to localhost, 127.0.0.1 and [::1].";
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, says));
@@ -168,8 +169,16 @@ pub(crate) fn cookie<'h>(app: &App, headers: &'h HeaderMap) -> Option<&'h str> {
         .find_map(|(known, value)| (known == name).then_some(value))
 }
 
-fn is_local_name(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
+/// Returns true if a request names this machine, and nothing else, as whom it asks.
+fn is_local(request: &Request) -> bool {
+    let authority = request.uri().authority().map(|authority| authority.as_str());
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    // A second name would be the one that something else between here and the browser goes by.
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    host.to_str().is_ok_and(is_local_name) && authority.is_none_or(is_local_name)
+}
+
+fn is_local_name(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         // The colons of an IPv6 address stand in brackets.
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -234,11 +243,14 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_answered() {
-        let host = |name: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, HeaderValue::from_str(name).expect("a header"));
-            is_local_name(&headers)
+        let with = |uri: &str, names: &[&str]| {
+            let mut request = axum::http::Request::get(uri);
+            for name in names {
+                request = request.header(header::HOST, *name);
+            }
+            is_local(&request.body(axum::body::Body::empty()).expect("a request"))
         };
+        let host = |name: &str| with("/runs", &[name]);
         for name in
             ["localhost", "localhost:8080", "LOCALHOST:1", "127.0.0.1:8080", "127.0.0.1", "[::1]:8080"]
         {
@@ -249,6 +261,9 @@ mod tests {
         {
             assert!(!host(name), "{name}");
         }
-        assert!(!is_local_name(&HeaderMap::new()));
+        assert!(!with("/runs", &[]));
+        assert!(!with("/runs", &["localhost", "evil.example"]), "two names");
+        assert!(!with("http://evil.example/runs", &["localhost"]), "a name in the request line");
+        assert!(with("http://localhost/runs", &["localhost"]));
     }
 }

@@ -14,9 +14,9 @@ use assay_report::html::{Live as LiveCharts, escape};
 use assay_report::standing::moment;
 use assay_results::judged;
 use assay_store::{Reader, StoreError};
-use axum::body::Bytes;
-use serde_json::{Map, Value, json};
 use tokio::sync::watch;
+
+use crate::frame::{Frame, Shown};
 
 /// A frame that is younger than this is not drawn again.
 const FRAME_AGE: Duration = Duration::from_millis(900);
@@ -42,43 +42,10 @@ impl Default for Live {
     }
 }
 
-/// What is shown of all runs at a moment.
-#[derive(Debug, Default)]
-pub(crate) struct Frame {
-    /// What is shown of each, the newest first.
-    pub(crate) runs: Vec<Shown>,
-    /// The same as an event for browsers; all viewers are sent the same bytes.
-    pub(crate) event: Bytes,
-}
-
 /// A step of a run that goes on.
 pub(crate) struct LiveSummary {
     pub(crate) header: RunHeader,
     pub(crate) step: StepSummary,
-}
-
-/// What is shown of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct Shown {
-    pub(crate) run: String,
-    /// Its plan, its targets and its host, as they stand in HTML.
-    pub(crate) name: String,
-    pub(crate) about: String,
-    /// Whether it is going on, so that it can be stopped.
-    pub(crate) is_running: bool,
-    /// Parts that change, by name, as HTML.
-    pub(crate) parts: Vec<(&'static str, String)>,
-}
-
-impl Frame {
-    /// Returns each run and whether it is going on: a page whose list differs needs new articles.
-    pub(crate) fn list(&self) -> Vec<String> {
-        list_of(&self.runs)
-    }
-}
-
-fn list_of(runs: &[Shown]) -> Vec<String> {
-    runs.iter().map(|shown| format!("{} {}", shown.run, shown.is_running)).collect()
 }
 
 impl Live {
@@ -97,7 +64,8 @@ impl Live {
         let mut follower = self.follower();
         if follower.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_AGE) {
             follower.follow(store)?;
-            self.frames.send_replace(Arc::new(follower.frame()));
+            let before = Arc::clone(&self.frames.borrow());
+            self.frames.send_replace(Arc::new(Frame::after(&before, follower.shown())));
         }
         Ok(Arc::clone(&self.frames.borrow()))
     }
@@ -153,18 +121,11 @@ impl Follower {
         Ok(())
     }
 
-    fn frame(&mut self) -> Frame {
+    /// What is shown of each run, the newest first.
+    fn shown(&mut self) -> Vec<Shown> {
         let mut followed: Vec<&mut Followed> = self.followed.values_mut().collect();
         followed.sort_by_key(|followed| std::cmp::Reverse(followed.header.started_unix_ms));
-        let runs: Vec<Shown> = followed.into_iter().map(Followed::shown).collect();
-        let mut parts = Map::new();
-        for shown in &runs {
-            for (part, html) in &shown.parts {
-                parts.insert(format!("{part}-{}", shown.run), Value::from(html.as_str()));
-            }
-        }
-        let event = format!("data: {}\n\n", json!({ "runs": list_of(&runs), "parts": parts }));
-        Frame { runs, event: event.into() }
+        followed.into_iter().map(Followed::shown).collect()
     }
 }
 

@@ -8,8 +8,10 @@ use axum::routing::{get, post};
 use crate::answer::Refusal;
 use crate::app::App;
 use crate::guard::guard;
+use crate::packed::packed;
 use crate::pages::{
-    asset, compare, delete, diagnose, edit, login, metrics, new_run, now, predict, run, runs, targets,
+    api, asset, compare, delete, diagnose, download, edit, login, metrics, new_run, now, predict, run, runs,
+    targets,
 };
 use crate::texts::once_a_second;
 
@@ -28,7 +30,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/runs/{run}/label", post(edit::label))
         .route("/runs/{run}/note", post(edit::note))
         .route("/runs/{run}/delete", get(delete::ask).post(delete::delete))
+        .route("/runs/{run}/file", get(download::run))
         .route("/compare", get(compare::page))
+        .route("/compare/file", get(download::comparison))
+        .route("/targets/file", get(download::of_trends))
+        .nest("/api/v1", api::router())
         .route("/new", get(new_run::page).post(new_run::start))
         .route("/started/{number}", get(new_run::started))
         .route("/targets", get(targets::page))
@@ -41,6 +47,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/logout", post(login::sign_out))
         .route("/assets/{digest}/{name}", get(asset::asset))
         .fallback(async || Refusal::not_found("There is no such page."))
+        .layer(axum::middleware::from_fn(packed))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app.texts), once_a_second))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)

@@ -181,10 +181,9 @@ async fn complete_runs(app: Arc<App>) {
             continue;
         }
         let found = app.with_store(|store| Ok(incomplete(store)?)).await.unwrap_or_default();
-        for run in found {
-            if tried.contains(&run) {
-                continue;
-            }
+        let new = found.into_iter().filter(|run| !tried.contains(run)).collect::<Vec<_>>();
+        app.set_lacking(new.len());
+        for (done, run) in new.iter().enumerate() {
             let named = run.clone();
             let completed = app.change_store(move |store| {
                 let is_idle = store.running()?.is_empty();
@@ -196,7 +195,8 @@ async fn complete_runs(app: Arc<App>) {
             if matches!(completed.await, Ok(false)) {
                 break;
             }
-            tried.insert(run);
+            tried.insert(run.clone());
+            app.set_lacking(new.len() - done - 1);
         }
     }
 }

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
+use crate::packed::is_accepted;
 use crate::visitor::Visitor;
 
 /// An answer is sent again for so long.
@@ -145,7 +146,8 @@ pub(crate) async fn once_a_second(
 }
 
 async fn answered(texts: &Texts, request: Request, next: Next) -> Result<Response, Refusal> {
-    let slot = texts.slot(request.uri().to_string());
+    let packed = if is_accepted(request.headers()) { " packed" } else { "" };
+    let slot = texts.slot(format!("{}{packed}", request.uri()));
     let mut slot = slot.lock().await;
     if let Some(text) = slot.as_ref().filter(|text| text.is_fresh()) {
         return Ok(text.response());

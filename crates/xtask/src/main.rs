@@ -1,6 +1,7 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `day` reads a day of intervals, `faults`
 //! runs the fault matrix, `fuzz` runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the
-//! multipath core in virtual time, `site` builds the documentation, `validate-diagnosis` diagnoses planted set-ups.
+//! multipath core in virtual time, `site` builds the documentation, `soak-day` runs for long over paths that fail,
+//! `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -8,11 +9,13 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 
 mod bench;
+mod bugs;
 mod day;
 mod faults;
 mod fuzz;
 mod histogram;
 mod site;
+mod soak;
 
 use std::process::ExitCode;
 
@@ -32,9 +35,14 @@ cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array
 cargo xtask simulate [--seed N [--trace]] [--from N] [--seeds N | --hours H] [--first]
     tortures the multipath core of the iSCSI client in virtual time, 2000 seeds by default; see crates/simulate
+cargo xtask simulate --bugs [NAME]...
+    plants each bug of crates/simulate/bugs in a copy of the core, and counts the seeds until it is found
 cargo xtask site [ASSAY]
     builds the documentation as a site in target/docs/site, with mdbook and the program ASSAY (target/debug/assay), and
     follows every link of it
+cargo xtask soak-day [--minutes N]
+    runs for N (120) minutes in verify mode over two paths, one of which is cut every minute; memory, descriptors and
+    threads must stay flat
 cargo xtask validate-diagnosis [SET_UPS]
     prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
@@ -52,7 +60,9 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("site") => site::site(args.get(1).map_or("target/debug/assay", String::as_str)),
+        Some("simulate") if args.get(1).is_some_and(|arg| arg == "--bugs") => bugs::bugs(&args[2..]),
         Some("simulate") => simulate(&args[1..]),
+        Some("soak-day") => soak::soak(&args[1..]),
         Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),
     };

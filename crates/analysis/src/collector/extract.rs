@@ -23,7 +23,7 @@ pub struct RunExtract {
 impl RunExtract {
     /// The form that this version writes. It changes with what a [`Collector`] keeps, and with how it counts; an
     /// extract of another form is made again from the run's events.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// Returns the collector of the run that `header` begins, as it was after the last event.
     #[must_use]

@@ -24,7 +24,7 @@ const CURVE_NINES_MAX: f64 = 4.0;
 /// I/Os beyond the last point of a latency curve.
 const CURVE_BEYOND_MIN: f64 = 5.0;
 /// The facet that names the targets.
-const TARGET: &str = "target";
+pub(super) const TARGET: &str = "target";
 /// The facet that names sizes and positions.
 const ACCESS: &str = "access";
 /// The facet of rows that ran beside others.
@@ -392,7 +392,7 @@ fn content(content: Content) -> &'static str {
 }
 
 /// What is known of the load: another tool's results say nothing of the rest, which has defaults in their plan.
-fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
+pub(super) fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
     const UNSAID: [&str; 4] = ["pace", "reconnect every", "write data", "verify"];
     let is_unsaid = |facet: &Facet| UNSAID.iter().any(|name| facet.name.ends_with(name));
     let is_imported = header.imported.is_some();

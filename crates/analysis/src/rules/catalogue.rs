@@ -4,8 +4,8 @@ use assay_record::NoteKind;
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs, pairs,
-    paths, queue, run, serial, settings, shape, share, target,
+    cache, cost, fleet, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs,
+    pairs, paths, queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 use crate::finding::Severity;
@@ -76,7 +76,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 90] = [
+pub(crate) const RULES: [Rule; 94] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -118,6 +118,7 @@ pub(crate) const RULES: [Rule; 90] = [
     Rule::new("digests", Check::Run(settings::digests)),
     Rule::new("small-window", Check::Run(settings::small_window)),
     Rule::new("small-calls", Check::Run(settings::small_calls)),
+    Rule::new("unlike-hosts", Check::Run(fleet::unlike_hosts)),
     Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
     Rule::new("moved-writes", Step(nfs::moved_writes)),
@@ -142,6 +143,9 @@ pub(crate) const RULES: [Rule; 90] = [
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("uneven-targets", Step(share::uneven_targets)),
+    Rule::new("slow-host", Step(fleet::slow_host)),
+    Rule::new("host-without-cpu", Step(fleet::host_without_cpu)).with(Disturbs),
+    Rule::new("no-common-start", Step(fleet::no_common_start)).with(Disturbs),
     Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),
     Rule::new("near-null-ceiling", Step(host::near_null_ceiling)).with(Disturbs),
     Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),

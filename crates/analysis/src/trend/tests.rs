@@ -18,11 +18,17 @@ fn trends_are_of_complete_tests_in_the_order_of_time() {
         .iter()
         .zip(&ids)
         .zip(0..)
-        .map(|((digest, run), started_unix_ms)| TrendRun { run, plan: "p", started_unix_ms, digest })
+        .map(|((digest, run), started_unix_ms)| TrendRun {
+            run,
+            plan: "p",
+            started_unix_ms,
+            digest,
+            note: None,
+        })
         .collect();
     let cut = digest(5.0, false);
-    runs.push(TrendRun { run: "cut", plan: "p", started_unix_ms: 3, digest: &cut });
-    runs.push(TrendRun { run: "other", plan: "q", started_unix_ms: 3, digest: &digests[0] });
+    runs.push(TrendRun { run: "cut", plan: "p", started_unix_ms: 3, digest: &cut, note: None });
+    runs.push(TrendRun { run: "other", plan: "q", started_unix_ms: 3, digest: &digests[0], note: None });
     runs.reverse();
     let found = trends(&runs);
     assert_eq!(found.len(), 1, "a single run has no trend");
@@ -49,7 +55,8 @@ fn a_load_that_the_command_line_changed_is_a_trend_of_its_own() {
     };
     let digests =
         [digest("", 100.0), digest("outstanding=1", 10.0), digest("", 101.0), digest("outstanding=1", 11.0)];
-    let run = |(digest, started_unix_ms)| TrendRun { run: "r", plan: "p", started_unix_ms, digest };
+    let run =
+        |(digest, started_unix_ms)| TrendRun { run: "r", plan: "p", started_unix_ms, digest, note: None };
     let runs: Vec<TrendRun<'_>> = digests.iter().zip(0..).map(run).collect();
     let found: Vec<(String, Vec<f64>)> = trends(&runs)
         .into_iter()
@@ -80,14 +87,87 @@ fn a_change_among_thousands_of_runs_is_found_and_kept_in_a_drawing_of_few_points
         .iter()
         .zip(&ids)
         .zip(0..)
-        .map(|((digest, run), started_unix_ms)| TrendRun { run, plan: "p", started_unix_ms, digest })
+        .map(|((digest, run), started_unix_ms)| TrendRun {
+            run,
+            plan: "p",
+            started_unix_ms,
+            digest,
+            note: None,
+        })
         .collect();
     let found = trends(&runs);
     let places: Vec<usize> = found[0].p99_changes.iter().map(|change| change.index).collect();
     assert_eq!((found[0].points.len(), places), (3000, vec![1003]));
-    let (drawn, each) = found[0].condensed(120);
-    assert_eq!((drawn.points.len(), each, drawn.p99_changes[0].index), (120, 25, 1003 / 25));
+    // A run each half hour: 48 a day for 63 days.
+    let mut slow = found[0].clone();
+    slow.points.iter_mut().zip(0_u64..).for_each(|(point, n)| point.started_unix_ms = n * 1_800_000);
+    let (drawn, each) = slow.condensed(120);
+    assert_eq!((drawn.points.len(), each, drawn.points[0].runs), (63, Some("day"), 48));
+    assert_eq!(drawn.p99_changes, slow.p99_changes);
     let first = drawn.points[0].p99_us.unwrap();
     assert_eq!((first.lo, first.value, first.hi), (Some(100.0), 102.0, Some(104.0)));
-    assert_eq!(found[0].condensed(3000), (found[0].clone(), 1));
+    assert_eq!(slow.condensed(3000), (slow.clone(), None));
+    let late = slow.since(slow.points[2000].started_unix_ms);
+    assert_eq!((late.points.len(), late.p99_changes.len()), (1000, 0), "the change is before");
+}
+
+/// Runs with another span, and of a plan file with another depth, were points of one line although `compare` calls them
+/// not comparable.
+#[test]
+fn a_run_under_other_conditions_or_of_another_load_is_no_point_of_the_trend() {
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let digest = |span: &str, depth: &str, quick: &str| RunDigest {
+        changed: quick.to_owned(),
+        under: vec![pair("span", span)],
+        tests: vec![TestDigest {
+            test: "t".into(),
+            load: vec![pair("I/Os in flight", depth)],
+            iops: FigureDigest { value: 100.0, ..FigureDigest::default() },
+            complete: true,
+            ..TestDigest::default()
+        }],
+        ..RunDigest::default()
+    };
+    let digests = [
+        digest("4GiB", "16", ""),
+        digest("16GiB", "16", ""),
+        digest("16GiB", "32", ""),
+        digest("16GiB", "16", "--quick"),
+        digest("16GiB", "16", ""),
+    ];
+    let ids = ["span", "one", "depth", "quick", "two"];
+    let run =
+        |((digest, run), started_unix_ms)| TrendRun { run, plan: "p", started_unix_ms, digest, note: None };
+    let runs: Vec<TrendRun<'_>> = digests.iter().zip(ids).zip(0..).map(run).collect();
+    let found = trends(&runs);
+    let points: Vec<&str> = found[0].points.iter().map(|point| point.run.as_str()).collect();
+    assert_eq!((found.len(), points), (1, vec!["one", "two"]));
+    let others: Vec<(&str, &str)> =
+        found[0].others.iter().map(|other| (other.point.run.as_str(), other.says.as_str())).collect();
+    let expected =
+        [("span", "span 4GiB, not 16GiB"), ("depth", "I/Os in flight 32, not 16"), ("quick", "with --quick")];
+    assert_eq!(others, expected);
+}
+
+#[test]
+fn steps_of_journals_other_versions_and_notes_are_events() {
+    let digest = |kernel: &str, journal: Option<&str>| RunDigest {
+        versions: vec![("kernel".to_owned(), kernel.to_owned())],
+        journal: journal.map(str::to_owned),
+        ..RunDigest::default()
+    };
+    let digests = [
+        digest("6.1", None),
+        digest("6.2", None),
+        digest("6.2", Some("nas: jumbo frames")),
+        digest("6.2", Some("nas: jumbo frames")),
+    ];
+    let notes = [Some("new disks"), None, None, None];
+    let run =
+        |((digest, note), started_unix_ms)| TrendRun { run: "r", plan: "p", started_unix_ms, digest, note };
+    let runs: Vec<TrendRun<'_>> = digests.iter().zip(notes).zip(0..).map(run).collect();
+    let found: Vec<(u64, String)> =
+        events(&runs).into_iter().map(|event| (event.at_unix_ms, event.says)).collect();
+    let expected = [(0, "new disks"), (1, "kernel 6.1 → 6.2"), (2, "nas: jumbo frames")];
+    assert_eq!(found, expected.map(|(at, says)| (at, says.to_owned())));
 }

@@ -9,6 +9,7 @@
 mod caches;
 mod compare;
 mod curve;
+mod fleet;
 mod limit;
 mod model_rules;
 mod network;

@@ -108,6 +108,8 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         writes: vec![],
         workers: vec![],
         gaps: vec![],
+        moments: None,
+        hosts: vec![],
     }
 }
 

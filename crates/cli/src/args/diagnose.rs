@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_spec::units::{Nanos, SizeSpec};
 use clap::Args;
 
-use super::{FormArgs, IoArgs, StoreArgs};
+use super::{FleetArgs, FormArgs, IoArgs, StoreArgs};
 
 const DIAGNOSE_EXAMPLES: &str = "\
 Examples:
@@ -20,6 +20,8 @@ Examples:
   In half a minute, or thoroughly:
     assay diagnose ./t.dat --budget 30s
     assay diagnose ./t.dat --budget 10min
+  Is it the hosts or the target? All of them, half of them, and each alone:
+    assay diagnose 'iscsi://nas/iqn.2004-01.example:d/1' --hosts all --nats nats://bus:4222
   Without writing a byte, also to files of Assay's own:
     assay diagnose /dev/sdb --read-only
 
@@ -52,6 +54,8 @@ pub(crate) struct DiagnoseArgs {
     /// Label of the run.
     #[arg(long, value_name = "TEXT", value_parser = super::label_text)]
     pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]

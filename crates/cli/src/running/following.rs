@@ -17,7 +17,8 @@ use assay_results::judged;
 
 /// The program as the follower of a run.
 pub(super) struct Following {
-    progress: Progress,
+    /// `None` until there is a plan.
+    progress: Option<Progress>,
     /// Of a diagnosis.
     budget: Option<Budget>,
     stop: StopSignal,
@@ -35,7 +36,12 @@ struct Followed {
 
 impl Following {
     pub(super) fn new(order: &Order, budget: Option<Budget>) -> Self {
-        Self { progress: Progress::new(&order.plan), budget, stop: order.stop.clone(), run: None }
+        Self { progress: Some(Progress::new(&order.plan)), budget, stop: order.stop.clone(), run: None }
+    }
+
+    /// Of a run that begins to be followed here: its header says what it is.
+    pub(super) fn attached(stop: &StopSignal) -> Self {
+        Self { progress: None, budget: None, stop: stop.clone(), run: None }
     }
 
     /// Returns what was measured; `None` if nothing began.
@@ -47,17 +53,17 @@ impl Following {
 impl Follower for Following {
     fn stage(&mut self, stage: Stage) {
         if stage == Stage::Closing {
-            self.progress.finish();
+            self.progress.iter_mut().for_each(Progress::finish);
         }
         enter(stage);
     }
 
     fn filling(&mut self, progress: &PrepareProgress) {
-        self.progress.fill(progress);
+        self.progress.iter_mut().for_each(|shown| shown.fill(progress));
     }
 
     fn filled(&mut self, gaps: &[Gap]) -> Option<Warning> {
-        self.progress.filled();
+        self.progress.iter_mut().for_each(Progress::filled);
         gap_in_fill(gaps)
     }
 
@@ -67,8 +73,9 @@ impl Follower for Following {
 
     fn begins(&mut self, header: &RunHeader) {
         if let Some(facts) = &header.diagnosis {
-            self.progress = Progress::of_diagnosis(&header.plan, facts.budget_s);
+            self.progress = Some(Progress::of_diagnosis(&header.plan, facts.budget_s));
         }
+        self.progress.get_or_insert_with(|| Progress::new(&header.plan));
         let collector = Collector::new(header);
         let began = Instant::now();
         self.run = Some(Followed { header: header.clone(), collector, began, steps_ended: 0 });
@@ -77,7 +84,9 @@ impl Follower for Following {
     fn event(&mut self, event: &Event) -> bool {
         let Some(run) = &mut self.run else { return false };
         run.collector.add(event);
-        self.progress.event(event, &run.collector);
+        if let Some(progress) = &mut self.progress {
+            progress.event(event, &run.collector);
+        }
         let RunEvent::Interval(interval) = &event.what else { return false };
         run.collector.is_enough(StepId { test: interval.test, step: interval.step })
     }

@@ -34,6 +34,7 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         lost: None,
         judgement: judgement.as_ref(),
         baseline: telling.baseline,
+        last: None,
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.

@@ -1,5 +1,7 @@
 //! `assay diagnose`: experiments on a load, chosen one after another, until one explanation is probable enough.
 
+mod hosts;
+
 use std::collections::BTreeSet;
 
 use anyhow::bail;
@@ -19,6 +21,7 @@ use crate::output::{Kept, Output};
 use crate::running::tell::exit_of;
 use crate::running::{Budget, Done, experiment};
 use crate::signals::stop_on_signals;
+use crate::words::fleet::fleet;
 use crate::words::plan::{Choice, resolve};
 use crate::words::plan_file::plan_file;
 use crate::words::store::open_store;
@@ -38,6 +41,9 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
         bail!("--budget {}: give from 10s to 1h; 2min is the default", args.budget);
     }
     let mut load = load(args)?;
+    if let Some(fleet) = fleet(&args.fleet, &args.io)? {
+        return hosts::diagnose(args, load, fleet);
+    }
     let addresses = [args.target.parse::<Address>()?];
     refuse_store(&addresses, &args.store)?;
     let (writes, changes) = allowed(args, &load)?;

@@ -1,50 +1,113 @@
-//! `assay agent` and `assay hosts`: hosts that find each other over NATS.
+//! `assay agent`, `assay hosts` and `assay attach`: hosts that find each other over NATS, and runs over them.
+
+use std::path::Path;
 
 use anyhow::Context as _;
 use assay_fleet::{
-    Agent, AgentOptions, AgentStop, BusOptions, HostList, HostState, LEASE, ListedHost, Offset,
+    Agent, AgentOptions, AgentStop, BusOptions, HostChoice, HostList, HostState, InitOptions, LEASE,
+    ListedHost, Offset,
 };
 use serde_json::{Value, json};
 
 use super::serve::signals;
-use crate::args::{AgentArgs, BusArgs, HostsArgs};
+use crate::args::{AgentArgs, AttachArgs, HostsArgs, HostsVerb};
 use crate::exit::Exit;
 use crate::output::terminal::{note, paragraph, say};
+use crate::running::fleet::part_of_agent;
+use crate::running::tell::{Telling, tell};
+use crate::signals::stop_on_signals;
+use crate::words::fleet::{Fleet, allowed, bus};
+use crate::words::store::open_store;
+use crate::words::typed::quoted;
 
 pub(crate) fn agent(args: &AgentArgs) -> anyhow::Result<Exit> {
     let name = args.name.clone().unwrap_or_else(|| {
         let host = assay_host::host_facts().name;
         host.split('.').next().unwrap_or_default().to_owned()
     });
+    let allowed = allowed(args.config.as_deref())?;
     // Before the agent: its client starts threads, to resolve names and to read files.
     let signals = signals()?;
-    let stop = AgentStop::default();
-    let on_signal = stop.clone();
+    let names = match args.swarm {
+        None => vec![name],
+        Some(count) => (1..=count).map(|number| format!("{name}-{number}")).collect(),
+    };
+    let stops: Vec<AgentStop> = names.iter().map(|_| AgentStop::default()).collect();
+    let on_signal = stops.clone();
     let listen = move || {
         let _ = signals.wait();
-        on_signal.stop();
+        on_signal.iter().for_each(AgentStop::stop);
         // The first one may wait for a server that does not answer.
         let _ = signals.wait();
         std::process::exit(Exit::Interrupted as i32);
     };
     std::thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for Ctrl-C")?;
-    let agent = Agent::start(AgentOptions { name: name.clone(), bus: bus(&args.bus), clock_ahead_ns: 0 })?;
-    note!("agent {name} is on {}; Ctrl-C ends it", args.bus.nats);
-    agent.serve(&stop)?;
-    Ok(Exit::Done)
-}
-
-pub(crate) fn hosts(args: &HostsArgs) -> anyhow::Result<Exit> {
-    let list = assay_fleet::hosts(&bus(&args.bus))?;
-    match args.form.json {
-        true => say(&format!("{:#}\n", document(&list)))?,
-        false => say(&text(&list, &args.bus.nats))?,
+    let (bus, run_here) = (bus(&args.bus), part_of_agent());
+    let mut serving = Vec::new();
+    for (name, stop) in names.iter().zip(stops) {
+        let (name, bus, allowed, run_here) = (name.clone(), bus.clone(), allowed.clone(), run_here.clone());
+        let agent = Agent::start(AgentOptions { name, bus, allowed, run_here, clock_ahead_ns: 0 })?;
+        let serve = std::thread::Builder::new().name("agent".into()).spawn(move || agent.serve(&stop));
+        serving.push(serve.context("cannot start a thread for an agent")?);
+    }
+    match names.as_slice() {
+        [name] => note!("agent {name} is on {}; Ctrl-C ends it", args.bus.nats),
+        names => note!("{} agents are on {}; Ctrl-C ends them", names.len(), args.bus.nats),
+    }
+    for serving in serving {
+        serving.join().map_err(|_| anyhow::anyhow!("an agent broke down"))??;
     }
     Ok(Exit::Done)
 }
 
-fn bus(args: &BusArgs) -> BusOptions {
-    BusOptions { url: args.nats.clone(), nkey: args.nkey.clone(), ca: args.ca.clone() }
+pub(crate) fn hosts(args: &HostsArgs) -> anyhow::Result<Exit> {
+    if let Some(HostsVerb::Init { folder, host, server, listen }) = &args.verb {
+        let (folder, hosts, server) = (folder.clone(), host.clone(), server.clone());
+        return init(&InitOptions { folder, hosts, server, listen: listen.clone() });
+    }
+    let url = args
+        .nats
+        .clone()
+        .context("assay hosts needs the address of the NATS server: --nats nats://HOST:4222")?;
+    let list =
+        assay_fleet::hosts(&BusOptions { url: url.clone(), nkey: args.nkey.clone(), ca: args.ca.clone() })?;
+    match args.form.json {
+        true => say(&format!("{:#}\n", document(&list)))?,
+        false => say(&text(&list, &url))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// `assay attach`: follows a run whose coordinator has ended.
+pub(crate) fn attach(args: &AttachArgs) -> anyhow::Result<Exit> {
+    let store = open_store(&args.store)?;
+    let fleet = Fleet { bus: bus(&args.bus), hosts: HostChoice::All };
+    let stop = stop_on_signals()?;
+    let done = crate::running::fleet::attach(&args.run, &fleet, &stop, &store)?;
+    let telling =
+        Telling { note: None, form: args.view.form(), options: args.view.options(), baseline: None };
+    let printed = tell(telling, &done, None);
+    done.end(printed)
+}
+
+fn init(options: &InitOptions) -> anyhow::Result<Exit> {
+    let done = assay_fleet::init(options)?;
+    let quoted = |path: &Path| quoted(&path.display().to_string());
+    let (scheme, ca) = match &done.ca {
+        Some(ca) => ("tls", format!(" --ca {}", quoted(ca))),
+        None => ("nats", String::new()),
+    };
+    let server = options.server.first().map_or("BUS", String::as_str);
+    let port = options.listen.rsplit(':').next().unwrap_or("4222");
+    let url = format!("{scheme}://{server}:{port}");
+    let mut says = format!("nats-server -c {}\n", quoted(&done.config));
+    says.push_str(&format!("assay hosts --nats {url} --nkey {}{ca}\n", quoted(&done.coordinator)));
+    for (host, key) in options.hosts.iter().zip(&done.agents) {
+        says.push_str(&format!("assay agent --name {host} --nats {url} --nkey {}{ca}\n", quoted(key)));
+    }
+    note!("copy each key to its host alone; then, in this order:");
+    say(&says)?;
+    Ok(Exit::Done)
 }
 
 fn document(list: &HostList) -> Value {
@@ -56,6 +119,7 @@ fn document(list: &HostList) -> Value {
             "lease_left_ms": host.lease_left_ms,
             "clock_ahead_ns": host.offset.map(|offset| offset.ahead_ns),
             "clock_error_ns": host.offset.map(|offset| offset.error_ns),
+            "targets": host.targets,
             "facts": host.facts,
         })
     };
@@ -126,7 +190,15 @@ mod tests {
 
     fn host(name: &str, state: HostState, offset: Option<Offset>) -> ListedHost {
         let lease_left_ms = offset.map(|_| 14_200);
-        ListedHost { name: name.into(), version: "0+bus0".into(), state, lease_left_ms, offset, facts: None }
+        ListedHost {
+            name: name.into(),
+            version: "0+bus0".into(),
+            state,
+            lease_left_ms,
+            offset,
+            facts: None,
+            targets: vec![],
+        }
     }
 
     #[test]

@@ -18,13 +18,15 @@ use crate::exit::{Exit, Failed};
 use crate::output::Output;
 use crate::output::render::Rendered as _;
 use crate::output::terminal::{note, say};
+use crate::running::Done;
+use crate::running::fleet::execute_on;
 use crate::running::tell::exit_of;
-use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
 use crate::words::attached::{array_of_run, price_of_run};
 use crate::words::fail_if::{changes, judged_by_limits};
+use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
 use crate::words::plan::{plan, understood};
@@ -93,6 +95,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     for taker in &takers {
         baseline::check_gates(&changes(&args.fail_if), &store, &taker.plan.name, &taker.targets)?;
     }
+    let fleet = fleet(&args.fleet, &args.io)?;
     let stop = stop_on_signals()?;
     let mut sides: Vec<Side> = Vec::new();
     let mut group: Option<String> = None;
@@ -107,7 +110,9 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 number,
                 of: args.repeat,
             };
-            let done = execute(order(args, taker, &store, (turn, &stop))?, &store)?;
+            let here: &[String] = if fleet.is_some() { &[] } else { &taker.targets };
+            let order = order(args, taker, here, &store, (turn, &stop))?;
+            let done = execute_on(fleet.as_ref(), &taker.targets, order, &store)?;
             group.get_or_insert_with(|| done.header.run.clone());
             exit = exit.or_worse(add(&mut sides, index, &done)?);
             limited = limited.or_worse(judged_by_limits(
@@ -169,6 +174,7 @@ fn takers(args: &RunArgs) -> anyhow::Result<Vec<Taker>> {
 fn order(
     args: &RunArgs,
     taker: &Taker,
+    here: &[String],
     store: &Store,
     (turn, stop): (Turn, &StopSignal),
 ) -> anyhow::Result<Order> {
@@ -184,7 +190,7 @@ fn order(
         stated: args.stated.memory(),
         setting,
         turn: Some(turn),
-        ..args.io.order(taker.plan.clone(), &taker.targets, args.size, stop)?
+        ..args.io.order(taker.plan.clone(), here, args.size, stop)?
     })
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn of_file(path: &Path) -> anyhow::Result<Stored> {
     let summary = summary_of(&exported.header, &exported.events);
     let (findings, judgement) = judged(&exported.header, &summary)?;
     let run_file::Exported { label, note, lost, header, .. } = exported;
-    Ok(said(Stored { label, note, lost, header, summary, findings, judgement, baseline: None }))
+    Ok(said(Stored { label, note, lost, header, summary, findings, judgement, baseline: None, last: None }))
 }
 
 /// Reads the run of that name in the store, and says what is special about it.

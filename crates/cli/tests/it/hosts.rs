@@ -6,7 +6,7 @@ use assay_testkit::nats;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::story::{BAD_INPUT, DONE, Story};
+use crate::story::{BAD_INPUT, DONE, Running, Story};
 
 #[test]
 fn an_agent_is_listed_until_a_signal_ends_it() {
@@ -36,4 +36,68 @@ fn an_agent_is_listed_until_a_signal_ends_it() {
     assert_eq!(agent.child().wait().unwrap().code(), Some(DONE));
     let nobody = story.assay(&["hosts", "--nats", &url]);
     assert!(nobody.out.contains("No agent is on"), "{nobody:?}");
+}
+
+/// An agent that said that it is on the bus.
+fn agent(story: &Story, url: &str, name: &str) -> Running {
+    let mut agent = story.start(&["agent", "--nats", url, "--name", name]);
+    let mut said = String::new();
+    BufReader::new(agent.child().stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.starts_with(&format!("agent {name} is on")), "{said}");
+    agent
+}
+
+const READS: &str = "[[test]]\nname = \"reads\"\naccess = [{ size = \"4KiB\" }]\nrun = \"1s\"\n";
+
+#[test]
+fn a_plan_runs_over_two_agents_and_is_shown_like_any_run() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let agents = ["a", "b"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS);
+    let run = story.assay(&["run", "p.toml", "null:", "--hosts", "a,b", "--nats", &url, "--json"]);
+    assert_eq!(run.code, Some(DONE), "{run:?}");
+    let test = &run.json()["tests"][0];
+    let rows: Vec<&str> =
+        test["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
+    assert_eq!(rows, ["a", "b"]);
+    assert!(test["hosts"]["start_skew_us"].is_number() && test["hosts"]["slowest"].is_string(), "{test}");
+    let shown = story.assay(&["show", "last"]);
+    assert!(shown.out.contains("Hosts in reads: 2 with"), "{shown:?}");
+    let csv = story.assay(&["show", "last", "--csv"]);
+    assert!(csv.out.contains("\n  a,") && csv.out.contains("\n  b,"), "{csv:?}");
+
+    let nobody = story.assay(&["run", "p.toml", "null:", "--hosts", "a,z", "--nats", &url]);
+    assert!(nobody.code == Some(BAD_INPUT) && nobody.err.contains("no agent named z"), "{nobody:?}");
+    let writes = story.assay(&["run", "p.toml", "/etc/assay-{host}", "--hosts", "all", "--nats", &url]);
+    assert!(
+        writes.code == Some(BAD_INPUT) && writes.err.contains("does not name /etc/assay-b"),
+        "{writes:?}"
+    );
+    drop(agents);
+}
+
+/// An agent is killed in the middle and started anew: it knows nothing of the run, which ends with the other one.
+#[test]
+fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _a = agent(&story, &url, "a");
+    let mut b = agent(&story, &url, "b");
+    story.write("p.toml", READS.replace("1s", "3s"));
+    let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url]);
+    let mut said = BufReader::new(run.child().stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("step") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run has ended");
+    }
+    b.child().kill().unwrap();
+    b.child().wait().unwrap();
+    let _again = agent(&story, &url, "b");
+    assert_eq!(run.child().wait().unwrap().code(), Some(1));
+    let shown = story.assay(&["show", "last", "--json"]).json();
+    let hosts = shown["tests"][0]["hosts"]["hosts"].as_array().unwrap().clone();
+    assert!(hosts[0]["lost"].is_null() && hosts[1]["lost"].is_string(), "{hosts:?}");
+    assert!(shown["findings"].to_string().contains("Host b was lost"), "{}", shown["findings"]);
 }

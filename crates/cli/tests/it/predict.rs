@@ -226,7 +226,7 @@ fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     assert_eq!(shown["verdict"]["judged"], 1);
     bench.ok(&["report", "last", "-o", &bench.path("r.html")]);
     let html = std::fs::read_to_string(bench.path("r.html")).unwrap();
-    assert!(html.contains("Expected of hdd-7200") && html.contains("<strong>Verdict:</strong>"));
+    assert!(html.contains("Expected of hdd-7200") && html.contains("<dt>Limit</dt>"));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn every_page_loads_without_complaints_and_stored_ones_need_no_script() {
         ("/".to_owned(), "No run is in progress"),
         ("/runs".to_owned(), "2 runs"),
         ("/runs?q=before".to_owned(), "1 run"),
-        (format!("/runs/{first}"), "Next steps"),
+        (format!("/runs/{first}"), "<dt>Next</dt>"),
         (format!("/runs/{first}/delete"), "Delete run"),
         ("/compare".to_owned(), "Published tables"),
         (format!("/compare?r={first}&r={second}"), "side by side"),
@@ -217,7 +217,7 @@ fn the_page_of_a_run_is_the_report_of_the_terminal() {
     let page = get(&served, &format!("/runs/{run}"));
     story.assay(&["report", &run, "-o", "report.html"]).ends(DONE);
     let report = String::from_utf8(story.read("report.html")).unwrap();
-    let body = report.split("<body>\n").nth(1).unwrap().split("</body>").next().unwrap();
+    let body = report.split("<main>\n").nth(1).unwrap().split("</main>").next().unwrap();
     let part = page.split("<div class=\"report\"").nth(1).unwrap().split_once(">\n").unwrap().1;
     let unfolded = part.replace("<details open>\n<summary>", "").replace("</h2></summary>", "</h2>");
     let unfolded = unfolded.replace("</details>\n", "");

@@ -1,10 +1,17 @@
 //! Agents and the list of hosts, on a real nats-server.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
+mod forged;
+mod runs;
+
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use assay_fleet::{Agent, AgentOptions, AgentStop, BusOptions, FleetError, HostList, HostState, hosts};
+use assay_fleet::{
+    Agent, AgentOptions, AgentStop, Allowed, BusOptions, FleetError, HostList, HostState, hosts,
+};
+use assay_runner::Sinks;
 use assay_testkit::nats::{self, Nats};
 
 /// Nothing here takes that long.
@@ -12,6 +19,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn bus(nats: &Nats) -> BusOptions {
     BusOptions { url: nats.url(), ..BusOptions::default() }
+}
+
+fn options(name: &str, bus: BusOptions, config: &str, clock_ahead_ns: i64) -> AgentOptions {
+    AgentOptions {
+        name: name.into(),
+        bus,
+        allowed: Allowed::parse("agent.toml", config).unwrap(),
+        run_here: Arc::new(|order, follower| {
+            let sinks = Sinks { store: None, follower };
+            assay_runner::run(order, &assay_target::open, sinks)
+                .map_err(|error| (error.consequence(), error.to_string()))
+        }),
+        clock_ahead_ns,
+    }
 }
 
 /// An agent in a thread of its own.
@@ -22,7 +43,11 @@ struct Running {
 
 impl Running {
     fn start(name: &str, bus: BusOptions, clock_ahead_ns: i64) -> Self {
-        let agent = Agent::start(AgentOptions { name: name.into(), bus, clock_ahead_ns }).unwrap();
+        Self::allowing(name, bus, "", clock_ahead_ns)
+    }
+
+    fn allowing(name: &str, bus: BusOptions, config: &str, clock_ahead_ns: i64) -> Self {
+        let agent = Agent::start(options(name, bus, config, clock_ahead_ns)).unwrap();
         let stop = AgentStop::default();
         let stopped = stop.clone();
         Self { stop, thread: std::thread::spawn(move || agent.serve(&stopped)) }
@@ -69,8 +94,7 @@ fn hosts_are_listed_with_their_clocks_until_they_leave() {
 fn two_agents_cannot_have_one_name() {
     let Some(nats) = nats::start("") else { return };
     let first = Running::start("a", bus(&nats), 0);
-    let again =
-        |name: &str| Agent::start(AgentOptions { name: name.into(), bus: bus(&nats), clock_ahead_ns: 0 });
+    let again = |name: &str| Agent::start(options(name, bus(&nats), "", 0));
     assert!(matches!(again("a"), Err(FleetError::NameTaken(name)) if name == "a"));
     first.stop();
     assert!(again("a").is_ok(), "a name is free once its agent has left");

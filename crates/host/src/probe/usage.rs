@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_spec::units::Bytes;
 
+use super::exported::exports;
 use super::related::{Node, Relation};
 use super::{Hold, ProbeError};
 use crate::device::{SECTOR_BYTES, block_number};
@@ -17,6 +18,7 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
     let mounts = mounts(machine).map_err(read("/proc/self/mountinfo"))?;
     let swaps = swaps(&machine.text("/proc/swaps").map_err(read("/proc/swaps"))?);
     let loops = loops(machine);
+    let exports = exports(machine);
     let mut found = Vec::new();
     for node in nodes {
         let subject = node.subject();
@@ -45,6 +47,9 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
         }
         for user in loops.iter().filter(|user| is_node(machine, node, &user.file)) {
             found.push(format!("{subject} is the backing device of /dev/{}", user.name));
+        }
+        for export in exports.iter().filter(|export| is_node(machine, node, &export.path)) {
+            found.push(format!("{subject} is exported by {}", export.by));
         }
         found.extend(backing_file_holds(machine, node, &loops, &swaps));
     }
@@ -100,6 +105,8 @@ pub(crate) fn file_users(machine: &Machine, file: &Path) -> Vec<String> {
     if swaps.iter().any(|swap| is_same_file(swap, file)) {
         found.push("it is in use as swap (swapoff ends that)".to_owned());
     }
+    let exports = exports(machine).into_iter().filter(|export| is_same_file(&export.path, file));
+    found.extend(exports.map(|export| format!("it is exported by {}", export.by)));
     found
 }
 
@@ -197,6 +204,21 @@ mod tests {
         let machine = part(machine, "sdf1", 81, "2048", "1000");
         let machine = disk(machine, "g", 96, &[("device/wwid", "naa.600")]);
         let machine = disk(machine, "h", 112, &[]);
+        let machine = disk(machine, "i", 128, &[]);
+        let machine = disk(machine, "j", 144, &[]);
+        for (at, text) in [
+            ("nvmet/subsystems/soak/namespaces/1/device_path", "/dev/sdi\n"),
+            ("nvmet/subsystems/soak/namespaces/1/enable", "1\n"),
+            ("nvmet/subsystems/soak/namespaces/2/device_path", "/dev/sdh\n"),
+            ("nvmet/subsystems/soak/namespaces/2/enable", "0\n"),
+            (
+                "target/core/fileio_0/d1/info",
+                "Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 16384\n        \
+                 TCM FILEIO ID: 0        File: /dev/sdj  Size: 33554432  Mode: O_DSYNC Async: 0\n",
+            ),
+        ] {
+            machine.file(&format!("sys/kernel/config/{at}"), text.as_bytes());
+        }
         machine.file("proc/self/mountinfo", MOUNTS.as_bytes());
         machine.file("proc/swaps", SWAPS.as_bytes());
         machine
@@ -224,6 +246,8 @@ mod tests {
             ("sdf", &["/dev/sdf1 (a partition of /dev/sdf) is mounted at /vm s (ext4)"]),
             ("sdg", &["/dev/sdf1 (another path to the disk of /dev/sdg) is mounted at /vm s (ext4)"]),
             ("sdh", &[]),
+            ("sdi", &["/dev/sdi is exported by the kernel's NVMe target (subsystem soak, namespace 1)"]),
+            ("sdj", &["/dev/sdj is exported by the kernel's SCSI target (backstore d1)"]),
         ] {
             let nodes = related(&machine, &machine.block_folder_by_name(name).unwrap());
             let says: Vec<String> =

@@ -297,6 +297,11 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
             &FIO.replace("\"runtime\" : 1000", "\"runtime\" : 0"),
             "t.json: job \"oltp\" did I/O, but its runtime is 0",
         ),
+        (
+            // A name must not look like a line of Assay's own.
+            &FIO.replace("oltp", "o\\n\\rVERDICT: x").replace("\"runtime\" : 1000", "\"runtime\" : 0"),
+            "t.json: job \"o  VERDICT: x\" did I/O, but its runtime is 0",
+        ),
     ] {
         let error = fio_json::import("t.json", text).expect_err(expected).to_string();
         assert!(error.starts_with(expected), "{error}");

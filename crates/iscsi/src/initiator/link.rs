@@ -131,12 +131,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut events = std::mem::take(&mut self.session_events);
         let Link::Up(wire) = &mut self.links[usize::from(path)] else { return };
         let Some((session, slots)) = self.core.session(path) else { return };
-        let mut sink = SessionSink { session, slots, events: &mut events };
+        let mut sink = SessionSink { session, slots, events: &mut events, pdus: 0 };
         let result = wire.receive(blocking, &mut sink);
         // After a blocking read the clock must be read again.
         let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
-        if matches!(result, Ok(1..)) {
-            self.core.on(Input::Heard { path }, now);
+        let pdus = sink.pdus;
+        if let Ok(bytes @ 1..) = result {
+            self.core.on(Input::Heard { path, bytes: assay_tcp::u32_of(bytes), pdus }, now);
         }
         // Events received before an error still count.
         for event in events.drain(..) {
@@ -201,6 +202,8 @@ struct SessionSink<'a, B> {
     session: &'a mut Session,
     slots: &'a mut Slots<B>,
     events: &'a mut Vec<SessionEvent>,
+    /// Number of complete PDUs.
+    pdus: u32,
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Sink for SessionSink<'_, B> {
@@ -215,6 +218,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sink for SessionSink<'_, B> {
     fn complete(&mut self, bhs: &Bhs, control: &[u8]) -> Result<Flow, WireError> {
         let response = Response::decode(bhs).map_err(SessionError::from)?;
         self.session.on_pdu(&response, control, self.events)?;
+        self.pdus += 1;
         Ok(Flow::Continue)
     }
 }

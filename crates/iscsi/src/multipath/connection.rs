@@ -52,6 +52,9 @@ pub(crate) struct Reset {
     pub is_reported: bool,
 }
 
+/// Bytes of a PDU after which a connection counts as alive although the PDU is not complete: three packets.
+const PROGRESS_BYTES: u32 = 4096;
+
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -71,8 +74,10 @@ pub(crate) struct Connection {
     pub must_look_again: bool,
     /// True if it carried I/O before.
     pub has_served: bool,
-    /// Time of the last received byte.
+    /// Time of the last PDU, or of as many bytes of one as show that the rest follows.
     pub received_at: Instant,
+    /// Number of bytes since then.
+    pub trickled_bytes: u32,
     /// Start of the silence, for a path that gets no new commands because of it.
     pub suspect_since: Option<Instant>,
     /// The ping in flight.
@@ -101,6 +106,7 @@ impl Connection {
             must_look_again: false,
             has_served: false,
             received_at: now,
+            trickled_bytes: 0,
             suspect_since: None,
             ping: None,
             next_ping_at: now,
@@ -109,6 +115,17 @@ impl Connection {
             swept_at: None,
             is_leaving: false,
         }
+    }
+
+    /// Records that data arrived. Returns true if that shows that the connection is alive: a path whose answers trickled
+    /// would keep all outstanding commands for the limit of a command, while another one is idle.
+    pub(crate) fn has_heard(&mut self, bytes: u32, pdus: u32, now: Instant) -> bool {
+        self.trickled_bytes = self.trickled_bytes.saturating_add(bytes);
+        let is_alive = pdus > 0 || self.trickled_bytes >= PROGRESS_BYTES;
+        if is_alive {
+            (self.received_at, self.trickled_bytes) = (now, 0);
+        }
+        is_alive
     }
 
     /// Returns true while the examination has not read anything of the unit yet.

@@ -1,11 +1,13 @@
 //! The core itself: its state, its inputs, and what it wants done.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use assay_tcp::{Completions, EventLog, PATHS_MAX, StallWatch, Waiting};
 
 use super::{Candidate, Path, PathSelector, State};
+use crate::changes::Changes;
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathError};
 use crate::events::{Event, EventKind};
@@ -116,6 +118,10 @@ pub enum Input {
     Heard {
         /// The path.
         path: u8,
+        /// How much, bytes.
+        bytes: u32,
+        /// Number of PDUs that are complete now.
+        pdus: u32,
     },
     /// The session of a path reports something.
     Session {
@@ -170,7 +176,9 @@ pub struct Core<B> {
     pub(crate) doubts: u64,
     /// Buffer of the next check.
     pub(crate) check_data: Vec<u8>,
-    /// True if the next completed write is remembered as a witness.
+    /// This initiator's list of the writes and trims that it has in flight.
+    pub(super) changes: Arc<Changes>,
+    /// True if the next write is to give a witness.
     pub(crate) is_sampling: bool,
     /// True once a path was up.
     pub(crate) has_served: bool,
@@ -230,6 +238,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             log: EventLog::default(),
             doubts: config.proof.doubts(),
             check_data: Vec::new(),
+            changes: config.proof.join(u32::try_from(slot_count).expect("a few thousand")),
             is_sampling: false,
             has_served: false,
             wwid: None,
@@ -250,7 +259,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Input::Redirected { path, portal } => self.redirected(path.into(), portal, now),
             Input::Up { path, agreed } => self.up(path.into(), *agreed, now),
             Input::Lost { path, error } => self.fail_path(path.into(), &error, now),
-            Input::Heard { path } => self.heard(path.into(), now),
+            Input::Heard { path, bytes, pdus } => self.heard(path.into(), bytes, pdus, now),
             Input::Session { path, event } => self.on_event(path.into(), event, now),
             Input::Tick => self.look_at_timers(now),
         }
@@ -263,9 +272,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     #[inline]
-    fn heard(&mut self, at: usize, now: Instant) {
+    fn heard(&mut self, at: usize, bytes: u32, pdus: u32, now: Instant) {
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        connection.received_at = now;
+        if !connection.has_heard(bytes, pdus, now) {
+            return;
+        }
         if connection.suspect_since.is_some() {
             self.trust_again(at, now);
         }
@@ -358,7 +369,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             let response = Response::decode(bhs)?;
             session.on_pdu(&response, data, &mut events)
         });
-        self.on(Input::Heard { path }, now);
+        self.on(Input::Heard { path, bytes: bhs.data_bytes(), pdus: 1 }, now);
         for event in events {
             self.on(Input::Session { path, event }, now);
         }
@@ -477,10 +488,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Kind::Write | Kind::Trim => (offset_bytes / u64::from(block_bytes), data_bytes / block_bytes),
             Kind::Read | Kind::Flush => (0, 0),
         };
-        let trim = (kind == Kind::Trim).then(|| self.ready_trim(lba, blocks));
+        if blocks > 0 {
+            self.changes.begin(index, lba, blocks);
+        }
         if kind == Kind::Write {
             self.config.proof.forget(lba, blocks);
         }
+        let trim = (kind == Kind::Trim).then(|| self.ready_trim(lba, blocks));
         let slot = self.slots.get_mut(index);
         slot.owner = Owner::Caller { tag };
         (slot.lba, slot.blocks) = (lba, blocks);
@@ -489,16 +503,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Kind::Write | Kind::Trim => (Direction::Write, data_bytes),
             Kind::Flush => (Direction::None, 0),
         };
-        slot.listing = None;
+        slot.candidate = None;
         slot.cdb = cdb;
         slot.data = match trim {
             None => Data::User(buf),
             Some(trim) => {
                 (slot.cdb, slot.transfer_bytes) = (trim.cdb, trim.list_bytes);
-                slot.listing = Some(trim.listing);
                 Data::Trim { list: trim.list, buf }
             }
         };
+        if kind == Kind::Write && (self.is_sampling || !self.config.proof.is_written()) {
+            self.choose_witness(index);
+        }
     }
 
     /// Checks a command, and returns its descriptor block; that of a trim depends on what is in flight.

@@ -216,24 +216,30 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.log.push(now, Some(self.paths[at].index), EventKind::SameUnit);
     }
 
-    /// Remembers the first block of a completed write as a witness.
-    #[cold]
-    pub(super) fn remember(&mut self, user: u32, now: Instant) {
-        let block_bytes = self.capacity().block_bytes;
-        let lba = self.slots.get(user).lba;
-        // A later write to the same block, or a trim of it, may already be in flight.
-        let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
-            other != user
-                && slot.direction == Direction::Write
-                && matches!(slot.owner, Owner::Caller { .. })
-                && lba.wrapping_sub(slot.lba) < u64::from(slot.blocks)
-        };
-        if self.slots.live().any(overlaps) {
+    /// Ends the listing of a command that has completed; what failed may still change its blocks.
+    #[inline]
+    pub(super) fn end_change(&mut self, user: u32, is_good: bool) {
+        let slot = self.slots.get_mut(user);
+        if slot.blocks == 0 || !matches!(slot.owner, Owner::Caller { .. }) {
             return;
         }
+        if let Some(candidate) = slot.candidate.take() {
+            self.config.proof.dismiss(candidate);
+        }
+        if is_good {
+            self.changes.end(user);
+        }
+    }
+
+    /// Chooses the first block of a write that is about to be sent as a candidate for a witness.
+    #[cold]
+    pub(super) fn choose_witness(&mut self, user: u32) {
         self.is_sampling = false;
-        if let Some(data) = self.slots.get(user).data.bytes().get(..block_bytes as usize) {
-            self.config.proof.remember(lba, data, now);
+        let block_bytes = self.capacity().block_bytes;
+        let slot = self.slots.get(user);
+        if let Some(data) = slot.data.bytes().get(..block_bytes as usize) {
+            let candidate = self.config.proof.choose(slot.lba, data, &self.changes, user);
+            self.slots.get_mut(user).candidate = candidate;
         }
     }
 }

@@ -146,8 +146,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         // Control commands request more than may exist; their callers check the length themselves.
         let is_exact = matches!(slot.owner, Owner::Caller { .. });
         // tgt reports that it took nothing of the parameter list of UNMAP; that the list was sent must suffice.
-        let is_trim = slot.listing.is_some();
-        let transferred_bytes = if is_trim { outcome.sent_bytes } else { outcome.transferred_bytes };
+        let transferred_bytes = if slot.is_trim() { outcome.sent_bytes } else { outcome.transferred_bytes };
         if is_exact && slot.direction != Direction::None && transferred_bytes != slot.transfer_bytes {
             let expected_bytes = slot.transfer_bytes;
             return Verdict::Fail(IoError::Short { transferred_bytes, expected_bytes });
@@ -217,15 +216,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         }
         let slot = self.slots.get(user);
         let mut done_bytes = bytes;
-        if slot.listing.is_some() {
+        if slot.is_trim() {
             // Trimmed blocks prove nothing, so the first write is still to come.
             done_bytes = slot.blocks * self.capacity().block_bytes;
         } else if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
-            let is_first = !self.config.proof.is_written();
-            if self.is_sampling || is_first {
-                self.remember(user, now);
+            if let Some(candidate) = self.slots.get_mut(user).candidate.take() {
+                self.config.proof.remember(candidate, now);
             }
-            if is_first {
+            if !self.config.proof.is_written() {
                 self.config.proof.written();
             }
         }
@@ -234,7 +232,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
 
     /// Completes a command and releases its buffer. Every command ends here.
     pub(super) fn finish(&mut self, user: u32, result: Result<u32, IoError>) {
-        self.end_trim(user);
+        self.end_change(user, result.is_ok());
         let slot = self.slots.get(user);
         let path = slot.last_path;
         match slot.owner {

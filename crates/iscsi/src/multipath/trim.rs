@@ -5,7 +5,6 @@
 
 use super::core::Core;
 use crate::scsi::cdb::{self, Cdb, UNMAP_LIST_BYTES};
-use crate::trims::Listing;
 
 /// A trim that is ready to be sent.
 pub(super) struct ReadyTrim {
@@ -13,23 +12,15 @@ pub(super) struct ReadyTrim {
     /// Parameter list of UNMAP; the bytes after `list_bytes` are not sent.
     pub list: [u8; UNMAP_LIST_BYTES],
     pub list_bytes: u32,
-    pub listing: Listing,
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
-    /// Lists a trim as being in flight, and returns its command.
+    /// Returns the command of a trim that is listed as being in flight.
     pub(super) fn ready_trim(&self, lba: u64, blocks: u32) -> ReadyTrim {
-        let (listing, kept) = self.config.proof.begin_trim(lba, blocks);
+        let kept = self.config.proof.begin_trim(lba, blocks);
         let ranges = ranges(lba, blocks, kept, self.config.unmap_ranges_max);
         let (list, list_bytes) = cdb::unmap_list(&ranges);
-        ReadyTrim { cdb: cdb::unmap(list_bytes), list, list_bytes: list_bytes.into(), listing }
-    }
-
-    /// Ends a trim, whatever became of it.
-    pub(super) fn end_trim(&mut self, user: u32) {
-        if let Some(listing) = self.slots.get_mut(user).listing.take() {
-            self.config.proof.end_trim(listing);
-        }
+        ReadyTrim { cdb: cdb::unmap(list_bytes), list, list_bytes: list_bytes.into() }
     }
 }
 

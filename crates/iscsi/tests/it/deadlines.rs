@@ -44,7 +44,7 @@ fn nop_in() -> Box<Bhs> {
 fn a_command_ends_within_its_limit_whatever_the_target_answers_meanwhile() {
     let answers = [
         ("no answer", Answer::Never),
-        ("a byte now and then", Answer::Drip),
+        ("a byte now and then", Answer::Drip(Duration::from_millis(40))),
         ("pings without end", Answer::Flood(nop_in())),
         ("hanging up", Answer::Hang),
         ("busy", Answer::Status(8)),

@@ -29,8 +29,8 @@ pub enum Answer {
     First(Box<Bhs>, Box<Answer>),
     /// Sends this header for ever, as fast as possible.
     Flood(Box<Bhs>),
-    /// Sends the correct answer, one byte every 40 ms: the connection is never silent.
-    Drip,
+    /// Sends an answer, one byte at a time with this pause: the connection is never silent.
+    Drip(Duration),
     /// Puts another unit behind the number, then answers.
     Remap(Unit, Box<Answer>),
 }
@@ -513,14 +513,14 @@ impl<'a> Target<'a> {
                 }
                 None
             }
-            Answer::Drip => {
+            Answer::Drip(pause) => {
                 let mut bhs = Bhs::default();
                 (bhs.0[0], bhs.0[1]) = (opcode::SCSI_RESPONSE, 0x80);
                 bhs.set_word(16, request.itt()).set_word(24, self.stat_sn);
                 bhs.set_word(28, self.exp_cmd_sn).set_word(32, self.exp_cmd_sn + 31);
                 for byte in bhs.0.chunks(1).cycle() {
                     self.write(byte)?;
-                    std::thread::sleep(Duration::from_millis(40));
+                    std::thread::sleep(pause);
                 }
                 None
             }

@@ -66,7 +66,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.homeless.pop_front();
             self.queue(call, path);
         }
-        while let Some(&slot) = self.waiting.front() {
+        while let Some(slot) = self.waiting.front() {
             let bound = self.tables.slot(slot).path.filter(|path| self.paths[usize::from(*path)].is_up());
             let Some(path) = bound.or_else(|| self.choose()) else { return };
             self.tables.slot(slot).path = Some(path);
@@ -158,11 +158,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let result = wire.receive(index, blocking, &mut self.tables, &mut answers);
         // After a blocking read the clock must be read again.
         let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
-        if let Ok(true) = result {
-            wire.received_at = now;
+        if let Ok(bytes) = result {
+            wire.heard(bytes, answers.len(), now);
         }
         // An invalid answer proves a live server as well; the end of a connection does not.
-        let is_silent = matches!(result, Ok(false) | Err(WireError::Closed | WireError::Io(_)));
+        let is_silent = matches!(result, Ok(0) | Err(WireError::Closed | WireError::Io(_)));
         if !is_silent || !answers.is_empty() {
             self.heard(now);
         }

@@ -13,7 +13,7 @@ use crate::nfs3::NfsStatus;
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Starts the time limit of commands that were submitted since the last turn.
     pub(super) fn stamp_submitted(&mut self, now: Instant) {
-        for &slot in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
+        for slot in self.waiting.unstamped() {
             self.tables.slot(slot).submitted_at = now;
         }
     }
@@ -21,8 +21,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Reports a stall once when it begins and once when it ends.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
         let limit_s = self.config.timeouts.io.as_secs();
-        let submitted_at = self.tables.live_slots().map(|(_, slot)| slot.submitted_at);
-        let kind = match self.stall.look(submitted_at, now) {
+        let kind = match self.stall.look(self.tables.slots().submissions(), now) {
             None => return,
             Some(StallNews::Began { waited, ios }) => {
                 EventKind::Stalled { waited_ms: waited.as_millis(), commands: ios, limit_s }
@@ -39,9 +38,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// Returns the commands that exceeded their time limit.
     fn overdue(&self, now: Instant) -> impl Iterator<Item = u32> {
-        let limit = self.config.timeouts.io;
-        let is_overdue = move |since: Instant| now.saturating_duration_since(since) > limit;
-        self.tables.live_slots().filter(move |(_, slot)| is_overdue(slot.submitted_at)).map(|(slot, _)| slot)
+        self.tables.slots().overdue(self.config.timeouts.io, now)
     }
 
     /// Fails every overdue command.
@@ -60,8 +57,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.end_overdue(call, error, now);
         }
         // A command without calls was not given any yet; the others completed with their last call.
-        if self.tables.live_slots().any(|(live, _)| live == slot) {
-            self.waiting.retain(|waiting| *waiting != slot);
+        if self.tables.slots().is_taken(slot) {
+            self.waiting.remove(slot);
             let error = self.expired(None);
             self.finish(slot, Err(error));
         }

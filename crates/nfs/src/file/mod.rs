@@ -17,7 +17,7 @@ mod table;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Completions, EventLog, StallWatch, TICK, TcpFactsReader};
+use assay_tcp::{Completions, EventLog, StallWatch, TICK, TcpFactsReader, Waiting};
 
 use crate::config::FileConfig;
 use crate::error::{FileError, IoError, Lost};
@@ -90,12 +90,10 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// Connection that gets the next command.
     next_path: usize,
     /// Commands without all their calls, oldest first.
-    waiting: VecDeque<u32>,
+    waiting: Waiting,
     /// Calls not assigned to a connection.
     homeless: VecDeque<u32>,
     paused_count: u32,
-    /// Number of commands at the end of `waiting` that were submitted since the last turn, which sets their time.
-    unstamped_count: usize,
     completions: Completions<Completion<B>>,
     answers: Vec<(u32, Answer)>,
     log: EventLog<EventKind>,
@@ -159,10 +157,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             tables: Tables::new(slots, calls, first_xid(), now),
             paths: (0..config.connections).map(|index| Path::new(index, now)).collect(),
             next_path: 0,
-            waiting: VecDeque::with_capacity(slot_count),
+            waiting: Waiting::new(slot_count),
             homeless: VecDeque::with_capacity(call_count),
             paused_count: 0,
-            unstamped_count: 0,
             completions: Completions::new(slot_count, now),
             answers: Vec::with_capacity(call_count),
             log: EventLog::default(),
@@ -198,8 +195,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.completions.taken();
         if fits {
             // The next turn sets `submitted_at`, so that the clock is read once per batch.
-            self.unstamped_count += 1;
-            self.waiting.push_back(index);
+            self.waiting.submit(index);
         } else {
             self.finish(
                 index,

@@ -1,12 +1,11 @@
 //! One connection to the server: its socket, timers and counters.
 
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use assay_tcp::{Blocking, Connecting, PathStats};
+use assay_tcp::{Backoff, Blocking, Connecting, PathStats};
 
 use super::table::{CallState, Owner, Tables};
-use crate::config::Timeouts;
 use crate::error::IoError;
 use crate::nfs3::{self, Written};
 use crate::rpc::{Refusal, read_reply};
@@ -16,14 +15,19 @@ use crate::xdr::XdrError;
 /// Number of consecutive records that answer no call: more than a path can have calls in flight.
 const STRAYS_MAX: u32 = 8192;
 
+/// Bytes of a reply after which a connection counts as alive although the reply is not complete: three packets.
+const PROGRESS_BYTES: usize = 4096;
+
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub stream: TcpStream,
     pub tx: Tx,
     pub rx: Rx,
-    /// Time of the last received byte.
+    /// Time of the last answer, or of as many bytes of one as show that the rest follows.
     pub received_at: Instant,
+    /// Number of bytes since then.
+    pub trickled_bytes: usize,
     /// Number of consecutive records that answered no call.
     pub stray_count: u32,
     /// The ping in flight.
@@ -49,7 +53,7 @@ pub(crate) struct Path {
     /// True if it was up before.
     pub was_up: bool,
     pub attempts: u32,
-    pub backoff: Duration,
+    pub backoff: Backoff,
     pub last_error: Option<String>,
     pub stats: PathStats,
 }
@@ -62,7 +66,7 @@ impl Path {
             port: None,
             was_up: false,
             attempts: 0,
-            backoff: Duration::ZERO,
+            backoff: Backoff::default(),
             last_error: None,
             stats: PathStats::default(),
         }
@@ -80,26 +84,28 @@ impl Path {
             State::Up(wire) => Some((&wire.stream, !wire.tx.is_empty())),
         }
     }
-
-    /// Returns the pause before the next attempt, which grows with every failure.
-    pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
-        let pause = self.backoff;
-        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
-        pause
-    }
 }
 
 impl Wire {
-    /// Receives what has arrived. Returns true if that was anything.
+    /// Receives what has arrived. Returns the number of bytes.
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
         path: u8,
         blocking: Blocking,
         tables: &mut Tables<B>,
         answers: &mut Vec<(u32, Answer)>,
-    ) -> Result<bool, WireError> {
+    ) -> Result<usize, WireError> {
         let mut replies = Replies { tables, path, answers, stray_count: &mut self.stray_count };
-        Ok(self.rx.receive(&self.stream, blocking, &mut replies)? > 0)
+        self.rx.receive(&self.stream, blocking, &mut replies)
+    }
+
+    /// Records that data arrived, with so many answers complete. Answers that trickle do not show that the connection is
+    /// alive: it would keep its calls for their limit, while another one is idle.
+    pub(crate) fn heard(&mut self, bytes: usize, answers: usize, now: Instant) {
+        self.trickled_bytes = self.trickled_bytes.saturating_add(bytes);
+        if answers > 0 || self.trickled_bytes >= PROGRESS_BYTES {
+            (self.received_at, self.trickled_bytes) = (now, 0);
+        }
     }
 
     /// Resets the connection, so that none of its data can arrive later.

@@ -99,10 +99,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         if self.paused_count == 0 {
             return;
         }
-        let is_over = |place| matches!(place, CallState::Paused { until } if until <= now);
-        let over: Vec<u32> =
-            self.tables.live().filter(|(_, call)| is_over(call.place)).map(|(index, _)| index).collect();
-        for call in over {
+        for call in self.tables.resumable(now).collect::<Vec<_>>() {
             self.paused_count -= 1;
             // With the old xid a server with a duplicate request cache would repeat JUKEBOX for ever.
             self.write_call(call);
@@ -140,6 +137,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             tx: Tx::new(self.tables.call_count()),
             rx: Rx::new(data_bytes_max),
             received_at: now,
+            trickled_bytes: 0,
             stray_count: 0,
             ping: None,
             next_ping_at: now,
@@ -176,7 +174,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let is_repeated = !path.backoff.is_zero();
         let is_news = path.last_error.as_deref() != Some(cause);
         path.last_error = Some(cause.to_owned());
-        let retry_at = now + path.next_backoff(&self.config.timeouts);
+        let timeouts = &self.config.timeouts;
+        let retry_at = now + path.backoff.next(timeouts.retry_min, timeouts.retry_max);
         let index = path.index;
         match std::mem::replace(&mut path.state, State::Down { retry_at }) {
             State::Up(wire) => {
@@ -279,7 +278,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
         }
         // Commands without a call.
-        let slots: Vec<u32> = self.tables.live_slots().map(|(slot, _)| slot).collect();
+        let slots: Vec<u32> = self.tables.slots().taken().map(|(slot, _)| slot).collect();
         for slot in slots {
             self.finish(slot, Err(IoError::NoServer { waited_s }));
         }

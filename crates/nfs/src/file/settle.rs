@@ -30,7 +30,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let owner = self.tables.call(call).owner;
         if owner != Owner::Ping {
             // Pings do not shorten the pauses: a server may answer them and close the connection at every other call.
-            self.paths[at].backoff = Duration::ZERO;
+            self.paths[at].backoff.reset();
         }
         match owner {
             Owner::Ping => self.settle_ping(at, call, now),
@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             Some(error) => {
                 stats.errors += 1;
                 if is_waiting {
-                    self.waiting.retain(|waiting| *waiting != index);
+                    self.waiting.remove(index);
                 }
                 return self.finish(index, Err(error));
             }

@@ -5,6 +5,8 @@
 
 use std::time::Instant;
 
+use assay_tcp::{Table, Timed};
+
 use super::Kind;
 use crate::error::IoError;
 use crate::nfs3::{CALL_BYTES_MAX, Template};
@@ -36,6 +38,17 @@ pub(crate) struct Slot<B> {
     /// Time of submission.
     pub submitted_at: Instant,
     pub sent_at: Option<Instant>,
+}
+
+impl<B> Timed for Slot<B> {
+    fn submitted_at(&self) -> Option<Instant> {
+        Some(self.submitted_at)
+    }
+
+    /// Its calls are paused.
+    fn paused_until(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Owner of a call.
@@ -85,13 +98,25 @@ pub(crate) struct Call {
     head_bytes: usize,
 }
 
+impl Timed for Call {
+    /// The limits are those of its command.
+    fn submitted_at(&self) -> Option<Instant> {
+        None
+    }
+
+    fn paused_until(&self) -> Option<Instant> {
+        match self.place {
+            CallState::Paused { until } => Some(until),
+            _ => None,
+        }
+    }
+}
+
 /// Commands and calls together, so that a call finds the bytes of its command.
 #[derive(Debug)]
 pub(crate) struct Tables<B> {
-    slots: Vec<Slot<B>>,
-    free_slots: Vec<u32>,
-    calls: Vec<Call>,
-    free_calls: Vec<u32>,
+    slots: Table<Slot<B>>,
+    calls: Table<Call>,
     next_xid: u32,
     /// Time of sending for calls in this turn.
     pub now: Instant,
@@ -100,7 +125,7 @@ pub(crate) struct Tables<B> {
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     pub(crate) fn new(slots: u32, calls: u32, first_xid: u32, now: Instant) -> Self {
         assert!(calls <= 1 << INDEX_BITS, "a call is named by its xid");
-        let slot = |_| Slot {
+        let slot = || Slot {
             tag: 0,
             kind: Kind::Read,
             offset_bytes: 0,
@@ -115,7 +140,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
             submitted_at: now,
             sent_at: None,
         };
-        let call = |_| Call {
+        let call = || Call {
             owner: Owner::Free,
             place: CallState::Answered,
             kind: Kind::Read,
@@ -129,37 +154,30 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
             head: [0; CALL_BYTES_MAX],
             head_bytes: 0,
         };
-        Self {
-            slots: (0..slots).map(slot).collect(),
-            free_slots: (0..slots).rev().collect(),
-            calls: (0..calls).map(call).collect(),
-            free_calls: (0..calls).rev().collect(),
-            next_xid: first_xid,
-            now,
-        }
+        Self { slots: Table::new(slots, slot), calls: Table::new(calls, call), next_xid: first_xid, now }
     }
 
     pub(crate) fn slot(&mut self, slot: u32) -> &mut Slot<B> {
-        &mut self.slots[slot as usize]
+        self.slots.get_mut(slot)
     }
 
     pub(crate) fn call(&mut self, call: u32) -> &mut Call {
-        &mut self.calls[call as usize]
+        self.calls.get_mut(call)
     }
 
     pub(crate) fn take_slot(&mut self) -> Option<u32> {
-        self.free_slots.pop()
+        self.slots.take()
     }
 
     /// Frees a slot and returns its buffer.
     pub(crate) fn put_slot(&mut self, slot: u32) -> B {
-        self.free_slots.push(slot);
+        self.slots.put(slot);
         self.slot(slot).buf.take().expect("a slot that is taken holds a buffer")
     }
 
     /// Returns a call for `owner`, to be encoded by the caller.
     pub(crate) fn take_call(&mut self, owner: Owner, kind: Kind) -> Option<u32> {
-        let index = self.free_calls.pop()?;
+        let index = self.calls.take()?;
         let call = self.call(index);
         (call.owner, call.kind, call.place) = (owner, kind, CallState::Waiting);
         (call.attempts, call.first_at, call.start, call.bytes) = (0, None, 0, 0);
@@ -167,72 +185,76 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     }
 
     pub(crate) fn put_call(&mut self, call: u32) {
-        debug_assert!(self.calls[call as usize].owner != Owner::Free, "a call ends once");
         self.call(call).owner = Owner::Free;
         self.call(call).place = CallState::Answered;
-        self.free_calls.push(call);
+        self.calls.put(call);
     }
 
     /// Encodes a call with an xid that no call in flight has.
     pub(crate) fn write_call(&mut self, index: u32, template: &Template) {
         let xid = self.next_xid << INDEX_BITS | index;
         self.next_xid = self.next_xid.wrapping_add(1);
-        let call = &self.calls[index as usize];
+        let call = self.calls.get(index);
         let offset_bytes = match call.owner {
-            Owner::Io { slot } => self.slots[slot as usize].offset_bytes + u64::from(call.start),
+            Owner::Io { slot } => self.slots.get(slot).offset_bytes + u64::from(call.start),
             _ => 0,
         };
-        let call = &mut self.calls[index as usize];
+        let call = self.calls.get_mut(index);
         call.xid = xid;
         call.head_bytes = template.fill(&mut call.head, xid, offset_bytes, call.bytes);
     }
 
     /// Returns the number of calls in the table.
     pub(crate) fn call_count(&self) -> usize {
-        self.calls.len()
+        self.calls.capacity()
     }
 
     /// Returns the time at which a call was last sent.
     pub(crate) fn sent_at(&self, call: u32) -> Instant {
-        self.calls[call as usize].sent_at
+        self.calls.get(call).sent_at
     }
 
     /// Returns the call with that xid if it was sent or is being sent over `path`.
     pub(crate) fn find(&self, xid: u32, path: u8) -> Option<u32> {
         let index = xid & ((1 << INDEX_BITS) - 1);
-        let call = self.calls.get(index as usize)?;
+        let call = self.calls.is_taken(index).then(|| self.calls.get(index))?;
         let is_here =
             matches!(call.place, CallState::Sent { path: p } | CallState::Queued { path: p } if p == path);
-        (call.xid == xid && is_here && call.owner != Owner::Free).then_some(index)
+        (call.xid == xid && is_here).then_some(index)
     }
 
     /// Returns all outstanding calls.
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Call)> {
-        (0..).zip(&self.calls).filter(|(_, call)| call.owner != Owner::Free)
+        self.calls.taken()
     }
 
-    /// Returns all outstanding commands.
-    pub(crate) fn live_slots(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
-        (0..).zip(&self.slots).filter(|(_, slot)| slot.buf.is_some())
+    /// Returns the table of commands, for what concerns all of them alike.
+    pub(crate) fn slots(&self) -> &Table<Slot<B>> {
+        &self.slots
+    }
+
+    /// Returns the calls whose pause is over.
+    pub(crate) fn resumable(&self, now: Instant) -> impl Iterator<Item = u32> {
+        self.calls.resumable(now)
     }
 
     /// Returns the part of the caller's buffer into which a call reads.
     pub(crate) fn place_of(&mut self, call: u32, start: u32, end: u32) -> &mut [u8] {
-        let call = &self.calls[call as usize];
+        let call = self.calls.get(call);
         let Owner::Io { slot } = call.owner else { return &mut [] };
         let from = call.start as usize;
-        let buf = self.slots[slot as usize].buf.as_mut().expect("a command in flight has its buffer");
+        let buf = self.slots.get_mut(slot).buf.as_mut().expect("a command in flight has its buffer");
         &mut buf.as_mut()[from + start as usize..from + end as usize]
     }
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Outgoing for Tables<B> {
     fn parts(&self, index: u32) -> [&[u8]; 3] {
-        let call = &self.calls[index as usize];
+        let call = self.calls.get(index);
         let head = &call.head[..call.head_bytes];
         match (call.kind, call.owner) {
             (Kind::Write, Owner::Io { slot }) => {
-                let buf = self.slots[slot as usize].buf.as_ref().expect("a command in flight has its buffer");
+                let buf = self.slots.get(slot).buf.as_ref().expect("a command in flight has its buffer");
                 let (from, to) = (call.start as usize, (call.start + call.bytes) as usize);
                 let padding = crate::xdr::padding(call.bytes) as usize;
                 [head, &buf.as_ref()[from..to], &[0; 3][..padding]]

@@ -1,10 +1,10 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
-use assay_analysis::{FiveParts, OpSummary, RunSummary, SteadyState, StepSummary};
-use assay_record::{Latency, RunHeader, StepId};
+use assay_analysis::{FiveParts, SteadyState, StepSummary};
+use assay_record::Latency;
 
-use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Doubt, Line, Lines, Star, escape};
+use crate::number::TimeUnit;
+use crate::svg::{Axis, Line, Lines};
 
 /// Most shares of a percentile curve, and the nines it ends at.
 const CURVE_POINTS: u32 = 80;
@@ -12,133 +12,33 @@ const NINES_MAX: f64 = 4.0;
 /// A step must have this many I/Os beyond a percentile for the curve to reach it.
 const BEYOND_MIN: f64 = 5.0;
 
-/// Throughput over the swept value, tests with the same steps side by side.
-pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId]) -> String {
-    let mut drawn: Vec<Vec<String>> = Vec::new();
-    let mut text = String::new();
-    for test in &header.plan.tests {
-        let labels: Vec<String> = test.steps.iter().map(assay_spec::Step::label).collect();
-        // Load and depth curves have charts of their own.
-        let is_curve = labels.len() > 2
-            && labels.iter().all(|l| ["load=", "rate=", "outstanding="].iter().any(|key| l.starts_with(key)));
-        if labels.len() < 2 || is_curve || drawn.contains(&labels) {
-            continue;
-        }
-        text.push_str(&sweep(header, summary, disturbed, &labels));
-        drawn.push(labels);
-    }
-    text
-}
-
-fn sweep(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId], labels: &[String]) -> String {
-    let tests = header.plan.tests.iter().enumerate();
-    let same: Vec<usize> = tests
-        .filter(|(_, t)| t.steps.iter().map(assay_spec::Step::label).eq(labels.iter().cloned()))
-        .map(|(i, _)| i)
-        .collect();
-    let key = labels[0].split_once('=').map_or("step", |(key, _)| key);
-    let is_single = labels.iter().all(|l| l.matches('=').count() == 1);
-    let names: Vec<String> =
-        labels
-            .iter()
-            .map(|l| {
-                if is_single { l.split_once('=').map_or(l.clone(), |(_, v)| v.to_owned()) } else { l.clone() }
-            })
-            .collect();
-    // Bytes per second say where a size saturates; for all else the I/Os count.
-    let is_size = key == "size";
-    let of = |ops: &OpSummary| if is_size { ops.mib_per_s } else { ops.iops };
-    let series: Vec<BarSeries> = same
-        .iter()
-        .map(|test| BarSeries {
-            name: header.plan.tests[*test].name.clone(),
-            values: (0..labels.len())
-                .map(|step| measured(summary, *test, step).map(|s| of(&s.total)))
-                .collect(),
-            doubts: (0..labels.len())
-                .map(|step| measured(summary, *test, step).map_or(Doubt::None, |s| doubt(s, disturbed)))
-                .collect(),
-        })
-        .collect();
-    let unit = if is_size { "MiB/s" } else { "IOPS" };
-    let best = best_text(&series, &names, unit);
-    let title = if is_size { "Throughput by block size".to_owned() } else { format!("IOPS by {key}") };
-    let x_title = if is_size {
-        "size of an I/O".to_owned()
-    } else if is_single {
-        key.to_owned()
-    } else {
-        "step".to_owned()
-    };
-    let chart =
-        Bars { title: &title, x_title: &x_title, y_title: unit, names: &names, series, star: Star::Best };
-    format!(
-        "<h2>{}</h2>\n<div class=\"charts wide\">{}</div>\n<p>{}</p>\n",
-        escape(&format!("Sweep of {key}")),
-        chart.svg(),
-        escape(&best)
-    )
-}
-
-fn doubt(step: &StepSummary, disturbed: &[StepId]) -> Doubt {
-    match step.complete {
-        false => Doubt::CutShort,
-        true if disturbed.contains(&step.id) => Doubt::Disturbed,
-        true => Doubt::None,
-    }
-}
-
-fn measured(summary: &RunSummary, test: usize, step: usize) -> Option<&StepSummary> {
-    let is_it = |s: &&StepSummary| s.id.test as usize == test && s.id.step as usize == step;
-    summary
-        .steps
-        .iter()
-        .find(is_it)
-        .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
-}
-
-fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
-    let words: Vec<String> = series
-        .iter()
-        .filter_map(|s| {
-            let index = s.best()?;
-            Some(format!(
-                "{} is best at {} ({} {unit})",
-                s.name,
-                names[index],
-                number::short(s.values[index]?)
-            ))
-        })
-        .collect();
-    let doubts = |kind: Doubt| series.iter().flat_map(|s| &s.doubts).any(|doubt| *doubt == kind);
-    let mut text = if words.is_empty() { String::new() } else { format!("★ {}.", words.join("; ")) };
-    for kind in [Doubt::Disturbed, Doubt::CutShort] {
-        if doubts(kind) {
-            text.push_str(&format!(" ! Steps marked so were {}; they get no star.", kind.says()));
-        }
-    }
-    text.trim_start().to_owned()
-}
-
 /// Lanes over time, the heat map, and the latency distribution, as far as there is enough to draw. Steps of a sweep
 /// stand one after another.
 pub(super) fn of_test(steps: &[&StepSummary]) -> String {
     let lanes = super::timeline::lanes(steps, super::timeline::View::default());
-    let charts = match steps {
+    let mut drawn = vec![("time", String::new())];
+    match steps {
         [step] => {
-            let proof = step.steady.as_ref().map_or_else(|| five_parts(step), rounds);
-            format!("{}{}{proof}", curve(step), super::timeline::heat(step))
+            drawn.push(("distribution", curve(step)));
+            drawn.push(("heat", super::timeline::heat(step)));
+            drawn.push(match &step.steady {
+                Some(state) => ("rounds", rounds(state)),
+                None => ("parts", five_parts(step)),
+            });
         }
-        several => latency_by_step(several),
-    };
-    let how = match steps {
-        [step] if step.steady.is_some() => &["time", "distribution", "heat", "rounds"][..],
-        [_] => &["time", "distribution", "heat", "parts"],
-        _ => &["time", "percentile"],
-    };
+        several => drawn.push(("percentile", latency_by_step(several))),
+    }
+    let charts: String = drawn.iter().map(|(_, chart)| chart.as_str()).collect();
+    // What was too short to be drawn needs no explanation.
+    let is_there =
+        |(name, chart): &&(&str, String)| !chart.is_empty() || (*name == "time" && !lanes.is_empty());
+    let how: Vec<&str> = drawn.iter().filter(is_there).map(|(name, _)| *name).collect();
+    if how.is_empty() {
+        return String::new();
+    }
     format!(
         "{lanes}<div class=\"charts\">\n{charts}</div>\n<p class=\"soft\">{}.</p>\n",
-        super::methods::how(how)
+        super::methods::how(&how)
     )
 }
 

@@ -3,6 +3,7 @@
 use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
 
 use super::facts::{self, Fact};
+use super::trend::Links;
 use super::{page_end, page_start};
 use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
 use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, Whisker, WhiskerSeries, Whiskers, escape};
@@ -11,14 +12,17 @@ use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, Whisker, WhiskerSerie
 const NAMES_NARROW: usize = 12;
 /// Sweeps of so many steps are drawn as lines.
 const OVERLAY_STEPS_MIN: usize = 4;
-/// Most tests whose latency distributions are drawn.
+/// Points of a line over time, and the fewest that are one.
+const SECONDS_DRAWN_MAX: usize = 240;
+const SECONDS_DRAWN_MIN: usize = 10;
+/// Most tests whose lines over time and latency distributions are drawn.
 const CURVES_MAX: usize = 8;
 
 /// The whole page.
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
     let mut page = page_start(&title(comparison));
-    page.push_str(&comparison_body(comparison));
+    page.push_str(&comparison_body(comparison, Links::None));
     page.push_str(page_end());
     page
 }
@@ -30,8 +34,9 @@ fn title(comparison: &Comparison) -> String {
 
 /// What the page has between the tags of its body.
 #[must_use]
-pub fn comparison_body(comparison: &Comparison) -> String {
+pub fn comparison_body(comparison: &Comparison, links: Links) -> String {
     let mut page = format!("<h1>{}</h1>\n", escape(&title(comparison)));
+    page.push_str(&super::matrix::matrix(comparison, links));
     for says in &comparison.says {
         page.push_str(&format!("<p><strong>{}</strong></p>\n", escape(says)));
     }
@@ -67,7 +72,7 @@ fn table(comparison: &Comparison) -> String {
     let (_, lone) = shared_and_lone(comparison);
     let table = result_table(comparison, Reader::Person)
         .html(&escape(&legend(comparison)).replace("2^20", "2<sup>20</sup>"));
-    let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\">{table}</div>\n");
+    let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\" tabindex=\"0\">{table}</div>\n");
     lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
     text
 }
@@ -127,7 +132,10 @@ fn charts(comparison: &Comparison) -> String {
         ));
         text.push_str(&bars(comparison, &title("p99"), "p99, ms", &single, |t| t.test.clone(), |c| c.p99_ms));
     }
-    single.iter().take(CURVES_MAX).for_each(|test| text.push_str(&latency_curves(comparison, test)));
+    for test in single.iter().take(CURVES_MAX) {
+        text.push_str(&over_time(comparison, test));
+        text.push_str(&latency_curves(comparison, test));
+    }
     text.push_str("</div>\n");
     text
 }
@@ -150,7 +158,7 @@ fn ratios(comparison: &Comparison) -> String {
         (ratio.value > 0.0).then(|| Whisker { value: ratio.value, ends: ratio.ends() })
     };
     let series = (1..comparison.sides.len()).map(|side| WhiskerSeries {
-        name: comparison.sides[side].name.clone(),
+        name: named(comparison, side),
         values: tests.iter().map(|t| of(t, side)).collect(),
     });
     let paced = if tests.iter().any(|t| t.is_paced) { " (p99 where paced)" } else { "" };
@@ -161,6 +169,7 @@ fn ratios(comparison: &Comparison) -> String {
         y_title: "ratio",
         names: &names,
         series: series.collect(),
+        first_style: 1,
     };
     chart.svg()
 }
@@ -195,6 +204,26 @@ fn overlay(
     Lines { title, x: Axis::names(&key, &names), y, lines, breaks: vec![], marks: vec![] }.svg()
 }
 
+/// The IOPS of the sides over time, one over the other; of repetitions the first.
+fn over_time(comparison: &Comparison, test: &TestPair) -> String {
+    let points = |side: usize| -> Vec<(f64, f64)> {
+        let seconds = test.cells[side].as_ref().map_or(&[][..], |cell| &cell.seconds);
+        let together = seconds.len().div_ceil(SECONDS_DRAWN_MAX).max(1);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let means = seconds.chunks(together).enumerate();
+        means.map(|(index, part)| ((index * together + part.len()) as f64, mean(part))).collect()
+    };
+    let lines: Vec<Line> = sides_as(comparison, points);
+    if lines.iter().filter(|line| line.pieces[0].len() >= SECONDS_DRAWN_MIN).count() < 2 {
+        return String::new();
+    }
+    let all = || lines.iter().flat_map(|line| &line.pieces[0]);
+    let (last, high) = all().fold((0.0_f64, 0.0_f64), |(t, v), point| (t.max(point.0), v.max(point.1)));
+    let title = format!("IOPS over time, {}", test.test);
+    let x = Axis::up_to("s since the measured window began", last);
+    Lines { title: &title, x, y: Axis::from_zero("IOPS", high), lines, breaks: vec![], marks: vec![] }.svg()
+}
+
 /// The latency distributions of the sides, one over the other.
 fn latency_curves(comparison: &Comparison, test: &TestPair) -> String {
     let nines = |share: f64| -(1.0 - share).log10();
@@ -221,10 +250,15 @@ fn latency_curves(comparison: &Comparison, test: &TestPair) -> String {
     chart.svg()
 }
 
+/// The letter of a side and its name, as all charts and tables have it.
+fn named(comparison: &Comparison, side: usize) -> String {
+    format!("{} {}", letter(side), comparison.sides[side].name)
+}
+
 /// A line for each side.
 fn sides_as(comparison: &Comparison, points: impl Fn(usize) -> Vec<(f64, f64)>) -> Vec<Line> {
-    let sides = comparison.sides.iter().enumerate();
-    sides.map(|(index, side)| Line { name: side.name.clone(), pieces: vec![points(index)] }).collect()
+    let sides = 0..comparison.sides.len();
+    sides.map(|index| Line { name: named(comparison, index), pieces: vec![points(index)] }).collect()
 }
 
 fn bars(
@@ -236,12 +270,9 @@ fn bars(
     value: impl Fn(&Cell) -> Option<f64>,
 ) -> String {
     let names: Vec<String> = tests.iter().map(|t| name(t)).collect();
-    let series: Vec<BarSeries> = comparison
-        .sides
-        .iter()
-        .enumerate()
-        .map(|(index, side)| BarSeries {
-            name: side.name.clone(),
+    let series: Vec<BarSeries> = (0..comparison.sides.len())
+        .map(|index| BarSeries {
+            name: named(comparison, index),
             values: tests.iter().map(|t| t.cells[index].as_ref().and_then(&value)).collect(),
             doubts: Vec::new(),
         })

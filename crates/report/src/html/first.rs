@@ -1,35 +1,21 @@
-//! The first screen of a report: results, bottleneck, next steps.
+//! The first screen of a report: the three questions, and the results.
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::is_round;
-use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
+use assay_analysis::{Glance, RunSummary, Said, StepSummary, precision};
 use assay_record::{RunHeader, StepId};
 
-use crate::Meta;
 use crate::number::{self, TimeUnit};
 use crate::svg::{BarRow, Doubt, Rows, escape};
 
 /// More rows than this are no glance; of sweeps, only the best step is then shown.
 const ROWS_MAX: usize = 20;
-/// Words by which a next step is recognised.
-const OPENING_WORDS: usize = 4;
-/// Most next steps.
-const NEXT_MAX: usize = 3;
 
-/// Charts, verdict and next steps.
-pub(super) fn screen(
-    header: &RunHeader,
-    summary: &RunSummary,
-    findings: &[Finding],
-    disturbed: &[StepId],
-    meta: Meta<'_>,
-) -> String {
+/// Charts of what came out.
+pub(super) fn screen(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId]) -> String {
     // A curve, or caches that were looked for, say more than a bar for each of their steps.
     let curves = crate::cache_probe::html(header, summary) + &crate::curve::html(header, summary);
-    let mut text = if curves.is_empty() { came_out(summary, disturbed) } else { curves };
-    text.push_str(&verdict(header, summary, meta));
-    text.push_str(&next(findings));
-    text
+    if curves.is_empty() { came_out(summary, disturbed) } else { curves }
 }
 
 /// Bars of all tests; nothing for a run without results.
@@ -141,44 +127,21 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
     }
 }
 
-fn verdict(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
-    let by_array = meta.judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
-    let says = by_array.or_else(|| assay_analysis::limits(header, summary).map(|limits| limits.says));
+/// The three questions, and what to do next.
+pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) -> String {
+    let line = |title: &str, said: &Said| {
+        let tone = said.tone.name();
+        format!("<div class=\"tone-{tone}\"><dt>{title}</dt><dd>{}</dd></div>\n", super::unbroken(&said.says))
+    };
+    let steps: String = glance.next.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
         format!("<p class=\"soft\">{}\u{a0}(<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
     });
-    says.map_or_else(String::new, |says| {
-        format!(
-            "<h2>Bottleneck</h2>\n<p class=\"verdict\"><strong>Verdict:</strong> {}</p>\n{tester}",
-            super::unbroken(&says)
-        )
-    })
-}
-
-/// The first words of a sentence, by which two next steps are recognised as one.
-fn opening(sentence: &str) -> Vec<&str> {
-    sentence.split_whitespace().take(OPENING_WORDS).collect()
-}
-
-/// The next steps of the gravest findings, each once.
-fn next(findings: &[Finding]) -> String {
-    let mut steps: Vec<&str> = Vec::new();
-    for finding in findings.iter().filter(|f| f.severity > Severity::Info && !f.next.is_empty()) {
-        // Two findings with one cause say the same in other words.
-        let is_known = steps.iter().any(|known| opening(known) == opening(&finding.next));
-        if !is_known && steps.len() < NEXT_MAX {
-            steps.push(&finding.next);
-        }
-    }
-    if steps.is_empty() {
-        return "<h2>Next steps</h2>\n<p>Nothing puts these numbers in doubt. Repeat the run with a label \
-                (<code>--label</code>) before a comparison: only repetitions distinguish a small change from \
-                noise.</p>\n"
-            .to_owned();
-    }
-    let items: String = steps.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
     format!(
-        "<h2>Next steps</h2>\n<ol>\n{items}</ol>\n<p class=\"soft\">The reasons are under <a \
-         href=\"#findings\">Findings</a>.</p>\n"
+        "<section class=\"glance\" aria-label=\"At a glance\"><dl>\n{}{}{}<div class=\"tone-plain\"><dt>Next</dt>\
+         <dd><ol>{steps}</ol></dd></div>\n</dl></section>\n{tester}",
+        line("Good?", &glance.good),
+        line("Limit", &glance.limit),
+        line("Changed", &glance.changed),
     )
 }

@@ -98,15 +98,10 @@ impl Live<'_> {
     }
 }
 
-fn steps_of(summary: &RunSummary, test: u32) -> Vec<&StepSummary> {
-    let is_measured = |s: &&StepSummary| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0;
-    summary.steps.iter().filter(|s| s.id.test == test).filter(is_measured).collect()
-}
-
 /// Draws a part of the time of a test; `None` if it has no points there.
 #[must_use]
 pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<String> {
-    let steps = steps_of(summary, test);
+    let steps = timeline::steps_of(summary, test);
     let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN });
     (!drawn.is_empty()).then_some(drawn)
 }
@@ -115,7 +110,7 @@ pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> O
 /// written values.
 #[must_use]
 pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<Value> {
-    let chart = timeline::chart(&steps_of(summary, test), View { range, points_min: POINTS_MIN })?;
+    let chart = timeline::chart(&timeline::steps_of(summary, test), View { range, points_min: POINTS_MIN })?;
     let line = |(name, points): &(String, Vec<(f64, f64)>)| {
         let times: Vec<f64> = points.iter().map(|(t, _)| (t * 1e3).round() / 1e3).collect();
         let values: Vec<String> = points.iter().map(|(_, value)| number::long(*value)).collect();

@@ -75,7 +75,8 @@ fn rendered(markdown: &str) -> String {
     }
     let mut html = String::new();
     push_html(&mut html, events.into_iter());
-    html.replace("<table>", "<div class=\"scroll\"><table>").replace("</table>", "</table></div>")
+    html.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
+        .replace("</table>", "</table></div>")
 }
 
 fn is_elsewhere(address: &str) -> bool {

@@ -190,7 +190,7 @@ pub(super) fn section(fired: &[&str]) -> String {
 /// Returns the definitions and the whole document, as the body of a page.
 #[must_use]
 pub fn page() -> String {
-    format!("{}<div class=\"method\">\n{}</div>\n", section(&[]), method::document())
+    format!("<h1>Methods</h1>\n{}<div class=\"method\">\n{}</div>\n", section(&[]), method::document())
 }
 
 #[cfg(test)]

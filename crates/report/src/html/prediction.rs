@@ -39,8 +39,10 @@ pub fn prediction(rows: &[Expectation]) -> String {
     };
     let bars = Rows { title, rows: loads.iter().map(bar).collect() }.svg();
     format!(
-        "<div class=\"prediction\">\n<figure>{bars}</figure>\n<div class=\"scroll\">{}</div>\n</div>\n<h3>How busy \
-         each resource is</h3>\n<div class=\"scroll\"><table class=\"busy\">\n<thead><tr><th>Test</th><th>Limited \
+        "<div class=\"prediction\">\n<figure>{bars}</figure>\n<div class=\"scroll\" \
+         tabindex=\"0\">{}</div>\n</div>\n<h3>How busy \
+         each resource is</h3>\n<div class=\"scroll\" tabindex=\"0\">\
+         <table class=\"busy\">\n<thead><tr><th>Test</th><th>Limited \
          by</th><th>Busy at that rate</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         table(&loads),
         rows.iter().map(busy).collect::<String>()

@@ -21,7 +21,8 @@ pub fn repeats(repeats: &Repeats) -> String {
     for side in &repeats.sides {
         let caption = format!("{}: {} repetitions of {}", side.name, side.runs.len(), side.about);
         page.push_str(&format!("<h2>{}</h2>\n", escape(&side.name)));
-        page.push_str(&format!("<div class=\"scroll\">{}</div>\n", side_table(side).html(&escape(&caption))));
+        let table = side_table(side).html(&escape(&caption));
+        page.push_str(&format!("<div class=\"scroll\" tabindex=\"0\">{table}</div>\n"));
         page.push_str("<div class=\"charts\">\n");
         for test in &side.tests {
             page.push_str(&repetitions(test));
@@ -51,6 +52,7 @@ fn repetitions(test: &Pooled) -> String {
         y_title: "ratio",
         names: &names,
         series: vec![series],
+        first_style: 0,
     }
     .svg()
 }
@@ -66,7 +68,7 @@ pub fn journal(journal: &Journal) -> String {
     }
     page.push_str("</div>\n");
     let table = journal::result_table(journal).html("Each step compared with the one before.");
-    page.push_str(&format!("<h2>Steps</h2>\n<div class=\"scroll\">{table}</div>\n<ol>\n"));
+    page.push_str(&format!("<h2>Steps</h2>\n<div class=\"scroll\" tabindex=\"0\">{table}</div>\n<ol>\n"));
     for step in &journal.steps {
         let facts = if step.against.is_some() { facts_text(&step.facts) } else { String::new() };
         page.push_str(&format!("<li><strong>{}</strong> {}</li>\n", escape(&step.change), escape(&facts)));
@@ -99,6 +101,7 @@ fn over_steps(journal: &Journal, test: &str, step: &str) -> String {
         y_title: "ratio",
         names: &names,
         series: vec![series],
+        first_style: 0,
     }
     .svg()
 }

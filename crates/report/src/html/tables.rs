@@ -23,7 +23,7 @@ pub(super) fn summary(header: &RunHeader, summary: &RunSummary) -> String {
         ));
     }
     let table = forum::priced(&summary.steps, Reader::Person, assay_analysis::price(header));
-    format!("<div class=\"scroll\">{}</div>\n", table.html(&caption))
+    format!("<div class=\"scroll\" tabindex=\"0\">{}</div>\n", table.html(&caption))
 }
 
 /// Reads and writes of each step, with their distributions.
@@ -42,7 +42,7 @@ pub(super) fn latencies(steps: &[&StepSummary]) -> String {
         table.rows.push(Row::Cells(cells));
     }
     let caption = format!("Latencies in {}.", unit.name());
-    format!("<div class=\"scroll\">{}</div>\n", table.html(&caption))
+    format!("<div class=\"scroll\" tabindex=\"0\">{}</div>\n", table.html(&caption))
 }
 
 fn kinds(step: &StepSummary) -> Vec<(String, &OpSummary)> {

@@ -1,6 +1,6 @@
 //! A test over time: lanes for rate, latency, devices, CPU, links and portals under one axis, and the heat map.
 
-use assay_analysis::{HeatMap, Point, StepSummary, Timeline, TimelineSample};
+use assay_analysis::{Finding, HeatMap, Point, RunSummary, StepSummary, Timeline, TimelineSample};
 
 use crate::number::TimeUnit;
 use crate::svg::{Axis, Band, Counts, Heat, HeatColumn, Lane, Lanes};
@@ -11,6 +11,8 @@ const POINTS_MAX: usize = 400;
 const POINTS_MIN: usize = 10;
 /// Columns of a heat map.
 const COLUMNS_MAX: usize = 110;
+/// Shown around what a finding is about, s.
+const AROUND_S: f64 = 5.0;
 /// Lines of one lane.
 const LINES_MAX: usize = 4;
 
@@ -78,7 +80,13 @@ pub(super) fn chart(steps: &[&StepSummary], view: View) -> Option<Lanes<'static>
     };
     let TimeRange { from_s, to_s } = view.range.unwrap_or(whole);
     let phases = parts.iter().flat_map(|part| part.bands.iter().cloned()).collect();
-    Some(Lanes { title: "Over time", from_s, to_s, phases, lanes })
+    let at = |part: &Part<'_>| {
+        let offset = part.offset_s;
+        let of = move |of: assay_analysis::Episode| (of.says, of.from_s + offset, of.to_s + offset);
+        assay_analysis::episodes(part.step).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let episodes = parts.iter().flat_map(at).collect();
+    Some(Lanes { title: "Over time", from_s, to_s, phases, episodes, lanes })
 }
 
 /// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
@@ -307,4 +315,25 @@ fn cells(seconds: &[Vec<(i32, u64)>], low: i32, at: &impl Fn(i32) -> f64) -> Vec
     let all: u64 = sums.values().sum();
     let shown = sums.into_iter().filter(|(rung, _)| *rung >= low);
     shown.map(|(rung, count)| (at(rung), at(rung + 1), count as f64 / all.max(1) as f64)).collect()
+}
+
+/// Returns the steps of a test that measured something.
+pub(super) fn steps_of(summary: &RunSummary, test: u32) -> Vec<&StepSummary> {
+    let is_measured = |s: &&StepSummary| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0;
+    summary.steps.iter().filter(|s| s.id.test == test).filter(is_measured).collect()
+}
+
+/// Where a finding shows in the chart over time of a test: the part of its time, with some of what is around it. `None`
+/// where it is about no moment.
+pub(super) fn moment(summary: &RunSummary, finding: &Finding) -> Option<(u32, TimeRange)> {
+    let rule = assay_analysis::rule_name(&finding.rule);
+    let first = finding.steps.first()?;
+    let steps: Vec<&StepSummary> = steps_of(summary, first.test);
+    let parts = parts(&steps, None);
+    let part = parts.iter().find(|part| part.step.id == *first)?;
+    let episode = assay_analysis::episodes(part.step).into_iter().find(|episode| episode.rule == rule)?;
+    let around = ((episode.to_s - episode.from_s) / 2.0).max(AROUND_S);
+    let from_s = (episode.from_s - around).max(0.0) + part.offset_s;
+    let to_s = (episode.to_s + around).min(part.step.seconds) + part.offset_s;
+    Some((first.test, TimeRange { from_s, to_s }))
 }

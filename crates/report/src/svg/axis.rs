@@ -1,5 +1,7 @@
 //! Axes: which value lies where, and which values are written beside them.
 
+mod time;
+
 /// An axis with its ticks.
 #[derive(Debug, Clone)]
 pub(crate) struct Axis {

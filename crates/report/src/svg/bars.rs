@@ -1,6 +1,6 @@
 //! Grouped bars: a star on the best of each series, `!` on bars that something disturbed.
 
-use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, escape, frame, x_at, y_at};
+use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, escape, frame, marker, x_at, y_at};
 
 /// Bars in groups, a group per name.
 pub(crate) struct Bars<'c> {
@@ -79,6 +79,9 @@ impl Bars<'_> {
             let from = -FILLED / 2.0 + width * index as f64;
             let best = series.best().filter(|_| self.star == Star::Best);
             body.push_str(&bars(series, best, index % STYLES, (from, width), (&x, &y)));
+            if self.star == Star::None {
+                body.push_str(&markers(series, index % STYLES, from + width / 2.0, (&x, &y)));
+            }
         }
         let names: Vec<String> = self.series.iter().map(|s| s.name.clone()).collect();
         frame(self.title, &x, &y, (Swatch::Bar, &names), &body)
@@ -119,7 +122,7 @@ fn bars(
             Doubt::None => ("", String::new()),
             Doubt::Disturbed | Doubt::CutShort => (" class=\"doubt\"", format!(" ({})", doubt.says())),
         };
-        let title = format!("{}: {value:.1}{says}", series.name);
+        let title = format!("{}: {}{says}", series.name, crate::number::long(*value));
         if doubt != Doubt::None {
             marks.push_str(&mark("!", f64::midpoint(left, right), top));
         }
@@ -136,6 +139,13 @@ fn bars(
     text.push_str("</g>\n");
     text.push_str(&marks);
     text
+}
+
+/// The marker of a side above its bars, as its lines have it.
+fn markers(series: &BarSeries, style: usize, from: f64, (x, y): (&Axis, &Axis)) -> String {
+    let given = series.values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?)));
+    let marks = given.map(|(index, value)| marker(style, x_at(x, index as f64 + from), y_at(y, value) - 6.0));
+    format!("<g class=\"s{style}\">{}</g>\n", marks.collect::<String>())
 }
 
 /// A letter above a bar.

@@ -9,6 +9,8 @@ pub(crate) struct Lanes<'c> {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
     pub(crate) phases: Vec<Band>,
+    /// What happened, over all lanes: name, start and end, s.
+    pub(crate) episodes: Vec<(String, f64, f64)>,
     pub(crate) lanes: Vec<Lane>,
 }
 
@@ -87,6 +89,18 @@ impl Lanes<'_> {
             top += LANE_HEAD;
             svg.push_str(&lane_svg(lane, top, end, &x));
             top += lane.height;
+        }
+        for (name, from_s, to_s) in
+            self.episodes.iter().filter(|(_, from, to)| *to > self.from_s && *from < self.to_s)
+        {
+            let (left, right) = (x(from_s.max(self.from_s)), x(to_s.min(self.to_s)));
+            svg.push_str(&format!(
+                "<rect class=\"ep\" x=\"{left:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\">\
+                 <title>{}</title></rect>\n",
+                (right - left).max(2.0),
+                floor - TOP,
+                escape(name)
+            ));
         }
         svg.push_str(&self.time_axis(&x, end, floor));
         svg.push_str("</svg>\n");

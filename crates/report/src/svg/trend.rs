@@ -1,25 +1,32 @@
-//! A figure of many runs: a point with its interval for each, the levels between changes, and the changes.
+//! A figure of many runs over time: a point with its interval for each, the levels between changes, the changes, the
+//! level of the baseline, and what happened beside them.
 
 use super::{Axis, BOTTOM, HEIGHT, Swatch, TOP, escape, frame, x_at, y_at};
 
-/// Points over runs, the oldest at the left.
+/// Points over time.
 pub(crate) struct TrendChart<'c> {
     pub(crate) title: &'c str,
     /// Title of the vertical axis, with its unit.
     pub(crate) unit: &'c str,
-    /// Days of the runs, one for each point.
-    pub(crate) days: &'c [String],
-    /// What all of them have in common: the title of the horizontal axis.
-    pub(crate) about_days: &'c str,
+    /// What is drawn of time, ms since 1970 UTC.
+    pub(crate) from_ms: u64,
+    pub(crate) to_ms: u64,
+    /// The oldest first.
     pub(crate) points: Vec<Point>,
+    /// Runs of other loads: hollow.
+    pub(crate) others: Vec<Point>,
     /// Where the level changes.
     pub(crate) changes: Vec<Step>,
-    /// The level of the baseline.
-    pub(crate) baseline: Option<f64>,
+    /// The level of the baseline, and its interval.
+    pub(crate) baseline: Option<(f64, Option<(f64, f64)>)>,
+    /// What happened beside the figures.
+    pub(crate) events: Vec<Event>,
 }
 
-/// A run.
+/// A run, or several.
 pub(crate) struct Point {
+    /// Its start, ms since 1970 UTC.
+    pub(crate) at_ms: u64,
     pub(crate) value: f64,
     pub(crate) ends: Option<(f64, f64)>,
     /// What a pointer over it shows.
@@ -28,40 +35,43 @@ pub(crate) struct Point {
     pub(crate) link: Option<String>,
     /// The first run after a change.
     pub(crate) is_marked: bool,
+    /// It stands for several runs, between its ends.
+    pub(crate) is_several: bool,
 }
 
 /// A change of the level.
 pub(crate) struct Step {
-    /// Index of the first point after it.
-    pub(crate) at: usize,
+    /// The first run after it, ms since 1970 UTC.
+    pub(crate) at_ms: u64,
     /// What it says beside its line.
+    pub(crate) says: String,
+}
+
+/// Something that happened.
+pub(crate) struct Event {
+    /// When, ms since 1970 UTC.
+    pub(crate) at_ms: u64,
+    /// Its number in the list below.
+    pub(crate) number: usize,
     pub(crate) says: String,
 }
 
 impl TrendChart<'_> {
     pub(crate) fn svg(&self) -> String {
-        let tops =
-            self.points.iter().map(|point| point.ends.map_or(point.value, |(_, hi)| hi.max(point.value)));
-        let high = tops.chain(self.baseline).fold(0.0, f64::max);
-        let (x, y) = (Axis::names(self.about_days, self.days), Axis::from_zero(self.unit, high));
-        let mut body = self.levels(&x, &y);
-        for (index, point) in self.points.iter().enumerate() {
-            body.push_str(&shape(point, x_at(&x, index as f64), &y));
+        let all = || self.points.iter().chain(&self.others);
+        let tops = all().map(|point| point.ends.map_or(point.value, |(_, hi)| hi.max(point.value)));
+        let baseline = self.baseline.map(|(value, ends)| ends.map_or(value, |(_, hi)| hi));
+        let high = tops.chain(baseline).fold(0.0, f64::max);
+        let (x, y) = (Axis::time(self.from_ms, self.to_ms), Axis::from_zero(self.unit, high));
+        let mut body = self.baseline_svg(&y) + &self.levels(&x, &y) + &self.band(&x, &y);
+        self.events.iter().for_each(|event| body.push_str(&event_svg(event, &x)));
+        for point in &self.others {
+            body.push_str(&shape(point, &x, &y, "other"));
         }
-        for step in &self.changes {
-            let at = x_at(&x, step.at as f64 - 0.5);
-            // Near the right edge the words stand before the line.
-            let (side, class) =
-                if step.at * 4 > self.points.len() * 3 { (-4.0, " class=\"e\"") } else { (4.0, "") };
-            body.push_str(&format!(
-                "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text{class} \
-                 x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                HEIGHT - BOTTOM,
-                at + side,
-                HEIGHT - BOTTOM - 6.0,
-                escape(&step.says)
-            ));
+        for point in &self.points {
+            body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
         }
+        self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
             None => Vec::new(),
@@ -74,43 +84,100 @@ impl TrendChart<'_> {
         }
     }
 
-    /// The mean between two changes, and the baseline.
-    fn levels(&self, x: &Axis, y: &Axis) -> String {
-        let mut text = String::new();
-        let mut cuts: Vec<usize> = vec![0];
-        cuts.extend(self.changes.iter().map(|step| step.at));
-        cuts.push(self.points.len());
-        if self.changes.is_empty() {
-            cuts.clear();
+    fn change_svg(&self, step: &Step, x: &Axis) -> String {
+        let at = x_at(x, step.at_ms as f64) - 3.0;
+        // Near the right edge the words stand before the line.
+        let is_late = (step.at_ms - self.from_ms.min(step.at_ms)) * 4 > (self.to_ms - self.from_ms) * 3;
+        let (side, class) = if is_late { (-4.0, " class=\"e\"") } else { (4.0, "") };
+        format!(
+            "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text{class} \
+             x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+            HEIGHT - BOTTOM,
+            at + side,
+            HEIGHT - BOTTOM - 6.0,
+            escape(&step.says)
+        )
+    }
+
+    /// From the lowest to the highest of the runs that each point stands for.
+    fn band(&self, x: &Axis, y: &Axis) -> String {
+        if self.points.len() < 2 || !self.points.iter().any(|point| point.is_several) {
+            return String::new();
         }
+        let at =
+            |point: &Point, value: f64| format!("{:.1},{:.1}", x_at(x, point.at_ms as f64), y_at(y, value));
+        let ends = |point: &Point| point.ends.unwrap_or((point.value, point.value));
+        let upper = self.points.iter().map(|point| at(point, ends(point).1));
+        let lower = self.points.iter().rev().map(|point| at(point, ends(point).0));
+        let middle: Vec<String> = self.points.iter().map(|point| at(point, point.value)).collect();
+        format!(
+            "<polygon class=\"band s0\" points=\"{}\"/><g class=\"s0\"><polyline points=\"{}\"/></g>\n",
+            upper.chain(lower).collect::<Vec<_>>().join(" "),
+            middle.join(" ")
+        )
+    }
+
+    /// The mean between two changes.
+    fn levels(&self, x: &Axis, y: &Axis) -> String {
+        if self.changes.is_empty() {
+            return String::new();
+        }
+        let mut cuts: Vec<u64> = vec![0];
+        cuts.extend(self.changes.iter().map(|step| step.at_ms));
+        cuts.push(u64::MAX);
+        let mut text = String::new();
         for cut in cuts.windows(2) {
-            let values: Vec<f64> = self.points[cut[0]..cut[1]].iter().map(|point| point.value).collect();
-            let level = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            let (from, to) = (x_at(x, cut[0] as f64 - 0.4), x_at(x, cut[1] as f64 - 0.6));
+            let within = |point: &&Point| (cut[0]..cut[1]).contains(&point.at_ms);
+            let points: Vec<&Point> = self.points.iter().filter(within).collect();
+            let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
+            let level = points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64;
+            let (from, to) = (x_at(x, first.at_ms as f64) - 3.0, x_at(x, last.at_ms as f64) + 3.0);
             let at = y_at(y, level);
             text.push_str(&format!(
                 "<line class=\"k level\" x1=\"{from:.1}\" y1=\"{at:.1}\" x2=\"{to:.1}\" y2=\"{at:.1}\"/>\n"
             ));
         }
-        if let Some(baseline) = self.baseline {
-            let (from, to) = (x_at(x, -0.5), x_at(x, self.points.len() as f64 - 0.5));
-            let at = y_at(y, baseline);
-            text.push_str(&format!(
-                "<g class=\"s1\"><line x1=\"{from:.1}\" y1=\"{at:.1}\" x2=\"{to:.1}\" y2=\"{at:.1}\" \
-                 stroke-dasharray=\"7 3\"/></g>\n"
-            ));
-        }
         text
+    }
+
+    fn baseline_svg(&self, y: &Axis) -> String {
+        let Some((value, ends)) = self.baseline else { return String::new() };
+        let (from, to) = (super::LEFT, super::WIDTH - super::RIGHT);
+        let band = ends.map_or_else(String::new, |(lo, hi)| {
+            let (low, high) = (y_at(y, lo), y_at(y, hi));
+            format!(
+                "<rect class=\"band s1\" x=\"{from}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\"/>",
+                to - from,
+                low - high
+            )
+        });
+        let at = y_at(y, value);
+        format!(
+            "{band}<g class=\"s1\"><line class=\"baseline\" x1=\"{from}\" y1=\"{at:.1}\" x2=\"{to}\" \
+             y2=\"{at:.1}\" stroke-dasharray=\"7 3\"/></g>\n"
+        )
     }
 }
 
-fn shape(point: &Point, at: f64, y: &Axis) -> String {
-    let middle = y_at(y, point.value);
-    let interval = point.ends.map_or_else(String::new, |(lo, hi)| {
+fn event_svg(event: &Event, x: &Axis) -> String {
+    let at = x_at(x, event.at_ms as f64);
+    format!(
+        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text \
+         class=\"m\" x=\"{at:.1}\" y=\"{:.1}\">{}</text></g>\n",
+        escape(&event.says),
+        HEIGHT - BOTTOM,
+        TOP + 4.0,
+        event.number
+    )
+}
+
+fn shape(point: &Point, x: &Axis, y: &Axis, class: &str) -> String {
+    let (at, middle) = (x_at(x, point.at_ms as f64), y_at(y, point.value));
+    let interval = point.ends.filter(|_| !point.is_several).map_or_else(String::new, |(lo, hi)| {
         let (low, high) = (y_at(y, lo), y_at(y, hi));
         format!("<line class=\"ci\" x1=\"{at:.1}\" y1=\"{low:.1}\" x2=\"{at:.1}\" y2=\"{high:.1}\"/>")
     });
-    let (class, radius) = if point.is_marked { ("s1", 4.5) } else { ("s0", 3.0) };
+    let radius = if point.is_marked { 4.5 } else { 3.0 };
     let dot = format!(
         "<g class=\"{class}\"><title>{}</title>{interval}<circle cx=\"{at:.1}\" cy=\"{middle:.1}\" \
          r=\"{radius}\"/></g>",

@@ -10,6 +10,8 @@ pub(crate) struct Whiskers<'c> {
     /// Names of the groups.
     pub(crate) names: &'c [String],
     pub(crate) series: Vec<WhiskerSeries>,
+    /// Colour and marker of the first series; those of a comparison have no series for its first side.
+    pub(crate) first_style: usize,
 }
 
 /// One point in every group.
@@ -54,10 +56,10 @@ impl Whiskers<'_> {
         for (index, series) in self.series.iter().enumerate() {
             let gap = SPREAD / self.series.len() as f64;
             let from = -SPREAD / 2.0 + gap * (index as f64 + 0.5);
-            body.push_str(&points(series, index % STYLES, from, &x, &y));
+            body.push_str(&points(series, (index + self.first_style) % STYLES, from, &x, &y));
         }
         let names: Vec<String> = self.series.iter().map(|s| s.name.clone()).collect();
-        frame(self.title, &x, &y, (Swatch::Line, &names), &body)
+        frame(self.title, &x, &y, (Swatch::LineFrom(self.first_style), &names), &body)
     }
 }
 

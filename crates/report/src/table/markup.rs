@@ -185,6 +185,10 @@ pub(super) fn bbcode_text(words: &str) -> String {
 
 /// A title that leads to the definition of its number, where the page has one.
 fn title_html(heading: &str) -> String {
+    // A head without a title would be announced as one.
+    if heading.is_empty() {
+        return "<td></td>".to_owned();
+    }
     match crate::html::methods::anchor(heading) {
         Some(anchor) => format!("<th><a href=\"#m-{anchor}\">{}</a></th>", escape(heading)),
         None => format!("<th>{}</th>", escape(heading)),

@@ -16,7 +16,7 @@ fn html(reported: &Reported, name: &str) -> String {
 
 /// Every tag that is opened is closed, in order; good enough for text that we write ourselves.
 fn check_nesting(page: &str) {
-    const VOID: [&str; 4] = ["!DOCTYPE", "meta", "br", "?xml"];
+    const VOID: [&str; 5] = ["!DOCTYPE", "meta", "br", "?xml", "input"];
     let mut open: Vec<&str> = Vec::new();
     for tag in page.split('<').skip(1) {
         let (inside, _) = tag.split_once('>').expect("a tag ends");
@@ -45,7 +45,16 @@ fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
     check(&page);
     // Three charts of all tests; lanes twice, distribution, heat map and five parts of each.
     assert_eq!(page.matches("<svg").count(), 3 + 4 * 5);
-    for words in ["Results", "Bottleneck", "Next steps", "CPU of this host", "Five parts of the window"] {
+    for words in [
+        "Results",
+        "<dt>Good?</dt>",
+        "<dt>Limit</dt>",
+        "<dt>Changed</dt>",
+        "<dt>Next</dt>",
+        "<main>",
+        "CPU of this host",
+        "Five parts of the window",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     for words in [
@@ -224,4 +233,54 @@ fn a_page_draws_every_round_and_names_the_tester() {
     assert!(page.contains("7 rounds of 60 s: range 3.0 %, slope 1.4 %, steady"), "{page}");
     assert_eq!(page.matches("<svg").count(), 3 + 4 * 5, "the rounds take the place of the five parts");
     assert!(page.contains("<p class=\"soft\">Tester: workers up to "), "{page}");
+}
+
+/// Fifteen bars of mixed sizes and depths, and a star beside bars of seven times its height.
+#[test]
+fn a_sweep_of_two_settings_has_a_line_for_each_depth_in_three_figures() {
+    let plan = "name = \"grid\"\n[[test]]\nname = \"read\"\nrun = \"2s\"\n\
+                access = [{ size = \"4KiB\", read = 100, random = 100 }]\n\
+                sweep = { size = [\"4KiB\", \"64KiB\", \"256KiB\"], outstanding = [1, 4, 16] }\n";
+    let page = html(&run(synthetic::plan(plan)), "grid");
+    check(&page);
+    let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
+    let sweep = sweep.split("<h2").next().unwrap();
+    assert_eq!(sweep.matches("type=\"radio\"").count(), 3, "{sweep}");
+    assert_eq!(sweep.matches("<svg").count(), 3);
+    for line in ["outstanding 1<", "outstanding 4<", "outstanding 16<", ">4KiB<", ">256KiB<"] {
+        assert!(sweep.contains(line), "{line}: {sweep}");
+    }
+    assert_eq!(sweep.matches("★").count(), 2, "on the chart and in its sentence: {sweep}");
+}
+
+/// "How" listed charts that a short step does not have.
+#[test]
+fn what_is_not_drawn_is_not_explained() {
+    let page = html(&run(synthetic::suite("vmware", 3)), "short");
+    assert!(!page.contains("Five parts of the window") && !page.contains("href=\"#m-parts\""), "{page}");
+    assert!(!page.contains("href=\"#m-heat\"") && !page.contains("href=\"#m-time\""), "{page}");
+}
+
+/// One run was blue, yellow and orange in the charts of one comparison.
+#[test]
+fn a_side_has_one_colour_and_one_marker_in_every_chart() {
+    let sides: Vec<assay_analysis::compare::Side> = ["before", "after", "later"]
+        .map(|name| {
+            let Reported { header, summary, findings, .. } = run(synthetic::suite("vmware", 12));
+            let set = assay_analysis::compare::ResultSet::of_run(&header, &summary, &findings, None);
+            assay_analysis::compare::Side { name: name.to_owned(), readings: vec![set] }
+        })
+        .to_vec();
+    let page = assay_report::html::comparison(&assay_analysis::compare::compare(&sides));
+    check(&page);
+    for (style, name) in ["A before", "B after", "C later"].iter().enumerate() {
+        let legends: Vec<&str> = page.split(&format!(">{name}</text>")).collect();
+        for before in &legends[..legends.len() - 1] {
+            let class = before.rsplit("class=\"").next().unwrap().split('"').next().unwrap();
+            assert!(
+                [format!("s{style}"), format!("f{style}")].contains(&class.to_owned()),
+                "{name}: {class}"
+            );
+        }
+    }
 }

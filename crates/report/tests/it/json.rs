@@ -58,7 +58,8 @@ fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
         assert!(test["verdict"]["says"].as_str().unwrap().contains("second suspect"), "{}", test["verdict"]);
         assert_eq!(document["verdict"]["judged"], 4);
         let html = assay_report::html::report(&reported.header, &reported.summary, &judged.findings, meta);
-        assert!(html.contains("<strong>Verdict:</strong>"));
+        let limit = &judged.verdict.as_ref().unwrap().limit;
+        assert!(html.contains("<dt>Limit</dt>") && html.contains(limit.as_str()), "{limit}");
     }
 }
 

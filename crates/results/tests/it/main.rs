@@ -1,4 +1,5 @@
 //! Stored results as they are read.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
+mod baseline;
 mod extract;

@@ -1,14 +1,22 @@
-//! A store with thousands of runs, for benchmarks of lists and of pages.
+//! A store with many runs, for benchmarks of lists and of pages.
 
-use assay_record::{FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, Severity, TestDigest};
+use assay_record::{
+    FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
+};
 use assay_store::{Completed, Namesake, PackedExtract, Store, WholeEvents, WholeRun};
 use assay_testkit::synthetic;
+
+/// `ASSAY_BENCH_RUNS`, 10,000 where it is not set.
+pub(crate) fn runs() -> u64 {
+    std::env::var("ASSAY_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(10_000)
+}
 
 const TARGETS: u64 = 12;
 
 /// A year of nights on a dozen targets, written as imports are; the weight of events is put beside, where a list never
 /// looks, in stores that are files.
-pub(crate) fn fill(store: &Store, runs: u64, events_mib: f64) {
+pub(crate) fn fill(store: &Store, events_mib: f64) {
+    let runs = runs();
     let plan = "name = \"vmware\"\n[[test]]\nname = \"RealLife\"\nrun = \"2s\"\n\
                 access = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n";
     let header = synthetic::header(synthetic::plan(plan));
@@ -28,7 +36,7 @@ pub(crate) fn fill(store: &Store, runs: u64, events_mib: f64) {
         assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
         let events = WholeEvents::Lines { after_first: &lines, outcome: Some(Outcome::Done) };
         let whole = WholeRun { header: &header, label: Some(&label), note: None, lost: None, events };
-        let completed = Completed { digest: digest(number), extract: extract.clone() };
+        let completed = Completed { digest: digest(&header, number), extract: extract.clone() };
         importer.add(&whole, Namesake::Keep, Some(&completed)).unwrap();
         if let Some(raw) = &raw
             && events_mib > 0.0
@@ -42,13 +50,27 @@ pub(crate) fn fill(store: &Store, runs: u64, events_mib: f64) {
     }
 }
 
-fn digest(number: u64) -> RunDigest {
+fn digest(header: &RunHeader, number: u64) -> RunDigest {
     let near = |level: f64| {
         let value = level * (1.0 + (number % 17) as f64 / 200.0);
         FigureDigest { value, lo: Some(value * 0.98), hi: Some(value * 1.02) }
     };
+    let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let load = [
+        ("access", "8KiB, 65 % read, 60 % random"),
+        ("I/Os in flight", "16"),
+        ("workers", "1"),
+        ("pace", "closed"),
+        ("reconnect every", "never"),
+        ("write data", "unique"),
+        ("verify", "no"),
+        ("together with others", "no"),
+    ];
+    let under =
+        [("target", header.targets[0].address.as_str()), ("span", "4GiB"), ("each write durable", "no")];
     let test = |name: &str| TestDigest {
         test: name.to_owned(),
+        load: load.map(pair).to_vec(),
         measured_s: 120.0,
         iops: near(20_000.0),
         mib_per_s: near(156.0),
@@ -62,10 +84,9 @@ fn digest(number: u64) -> RunDigest {
     };
     let finding = |rule: &str, severity| FindingDigest { rule: rule.to_owned(), severity };
     RunDigest {
-        changed: String::new(),
-        is_diagnosis: false,
         length_s: 500.0,
         planned_steps: 4,
+        under: under.map(pair).to_vec(),
         tests: [
             "Max Throughput-100%Read",
             "RealLife-60%Rand-65%Read",
@@ -81,5 +102,6 @@ fn digest(number: u64) -> RunDigest {
         },
         verdict: Some("The link is full: 112 of 117 MiB/s.".into()),
         spark: vec![0.5; RunDigest::SPARK_MAX],
+        ..RunDigest::default()
     }
 }

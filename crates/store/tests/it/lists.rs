@@ -13,8 +13,6 @@ pub(crate) fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> Ru
     let finding =
         |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
     RunDigest {
-        changed: String::new(),
-        is_diagnosis: false,
         length_s: 12.5,
         planned_steps: 1,
         tests: vec![TestDigest {
@@ -26,6 +24,7 @@ pub(crate) fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> Ru
         findings: findings.iter().map(finding).collect(),
         verdict: Some("The link is full: 112 of 117 MiB/s.".into()),
         spark: vec![0.5, 1.0],
+        ..RunDigest::default()
     }
 }
 
@@ -108,6 +107,13 @@ fn a_search_finds_parts_of_words_wherever_they_are_and_is_never_a_syntax_error()
     ] {
         let filter = RunFilter { text: text.to_owned(), ..RunFilter::default() };
         assert_eq!(found(&store, &filter), expected, "{text}");
+    }
+    for word in ["t ", "t.dat "] {
+        let filter = RunFilter { text: word.repeat(2000), ..RunFilter::default() };
+        assert!(
+            found(&store, &filter).contains(&"cccc".to_owned()),
+            "more words than SQLite takes conditions"
+        );
     }
     store.set_label("261120-bbbb", Some("Zürich")).unwrap();
     let filter = || RunFilter { text: "zürich".into(), ..RunFilter::default() };

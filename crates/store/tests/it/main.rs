@@ -166,6 +166,36 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
+/// A store from somebody else deleted all runs but the one that was stored there next.
+#[test]
+fn triggers_and_views_that_assay_did_not_make_are_refused() {
+    for (kind, name, sql) in [
+        (
+            "trigger",
+            "evil",
+            "CREATE TRIGGER evil AFTER INSERT ON run BEGIN DELETE FROM run WHERE id <> NEW.id; END",
+        ),
+        (
+            "trigger",
+            "run_text_insert",
+            "DROP TRIGGER run_text_insert;
+            CREATE TRIGGER run_text_insert AFTER INSERT ON run BEGIN DELETE FROM event; END",
+        ),
+        ("view", "event", "DROP TABLE event; CREATE VIEW event AS SELECT 1 AS run_id"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("theirs.sqlite");
+        drop(Store::open(&path).unwrap());
+        assert!(Store::open(&path).is_ok(), "those of Assay are known");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let error = Store::open(&path).unwrap_err().to_string();
+        assert!(error.contains(&format!("a {kind} {name:?} that Assay did not make")), "{error}");
+        assert!(Store::open_existing(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before, "it is left as it is");
+    }
+}
+
 #[test]
 fn other_peoples_databases_and_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();

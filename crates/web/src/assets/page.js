@@ -2,11 +2,37 @@
 // What moves: live runs, the cross-hair over a chart, and zoom into a part of its time. Every number and every drawing
 // comes from the server; without this script stored runs read the same.
 
-// Live runs: the server sends parts of the page once a second.
+// Gives an element the shape of another and keeps what is there: focus, selection, what a reader opened.
+const KEPT = ["tabindex", "open", "checked"];
+function patch(node, to) {
+  for (const { name } of [...node.attributes]) {
+    if (!to.hasAttribute(name) && !KEPT.includes(name) && !(node.tabIndex === 0 && /^(role|aria-)/.test(name))) node.removeAttribute(name);
+  }
+  for (const { name, value } of to.attributes) if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  patchChildren(node, to);
+}
+function patchChildren(node, to) {
+  // What this script has put there stays.
+  const old = [...node.childNodes].filter((child) => !child.dataset?.own);
+  for (const child of [...to.childNodes]) {
+    const at = old.shift();
+    if (!at) node.append(child);
+    else if (at.nodeType !== child.nodeType || at.nodeName !== child.nodeName) at.replaceWith(child);
+    else if (at.nodeType === Node.ELEMENT_NODE) patch(at, child);
+    else if (at.nodeValue !== child.nodeValue) at.nodeValue = child.nodeValue;
+  }
+  old.forEach((child) => child.remove());
+}
+function patchHtml(node, html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  patchChildren(node, holder.content);
+}
+
+// Live runs: the server sends what is new of the page once a second.
 function follow(runs) {
   // What the page came with: a run may have begun since.
   let shown = runs.dataset.shown ?? null;
-  const last = new Map();
   const source = new EventSource(runs.dataset.live);
   const gone = document.createElement("p");
   gone.className = "banner";
@@ -22,15 +48,14 @@ function follow(runs) {
       if (!frame.runs.includes(run + " true")) { source.close(); location.reload(); return; }
     } else if (shown !== null && shown !== list) {
       const answer = await fetch(runs.dataset.list);
-      if (answer.ok) runs.innerHTML = await answer.text();
+      if (answer.ok) patchHtml(runs, await answer.text());
     }
     shown = list;
     for (const [id, html] of Object.entries(frame.parts)) {
       const part = document.getElementById(id);
       // What a reader has zoomed into stays until the whole time is shown again.
-      if (!part || last.get(part) === html || part.querySelector(".over-time.held")) continue;
-      last.set(part, html);
-      part.innerHTML = html;
+      if (!part || part.querySelector(".over-time.held")) continue;
+      patchHtml(part, html);
       reach(part.querySelectorAll(".over-time"));
       if (part.matches(".live-charts")) again();
     }
@@ -74,6 +99,7 @@ function mark(svg, name, attributes) {
   if (!shape) {
     shape = document.createElementNS(SVG, name === "cross" ? "line" : "rect");
     shape.classList.add(name);
+    shape.dataset.own = "yes";
     svg.append(shape);
   }
   for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
@@ -99,6 +125,7 @@ function showValues(chart, svg, time) {
   if (!box) {
     box = document.createElement("div");
     box.className = "values";
+    box.dataset.own = "yes";
     box.setAttribute("role", "status");
     chart.append(box);
   }
@@ -133,11 +160,23 @@ async function draw(chart, from, to) {
   const box = chart.querySelector(".values");
   if (box) box.hidden = true;
   chart.classList.toggle("held", from !== null);
+  // A part of the time can be linked to, and is there again after a reload.
+  if (location.pathname === "/runs/" + runOf(chart)) {
+    const at = new URL(location.href);
+    for (const name of ["test", "from", "to"]) at.searchParams.delete(name);
+    if (from !== null) {
+      at.searchParams.set("test", chart.dataset.test);
+      at.searchParams.set("from", from.toFixed(3));
+      at.searchParams.set("to", to.toFixed(3));
+    }
+    history.replaceState(null, "", at);
+  }
   let tools = chart.nextElementSibling?.classList.contains("zoom") ? chart.nextElementSibling : null;
   if (from === null) { tools?.remove(); return; }
   if (!tools) {
     tools = document.createElement("p");
     tools.className = "zoom";
+    tools.dataset.own = "yes";
     const whole = document.createElement("button");
     whole.textContent = "Show the whole time";
     whole.addEventListener("click", () => { draw(chart, null, null); });
@@ -259,3 +298,87 @@ if (predict) {
     }
   });
 }
+
+// Runs: how many are ticked.
+const ticks = [...document.querySelectorAll("input[form=compare][type=checkbox]")];
+if (ticks.length) {
+  const count = () => {
+    const chosen = ticks.filter((tick) => tick.checked).length + document.querySelectorAll("#compare input[type=hidden][name=r]").length;
+    document.getElementById("chosen").textContent = chosen ? chosen + " chosen" : "the ticked runs";
+  };
+  ticks.forEach((tick) => tick.addEventListener("change", count));
+  count();
+}
+
+// Charts as files: each gets two buttons. They are drawn with the colours that the page has now.
+function chartFile(svg) {
+  const copy = svg.cloneNode(true);
+  copy.querySelectorAll("[data-own]").forEach((own) => own.remove());
+  const { width, height } = svg.viewBox.baseVal;
+  copy.setAttribute("xmlns", SVG);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  const names = ["ink", "soft", "grid", "paper", "panel", "s0", "s1", "s2", "s3", "s4", "s5", "bad", "warn", "good"];
+  const page = getComputedStyle(document.documentElement);
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.selectorText);
+  const style = document.createElementNS(SVG, "style");
+  style.textContent = ":root { " + names.map((name) => "--" + name + ": " + page.getPropertyValue("--" + name)).join("; ") + " }\n"
+    + rules.filter((rule) => /svg|\.(s|f|h)\d|doubt/.test(rule.selectorText)).map((rule) => rule.cssText).join("\n")
+    + "\nsvg { display: block !important; background: var(--paper) }";
+  copy.prepend(style);
+  return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+}
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+async function savePng(svg, name) {
+  const image = new Image(), { width, height } = svg.viewBox.baseVal;
+  image.src = URL.createObjectURL(chartFile(svg));
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width * 2, height * 2];
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  canvas.toBlob((blob) => save(blob, name + ".png"));
+}
+for (const holder of document.querySelectorAll(".report .charts, .compared .charts, .trend .charts")) {
+  const charts = holder.matches(".over-time") ? [holder] : [...holder.querySelectorAll(":scope > svg")];
+  for (const chart of charts) {
+    const svg = () => (chart === holder ? drawing(chart) : chart);
+    const title = svg()?.querySelector("text.t")?.textContent ?? "chart";
+    const name = "assay-" + title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+    const files = document.createElement("p");
+    files.className = "files";
+    files.dataset.own = "yes";
+    for (const [kind, act] of [["SVG", () => save(chartFile(svg()), name + ".svg")], ["PNG", () => savePng(svg(), name)]]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = kind;
+      button.setAttribute("aria-label", title + " as " + kind);
+      button.addEventListener("click", act);
+      files.append(button);
+    }
+    if (chart === holder) { chart.append(files); continue; }
+    const figure = document.createElement("figure");
+    chart.replaceWith(figure);
+    figure.append(chart, files);
+  }
+}
+
+// A finding leads to its moment in the chart; without this script the page shows that part above the report.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a.moment");
+  if (!link || event.ctrlKey || event.metaKey) return;
+  const at = new URL(link.href).searchParams;
+  const chart = document.querySelector(".report .over-time[data-test='" + at.get("test") + "']");
+  if (!chart) return;
+  event.preventDefault();
+  chart.closest("details")?.setAttribute("open", "");
+  draw(chart, parseFloat(at.get("from")), parseFloat(at.get("to")));
+  chart.scrollIntoView({ block: "center" });
+  chart.focus();
+});

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_analysis::compare::{Comparison, ResultSet, Side, compare_with};
 use assay_analysis::judge_published;
 use assay_model::array::{Array, parse, shipped};
 use assay_model::published;
 use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
 use assay_report::minute;
-use assay_results::{Stored, repetitions, with_distinct_names};
+use assay_results::{Stored, baseline_side, labelled, repetitions, with_distinct_names};
 use assay_store::{Reader, RunFilter, RunSlice};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
+use super::targets::encoded;
 use crate::answer::{Refusal, html};
 use crate::app::App;
 use crate::page::{Page, Place};
@@ -24,6 +25,10 @@ use crate::visitor::{Fields, Visitor};
 const SIDES_MAX: usize = 8;
 /// What the name of the array of a target begins with; its address follows.
 const OF_TARGET: &str = "array-of:";
+/// What the name of all repetitions of a label begins with.
+const LABEL: &str = "label:";
+/// What the name of the baseline of a run's plan and target begins with; the run follows.
+const BASELINE_OF: &str = "baseline-of:";
 /// Newest runs that the page offers; the others can be ticked on the list of runs.
 const OFFERED: usize = 40;
 
@@ -37,14 +42,14 @@ pub(crate) async fn page(
         return Err(Refusal::no_store());
     }
     app.with_store(move |store| {
-        let names: Vec<&str> = asked.all("r").filter(|name| !name.is_empty()).collect();
-        if names.len() > SIDES_MAX {
-            return Err(Refusal::bad(format!("At most {SIDES_MAX} results can be compared at once.")));
-        }
+        let names: Vec<&str> = chosen(&asked)?;
         let compared = match names.len() {
             0 => "<h1>Compare</h1>\n".to_owned(),
             1 => "<h1>Compare</h1>\n<p>Choose at least one more result.</p>\n".to_owned(),
-            _ => format!("<div class=\"compared\">\n{}</div>\n", report::folded(&compared(store, &names)?)),
+            _ => {
+                let body = report::comparison_body(&compared(store, &names)?, report::Links::Runs);
+                format!("{}<div class=\"compared\">\n{}</div>\n", tools(&names), report::folded(&body))
+            }
         };
         let body = format!("{compared}{}", chooser(store, &names)?);
         Ok(html(Page::of(&visitor, "Compare", Place::Compare, &body).text()))
@@ -52,7 +57,53 @@ pub(crate) async fn page(
     .await
 }
 
-fn compared(store: &Reader, names: &[&str]) -> Result<String, Refusal> {
+/// Returns the results that are to be compared.
+pub(crate) fn sides_of(asked: &Fields) -> Result<Vec<&str>, Refusal> {
+    let names = chosen(asked)?;
+    match names.len() {
+        0 | 1 => Err(Refusal::bad("A comparison needs two results: r=RUN&r=RUN.")),
+        _ => Ok(names),
+    }
+}
+
+fn chosen(asked: &Fields) -> Result<Vec<&str>, Refusal> {
+    let names: Vec<&str> = asked.all("r").filter(|name| !name.is_empty()).collect();
+    match names.len() > SIDES_MAX {
+        true => Err(Refusal::bad(format!("At most {SIDES_MAX} results can be compared at once."))),
+        false => Ok(names),
+    }
+}
+
+/// Returns links to the comparison as a file, and to it with a side less or with another one as what the others are
+/// compared with.
+fn tools(names: &[&str]) -> String {
+    let query = |names: &[&str]| -> String {
+        names.iter().map(|name| format!("r={}&amp;", escape(&encoded(name)))).collect()
+    };
+    let of = |(index, name): (usize, &&str)| {
+        let mut first = names.to_vec();
+        first.remove(index);
+        let without = query(&first);
+        first.insert(0, *name);
+        let lead = match index {
+            0 => "what the others are compared with".to_owned(),
+            _ => format!("<a href=\"/compare?{}\">compare the others with it</a>", query(&first)),
+        };
+        let remove = match names.len() {
+            2 => String::new(),
+            _ => format!(", <a href=\"/compare?{without}\">remove</a>"),
+        };
+        format!("<li>{}: {lead}{remove}</li>\n", escape(name))
+    };
+    let all: String = names.iter().enumerate().map(of).collect();
+    format!(
+        "<p class=\"tools\">{}</p>\n<details class=\"tools\"><summary>Change the comparison</summary><ul>\n{all}</ul>\
+         </details>\n",
+        super::files::links(&format!("/compare/file?{}", query(names)))
+    )
+}
+
+pub(crate) fn compared(store: &Reader, names: &[&str]) -> Result<Comparison, Refusal> {
     let mut first: Option<RunHeader> = None;
     let mut sides = Vec::new();
     for name in names.iter().filter(|name| !name.contains(':')) {
@@ -77,11 +128,20 @@ fn compared(store: &Reader, names: &[&str]) -> Result<String, Refusal> {
     }
     let sides = with_distinct_names(all);
     let history = repetitions(store, &sides)?;
-    Ok(report::comparison_body(&compare_with(&sides, &history)))
+    Ok(compare_with(&sides, &history))
 }
 
 /// Returns the side that is no run.
 fn other_side(store: &Reader, name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
+    if let Some(label) = name.strip_prefix(LABEL) {
+        let side = labelled(store, label)?;
+        return side.ok_or_else(|| Refusal::not_found("No run that has ended has that label."));
+    }
+    if let Some(run) = name.strip_prefix(BASELINE_OF) {
+        checked_id(run)?;
+        let side = baseline_side(store, &store.row(run)?)?;
+        return side.ok_or_else(|| Refusal::not_found("The plan and target of that run have no baseline."));
+    }
     if let Some(table) = name.strip_prefix("published:") {
         let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
         let table = tables.into_iter().find(|known| known.name == table);

@@ -129,7 +129,8 @@ fn list(listed: &[ListedRun]) -> String {
         )
     };
     format!(
-        "<h2>All diagnoses</h2>\n<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th>Run</th><th>Started</th>\
+        "<h2>All diagnoses</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"list\">\n\
+         <thead><tr><th>Run</th><th>Started</th>\
          <th>Target</th><th>Outcome</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         listed.iter().map(row).collect::<String>()
     )

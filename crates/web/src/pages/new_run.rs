@@ -1,4 +1,6 @@
-//! New run: target, plan and options; then the plan with its time; then the run.
+//! New run: target, plan and options; then the plan with its time, what it writes, and what is expected; then the run.
+
+mod effect;
 
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use assay_report::standing::length;
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
+use assay_store::target_key;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -21,6 +24,8 @@ use crate::visitor::{Fields, Visitor};
 
 /// Largest plan file.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
+/// Most repetitions that a page starts.
+const REPEAT_MAX: u32 = 20;
 /// Characters of a field.
 const FIELD_MAX: usize = 200;
 
@@ -40,6 +45,7 @@ struct RunOptions {
     size: String,
     run: String,
     only: String,
+    repeat: String,
     label: String,
     note: String,
     overwrite: String,
@@ -59,12 +65,37 @@ pub(crate) async fn page(
     let preview = match asked.get("target") {
         "" => String::new(),
         _ => match order(permission, &asked) {
-            Ok(order) => preview(&order, &asked, &visitor)?,
+            Ok(order) => {
+                let array = array_of(&app, &order.target).await?;
+                preview(&order, array.as_deref(), &asked, &visitor)
+            }
             Err(says) => refused(&says),
         },
     };
     let body = format!("<h1>New run</h1>\n{preview}{}", form(permission, &asked));
     Ok(html(Page::of(&visitor, "New run", Place::NewRun, &body).text()))
+}
+
+/// Returns links that run a plan on a target again; nothing where this server may not.
+pub(crate) fn again(permission: Option<&RunPermission>, plan: &str, targets: &[String]) -> String {
+    let place = |permission: &RunPermission| match targets {
+        [one] => permission.targets.iter().position(|target| target.address == *one),
+        _ => None,
+    };
+    let Some((place, suite)) = permission.and_then(place).zip(suite(plan)) else { return String::new() };
+    let link = |more: &str, says: &str| {
+        format!("<a class=\"button\" href=\"/new?target={place}&amp;plan={}{more}\">{says}</a> ", suite.name)
+    };
+    link("", "Run again") + &link("&amp;repeat=3", "Repeat ×3")
+}
+
+/// Returns the text of the array that a target is on, where one is attached.
+async fn array_of(app: &Arc<App>, target: &str) -> Result<Option<String>, Refusal> {
+    if !app.options.store.exists() {
+        return Ok(None);
+    }
+    let key = target_key(target);
+    app.with_store(move |store| Ok(store.target_array(&key)?)).await
 }
 
 /// Starts what the page before has shown.
@@ -153,11 +184,21 @@ fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
         size: field("size")?,
         run: field("run")?,
         only: field("only")?,
+        repeat: repeat(&field("repeat")?)?,
         label: field("label")?,
         note: field("note")?,
         overwrite: field("overwrite")?,
     };
     Ok(Order { target, plan, plan_file, options })
+}
+
+/// A number of repetitions; empty for one run.
+fn repeat(text: &str) -> Result<String, String> {
+    match text.parse::<u32>() {
+        _ if text.is_empty() => Ok(String::new()),
+        Ok(count @ 1..=REPEAT_MAX) => Ok(count.to_string()),
+        _ => Err(format!("Repetitions: a number from 1 to {REPEAT_MAX}.")),
+    }
 }
 
 fn read_plan(path: &std::path::Path) -> Result<PlanFile, String> {
@@ -189,6 +230,7 @@ fn words(order: &Order) -> Vec<String> {
     let valued = [
         ("--size", &options.size),
         ("--only", &options.only),
+        ("--repeat", &options.repeat),
         ("--label", &options.label),
         ("--note", &options.note),
         ("--overwrite", &options.overwrite),
@@ -204,10 +246,10 @@ fn words(order: &Order) -> Vec<String> {
 }
 
 /// Returns the plan and its time, with the button that starts it.
-fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, Refusal> {
+fn preview(order: &Order, array: Option<&str>, asked: &Fields, visitor: &Visitor) -> String {
     let plan = match resolved(order) {
         Ok(plan) => plan,
-        Err(says) => return Ok(refused(&says)),
+        Err(says) => return refused(&says),
     };
     let standing = Standing::new(&plan);
     let (steps_of, mut first) = (standing.steps(), 0);
@@ -227,10 +269,13 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, R
         )
     };
     let rows: String = plan.tests.iter().map(row).collect();
-    let kept: String = ["target", "plan", "quick", "size", "run", "only", "label", "note", "overwrite"]
-        .iter()
-        .map(|name| format!("<input type=\"hidden\" name=\"{name}\" value=\"{}\">", escape(asked.get(name))))
-        .collect();
+    let kept: String =
+        ["target", "plan", "quick", "size", "run", "only", "repeat", "label", "note", "overwrite"]
+            .iter()
+            .map(|name| {
+                format!("<input type=\"hidden\" name=\"{name}\" value=\"{}\">", escape(asked.get(name)))
+            })
+            .collect();
     let start = match visitor.csrf() {
         Some(_) => format!(
             "<form method=\"post\" action=\"/new\">{}{kept}<button class=\"start\">Start this run</button></form>\n",
@@ -239,18 +284,53 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, R
         None => "<p><a class=\"button\" href=\"/login\">Sign in to start it</a></p>\n".to_owned(),
     };
     let command: Vec<String> = words(order);
-    Ok(format!(
+    format!(
         "<section class=\"preview\" aria-label=\"Plan\">\n<h2>{}</h2>\n<p>{} on <strong>{}</strong>, {} without \
-         filling the target.</p>\n<div class=\"scroll\"><table><thead><tr><th>Test</th><th>Steps</th>\
+         filling the target.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>Test</th><th>Steps</th>\
          <th class=\"w\">I/O</th><th>\
-         Time</th></tr></thead>\n<tbody>{rows}</tbody></table></div>\n<p class=\"soft\">The same in a terminal: \
-         <code>assay run {}</code></p>\n{start}</section>\n",
+         Time</th></tr></thead>\n<tbody>{rows}</tbody></table></div>\n{}{}<p class=\"soft\">The same in a \
+         terminal: <code>assay run {}</code></p>\n{start}</section>\n",
         escape(&plan.name),
         steps(plan.step_count()),
         escape(&without_secret(&order.target)),
         escape(&length(steps_of)),
+        effect::on_target(&plan, &order.target, &order.options.overwrite),
+        effect::expected(&plan, array),
         escape(&command.join(" "))
-    ))
+    )
+}
+
+/// Suites by the question that they answer; those that are named in none of these come last.
+const QUESTIONS: [(&str, &[&str]); 4] = [
+    ("How good is my NAS or SAN?", &["vmware-modern", "vmware", "mix-matrix", "dd-stream"]),
+    (
+        "How good is my SSD or disk?",
+        &[
+            "crystaldiskmark",
+            "crystaldiskmark-nvme",
+            "kdiskmark",
+            "as-ssd",
+            "atto",
+            "snia-pts-iops",
+            "latency-qd1",
+        ],
+    ),
+    (
+        "Will it do for a database?",
+        &["oltp-66-33", "sqlio-smallio", "sqlio-largeio", "sqlio-8x2g", "spc1-like"],
+    ),
+    (
+        "How does it compare with published results?",
+        &["iometer-classics", "iometer-builtins", "anandtech", "yabs"],
+    ),
+];
+
+fn by_question() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> =
+        QUESTIONS.iter().map(|(title, names)| (*title, names.to_vec())).collect();
+    let is_other = |name: &&str| QUESTIONS.iter().all(|(_, names)| !names.contains(name));
+    groups.push(("Others", SUITES.iter().map(|suite| suite.name).filter(is_other).collect()));
+    groups
 }
 
 fn steps(count: usize) -> String {
@@ -279,8 +359,11 @@ fn form(permission: &RunPermission, asked: &Fields) -> String {
             option(&index.to_string(), &shown, asked.get("target"))
         })
         .collect();
-    let suites: String =
-        SUITES.iter().map(|suite| option(suite.name, suite.name, asked.get("plan"))).collect();
+    let group = |(title, names): (&str, Vec<&str>)| {
+        let options: String = names.iter().map(|name| option(name, name, asked.get("plan"))).collect();
+        format!("<optgroup label=\"{title}\">\n{options}</optgroup>\n")
+    };
+    let suites: String = by_question().into_iter().map(group).collect();
     let files: String = permission
         .plans
         .iter()
@@ -302,13 +385,28 @@ fn form(permission: &RunPermission, asked: &Fields) -> String {
          <select \
          id=\"plan\" name=\"plan\" required>\n{suites}{files}</select>\n<label class=\"tick\"><input type=\"checkbox\" \
          name=\"quick\"{quick}> Shorten every step to 5 s</label>\n{}{}<details>\
-         <summary>More options</summary><div class=\"stack\">{}{}{}{}</div></details>\n<button>\
+         <summary>More options</summary><div class=\"stack\">{}{}{}{}{}</div></details>\n<button>\
          Show the plan</button>\n</form>\n",
         text("size", "Size", "how much of the target to use: 4GiB"),
         text("run", "Length of each step", "20s"),
         text("only", "Only tests with this in their name", "4KiB"),
+        text("repeat", "Repetitions", "3"),
         text("label", "Label", ""),
         text("note", "Note", ""),
         text("overwrite", "Overwrite", "serial number or WWID of a device or LUN; its content is lost"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suite_is_offered_once() {
+        let mut offered: Vec<&str> = by_question().into_iter().flat_map(|(_, names)| names).collect();
+        let mut known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        offered.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(offered, known);
+    }
 }

@@ -6,22 +6,26 @@ use std::sync::Arc;
 use assay_report::html::escape;
 use assay_store::Process;
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, State};
-use axum::http::{HeaderValue, header};
+use axum::extract::{Extension, Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
+use crate::frame::{Extent, Frame, Shown, Wanted};
 use crate::launch::run_of;
-use crate::live::{Frame, Shown};
+use crate::packed::{STREAM_HEAD, is_accepted};
 use crate::page::{Page, Place};
+use crate::run_id::checked_id;
 use crate::visitor::Visitor;
 
 /// Seconds after which a browser without script looks again.
 const RELOAD_S: u32 = 5;
 /// Parts of a run on the page, in their order; those of an ended run may lack some.
 const PARTS: [&str; 7] = ["status", "step", "figures", "links", "finding", "charts", "table"];
+const TILE_PARTS: [&str; 4] = ["status", "step", "figures", "finding"];
 
 pub(crate) async fn page(
     State(app): State<Arc<App>>,
@@ -65,31 +69,67 @@ pub(crate) async fn list(
     Ok(html(articles(&*frame(&app).await?, &visitor)))
 }
 
-/// Answers with a stream of frames.
-pub(crate) async fn live(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+/// Which run a stream is of.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Of {
+    run: Option<String>,
+}
+
+/// Answers with a stream of frames: of one run, or of all.
+pub(crate) async fn live(
+    State(app): State<Arc<App>>,
+    Query(of): Query<Of>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    of.run.as_deref().map_or(Ok(()), checked_id)?;
     // Before the first frame is drawn, so that the next one is drawn too.
     let receiver = app.live.frames();
     let first = frame(&app).await?;
-    let body = Body::from_stream(futures_util::stream::unfold((receiver, Some(first)), next_frame));
+    let is_packed = is_accepted(&headers);
+    let following = Following { receiver, first: Some(first), sent: None, run: of.run, is_packed };
+    let body = Body::from_stream(futures_util::stream::unfold(following, next_frame));
     let mut response = Response::new(body);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    if is_packed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     Ok(response)
 }
 
-type Following = (watch::Receiver<Arc<Frame>>, Option<Arc<Frame>>);
+/// A viewer.
+struct Following {
+    receiver: watch::Receiver<Arc<Frame>>,
+    first: Option<Arc<Frame>>,
+    /// The last frame that was sent.
+    sent: Option<u64>,
+    run: Option<String>,
+    is_packed: bool,
+}
 
-async fn next_frame((mut receiver, first): Following) -> Option<(Result<Bytes, Infallible>, Following)> {
-    let frame = match first {
+async fn next_frame(mut of: Following) -> Option<(Result<Bytes, Infallible>, Following)> {
+    let frame = match of.first.take() {
         Some(first) => {
-            receiver.mark_unchanged();
+            of.receiver.mark_unchanged();
             first
         }
         None => {
-            receiver.changed().await.ok()?;
-            Arc::clone(&receiver.borrow_and_update())
+            of.receiver.changed().await.ok()?;
+            Arc::clone(&of.receiver.borrow_and_update())
         }
     };
-    Some((Ok(frame.event.clone()), (receiver, None)))
+    // A viewer whose connection is slow misses frames.
+    let extent = match of.sent {
+        Some(sent) if sent + 1 == frame.number => Extent::Changed,
+        _ => Extent::Whole,
+    };
+    let event = frame.event(&Wanted { run: of.run.clone(), extent, is_packed: of.is_packed });
+    let bytes = match (of.sent, of.is_packed) {
+        (None, true) => [&STREAM_HEAD[..], &event[..]].concat().into(),
+        _ => event,
+    };
+    of.sent = Some(frame.number);
+    Some((Ok(bytes), of))
 }
 
 async fn frame(app: &Arc<App>) -> Result<Arc<Frame>, Refusal> {
@@ -107,18 +147,31 @@ fn articles(frame: &Frame, visitor: &Visitor) -> String {
                 <code>assay run vmware ./t.dat --quick</code></p>\n<p><a href=\"/runs\">All stored runs</a></p>\n"
             .to_owned();
     }
-    frame.runs.iter().map(|shown| article(shown, visitor)).collect()
+    if !frame.is_tiled() {
+        return frame.runs.iter().map(|shown| article(shown, visitor)).collect();
+    }
+    let tiles: String = frame.runs.iter().map(|shown| tile(shown, visitor)).collect();
+    format!("<div class=\"tiles\">\n{tiles}</div>\n")
+}
+
+/// Returns a run in small: where it stands, its last second, its gravest finding. Its name opens it.
+fn tile(shown: &Shown, visitor: &Visitor) -> String {
+    drawn(shown, visitor, &TILE_PARTS, "live tile")
 }
 
 /// Returns a run with all its parts.
 pub(crate) fn article(shown: &Shown, visitor: &Visitor) -> String {
+    drawn(shown, visitor, &PARTS, "live")
+}
+
+fn drawn(shown: &Shown, visitor: &Visitor, names: &[&str], class: &str) -> String {
     let run = escape(&shown.run);
     let part = |name: &str| {
         let html = shown.parts.iter().find(|(known, _)| *known == name).map_or("", |(_, html)| html);
         // What changes each second is not read out each second.
         format!("<div class=\"part live-{name}\" id=\"{name}-{run}\">{html}</div>\n")
     };
-    let parts: String = PARTS.iter().map(|name| part(name)).collect();
+    let parts: String = names.iter().map(|name| part(name)).collect();
     let stop = match (shown.is_running, visitor.csrf()) {
         (true, Some(_)) => format!(
             "<form method=\"post\" action=\"/runs/{run}/stop\">{}<button class=\"stop\">Stop</button></form>",
@@ -128,7 +181,7 @@ pub(crate) fn article(shown: &Shown, visitor: &Visitor) -> String {
         (false, _) => String::new(),
     };
     format!(
-        "<article class=\"live\" data-run=\"{run}\" aria-label=\"Run {run}\">\n<div class=\"head\"><h2><a \
+        "<article class=\"{class}\" data-run=\"{run}\" aria-label=\"Run {run}\">\n<div class=\"head\"><h2><a \
          href=\"/runs/{run}\">{}</a></h2>\n{stop}</div>\n<p class=\"soft\">Run {run} {}</p>\n{parts}</article>\n",
         shown.name, shown.about
     )

@@ -307,6 +307,12 @@ fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
     )
 }
 
+/// Returns what an array is expected to give with a plan, by the closed form.
+pub(crate) fn expected(array: &Array, plan: &Plan) -> String {
+    let (rows, _) = rows(array, plan, Engines::Closed);
+    prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
+}
+
 fn plan(name: &str) -> Result<Plan, String> {
     let suite = suite(name).ok_or_else(|| format!("no suite is called {name}"))?;
     let file = PlanFile::parse(name, suite.text).map_err(|error| error.to_string())?;

@@ -56,7 +56,8 @@ pub(crate) async fn page(
                 (shared.report(&key, || report_of(store, &run))?, String::new())
             }
         };
-        let body = format!("{live}{}", body(&row, &report, &zoomed.unwrap_or_default(), &visitor));
+        let again = super::new_run::again(shared.options.runs.as_ref(), &row.name, &row.targets);
+        let body = format!("{live}{}", body(&row, &report, &again, &zoomed.unwrap_or_default(), &visitor));
         let title = format!("{} · {run}", row.name);
         let page = Page::of(&visitor, &title, Place::Runs, &body);
         Ok(html(if row.is_running { page.reloaded_without_script(5) } else { page }.text()))
@@ -67,7 +68,8 @@ pub(crate) async fn page(
 /// Returns the report of a run, whose parts can be folded.
 fn report_of(store: &Reader, run: &str) -> Result<String, Refusal> {
     let stored = read_extract_held(store, run)?;
-    Ok(report::folded(&report::body(&stored.header, &stored.summary, &stored.findings, stored.meta())))
+    let body = report::body(&stored.header, &stored.summary, &stored.findings, stored.meta());
+    Ok(report::folded(&report::with_moments(&body)))
 }
 
 /// Returns what moves of a run that goes on.
@@ -75,7 +77,7 @@ fn live(app: &App, store: &Reader, run: &str, visitor: &Visitor) -> Result<Strin
     let frame = app.live.frame(store)?;
     Ok(frame.runs.iter().find(|shown| shown.run == run).map_or_else(String::new, |shown| {
         format!(
-            "<div id=\"runs\" data-live=\"/live\" data-reload=\"{}\">\n{}</div>\n",
+            "<div id=\"runs\" data-live=\"/live?run={0}\" data-reload=\"{0}\">\n{1}</div>\n",
             escape(run),
             super::now::article(shown, visitor)
         )
@@ -97,7 +99,7 @@ fn zoomed(app: &App, store: &Reader, run: &str, test: u32, range: TimeRange) -> 
     }))
 }
 
-fn body(row: &RunRow, report: &str, zoomed: &str, visitor: &Visitor) -> String {
+fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, visitor: &Visitor) -> String {
     let run = escape(&row.run);
     let status = match status(row) {
         RunStatus::Partial => {
@@ -117,8 +119,11 @@ fn body(row: &RunRow, report: &str, zoomed: &str, visitor: &Visitor) -> String {
         None => String::new(),
     };
     let tools = format!(
-        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> <a href=\"/runs\">All runs</a> <a \
-         href=\"/methods\">All methods</a></p>\n"
+        "<p class=\"tools\">{again}<a href=\"/compare?r={run}\">Compare with…</a> <a \
+         href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> <a href=\"/runs\">All \
+         runs</a> \
+         <a href=\"/methods\">All methods</a> {}</p>\n",
+        super::files::links(&format!("/runs/{run}/file?"))
     );
     format!(
         "{status}{lost}{tools}{change}{zoomed}<div class=\"report\" data-run=\"{run}\">\n{report}</div>\n"

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_analysis::first_sentence;
 use assay_record::{RunDigest, Severity, TestDigest};
-use assay_report::html::{escape, spark};
+use assay_report::html::escape;
 use assay_report::{day_unix_ms, minute, rounded_long, separated};
-use assay_results::status;
-use assay_store::{ListedRun, RunFilter, RunPage, RunSlice, RunState};
+use assay_results::{Baselines, InShort, status};
+use assay_store::{ListedRun, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -39,17 +40,28 @@ pub(crate) async fn page(
     if !app.options.store.exists() {
         return Err(Refusal::no_store());
     }
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        let slice = RunSlice { skip: (number - 1).saturating_mul(PAGE_RUNS), limit: PAGE_RUNS };
-        let found = store.list(&filter, slice)?;
-        let body = body(&asked, &found, number, &visitor);
+        // A page beyond the last one is the last one.
+        let last = store.matching(&filter)?.div_ceil(PAGE_RUNS).max(1);
+        let number = number.min(last);
+        let slice = RunSlice { skip: (number - 1) * PAGE_RUNS, limit: PAGE_RUNS };
+        let found = store.list_by(&filter, slice, order(&asked))?;
+        let around = Around {
+            order: order(&asked),
+            asked: &asked,
+            visitor: &visitor,
+            baselines: Baselines::read(store)?,
+            lacking: shared.lacking(),
+        };
+        let body = body(&around, &found, number);
         Ok(html(Page::of(&visitor, "Runs", Place::Runs, &body).text()))
     })
     .await
 }
 
 /// Returns what is asked for.
-fn filter(asked: &Fields) -> Result<RunFilter, Refusal> {
+pub(crate) fn filter(asked: &Fields) -> Result<RunFilter, Refusal> {
     let part = |name: &str| Some(asked.get(name).trim().to_owned()).filter(|text| !text.is_empty());
     let day = |name: &str| match asked.get(name).trim() {
         "" => Ok(None),
@@ -88,8 +100,18 @@ fn severity(name: &str) -> Option<Severity> {
     [Severity::Critical, Severity::Warning].into_iter().find(|severity| severity.name() == name)
 }
 
-fn body(asked: &Fields, found: &RunPage, number: usize, visitor: &Visitor) -> String {
-    let rows: String = found.runs.iter().map(|run| row(run, visitor)).collect();
+/// What a list says beside its runs.
+struct Around<'a> {
+    asked: &'a Fields,
+    visitor: &'a Visitor,
+    baselines: Baselines,
+    /// Runs that are being indexed.
+    lacking: usize,
+    order: RunOrder,
+}
+
+fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
+    let rows: String = found.runs.iter().map(|run| row(run, around)).collect();
     let count = match found.matching {
         1 => "1 run".to_owned(),
         many => format!("{} runs", separated(&many.to_string())),
@@ -97,18 +119,87 @@ fn body(asked: &Fields, found: &RunPage, number: usize, visitor: &Visitor) -> St
     let table = match found.runs.is_empty() {
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
-            "<form id=\"compare\" class=\"compare\" method=\"get\" action=\"/compare\">\
-             <button>Compare the ticked runs</button></form>\n\
-             <div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th><span class=\"hidden\">Compare</span></th>\
-             <th>Run</th><th>Plan and target</th><th>IOPS over time</th><th>Best test</th><th>Findings</th>\
-             <th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+            "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
+             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Against baseline</th><th>Limit</th>\
+             <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+            chosen(around, found),
+            [RunOrder::Newest, RunOrder::Target, RunOrder::Plan].map(|by| sortable(around, by)).concat(),
+            sortable(around, RunOrder::P99),
         ),
     };
     format!(
-        "<h1>Runs</h1>\n{}<p class=\"soft\">{count}</p>\n{table}{}",
-        search(asked),
-        pages(asked, found, number)
+        "<h1>Runs</h1>\n{}{}<p class=\"soft\">{count}</p>\n{table}{}",
+        indexing(around.lacking),
+        search(around.asked),
+        pages(around, found, number)
     )
+}
+
+/// Says how many runs lists and trends do not have yet; nothing where they have all.
+pub(crate) fn indexing(lacking: usize) -> String {
+    match lacking {
+        0 => String::new(),
+        count => format!(
+            "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
+             label \
+             and note only, and trends lack {}.</p>\n",
+            separated(&count.to_string()),
+            if count == 1 { "run is" } else { "runs are" },
+            if count == 1 { "it" } else { "them" },
+            if count == 1 { "it" } else { "them" },
+        ),
+    }
+}
+
+/// The form of the ticks. Those of other pages of the list stay.
+fn chosen(around: &Around<'_>, found: &RunPage) -> String {
+    let is_elsewhere = |run: &&str| found.runs.iter().all(|listed| listed.row.run != **run);
+    let elsewhere: Vec<&str> =
+        around.asked.all("r").filter(|run| is_run_id(run)).filter(is_elsewhere).collect();
+    let kept: String = elsewhere
+        .iter()
+        .map(|run| format!("<input type=\"hidden\" name=\"r\" value=\"{}\">", escape(run)))
+        .collect();
+    let count = match elsewhere.len() {
+        0 => String::new(),
+        count => {
+            format!(" <span class=\"soft\">{count} chosen on other pages; <a href=\"/runs\">clear</a></span>")
+        }
+    };
+    format!(
+        "<form id=\"compare\" class=\"compare\" method=\"get\" action=\"/compare\">{kept}<button>Compare <span \
+         id=\"chosen\">the ticked runs</span></button>{count}</form>\n"
+    )
+}
+
+/// The head of a column that the list can be sorted by.
+fn sortable(around: &Around<'_>, order: RunOrder) -> String {
+    let (name, title) = match order {
+        RunOrder::Newest | RunOrder::Oldest => ("oldest", "Time"),
+        RunOrder::Target => ("target", "Target"),
+        RunOrder::Plan => ("plan", "Plan"),
+        RunOrder::P99 => ("p99", "p99"),
+    };
+    let (sorted, to) = match (around.order, order) {
+        (RunOrder::Newest, RunOrder::Newest) => (" aria-sort=\"descending\"", "oldest"),
+        (RunOrder::Oldest, RunOrder::Newest) => (" aria-sort=\"ascending\"", ""),
+        (RunOrder::P99, RunOrder::P99) => (" aria-sort=\"descending\"", ""),
+        (now, order) if now == order => (" aria-sort=\"ascending\"", ""),
+        (_, RunOrder::Newest) => ("", ""),
+        _ => ("", name),
+    };
+    let to = if to.is_empty() { String::new() } else { format!("sort={to}") };
+    format!("<th{sorted}><a href=\"/runs?{}{to}\">{title}</a></th>", kept(around.asked, &["sort", "page"]))
+}
+
+fn order(asked: &Fields) -> RunOrder {
+    match asked.get("sort") {
+        "oldest" => RunOrder::Oldest,
+        "target" => RunOrder::Target,
+        "plan" => RunOrder::Plan,
+        "p99" => RunOrder::P99,
+        _ => RunOrder::Newest,
+    }
 }
 
 /// Returns the form of search and filters.
@@ -156,44 +247,85 @@ fn search(asked: &Fields) -> String {
     )
 }
 
-fn row(run: &ListedRun, visitor: &Visitor) -> String {
+fn row(run: &ListedRun, around: &Around<'_>) -> String {
     let row = &run.row;
     let id = escape(&row.run);
     if let Some(error) = row.error() {
         let says = escape(&error.to_string());
-        return format!("<tr><td></td><td class=\"w\" colspan=\"6\">{says}</td></tr>\n");
+        return format!("<tr><td></td><td class=\"w\" colspan=\"9\">{says}</td></tr>\n");
     }
-    let status = status(row);
     let digest = run.digest.as_ref();
-    let spark = digest
-        .map_or_else(String::new, |digest| spark(&format!("IOPS over time, run {}", row.run), &digest.spark));
+    let ticked = if around.asked.all("r").any(|known| known == row.run) { " checked" } else { "" };
+    let test = digest.and_then(|digest| digest.tests.first());
+    let (name, p99) = test.map_or_else(|| ("-".to_owned(), "-".to_owned()), of_test);
     format!(
         "<tr><td><input type=\"checkbox\" form=\"compare\" name=\"r\" value=\"{id}\" aria-label=\"Compare run \
-         {id}\"></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{id}</a><br><span class=\"soft\">{}</span><br><span \
-         class=\"state {}\">{}</span></td><td class=\"w\">{}<br><span class=\"soft\">{}</span></td><td>{spark}</td>\
-         <td>{}</td><td>{}</td><td class=\"w\">{}</td></tr>\n",
+         {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}</a>{}</td><td class=\"w\">{}</td><td \
+         class=\"w\">{}{}</td><td class=\"w\">{name}</td><td>{p99}</td><td>{}</td><td class=\"w limit\">{}</td>\
+         <td>{}</td><td class=\"w\">{}</td></tr>\n",
         minute(row.started_unix_ms),
-        status.name(),
-        if status.name() == "partial" { "killed" } else { status.name() },
-        escape(&row.name),
+        state_badge(row),
         escape(&row.targets.join(", ")),
-        digest.map_or_else(String::new, best),
+        escape(&row.name),
+        digest.map_or_else(String::new, changed_badge),
+        against(around.baselines.against(run)),
+        digest.and_then(|digest| digest.verdict.as_deref()).map_or_else(String::new, limit),
         digest.map_or_else(String::new, findings),
-        words(run, visitor)
+        words(run, around.visitor)
     )
 }
 
-/// Returns the figures of the test with the most IOPS.
-fn best(digest: &RunDigest) -> String {
-    let by_iops = |a: &&TestDigest, b: &&TestDigest| a.iops.value.total_cmp(&b.iops.value);
-    let Some(best) = digest.tests.iter().max_by(by_iops).filter(|best| best.iops.value > 0.0) else {
-        return "-".to_owned();
-    };
-    format!(
-        "<span class=\"nowrap\">{} IOPS</span><br><span class=\"nowrap\">{} MiB/s</span>",
-        rounded_long(best.iops.value),
-        rounded_long(best.mib_per_s.value)
-    )
+/// A state that is not the usual one.
+fn state_badge(row: &RunRow) -> String {
+    let name = status(row).name();
+    match name {
+        "done" => String::new(),
+        name => {
+            let says = if name == "partial" { "killed" } else { name };
+            format!(" <span class=\"state {name}\">{says}</span>")
+        }
+    }
+}
+
+/// What the command line changed: such a run is not compared with the plan as it ships.
+fn changed_badge(digest: &RunDigest) -> String {
+    match digest.changed.as_str() {
+        "" => String::new(),
+        changed if changed.starts_with("--quick") => " <span class=\"badge\">quick</span>".to_owned(),
+        changed => format!(" <span class=\"badge\" title=\"{}\">changed</span>", escape(changed)),
+    }
+}
+
+/// The first test with its rate, and its p99.
+fn of_test(test: &TestDigest) -> (String, String) {
+    let p99 = test.p99_us.map_or_else(
+        || "-".to_owned(),
+        |p99| match p99.value {
+            us if us < 1000.0 => format!("{} µs", rounded_long(us)),
+            us => format!("{} ms", rounded_long(us / 1000.0)),
+        },
+    );
+    let name = escape(format!("{} {}", test.test, test.step).trim_end());
+    (format!("{name}: <span class=\"nowrap\">{} IOPS</span>", rounded_long(test.iops.value)), p99)
+}
+
+fn against(in_short: Option<InShort>) -> String {
+    let percent = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
+    match in_short {
+        None => "-".to_owned(),
+        Some(InShort::Own) => "<span class=\"soft\">is it</span>".to_owned(),
+        Some(InShort::Ratio { is_beyond: Some(false), .. }) => "≈".to_owned(),
+        Some(InShort::Ratio { ratio, is_beyond: None }) => percent(ratio),
+        Some(InShort::Ratio { ratio, is_beyond: Some(true) }) => match ratio < 1.0 {
+            true => format!("<span class=\"sev worse\">▼ {}</span>", percent(ratio)),
+            false => format!("<span class=\"sev better\">▲ {}</span>", percent(ratio)),
+        },
+    }
+}
+
+/// The first sentence of a verdict; all of it under the pointer.
+fn limit(verdict: &str) -> String {
+    format!("<span title=\"{}\">{}</span>", escape(verdict), escape(first_sentence(verdict)))
 }
 
 /// Returns the number of findings of each severity.
@@ -240,24 +372,39 @@ fn words(run: &ListedRun, visitor: &Visitor) -> String {
     format!("{}{}{delete}", form("label", label), form("note", note))
 }
 
-/// Returns the links to the pages before and after.
-fn pages(asked: &Fields, found: &RunPage, number: usize) -> String {
+/// Returns what was asked for as it stands in an address, but for some fields.
+fn kept(asked: &Fields, but: &[&str]) -> String {
+    ["q", "since", "until", "state", "severity", "sort"]
+        .into_iter()
+        .chain(FILTERS.map(|(name, ..)| name))
+        .filter(|name| !asked.get(name).is_empty() && !but.contains(name))
+        .map(|name| format!("{name}={}&amp;", encoded(asked.get(name))))
+        .collect()
+}
+
+/// Returns the buttons to the pages before and after: they send the ticks along.
+fn pages(around: &Around<'_>, found: &RunPage, number: usize) -> String {
     let last = found.matching.div_ceil(PAGE_RUNS);
     if last < 2 {
         return String::new();
     }
-    let kept: String = ["q", "since", "until", "state", "severity"]
-        .into_iter()
-        .chain(FILTERS.map(|(name, ..)| name))
-        .filter(|name| !asked.get(name).is_empty())
-        .map(|name| format!("{name}={}&amp;", encoded(asked.get(name))))
+    let kept = kept(around.asked, &["page"]);
+    let hidden: String = kept
+        .split("&amp;")
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, _)| {
+            let value = escape(around.asked.get(name));
+            format!("<input type=\"hidden\" form=\"compare\" name=\"{name}\" value=\"{value}\">")
+        })
         .collect();
-    let link = |to: usize, name: &str| format!("<a href=\"/runs?{kept}page={to}\">{name}</a>");
-    let newer = if number > 1 { link(number - 1, "Newer") } else { String::new() };
-    let older = if number < last { link(number + 1, "Older") } else { String::new() };
+    let button = |to: usize, name: &str| {
+        format!("<button form=\"compare\" formaction=\"/runs\" name=\"page\" value=\"{to}\">{name}</button>")
+    };
+    let before = if number > 1 { button(number - 1, "Before") } else { String::new() };
+    let after = if number < last { button(number + 1, "Next") } else { String::new() };
     format!(
-        "<nav class=\"pages\" aria-label=\"Pages of the list\">{newer} \
-         <span>Page {number} of {last}</span> {older}</nav>\n"
+        "{hidden}<nav class=\"pages\" aria-label=\"Pages of the list\">{before} <span>Page {number} of {last}</span> \
+         {after}</nav>\n"
     )
 }
 

@@ -1,16 +1,19 @@
-//! Targets: a card for each, and one target with the trend of every test.
+//! Targets: what state each is in, a card for each, and one target with the trend of every test.
+
+mod status;
+mod trends;
 
 use std::sync::Arc;
 
 use assay_analysis::quoted;
-use assay_analysis::trend::{Trend, TrendPoint};
+use assay_analysis::trend::Trend;
 use assay_report::held::Held;
-use assay_report::html::{ChangeFacts, Links, escape, spark, trend, trend_changes};
-use assay_report::{minute, rounded_long};
-use assay_results::{LastTest, Stored, TargetRuns, facts_of_changes, held, runs_of_baseline};
+use assay_report::html::escape;
+use assay_report::{minute, rounded_long, separated};
+use assay_results::{LastTest, Stored, TargetRuns, held, runs_of_baseline};
 use assay_spec::Address;
 use assay_spec::units::Bytes;
-use assay_store::{Baseline, BaselineOf, Checked, Reader, target_key};
+use assay_store::{Baseline, BaselineOf, Checked, Reader};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 use serde_json::Value;
@@ -24,112 +27,114 @@ use crate::visitor::{Fields, Visitor};
 const DRAWN_MAX: usize = 8;
 /// Runs of a target that pages of all targets read, the newest; the page of one target has all.
 pub(crate) const RUNS_OF_MANY: usize = 400;
-/// Points of a drawing there; the page of one target has more.
-const POINTS: usize = 40;
-const POINTS_OF_ONE: usize = 120;
+
+/// A target with what its pages say of it.
+struct Card {
+    target: TargetRuns,
+    trends: Vec<Trend>,
+    /// Its last check, and what that found.
+    checked: Option<(Checked, Found)>,
+    helds: Vec<BaselineHeld>,
+}
+
+impl Card {
+    fn read(app: &App, store: &Reader, address: &str, runs_max: usize) -> Result<Self, Refusal> {
+        let target = TargetRuns::read(store, address, runs_max)?;
+        let checked = store.checks()?.into_iter().find(|checked| checked.address == address);
+        Ok(Self {
+            trends: target.trends(),
+            checked: checked.map(|checked| {
+                let found = Found::of(&checked);
+                (checked, found)
+            }),
+            helds: plans_held(app, store, &target)?,
+            target,
+        })
+    }
+}
 
 pub(crate) async fn page(
     State(app): State<Arc<App>>,
     Extension(visitor): Extension<Visitor>,
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
-    let asked = Fields::new(query).get("target").to_owned();
+    let asked = Fields::new(query);
     if !app.options.store.exists() {
         return Err(Refusal::no_store());
     }
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let known = store.target_addresses()?;
-        let (title, body) = match asked.as_str() {
-            "" => ("Targets", all(&shared, store, &known)?),
-            one if known.iter().any(|known| known == one) => (one, of_one(&shared, store, one)?),
+        let (title, body) = match asked.get("target") {
+            "" => ("Targets", shared.unwritten("targets", || all(&shared, store, &known))?),
+            one if known.iter().any(|known| known == one) => {
+                let key = format!("target {one} {} {}", asked.get("range"), asked.get("others"));
+                (one, shared.unwritten(&key, || of_one(&shared, store, &asked))?)
+            }
             _ => return Err(Refusal::not_found("No run of this store used that target.")),
         };
+        let body = format!("{}{body}", super::runs::indexing(shared.lacking()));
         Ok(html(Page::of(&visitor, title, Place::Targets, &body).text()))
     })
     .await
 }
 
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
-    let mut targets: Vec<TargetRuns> = known
+    let mut cards: Vec<Card> = known
         .iter()
-        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .map(|address| Card::read(app, store, address, RUNS_OF_MANY))
         .collect::<Result<_, _>>()?;
     // What was used last comes first.
-    targets.sort_by_key(|target| {
-        std::cmp::Reverse(target.runs.first().map_or(0, |run| run.row.started_unix_ms))
+    cards.sort_by_key(|card| {
+        std::cmp::Reverse(card.target.runs.first().map_or(0, |run| run.row.started_unix_ms))
     });
     let mut budget = DRAWN_MAX;
-    let mut text = String::from("<h1>Targets</h1>\n");
-    if targets.is_empty() {
+    let mut text = "<h1>Targets</h1>\n".to_owned();
+    if cards.is_empty() {
         text.push_str("<p>No run is stored yet. To make one: <code>assay run SUITE TARGET</code></p>\n");
+    } else {
+        text.push_str(&status::table(&cards));
     }
-    for target in &targets {
-        text.push_str(&card(app, store, target, &mut budget)?);
+    for of in &cards {
+        text.push_str(&card(store, of, &mut budget)?);
     }
     Ok(text)
 }
 
-fn card(app: &App, store: &Reader, target: &TargetRuns, budget: &mut usize) -> Result<String, Refusal> {
-    let head = head(app, store, target)?;
-    let trends = target.trends();
-    let mut drawings = String::new();
-    if target.runs.len() < target.count {
-        let (newest, count) = (target.runs.len(), target.count);
-        drawings.push_str(&format!("<p class=\"soft\">Trends of the newest {newest} of {count} runs.</p>\n"));
-    }
-    for of in &trends {
-        let (condensed, each) = of.condensed(POINTS);
-        if *budget > 0 && of.points.len() > 2 {
-            *budget -= 1;
-            let facts = facts_of_changes(store, of)?;
-            drawings.push_str(&drawn(
-                (&condensed, each),
-                of,
-                &facts,
-                baseline_point(store, target, of)?.as_ref(),
-            ));
-        } else {
-            drawings.push_str(&line(&condensed, of));
-        }
-    }
+fn card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal> {
+    let target = &of.target;
     Ok(format!(
-        "<article class=\"target\">\n<h2><a href=\"{0}\">{1}</a></h2>\n{head}{drawings}<p><a href=\"{0}\">All trends \
-         of this target</a> · <a href=\"/runs?target={2}\">its runs</a></p>\n</article>\n",
+        "<article class=\"target\">\n<h2><a href=\"{0}\">{1}</a></h2>\n{2}{3}<p><a href=\"{0}\">All trends of this \
+         target</a> · <a href=\"/runs?target={4}\">its runs</a></p>\n</article>\n",
         link(&target.address),
         escape(&target.address),
+        head(store, of)?,
+        trends::in_card(store, of, budget)?,
         escape(&encoded(&target.address))
     ))
 }
 
-fn of_one(app: &App, store: &Reader, address: &str) -> Result<String, Refusal> {
-    let target = TargetRuns::read(store, address, usize::MAX)?;
-    let mut text = format!(
-        "<p><a href=\"/targets\">All targets</a></p>\n<h1>{}</h1>\n{}",
-        escape(address),
-        head(app, store, &target)?
-    );
-    let trends = target.trends();
-    if trends.is_empty() {
-        text.push_str("<p>A trend begins with the second run of a plan on this target.</p>\n");
-    }
-    for of in &trends {
-        let (condensed, each) = of.condensed(POINTS_OF_ONE);
-        let facts = facts_of_changes(store, of)?;
-        text.push_str(&drawn((&condensed, each), of, &facts, baseline_point(store, &target, of)?.as_ref()));
-    }
-    Ok(text)
+fn of_one(app: &App, store: &Reader, asked: &Fields) -> Result<String, Refusal> {
+    let of = Card::read(app, store, asked.get("target"), usize::MAX)?;
+    Ok(format!(
+        "<p class=\"tools\"><a href=\"/targets\">All targets</a> {}</p>\n<h1>{}</h1>\n{}{}",
+        super::files::links(&format!("/targets/file?target={}&amp;", escape(&encoded(&of.target.address)))),
+        escape(&of.target.address),
+        head(store, &of)?,
+        trends::of_one(store, &of, asked)?
+    ))
 }
 
 /// What is known of a target beside its trends.
-fn head(app: &App, store: &Reader, target: &TargetRuns) -> Result<String, Refusal> {
+fn head(store: &Reader, of: &Card) -> Result<String, Refusal> {
+    let target = &of.target;
     let mut text = String::new();
     let last = target.runs.first().map_or_else(
         || "no run".to_owned(),
         |run| {
             format!(
                 "{} {}, the last <a href=\"/runs/{2}\">{2}</a> ({3}, {4})",
-                target.count,
+                separated(&target.count.to_string()),
                 if target.count == 1 { "run" } else { "runs" },
                 escape(&run.row.run),
                 escape(&run.row.name),
@@ -138,13 +143,11 @@ fn head(app: &App, store: &Reader, target: &TargetRuns) -> Result<String, Refusa
         },
     );
     text.push_str(&format!("<p class=\"soft\">{last}</p>\n"));
-    let checked = store.checks()?.into_iter().find(|checked| checked.address == target.address);
-    let found = checked.as_ref().map(Found::of);
-    text.push_str(&health(&target.address, checked.as_ref(), found.as_ref()));
-    text.push_str(&figures(&target.last(), found.as_ref()));
+    text.push_str(&health(&target.address, of.checked.as_ref()));
+    text.push_str(&figures(&target.last(), of.checked.as_ref().map(|(_, found)| found)));
     text.push_str(&array(store, target)?);
-    for (baseline, held) in plans_held(app, store, target)? {
-        text.push_str(&baseline_line(&baseline, held.as_deref()));
+    for (baseline, held) in &of.helds {
+        text.push_str(&baseline_line(baseline, held.as_deref()));
     }
     Ok(text)
 }
@@ -179,8 +182,16 @@ impl Found {
     }
 }
 
-fn health(address: &str, checked: Option<&Checked>, found: Option<&Found>) -> String {
-    let Some((checked, found)) = checked.zip(found) else {
+impl Found {
+    /// Share of its file system that is in use, and the size of that, bytes.
+    fn used(&self) -> Option<(f64, u64)> {
+        let (size, free) = (self.filesystem_bytes.filter(|size| *size > 0)?, self.free_bytes?);
+        Some((size.saturating_sub(free) as f64 / size as f64, size))
+    }
+}
+
+fn health(address: &str, checked: Option<&(Checked, Found)>) -> String {
+    let Some((checked, found)) = checked else {
         // There is nothing to check of a target that exists in this program alone.
         if matches!(address.parse(), Ok(Address::Null { .. } | Address::Sim { .. })) {
             return String::new();
@@ -192,9 +203,7 @@ fn health(address: &str, checked: Option<&Checked>, found: Option<&Found>) -> St
     };
     let when = minute(checked.checked_unix_ms);
     if found.faults.is_empty() {
-        return format!(
-            "<p><span class=\"state running\">No fault found</span> by the check of {when}.</p>\n"
-        );
+        return format!("<p><span class=\"sev better\">No fault found</span> by the check of {when}.</p>\n");
     }
     let items: String = found.faults.iter().map(|says| format!("<li>{}</li>\n", escape(says))).collect();
     let (count, word) = (found.faults.len(), if found.faults.len() == 1 { "fault" } else { "faults" });
@@ -220,21 +229,20 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
     number("MiB/s, peak", best(&|last| peak(last.test.mib_per_s_max, last.test.mib_per_s.value)));
     number("MiB/s, mean", best(&|last| Some(last.test.mib_per_s.value)));
     if let Some(found) = found {
-        match (found.filesystem_bytes, found.free_bytes, found.size_bytes) {
-            (Some(size), Some(free), _) if size > 0 => {
-                let used = size.saturating_sub(free);
-                let share = used as f64 / size as f64 * 100.0;
+        match (found.used(), found.size_bytes) {
+            (Some((share, size)), _) => {
+                let share = share * 100.0;
                 items.push(("Used", format!("{share:.0} % <small>of {}</small>", Bytes(size).rounded())));
             }
-            (_, _, Some(size)) => items.push(("Size", Bytes(size).rounded())),
-            _ => {}
+            (None, Some(size)) => items.push(("Size", Bytes(size).rounded())),
+            (None, None) => {}
         }
     }
     let ratios: Vec<f64> = last.iter().filter_map(|last| last.test.expected_ratio).collect();
     if let (Some(low), Some(high)) =
         (ratios.iter().copied().reduce(f64::min), ratios.iter().copied().reduce(f64::max))
     {
-        items.push(("Of expected", format!("{:.0} to {:.0} %", low * 100.0, high * 100.0)));
+        items.push(("Of expected", percent_between(low, high)));
     }
     if items.is_empty() {
         return String::new();
@@ -245,6 +253,13 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
         "<dl class=\"figures\">\n{items}</dl>\n<p class=\"soft\">The best test of the last complete results; a peak is \
          the highest second.</p>\n"
     )
+}
+
+/// `97 %`, or `61 to 97 %` where both ends are written differently.
+fn percent_between(low: f64, high: f64) -> String {
+    let whole = |share: f64| format!("{:.0}", share * 100.0);
+    let (low, high) = (whole(low), whole(high));
+    if low == high { format!("{low} %") } else { format!("{low} to {high} %") }
 }
 
 fn array(store: &Reader, target: &TargetRuns) -> Result<String, Refusal> {
@@ -307,69 +322,6 @@ pub(crate) fn plans_held(
     Ok(all)
 }
 
-/// Returns the last complete result of the baseline in a test, for its level in the drawing.
-fn baseline_point(store: &Reader, target: &TargetRuns, of: &Trend) -> Result<Option<TrendPoint>, Refusal> {
-    let baselines = store.baselines()?;
-    let is_of =
-        |baseline: &&Baseline| baseline.plan == of.plan && target_key(&baseline.address) == target.address;
-    let Some(baseline) = baselines.iter().find(is_of) else { return Ok(None) };
-    let runs = runs_of_baseline(store, baseline)?;
-    Ok(of.points.iter().find(|point| runs.contains(&point.run)).cloned())
-}
-
-/// A trend, drawn with points that stand for `each` runs in a row.
-fn drawn(
-    (condensed, each): (&Trend, usize),
-    of: &Trend,
-    facts: &[ChangeFacts],
-    baseline: Option<&TrendPoint>,
-) -> String {
-    let count = of.points.len();
-    let runs = match each {
-        1 => String::new(),
-        each => format!(
-            "<p class=\"soft\">All {count} runs: a point is the median of {each} in a row, its line goes from the \
-             lowest to the highest, and its link leads to the first.</p>\n"
-        ),
-    };
-    format!(
-        "<section class=\"trend\">\n<h3>{} <span class=\"soft\">{}</span></h3>\n{runs}{}{}</section>\n",
-        escape(format!("{} {}", of.test, of.step).trim_end()),
-        escape(&plan_with_changes(of)),
-        trend(condensed, baseline, Links::Runs),
-        trend_changes(of, facts, Links::Runs)
-    )
-}
-
-/// The plan, with what the command line changed of it.
-fn plan_with_changes(of: &Trend) -> String {
-    match of.changed.as_str() {
-        "" => of.plan.clone(),
-        changed => format!("{} with {changed}", of.plan),
-    }
-}
-
-/// A trend in a line: the highest of its points is the top.
-fn line(condensed: &Trend, of: &Trend) -> String {
-    let name = format!("{} {}", of.test, of.step);
-    let top = condensed.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
-    #[expect(clippy::cast_possible_truncation, reason = "a share in [0, 1] of a small drawing")]
-    let shares: Vec<f32> = condensed.points.iter().map(|point| (point.iops.value / top) as f32).collect();
-    let last = of.points.last().map_or(0.0, |point| point.iops.value);
-    let changes = match of.iops_changes.len() + of.p99_changes.len() {
-        0 => String::new(),
-        count => format!(", <span class=\"sev warning\">{count} changed</span>"),
-    };
-    format!(
-        "<p class=\"trend-line\">{} {} <span class=\"soft\">{}: {} IOPS in the last of {} runs{changes}</span></p>\n",
-        spark(&format!("IOPS of {}", name.trim_end()), &shares),
-        escape(name.trim_end()),
-        escape(&of.plan),
-        rounded_long(last),
-        of.points.len()
-    )
-}
-
 /// Returns the address of a target's page.
 fn link(address: &str) -> String {
     escape(&format!("/targets?target={}", encoded(address)))
@@ -381,4 +333,15 @@ pub(crate) fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_one_number_is_that_number() {
+        assert_eq!(percent_between(0.969, 0.9701), "97 %");
+        assert_eq!(percent_between(0.61, 0.97), "61 to 97 %");
+    }
 }

@@ -32,7 +32,10 @@ fn the_page_of_a_run_is_its_report() {
     let page = served.get(&format!("/runs/{RUN}"), &[]).body;
     let stored = assay_results::Stored::read(&served.store(), RUN).unwrap();
     let report = assay_report::html::body(&stored.header, &stored.summary, &stored.findings, stored.meta());
-    assert!(page.contains(&assay_report::html::folded(&report)), "to the byte");
+    assert!(
+        page.contains(&assay_report::html::folded(&assay_report::html::with_moments(&report))),
+        "to the byte"
+    );
     for part in ["/over-time?test=0&from=3&to=8", "/values?test=0&from=3&to=8"] {
         let answer = served.get(&format!("/runs/{RUN}{part}"), &[]);
         assert_eq!(answer.status, 200, "{part}: {}", answer.body);
@@ -104,4 +107,59 @@ fn a_new_run_shows_its_plan_first_and_starts_only_what_is_listed() {
     assert_eq!((started.status, started.header("location")), (303, Some("/started/1")));
     let page = served.get("/started/1", &[&cookie]).body;
     assert!(page.contains("--label=--remove"), "a value stays one: {page}");
+}
+
+/// A wrong token led to a page without a form.
+#[test]
+fn after_a_wrong_token_the_form_is_there_again() {
+    let served = Served::start(Reach::Loopback);
+    let answer = served.send("POST", "/login", &[], "token=wrong");
+    assert_eq!(answer.status, 401);
+    assert!(
+        answer.body.contains("The token is wrong.") && answer.body.contains("name=\"token\""),
+        "{}",
+        answer.body
+    );
+}
+
+/// It said that no run matches.
+#[test]
+fn a_page_beyond_the_last_is_the_last() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get("/runs?page=9999", &[]).body;
+    assert!(page.contains(RUN) && !page.contains("No run matches"), "{page}");
+}
+
+#[test]
+fn the_list_is_sorted_has_a_line_for_each_run_and_keeps_ticks_of_other_pages() {
+    let served = Served::start(Reach::Loopback);
+    let first = |query: &str| {
+        let page = served.get(&format!("/runs{query}"), &[]).body;
+        let (_, row) = page.split_once("name=\"r\" value=\"").unwrap();
+        row.split_once('"').unwrap().0.to_owned()
+    };
+    assert_ne!(first(""), first("?sort=oldest"), "the other end of the list");
+    for sort in ["target", "plan", "p99"] {
+        let page = served.get(&format!("/runs?sort={sort}"), &[]).body;
+        assert_eq!(page.matches(" aria-sort=").count(), 1, "{sort}: {page}");
+    }
+    let page = served.get("/runs?r=261121-zzzz&r=%3Cb%3E", &[]).body;
+    assert!(
+        page.contains("type=\"hidden\" name=\"r\" value=\"261121-zzzz\"") && !page.contains("<b>"),
+        "{page}"
+    );
+    assert!(page.contains("1 chosen on other pages"), "{page}");
+}
+
+#[test]
+fn a_page_is_packed_for_whoever_accepts_that() {
+    let served = Served::start(Reach::Loopback);
+    let page = format!("/runs/{RUN}");
+    let plain = served.get(&page, &[]);
+    assert_eq!(plain.header("content-encoding"), None);
+    let packed = served.get(&page, &["Accept-Encoding: gzip"]);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let length = |name: &str| name.parse::<usize>().unwrap();
+    let (packed, plain) = (packed.header("content-length").unwrap(), plain.header("content-length").unwrap());
+    assert!(length(packed) * 3 < length(plain), "{packed} of {plain} bytes");
 }

@@ -85,6 +85,43 @@ fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_
         assert!(!answer.body.contains("random <b>") && !answer.body.contains("<1500>"), "escaped");
     }
     assert_eq!(served.get("/targets?target=/etc/passwd", &[]).status, 404);
+    // A status table first, and parts of the time by address.
+    let all = served.get("/targets", &[]).body;
+    let (table, cards) = all.split_once("<article").unwrap();
+    assert!(
+        table.contains("✖ faults found") && table.contains("▼ p99 +17") && cards.contains("<svg"),
+        "{table}"
+    );
+    let month = served.get(&format!("/targets?target={TARGET}&range=30d"), &[]).body;
+    assert!(month.contains("31 of 40 runs are drawn; all are searched for changes."), "{month}");
+    assert!(month.contains(&id(CHANGED)) && month.contains("class=\"baseline\""), "{month}");
+}
+
+/// Runs with another load were drawn as ordinary points.
+#[test]
+fn runs_of_other_loads_are_hollow_and_behind_a_toggle() {
+    let served = Served::start(Reach::Loopback);
+    forty_nights(&served);
+    let store = served.store();
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = id(99);
+    header.targets[0].address = TARGET.to_owned();
+    let test = TestDigest {
+        test: "random <b>".to_owned(),
+        iops: FigureDigest { value: 900.0, ..FigureDigest::default() },
+        complete: true,
+        ..TestDigest::default()
+    };
+    let changed = "outstanding=1".to_owned();
+    let writer = store.begin_run(&header, None, None).unwrap();
+    writer.keep_digest(&RunDigest { changed, tests: vec![test], ..RunDigest::default() }).unwrap();
+    drop(writer);
+    let page = |query: &str| served.get(&format!("/targets?target={TARGET}{query}"), &[]).body;
+    let (without, with) = (page(""), page("&others=yes"));
+    assert!(without.contains("1 run of this test with another load is not drawn"), "{without}");
+    assert_eq!(without.matches("<g class=\"other\">").count(), 0);
+    assert_eq!(with.matches("<g class=\"other\">").count(), 1, "{with}");
+    assert!(with.contains("with outstanding=1"), "{with}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["spec", "record"]),
     ("report", &["spec", "record", "analysis", "diagnose", "sizing", "surface", "model"]),
     ("results", &["record", "analysis", "diagnose", "model", "store", "report"]),
-    ("fleet", &["record", "host"]),
+    ("fleet", &["spec", "record", "host", "target", "prepare", "engine", "store", "runner"]),
     ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",

@@ -1,5 +1,7 @@
 //! Rules about the content and size of files.
 
+use std::process::Command;
+
 use crate::{none, root, sources, tracked};
 
 /// Size of the largest file, bytes: larger ones would slow down every clone for ever.
@@ -54,4 +56,21 @@ fn no_large_files() {
         .map(|path| format!("{path}: {} bytes", size(path)))
         .collect();
     none(&large, "make it when it is needed, or keep it outside of the repository");
+}
+
+#[test]
+fn planted_bugs_apply() {
+    let patches: Vec<String> =
+        tracked().into_iter().filter(|path| path.starts_with("crates/simulate/bugs/")).collect();
+    assert!(patches.len() >= 10, "{patches:?}");
+    let applies = |patch: &&String| {
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "apply", "--check", "--"]).arg(patch).current_dir(root());
+        git.status().is_ok_and(|status| status.success())
+    };
+    let stale: Vec<String> = patches.iter().filter(|patch| !applies(patch)).cloned().collect();
+    none(
+        &stale,
+        "make these patches again, each for the same bug in today's core (see crates/xtask/src/bugs.rs)",
+    );
 }

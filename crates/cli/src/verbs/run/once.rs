@@ -14,12 +14,14 @@ use super::maxima::{Found, SEARCH_NOTE};
 use crate::args::{Form, Io, RunArgs};
 use crate::exit::{Exit, Failed};
 use crate::output::terminal::note;
+use crate::running::Done;
+use crate::running::fleet::execute_on;
 use crate::running::tell::{Telling, tell};
-use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
 use crate::words::attached::{array_of_run, price_of_run};
 use crate::words::fail_if::{changes, judged_by_limits};
+use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
 use crate::words::plan::{choice, file, overrides, understood};
@@ -37,6 +39,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         Some(search) => search.clone(),
         None => written.file.resolve(&written.overrides)?,
     };
+    let fleet = fleet(&args.fleet, &args.io)?;
+    let here: &[String] = if fleet.is_some() { &[] } else { &targets };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
     let array = array_of_run(args.array.as_deref(), &targets, &store)?;
@@ -48,13 +52,15 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let changes = changes(&args.fail_if);
     baseline::check_gates(&changes, &store, &plan.name, &targets)?;
+    let go = |order: Order| execute_on(fleet.as_ref(), &targets, order, &store);
     let order = |plan: Plan| -> anyhow::Result<Order> {
         let (array, stated) = (array.clone(), args.stated.memory());
-        Ok(Order { array, stated, ..args.io.order(plan, &targets, args.size, &stop)? })
+        Ok(Order { array, stated, ..args.io.order(plan, here, args.size, &stop)? })
     };
     if search.is_some() {
+        note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
         let note = Some(SEARCH_NOTE.to_owned());
-        let Some(found) = search_maxima(Order { note, ..order(plan)? }, &store, &stop)? else {
+        let Some(found) = search_maxima(go(Order { note, ..order(plan)? }), &stop)? else {
             return Ok(Exit::Interrupted);
         };
         let mut overrides = written.overrides;
@@ -63,7 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         plan.notes.push(found.says);
     }
     let (label, note) = (args.label.clone(), args.note.clone());
-    let done = execute(Order { label, note, setting, ..order(plan)? }, &store)?;
+    let done = go(Order { label, note, setting, ..order(plan)? })?;
     let held = held(&store, &done);
     let telling = Telling {
         note: args.note.as_deref(),
@@ -84,10 +90,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     done.end(printed)
 }
 
-/// Runs the search for the highest rates; `None` if somebody stopped it.
-fn search_maxima(order: Order, store: &Store, stop: &StopSignal) -> anyhow::Result<Option<Found>> {
-    note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
-    let mut done = execute(order, store)?;
+/// Returns what the search for the highest rates found; `None` if somebody stopped it.
+fn search_maxima(done: anyhow::Result<Done>, stop: &StopSignal) -> anyhow::Result<Option<Found>> {
+    let mut done = done?;
     if let Some(error) = done.failures.pop() {
         return Err(error);
     }

@@ -114,9 +114,11 @@ fn a_link_that_is_cut_and_restored_costs_no_io_and_no_byte() {
     let failures = numbers(&test["paths"], "failures");
     assert!(failures[1] >= 1.0 && failures[0] + failures[2] + failures[3] == 0.0, "{failures:?}");
     let said = document["findings"].to_string();
-    for word in
-        ["path 1 has said nothing for", "path 1 went down: 10.77.2.2 sent nothing for", "(10.77.2.2) is up"]
-    {
+    for word in [
+        "path 1 has said nothing for",
+        "path 1 went down: 10.77.2.2 answered nothing for",
+        "(10.77.2.2) is up",
+    ] {
         assert!(said.contains(word), "{word}: {said}");
     }
     eprintln!(

@@ -1,0 +1,80 @@
+//! The window that the hosts of a step have in common: rates are over it, so that no host counts for a time in which
+//! another one did not load the target yet, or no more.
+
+use std::collections::BTreeMap;
+
+use assay_record::{AccessStats, Interval, StepEnd};
+use serde::{Deserialize, Serialize};
+
+use crate::summary::{JobSummary, OpSummary};
+
+/// An interval in short.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Slice {
+    /// Start and end, ns since the stated start of the window.
+    start_ns: u64,
+    end_ns: u64,
+    ops: u64,
+}
+
+impl Slice {
+    pub(super) fn of(interval: &Interval, sum: &AccessStats) -> Self {
+        let ops = sum.read.ops() + sum.write.ops();
+        Self { start_ns: interval.start_ns, end_ns: interval.end_ns, ops }
+    }
+
+    /// Returns how many of its I/Os fall into a window, evenly over its time.
+    fn within(&self, from_ns: u64, to_ns: u64) -> f64 {
+        let (start_ns, end_ns) = (self.start_ns.max(from_ns), self.end_ns.min(to_ns));
+        let (part_ns, length_ns) =
+            (end_ns.saturating_sub(start_ns), self.end_ns.saturating_sub(self.start_ns));
+        if length_ns == 0 { 0.0 } else { self.ops as f64 * part_ns as f64 / length_ns as f64 }
+    }
+}
+
+/// Changes the rates of jobs to those over the window that all have in common. Counts and distributions stay those of
+/// all I/Os. Jobs that ended with their host lost do not shorten it.
+pub(super) fn window(end: Option<&StepEnd>, slices: &BTreeMap<usize, Vec<Slice>>, jobs: &mut [JobSummary]) {
+    let (Some(end), false) = (end, slices.is_empty()) else { return };
+    let is_whole = |index: &usize| end.jobs.get(*index).is_some_and(|job| job.measured_ns > 0);
+    let start_of = |of: &[Slice]| of.iter().map(|slice| slice.start_ns).min();
+    let last_of = |of: &[Slice]| of.iter().map(|slice| slice.end_ns).max();
+    let windows = slices.iter().filter(|(index, _)| is_whole(index)).filter_map(|(index, of)| {
+        let (start_ns, last_ns) = (start_of(of)?, last_of(of)?);
+        let end_ns = start_ns + end.jobs[*index].measured_ns;
+        // A host that was lost has no end of its own, and its last interval is far from that of the others.
+        (last_ns + LOST_NS >= end_ns).then_some((start_ns, end_ns))
+    });
+    let common = windows.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+    let Some((from_ns, to_ns)) = common.filter(|(from, to)| from < to) else { return };
+    let seconds = (to_ns - from_ns) as f64 / 1e9;
+    for (index, of) in slices {
+        let Some(job) = jobs.get_mut(*index) else { continue };
+        let rate = of.iter().map(|slice| slice.within(from_ns, to_ns)).sum::<f64>() / seconds;
+        let factor = if job.total.iops > 0.0 { rate / job.total.iops } else { 1.0 };
+        [&mut job.total, &mut job.read, &mut job.write].into_iter().for_each(|part| scale(part, factor));
+        job.outstanding_effective *= factor;
+    }
+}
+
+/// An interval that ends so long before the window is not its last one, ns.
+const LOST_NS: u64 = 1_500_000_000;
+
+fn scale(part: &mut OpSummary, factor: f64) {
+    part.iops *= factor;
+    part.mib_per_s *= factor;
+    part.mb_per_s *= factor;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_counts_for_the_part_of_it_that_is_in_the_window() {
+        let slice = Slice { start_ns: 1000, end_ns: 2000, ops: 100 };
+        for (from, to, ops) in [(0, 5000, 100.0), (1500, 5000, 50.0), (1250, 1500, 25.0), (2000, 3000, 0.0)] {
+            assert!((slice.within(from, to) - ops).abs() < 1e-9, "{from} {to}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The hosts of a run beside each other.
+
+use std::collections::BTreeMap;
+
+use assay_record::{HostEnd, RunHeader};
+use assay_statistics::{deviation, mean, median, student_95};
+
+use crate::summary::{RunSummary, StepSummary};
+
+/// What a host did in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostRate {
+    /// Its name.
+    pub name: String,
+    /// Successful I/Os per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_s: f64,
+    /// I/Os in flight that the plan asks for.
+    pub outstanding: u64,
+    /// CPU time of the tester per successful I/O, µs; `None` where it was lost.
+    pub tester_us_per_io: Option<f64>,
+    /// What the record says of it; `None` while the step runs.
+    pub end: Option<HostEnd>,
+}
+
+impl HostRate {
+    /// Whether nothing came from it until the end of the step.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.lost.is_some())
+    }
+}
+
+/// The hosts of a step, and how far apart they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostSpread {
+    /// In the order of the run.
+    pub hosts: Vec<HostRate>,
+    /// Mean rate of a host, I/Os per second.
+    pub mean_iops: f64,
+    /// Half of the 95 % interval of that mean, from the differences between hosts; `None` for fewer than three.
+    pub half_width_iops: Option<f64>,
+}
+
+impl HostSpread {
+    /// Returns the hosts of a step; `None` for a run of one host, and where fewer than two took part.
+    #[must_use]
+    pub fn of(header: &RunHeader, step: &StepSummary) -> Option<Self> {
+        if header.setting.hosts.is_empty() {
+            return None;
+        }
+        let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+        let mut of_host: BTreeMap<&str, (f64, f64, u64, u64)> = BTreeMap::new();
+        for (job, summary) in plan.jobs.iter().zip(&step.jobs) {
+            let sum = of_host.entry(job.hosts.first()?).or_default();
+            sum.0 += summary.total.iops;
+            sum.1 += summary.total.mib_per_s;
+            sum.2 += summary.total.ops;
+            sum.3 += summary.outstanding_asked;
+        }
+        let rate = |name: &str| {
+            let (iops, mib_per_s, ops, outstanding) = *of_host.get(name)?;
+            let end = step.hosts.iter().find(|end| end.host == name).cloned();
+            let used_ns = end.as_ref().map(|end| end.cpu.tester_ns).filter(|ns| *ns > 0 && ops > 0);
+            let tester_us_per_io = used_ns.map(|ns| ns as f64 / 1e3 / ops as f64);
+            Some(HostRate { name: name.to_owned(), iops, mib_per_s, outstanding, tester_us_per_io, end })
+        };
+        let hosts: Vec<HostRate> = header.setting.hosts.iter().filter_map(|host| rate(&host.name)).collect();
+        if hosts.len() < 2 {
+            return None;
+        }
+        let rates: Vec<f64> = hosts.iter().map(|host| host.iops).collect();
+        let count = rates.len() as f64;
+        let half_width_iops =
+            (rates.len() > 2).then(|| student_95(count - 1.0) * deviation(&rates) / count.sqrt());
+        Some(Self { mean_iops: mean(&rates), half_width_iops, hosts })
+    }
+
+    /// Returns the host with the lowest rate.
+    #[must_use]
+    pub fn slowest(&self) -> &HostRate {
+        let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
+        self.hosts.iter().min_by(slower).expect("a spread has two hosts")
+    }
+
+    /// Returns the host with the highest rate.
+    #[must_use]
+    pub fn fastest(&self) -> &HostRate {
+        let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
+        self.hosts.iter().max_by(slower).expect("a spread has two hosts")
+    }
+
+    /// Returns the time between the first I/O of the first host and that of the last, ns, and how wrong the clocks may
+    /// make it; `None` where a host issued none.
+    #[must_use]
+    pub fn start_skew_ns(&self) -> Option<(u64, u64)> {
+        let ends: Vec<&HostEnd> = self.hosts.iter().map(|host| host.end.as_ref()).collect::<Option<_>>()?;
+        let first: Vec<i64> = ends.iter().map(|end| end.first_io_ns).collect::<Option<_>>()?;
+        let (earliest, latest) = (first.iter().min()?, first.iter().max()?);
+        let mut errors: Vec<u64> = ends.iter().map(|end| end.clock.error_ns).collect();
+        errors.sort_unstable();
+        let worst = errors.iter().rev().take(2).sum();
+        Some((latest.abs_diff(*earliest), worst))
+    }
+}
+
+/// What limits hosts that were measured together and each alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostLimit {
+    /// A host is as slow alone: its own CPU, link or path limits it.
+    Host(String),
+    /// Alone every host gets more: together they share what the target, or the way to it, gives.
+    Target,
+    /// Each gets together what it gets alone: neither the target nor what they share limits them.
+    NotShared,
+}
+
+/// The same load on all hosts, on half of them, and on each alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostExperiments {
+    /// Which it is.
+    pub limit: HostLimit,
+    /// Rate of each host beside the others and alone, I/Os per second.
+    pub hosts: Vec<(String, f64, f64)>,
+    /// Number of hosts of a step with some of them, and their rate together, I/Os per second.
+    pub half: Option<(usize, f64)>,
+}
+
+/// Rates that differ by less than this share are alike.
+const ALIKE: f64 = 0.2;
+
+impl HostExperiments {
+    /// Returns the experiments of a run that measured all hosts together and each alone; `None` for every other run.
+    #[must_use]
+    pub fn of(header: &RunHeader, summary: &RunSummary) -> Option<Self> {
+        let names: Vec<&str> = header.setting.hosts.iter().map(|host| host.name.as_str()).collect();
+        let rates = |step: &StepSummary| -> Option<BTreeMap<String, f64>> {
+            let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+            let jobs = plan.jobs.iter().zip(&step.jobs).filter(|_| step.unmeasured.is_none());
+            let mut rates = BTreeMap::new();
+            for (job, summary) in jobs {
+                *rates.entry(job.hosts.first()?.clone()).or_default() += summary.total.iops;
+            }
+            Some(rates)
+        };
+        let steps: Vec<BTreeMap<String, f64>> = summary.steps.iter().filter_map(rates).collect();
+        let together = steps.iter().find(|rates| names.len() > 1 && rates.len() == names.len())?;
+        let alone = |name: &str| {
+            let mut alone = steps.iter().filter(|rates| rates.len() == 1);
+            alone.find_map(|rates| rates.get(name)).copied()
+        };
+        let hosts: Vec<(String, f64, f64)> = names
+            .iter()
+            .map(|name| Some(((*name).to_owned(), *together.get(*name)?, alone(name)?)))
+            .collect::<Option<_>>()?;
+        let half = steps.iter().find(|rates| (2..names.len()).contains(&rates.len()));
+        let half = half.map(|rates| (rates.len(), rates.values().sum()));
+        Some(Self { limit: limit(&hosts), hosts, half })
+    }
+}
+
+fn limit(hosts: &[(String, f64, f64)]) -> HostLimit {
+    let slowest = hosts.iter().min_by(|a, b| a.2.total_cmp(&b.2)).expect("there are two hosts or more");
+    let others: Vec<f64> = hosts.iter().filter(|host| host.0 != slowest.0).map(|host| host.2).collect();
+    if slowest.2 < median(&others) * (1.0 - ALIKE) {
+        return HostLimit::Host(slowest.0.clone());
+    }
+    let (together, alone): (f64, f64) =
+        hosts.iter().fold((0.0, 0.0), |sums, host| (sums.0 + host.1, sums.1 + host.2));
+    if together < alone * (1.0 - ALIKE) { HostLimit::Target } else { HostLimit::NotShared }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_slow_alone_is_the_limit_and_one_that_is_slow_beside_others_is_not() {
+        let limit = |rates: &[(f64, f64)]| {
+            let names = ["a", "b", "c"].into_iter().map(str::to_owned);
+            limit(
+                &names
+                    .zip(rates)
+                    .map(|(name, (together, alone))| (name, *together, *alone))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(limit(&[(90.0, 100.0), (90.0, 100.0), (10.0, 11.0)]), HostLimit::Host("c".into()));
+        assert_eq!(limit(&[(33.0, 100.0), (33.0, 95.0), (20.0, 98.0)]), HostLimit::Target);
+        assert_eq!(limit(&[(99.0, 100.0), (98.0, 95.0), (97.0, 98.0)]), HostLimit::NotShared);
+    }
+}

@@ -1,0 +1,186 @@
+//! What sets the hosts of one run apart.
+
+use std::collections::BTreeMap;
+
+use assay_record::{HostFacts, RunHeader};
+use assay_spec::{Job, Pacing};
+use assay_statistics::median;
+
+use super::{Fired, Run, StepCase};
+use crate::figures::time;
+use crate::finding::{Evidence, Severity};
+use crate::fleet::{HostRate, HostSpread};
+
+/// A host below this share of the median of the others is behind them.
+const BEHIND: f64 = 0.8;
+/// A host whose busiest CPU is busier than this has no CPU left.
+const BUSY: f64 = 0.95;
+/// The others have CPU left below this.
+const IDLE: f64 = 0.8;
+/// First I/Os that are further apart than this share of the window are no common start.
+const SKEW_SHARE: f64 = 0.01;
+
+/// With the same load, one host does far less than the others.
+pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
+    let spread = HostSpread::of(case.run.header, case.step)?;
+    if !is_same_load(case.run.header, case) || spread.hosts.iter().any(HostRate::is_lost) {
+        return None;
+    }
+    let slowest = spread.slowest();
+    let others: Vec<f64> =
+        spread.hosts.iter().filter(|host| host.name != slowest.name).map(|host| host.iops).collect();
+    let usual = median(&others);
+    if slowest.iops >= usual * BEHIND {
+        return None;
+    }
+    let tester = busy(slowest).filter(|busy| *busy > BUSY);
+    let why = match tester {
+        Some(_) => format!(" Its busiest CPU was full, so {} itself may be the limit.", slowest.name),
+        None => String::new(),
+    };
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} did {:.0} I/Os per second, and the median of the other {} was {usual:.0}, with the same load.{why}",
+            slowest.name,
+            slowest.iops,
+            match others.len() {
+                1 => "host".to_owned(),
+                count => format!("{count} hosts"),
+            },
+        ),
+        evidence: vec![
+            Evidence::new("slowest host", slowest.iops, "IOPS"),
+            Evidence::new("median of the others", usual, "IOPS"),
+        ],
+        next: "Run the plan on that host alone (--hosts NAME): if it is as slow alone, its own link, path or CPU \
+               limits it; if not, the shared target serves it less.",
+        weight: 1.0 - slowest.iops / usual,
+    })
+}
+
+/// One host has no CPU left, and the others wait.
+pub(super) fn host_without_cpu(case: StepCase<'_>) -> Option<Fired> {
+    let spread = HostSpread::of(case.run.header, case.step)?;
+    let full: Vec<&HostRate> =
+        spread.hosts.iter().filter(|host| busy(host).is_some_and(|b| b > BUSY)).collect();
+    let [host] = full.as_slice() else { return None };
+    let others = spread.hosts.iter().filter(|other| other.name != host.name);
+    let others: Vec<f64> = others.map(busy).collect::<Option<_>>()?;
+    let most = others.iter().copied().fold(0.0, f64::max);
+    (most < IDLE).then(|| Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "the busiest CPU of {} was {:.0} % busy, and that of every other host {:.0} % at most: the run shows what \
+             {} can issue, not what the storage can serve.",
+            host.name,
+            busy(host).unwrap_or(0.0) * 100.0,
+            most * 100.0,
+            host.name
+        ),
+        evidence: vec![
+            Evidence::new("busiest CPU", busy(host).unwrap_or(0.0) * 100.0, "%"),
+            Evidence::new("of the others", most * 100.0, "%"),
+        ],
+        next: "Give that host more workers or CPUs, or leave it out.",
+        weight: 1.0,
+    })
+}
+
+/// The hosts did not begin together, or their clocks do not tell.
+pub(super) fn no_common_start(case: StepCase<'_>) -> Option<Fired> {
+    let (skew_ns, error_ns) = HostSpread::of(case.run.header, case.step)?.start_skew_ns()?;
+    let window_ns = case.step.seconds * 1e9;
+    let (skew, error) = (skew_ns as f64, error_ns as f64);
+    if (skew.max(error)) < window_ns * SKEW_SHARE {
+        return None;
+    }
+    let says = match skew > error {
+        true => format!(
+            "the first I/Os of the hosts were {} apart (clocks within {}), in a window of {:.1} s.",
+            time(skew / 1e3),
+            time(error / 1e3),
+            case.step.seconds
+        ),
+        false => format!(
+            "the clocks of the hosts are known to {} only, so whether they began together in this window of {:.1} s is \
+             not known.",
+            time(error / 1e3),
+            case.step.seconds
+        ),
+    };
+    Some(Fired {
+        severity: Severity::Warning,
+        says,
+        evidence: vec![
+            Evidence::new("first I/Os apart", skew / 1e3, "µs"),
+            Evidence::new("clock error", error / 1e3, "µs"),
+        ],
+        next: "Use a longer window (--set run=60s), or a quicker way to the NATS server. Rates are over the window \
+               that all hosts share.",
+        weight: skew.max(error) / window_ns.max(1.0),
+    })
+}
+
+/// The hosts differ in what may make equal loads unequal.
+pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
+    let hosts = &run.header.setting.hosts;
+    let facts: Vec<(&str, &HostFacts)> = hosts.iter().map(|host| (host.name.as_str(), &host.facts)).collect();
+    let mut differ: Vec<String> = [
+        difference("kernel", facts.iter().map(|(name, facts)| (*name, facts.kernel.clone()))),
+        difference("CPU", facts.iter().map(|(name, facts)| (*name, facts.cpu_model.clone()))),
+        difference("number of CPUs", facts.iter().map(|(name, facts)| (*name, facts.cpus.to_string()))),
+        difference("clock source", facts.iter().map(|(name, facts)| (*name, facts.clocksource.clone()))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let path = |of: fn(&assay_record::InterfaceFacts) -> String| mtus(run.header, of);
+    differ.extend(difference("MTU", path(|interface| interface.mtu_bytes.to_string()).into_iter()));
+    (!differ.is_empty()).then(|| Fired {
+        severity: Severity::Info,
+        says: format!("The hosts are not alike: {}.", differ.join("; ")),
+        evidence: vec![Evidence::new("hosts", hosts.len() as f64, "")],
+        next: "Compare hosts with each other only where these do not matter.",
+        weight: 0.0,
+    })
+}
+
+/// A fact of the interface that leads to each host's first target over a network.
+fn mtus(header: &RunHeader, of: fn(&assay_record::InterfaceFacts) -> String) -> Vec<(&str, String)> {
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    for target in &header.targets {
+        let Some((host, _)) = target.address.split_once(':') else { continue };
+        let interface = target.member.paths().iter().find_map(|path| path.net.as_ref()?.interface.as_ref());
+        if let Some(interface) = interface {
+            known.entry(host).or_insert_with(|| of(interface));
+        }
+    }
+    known.into_iter().collect()
+}
+
+fn difference<'h>(what: &str, values: impl Iterator<Item = (&'h str, String)>) -> Option<String> {
+    let mut by_value: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    values.for_each(|(name, value)| by_value.entry(value).or_default().push(name));
+    let groups: Vec<String> =
+        by_value.iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
+    (groups.len() > 1).then(|| format!("{what} {}", groups.join(", ")))
+}
+
+/// Whether every host has the same closed load. A host that has a rate, or another job, may well do less.
+fn is_same_load(header: &RunHeader, case: StepCase<'_>) -> bool {
+    let load_of = |name: &str| -> Vec<Job> {
+        let own = case.plan.jobs.iter().filter(|job| job.hosts.iter().any(|host| host == name));
+        let bare = |job: &Job| Job { hosts: vec![], targets: vec![], name: String::new(), ..job.clone() };
+        own.map(bare).collect()
+    };
+    let is_closed = case.plan.jobs.iter().all(|job| job.pacing == Pacing::Closed);
+    let mut loads =
+        header.setting.hosts.iter().map(|host| load_of(&host.name)).filter(|load| !load.is_empty());
+    let first = loads.next();
+    is_closed && loads.all(|load| Some(&load) == first.as_ref())
+}
+
+fn busy(host: &HostRate) -> Option<f64> {
+    Some(host.end.as_ref()?.cpu.host_busy_max)
+}

@@ -1,0 +1,153 @@
+//! Several hosts in one run: the rules that set them apart, and the window that they have in common.
+
+use assay_analysis::{Collector, HostSpread, RunSummary, Severity};
+use assay_record::{
+    AccessStats, ClockOffset, Event, FleetHost, HostEnd, HostFacts, Interval, JobEnd, RunEvent, RunHeader,
+    StepCpu, StepEnd, StepId, StepReason, TurnStats,
+};
+
+use crate::{found, run};
+
+const PLAN: &str = "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\" }]\noutstanding = 16\nrun = \"4s\"\n";
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|index| char::from(b'a' + u8::try_from(index).unwrap()).to_string()).collect()
+}
+
+fn header(count: usize) -> RunHeader {
+    let (mut header, _) = run(PLAN);
+    let names = names(count);
+    header.plan = header.plan.placed(&names, 1).unwrap().plan;
+    let host = |name: &String| FleetHost { name: name.clone(), facts: HostFacts::default() };
+    header.setting.hosts = names.iter().map(host).collect();
+    header
+}
+
+fn host_end(name: &str) -> HostEnd {
+    HostEnd {
+        host: name.to_owned(),
+        clock: ClockOffset { ahead_ns: 0, error_ns: 100_000 },
+        first_io_ns: Some(50_000),
+        cpu: StepCpu { host_busy_max: 0.3, ..StepCpu::default() },
+        lost: None,
+    }
+}
+
+/// A run of hosts with these rates, all of them quiet and together.
+fn fleet(rates: &[f64]) -> (RunHeader, RunSummary) {
+    let (_, mut summary) = run(PLAN);
+    let header = header(rates.len());
+    let step = &mut summary.steps[0];
+    let job = |(name, iops): (&String, &f64)| {
+        let mut job = step.jobs[0].clone();
+        (job.name, job.total.iops) = (name.clone(), *iops);
+        job
+    };
+    step.jobs = names(rates.len()).iter().zip(rates).map(job).collect();
+    step.hosts = names(rates.len()).iter().map(|name| host_end(name)).collect();
+    (header, summary)
+}
+
+#[test]
+fn a_host_far_behind_the_others_with_the_same_load_is_named() {
+    for even in [&[100.0, 100.0][..], &[100.0, 81.0], &[100.0, 500.0, 100.0], &[100.0, 90.0, 85.0]] {
+        let (header, summary) = fleet(even);
+        assert_eq!(found("slow-host", &header, &summary), None, "{even:?}");
+    }
+    let (header, mut summary) = fleet(&[1000.0, 1010.0, 400.0]);
+    let finding = found("slow-host", &header, &summary).unwrap();
+    assert!(
+        finding.says.contains("c did 400 I/Os per second") && finding.says.contains("1005"),
+        "{finding:?}"
+    );
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(!finding.says.contains("itself may be the limit"));
+    summary.steps[0].hosts[2].cpu.host_busy_max = 0.97;
+    assert!(found("slow-host", &header, &summary).unwrap().says.contains("c itself may be the limit"));
+    summary.steps[0].hosts[2].lost = Some("silent".into());
+    assert_eq!(found("slow-host", &header, &summary), None, "a lost host is not a slow one");
+
+    let (mut header, summary) = fleet(&[1000.0, 400.0]);
+    header.plan.tests[0].steps[0].jobs[1].outstanding = 1;
+    assert_eq!(found("slow-host", &header, &summary), None, "it has another load");
+}
+
+#[test]
+fn one_host_without_cpu_is_named_only_where_the_others_have_some() {
+    let busy = |all: [f64; 2]| {
+        let (header, mut summary) = fleet(&[100.0, 100.0]);
+        summary.steps[0].hosts.iter_mut().zip(all).for_each(|(host, busy)| host.cpu.host_busy_max = busy);
+        found("host-without-cpu", &header, &summary)
+    };
+    assert!(busy([0.3, 0.99]).unwrap().says.contains("the busiest CPU of b"));
+    assert_eq!((busy([0.3, 0.94]), busy([0.99, 0.99]), busy([0.85, 0.99])), (None, None, None));
+}
+
+#[test]
+fn a_start_that_was_not_common_is_reported_and_so_are_clocks_that_do_not_tell() {
+    let start = |late_ns: i64, error_ns: u64| {
+        let (header, mut summary) = fleet(&[100.0, 100.0]);
+        summary.steps[0].hosts[1].first_io_ns = Some(late_ns);
+        summary.steps[0].hosts.iter_mut().for_each(|host| host.clock.error_ns = error_ns);
+        found("no-common-start", &header, &summary).map(|finding| finding.says)
+    };
+    assert_eq!(start(30_000_000, 1000), None, "less than a hundredth of four seconds");
+    assert!(start(2_000_000_000, 1000).unwrap().contains("2.00 s apart"));
+    assert!(start(60_000, 30_000_000).unwrap().contains("is not known"));
+}
+
+#[test]
+fn unlike_hosts_are_named_by_what_differs() {
+    let (mut header, summary) = fleet(&[100.0, 100.0, 100.0]);
+    assert_eq!(found("unlike-hosts", &header, &summary), None);
+    header.setting.hosts[1].facts.kernel = "6.1.0".into();
+    let says = found("unlike-hosts", &header, &summary).unwrap().says;
+    assert!(says.contains("6.1.0 (b)") && says.contains("(a, c)") && !says.contains("CPU"), "{says}");
+}
+
+#[test]
+fn a_run_of_one_host_has_no_spread_and_none_of_these_findings() {
+    let (header, summary) = run(PLAN);
+    assert_eq!(HostSpread::of(&header, &summary.steps[0]), None);
+    let (header, summary) = fleet(&[90.0, 110.0, 100.0]);
+    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
+    assert_eq!((spread.slowest().name.as_str(), spread.fastest().name.as_str()), ("a", "b"));
+    // t of two degrees of freedom is 4.303, the deviation 10, the root of three 1.732.
+    assert!((spread.half_width_iops.unwrap() - 24.84).abs() < 0.01, "{spread:?}");
+    assert_eq!(spread.start_skew_ns(), Some((0, 200_000)));
+}
+
+/// Two hosts of 100 I/Os a second; b begins a second late and ends a second later. Over the three seconds that both
+/// have, the two do 200 a second; over a window of each they would too, and over all five seconds 160.
+#[test]
+fn rates_are_over_the_window_that_all_hosts_have() {
+    const SECOND: u64 = 1_000_000_000;
+    let header = header(2);
+    let step = StepId { test: 0, step: 0 };
+    let mut collector = Collector::new(&header);
+    let mut add = |what| collector.add(&Event { at_ns: SECOND, what });
+    add(RunEvent::StepStarted(step));
+    for (job, from, ops) in [(0, 0, [100, 100, 100, 100]), (1, 1, [100, 100, 100, 900])] {
+        for (second, ops) in (from..).zip(ops) {
+            let mut access = AccessStats::default();
+            (0..ops).for_each(|_| access.read.completed(8192, 1000, 1000));
+            add(RunEvent::Interval(Box::new(Interval {
+                test: 0,
+                step: 0,
+                job,
+                start_ns: second * SECOND,
+                end_ns: (second + 1) * SECOND,
+                by_access: vec![access],
+                reconnects: 0,
+                turns: TurnStats::default(),
+            })));
+        }
+    }
+    let jobs = vec![JobEnd { measured_ns: 4 * SECOND, due: None, full_ns: None }; 2];
+    add(RunEvent::StepEnded(Box::new(StepEnd::new(step, StepReason::Done, jobs, StepCpu::default()))));
+    let summary = collector.summary();
+    let step = &summary.steps[0];
+    assert!((step.total.iops - 200.0).abs() < 1e-6, "{}", step.total.iops);
+    assert_eq!(step.total.ops, 1600, "every I/O is in the counts and the distribution");
+    assert_eq!(step.total.service.count(), 1600);
+}

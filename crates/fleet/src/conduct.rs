@@ -1,0 +1,415 @@
+//! A run while it goes on: what the hosts say becomes events, and every step begins everywhere at one moment.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use assay_engine::StopSignal;
+use assay_record::{ClockOffset, Event, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_runner::{Follower, Keeper, Sinks, Stage};
+use async_nats::jetstream::consumer::pull::Ordered;
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+
+use crate::bus::{Bus, LEASE};
+use crate::clock::unix_ns;
+use crate::error::FleetError;
+use crate::merge::{Merge, Standing};
+use crate::probe::{ASK_LIMIT, best, probe};
+use crate::watch::{STOP_LIMIT, Watch};
+use crate::wire::{Ask, Noted, Placed, Said, parsed};
+
+/// A step begins so long after every host is ready: the word has to reach all of them before.
+const LEAD: Duration = Duration::from_millis(300);
+/// And so much longer for each host.
+const LEAD_OF_EACH: Duration = Duration::from_micros(200);
+/// Requests by which a clock is measured anew before each step.
+const PROBES: u32 = 8;
+/// How often the run is looked at while nobody says anything.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often it is looked whether hosts are gone.
+const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);
+/// A host that has not begun so long after it was to is asked again.
+const TELL_AGAIN: Duration = Duration::from_secs(1);
+/// Once a stop was asked for, a host that is silent for so long is given up.
+const STOPPING_LIMIT: Duration = Duration::from_secs(5);
+
+/// A run over several hosts that has ended.
+#[derive(Debug)]
+pub struct FleetDone {
+    /// What ran, on what, and where.
+    pub header: RunHeader,
+    /// Its label, as it is stored.
+    pub label: Option<String>,
+    /// What failed, a sentence each. The sinks have what was measured all the same.
+    pub failures: Vec<String>,
+    /// Whether all of it is in the store.
+    pub is_stored: bool,
+}
+
+/// A run and those who do it.
+pub(crate) struct Conductor {
+    bus: Bus,
+    messages: Ordered,
+    /// How many of them were taken.
+    taken: u64,
+    merge: Merge,
+    watch: Watch,
+    stop: StopSignal,
+    is_open: bool,
+    is_stopping: bool,
+    /// The step that was noted last.
+    begun: Option<StepId>,
+    /// Steps that know what their plan wants to know.
+    enough: Option<StepId>,
+    asked: Instant,
+    /// Number of notes that this coordinator has written.
+    notes: u64,
+    /// When it was looked whether hosts are gone.
+    looked: Instant,
+    /// Tells its notes apart from those of an earlier coordinator of the run.
+    since: i64,
+    // Last: what is above lives in it.
+    runtime: Runtime,
+}
+
+/// What comes next.
+enum Next {
+    Message(Option<Box<async_nats::jetstream::Message>>),
+    Again,
+    Nothing,
+}
+
+/// The sinks of a run that has begun to measure.
+struct Kept<'s, 'f> {
+    keeper: Option<Keeper>,
+    sinks: &'s mut Sinks<'f>,
+    /// Whether the step of the present event knows what its plan wants to know.
+    is_enough: bool,
+}
+
+impl Conductor {
+    pub(crate) fn new(
+        runtime: Runtime,
+        bus: Bus,
+        placed: Placed,
+        messages: Ordered,
+        stop: StopSignal,
+    ) -> Result<Self, FleetError> {
+        let hosts = placed.hosts.clone();
+        let watch = {
+            let _inside = runtime.enter();
+            Watch::begin(bus.clone(), placed.run.clone(), hosts)
+        };
+        Ok(Self {
+            bus,
+            messages,
+            taken: 0,
+            merge: Merge::new(placed)?,
+            watch,
+            stop,
+            is_open: false,
+            is_stopping: false,
+            begun: None,
+            enough: None,
+            asked: Instant::now(),
+            notes: 0,
+            since: unix_ns(),
+            looked: Instant::now(),
+            runtime,
+        })
+    }
+
+    /// Conducts the run to its end.
+    pub(crate) fn conduct(mut self, sinks: &mut Sinks<'_>) -> Result<FleetDone, FleetError> {
+        let mut kept = Kept { keeper: None, sinks, is_enough: false };
+        while !self.merge.is_over() {
+            for event in self.listen() {
+                kept.take(&event, self.merge.placed());
+                self.follow(&event, &mut kept);
+            }
+            self.look_at_stop();
+            self.look_at_hosts();
+            match self.is_open {
+                false => self.open(kept.sinks.follower)?,
+                true => self.begin_due(),
+            }
+        }
+        self.finish(kept)
+    }
+
+    /// Takes the next messages, and returns the events that follow from them.
+    fn listen(&mut self) -> Vec<Event> {
+        let Some(message) = self.next() else { return Vec::new() };
+        let Ok(sequence) = message.info().map(|info| info.stream_sequence) else { return Vec::new() };
+        if sequence <= self.taken {
+            return Vec::new();
+        }
+        self.taken = sequence;
+        let subject = message.subject.as_str();
+        match subject.strip_prefix(&format!("assay.run.{}.", self.run())).map(str::to_owned) {
+            Some(host) => {
+                self.watch.heard(&host);
+                parsed::<Said>(&message.payload).map(|said| self.merge.take(&host, said)).unwrap_or_default()
+            }
+            None => parsed::<Noted>(&message.payload).map(|noted| self.merge.note(noted)).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the next message, if one comes soon.
+    fn next(&mut self) -> Option<async_nats::jetstream::Message> {
+        let (messages, connected) = (&mut self.messages, &self.bus.connected);
+        let next = async {
+            tokio::select! {
+                next = messages.next() => Next::Message(next.and_then(Result::ok).map(Box::new)),
+                () = connected.notified() => Next::Again,
+                () = tokio::time::sleep(LOOK_EVERY) => Next::Nothing,
+            }
+        };
+        match self.runtime.block_on(next) {
+            Next::Message(Some(message)) => return Some(*message),
+            // The server is there again, and knows nothing of who was listening.
+            Next::Again => {
+                if let Ok(messages) = self.runtime.block_on(self.bus.messages(&self.run(), self.taken)) {
+                    self.messages = messages;
+                }
+            }
+            Next::Message(None) => std::thread::sleep(LOOK_EVERY),
+            Next::Nothing => {}
+        }
+        None
+    }
+
+    fn run(&self) -> String {
+        self.merge.placed().run.clone()
+    }
+
+    /// Does what an event asks for.
+    fn follow(&mut self, event: &Event, kept: &mut Kept<'_, '_>) {
+        match &event.what {
+            RunEvent::StepStarted(_) => {
+                self.asked = Instant::now();
+                self.tell_to_begin();
+            }
+            // Its other steps would be measured without what failed here.
+            RunEvent::StepEnded(end) if end.reason != StepReason::Done => self.stop.stop(),
+            RunEvent::Interval(interval) => {
+                let step = StepId { test: interval.test, step: interval.step };
+                if kept.is_enough && self.enough != Some(step) {
+                    self.enough = Some(step);
+                    let (bus, run, parts) = (&self.bus, self.run(), self.merge.parts_of(step));
+                    self.runtime.block_on(join_all(parts.into_iter().map(|(host, step)| {
+                        let run = run.clone();
+                        async move { bus.ask(&host, &Ask::Enough { run, step }, STOP_LIMIT).await }
+                    })));
+                }
+            }
+            _ => {}
+        }
+        kept.is_enough = false;
+    }
+
+    /// Passes a stop on, once.
+    fn look_at_stop(&mut self) {
+        if !self.stop.is_set() || self.is_stopping {
+            return;
+        }
+        self.is_stopping = true;
+        let unreached = self.runtime.block_on(self.watch.stop(&self.bus, &self.run()));
+        let unreached: Vec<String> = unreached.into_iter().filter(|host| !self.is_final(host)).collect();
+        if !unreached.is_empty() {
+            self.note(&Noted::Warning(Warning {
+                rule: "stop-not-reached".to_owned(),
+                says: format!("The stop did not reach {} within a second.", unreached.join(", ")),
+                next: "It is repeated until the run is over; an agent that hears nothing ends its run by itself when \
+                       the time of the plan is over."
+                    .to_owned(),
+            }));
+        }
+    }
+
+    fn is_final(&self, host: &str) -> bool {
+        self.merge.standings().any(|(name, standing)| name == host && standing.is_final())
+    }
+
+    /// Gives up hosts from which nothing comes.
+    fn look_at_hosts(&mut self) {
+        if self.looked.elapsed() < LOOK_AT_HOSTS_EVERY {
+            return;
+        }
+        self.looked = Instant::now();
+        // A host that cannot begin, although it has passed inspection: the others would measure without it.
+        if self.is_open
+            && self.merge.header().is_none()
+            && self.merge.standings().any(|standing| refusal(standing).is_some())
+        {
+            self.stop.stop();
+        }
+        let limit = if self.is_stopping { STOPPING_LIMIT } else { LEASE };
+        let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
+        let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
+        for (host, why) in gone.collect::<Vec<_>>() {
+            self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() });
+        }
+    }
+
+    /// Writes a note into the stream, from which it is read like what the hosts say. Returns whether it is there; where
+    /// the bus is away, the next look notes it again.
+    fn note(&mut self, noted: &Noted) -> bool {
+        // A host is lost once, and a step begins once, whoever notes it and however often.
+        let id = match noted {
+            Noted::Lost { host, .. } => format!("lost.{host}"),
+            Noted::Begin { step, .. } => format!("begin.{}.{}", step.test, step.step),
+            _ => format!("{}.{}", self.since, self.notes),
+        };
+        self.notes += 1;
+        self.runtime.block_on(self.bus.note(&self.run(), &id, noted)).is_ok()
+    }
+
+    /// Has every host open its targets, once all have passed inspection.
+    fn open(&mut self, follower: &mut dyn Follower) -> Result<(), FleetError> {
+        if self.merge.standings().any(|(_, standing)| *standing == Standing::Inspecting)
+            && !self.stop.is_set()
+        {
+            return Ok(());
+        }
+        let refusals: Vec<String> = self.merge.standings().filter_map(refusal).collect();
+        let has_begun = self.merge.standings().any(|(_, standing)| *standing == Standing::Running);
+        let may_open = has_begun || (refusals.is_empty() && !self.stop.is_set() && follower.may_open());
+        if !may_open {
+            self.runtime.block_on(call_off(&self.bus, self.merge.placed()));
+            return Err(match refusals.is_empty() {
+                true => FleetError::Interrupted,
+                false => FleetError::Refused(refusals.join("; ")),
+            });
+        }
+        follower.stage(Stage::Opening);
+        self.tell(Ask::Open);
+        self.is_open = true;
+        follower.stage(Stage::Measuring);
+        Ok(())
+    }
+
+    /// Tells every host the same.
+    fn tell(&self, ask: impl Fn(String) -> Ask) {
+        let (bus, run) = (&self.bus, self.run());
+        let hosts: Vec<String> = self.merge.standings().map(|(host, _)| host.to_owned()).collect();
+        self.runtime.block_on(join_all(hosts.iter().map(|host| {
+            let ask = ask(run.clone());
+            async move { bus.ask(host, &ask, ASK_LIMIT).await }
+        })));
+    }
+
+    /// Begins the step for which every host is ready: by a note, from which the hosts are asked when it is read.
+    fn begin_due(&mut self) {
+        if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
+            let clocks = self.runtime.block_on(clocks(&self.bus, &hosts));
+            let lead = LEAD + LEAD_OF_EACH * u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+            let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
+            if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {
+                self.begun = Some(step);
+            }
+        } else if self.asked.elapsed() > TELL_AGAIN {
+            self.asked = Instant::now();
+            self.tell_to_begin();
+        }
+    }
+
+    fn tell_to_begin(&self) {
+        let (bus, run) = (&self.bus, self.run());
+        self.runtime.block_on(join_all(self.merge.not_begun().into_iter().map(
+            |(host, step, at_unix_ns)| {
+                let ask = Ask::Begin { run: run.clone(), step, at_unix_ns };
+                async move { bus.ask(&host, &ask, STOP_LIMIT).await }
+            },
+        )));
+    }
+
+    fn finish(self, kept: Kept<'_, '_>) -> Result<FleetDone, FleetError> {
+        let Kept { keeper, sinks, .. } = kept;
+        sinks.follower.stage(Stage::Over);
+        let mut failures = self.merge.failures.clone();
+        failures.extend(self.merge.standings().filter_map(refusal));
+        let Some(header) = self.merge.header().cloned() else {
+            // Nothing of it is stored, and nothing will be.
+            let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
+            return Err(match self.stop.is_set() && failures.is_empty() {
+                true => FleetError::Interrupted,
+                false => FleetError::Failed(failures.join("; ")),
+            });
+        };
+        let mut is_stored = false;
+        if let Some(mut keeper) = keeper {
+            match keeper.finish() {
+                Ok(()) => is_stored = true,
+                Err(lost) => failures.push(lost.to_string()),
+            }
+            if let Some(news) = keeper.news() {
+                sinks.follower.store_changed(&news);
+            }
+        }
+        if is_stored {
+            // It stays where the run is not stored: assay attach stores it.
+            let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
+        }
+        Ok(FleetDone { header, label: self.merge.placed().label.clone(), failures, is_stored })
+    }
+}
+
+/// Has every host give up a run that has opened nothing, and forgets it.
+pub(crate) async fn call_off(bus: &Bus, placed: &Placed) {
+    let hosts = &placed.hosts;
+    let asks =
+        hosts.iter().map(|host| async { bus.ask(host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
+    join_all(asks).await;
+    // A stream that stays costs the server a few kilobytes.
+    let _ = bus.delete_stream(&placed.run).await;
+}
+
+/// Why a host did not take part.
+fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
+    match standing {
+        Standing::Refused { why, .. } => Some(format!("{host}: {why}")),
+        _ => None,
+    }
+}
+
+/// Measures the clocks of hosts anew. One that does not answer keeps the offset that is known.
+async fn clocks(bus: &Bus, hosts: &[(String, StepId)]) -> BTreeMap<String, ClockOffset> {
+    let measured = hosts.iter().map(|(host, _)| async {
+        let first = probe(bus, host).await?;
+        Some((host.clone(), best(bus, host, first, PROBES - 1).await.offset.into()))
+    });
+    join_all(measured).await.into_iter().flatten().collect()
+}
+
+impl Kept<'_, '_> {
+    fn take(&mut self, event: &Event, placed: &Placed) {
+        let follower = &mut *self.sinks.follower;
+        match &event.what {
+            RunEvent::Started(header) => {
+                follower.begins(header);
+                let words = (placed.label.as_deref(), placed.note.as_deref());
+                self.keeper = self.sinks.store.map(|store| Keeper::begin(store, header, words));
+            }
+            RunEvent::Ended(_) => {
+                if let Some(warning) = follower.ends() {
+                    self.keep(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) });
+                }
+            }
+            _ => {}
+        }
+        self.keep(event);
+    }
+
+    fn keep(&mut self, event: &Event) {
+        let follower = &mut *self.sinks.follower;
+        self.is_enough |= follower.event(event);
+        let Some(keeper) = &mut self.keeper else { return };
+        keeper.append(event);
+        if let Some(news) = keeper.news() {
+            follower.store_changed(&news);
+        }
+        follower.kept(event, keeper);
+    }
+}

@@ -1,0 +1,261 @@
+//! A run on an agent: the very same runner as of a local one, with the coordinator at its gates.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use assay_engine::{CommonStart, StopSignal};
+use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId};
+use assay_runner::{Consequence, Done, Follower, Order, Steps};
+
+use crate::allow::Permission;
+use crate::bus::LEASE;
+use crate::clock::unix_ns;
+use crate::outbox::{Outbox, event};
+use crate::wire::{Task, What};
+
+/// How often a gate looks whether it is still waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// After the plan's own time a run waits for so long for a coordinator that is started again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs an order on this host, with nothing stored. An error says what it means and why.
+pub type RunHere =
+    dyn Fn(Order, &mut dyn Follower) -> Result<Done, (Consequence, String)> + Send + Sync + 'static;
+
+/// A run on this agent.
+#[derive(Debug)]
+pub(crate) struct Errand {
+    pub(crate) run: String,
+    pub(crate) outbox: Arc<Outbox>,
+    gate: Arc<Gate>,
+    is_over: Arc<AtomicBool>,
+    /// Whether it was called off, so that nobody waits for what it has to say.
+    is_called_off: AtomicBool,
+}
+
+/// What the coordinator has said, and what the run waits for.
+#[derive(Debug)]
+struct Gate {
+    stop: StopSignal,
+    said: Mutex<HeardOf>,
+    news: Condvar,
+    /// Length of the plan.
+    plan_time: Duration,
+    /// Added to the wall clock, ns: tests plant an offset with it.
+    clock_ahead_ns: i64,
+}
+
+#[derive(Debug)]
+struct HeardOf {
+    open: Option<bool>,
+    begin: Option<(StepId, i64)>,
+    enough: Option<StepId>,
+    /// When anything was heard of the coordinator.
+    heard: Instant,
+    /// When the first step began.
+    began: Option<Instant>,
+}
+
+impl Errand {
+    /// Begins to inspect the targets of a task.
+    pub(crate) fn begin(
+        task: Task,
+        allowed: Permission,
+        run_here: Arc<RunHere>,
+        clock_ahead_ns: i64,
+    ) -> Self {
+        let gate = Arc::new(Gate {
+            stop: StopSignal::default(),
+            said: Mutex::new(HeardOf {
+                open: None,
+                begin: None,
+                enough: None,
+                heard: Instant::now(),
+                began: None,
+            }),
+            news: Condvar::new(),
+            plan_time: Duration::from_nanos(task.plan.time().0),
+            clock_ahead_ns,
+        });
+        let errand = Self {
+            run: task.run.clone(),
+            outbox: Arc::default(),
+            gate: Arc::clone(&gate),
+            is_over: Arc::default(),
+            is_called_off: AtomicBool::default(),
+        };
+        let (outbox, is_over) = (Arc::clone(&errand.outbox), Arc::clone(&errand.is_over));
+        let work = move || {
+            work(task, allowed, &*run_here, &outbox, &gate);
+            is_over.store(true, Ordering::Release);
+        };
+        if std::thread::Builder::new().name("run".into()).spawn(work).is_err() {
+            let why = "cannot start a thread for the run".to_owned();
+            errand.outbox.push(What::Refused { why, has_begun: false });
+            errand.is_over.store(true, Ordering::Release);
+        }
+        errand
+    }
+
+    /// Whether the run is over; its messages may still wait for the bus.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// The coordinator is there.
+    pub(crate) fn heard(&self) {
+        self.gate.lock().heard = Instant::now();
+    }
+
+    /// Whether everything that it had to say is said, or nobody waits for it.
+    pub(crate) fn is_said(&self) -> bool {
+        self.is_over() && (self.outbox.is_empty() || self.is_called_off.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn open(&self, may_open: bool) {
+        self.is_called_off.fetch_or(!may_open, Ordering::AcqRel);
+        self.gate.say(|said| said.open = said.open.or(Some(may_open)));
+    }
+
+    pub(crate) fn begin_step(&self, step: StepId, at_unix_ns: i64) {
+        self.gate.say(|said| said.begin = Some((step, at_unix_ns)));
+    }
+
+    pub(crate) fn enough(&self, step: StepId) {
+        self.gate.say(|said| said.enough = Some(step));
+    }
+
+    pub(crate) fn stop(&self) {
+        self.gate.stop.stop();
+        self.gate.say(|said| said.open = said.open.or(Some(false)));
+    }
+}
+
+fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox>, gate: &Arc<Gate>) {
+    let mut follower = Telling { outbox: Arc::clone(outbox), gate: Arc::clone(gate), has_opened: false };
+    let result = run_here(order(task, allowed, outbox, gate), &mut follower);
+    let left_out = outbox.samples_left_out();
+    let said = match result {
+        Ok(done) => {
+            let mut failures: Vec<String> = done.failures.iter().map(ToString::to_string).collect();
+            failures.extend(done.left.warnings.iter().map(|left| format!("{} {}", left.says, left.next)));
+            if done.left.is_unanswered {
+                failures.push("a target did not answer when it was to be closed".to_owned());
+            }
+            if left_out > 0 {
+                failures.push(format!("{left_out} samples of the host were left out, as the bus was away"));
+            }
+            What::Over { failures }
+        }
+        Err((consequence, why)) => {
+            What::Refused { why, has_begun: follower.has_opened && consequence != Consequence::Refused }
+        }
+    };
+    outbox.push(said);
+}
+
+fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>) -> Order {
+    let (at_gate, to_say) = (Arc::clone(gate), Arc::clone(outbox));
+    let start = CommonStart::new(move |step| {
+        to_say.push(What::Ready(step));
+        at_gate.begin(step)
+    });
+    Order {
+        run: Some(task.run),
+        plan: task.plan,
+        targets: allowed.targets,
+        steps: Steps::Planned,
+        options: allowed.options,
+        remove: allowed.may_remove,
+        keep_awake: task.options.keep_awake,
+        cpus: Vec::new(),
+        stop: gate.stop.clone(),
+        start,
+        label: None,
+        note: None,
+        array: None,
+        stated: StatedMemory::default(),
+        setting: RunSetting::default(),
+        turn: None,
+    }
+}
+
+impl Gate {
+    fn say(&self, what: impl FnOnce(&mut HeardOf)) {
+        let mut said = self.lock();
+        said.heard = Instant::now();
+        what(&mut said);
+        drop(said);
+        self.news.notify_all();
+    }
+
+    /// Waits until every host has passed inspection. False calls the run off.
+    fn may_open(&self) -> bool {
+        self.wait(|said| said.open).unwrap_or(false)
+    }
+
+    /// Waits for the moment at which a step begins; `None` where the run was stopped or forgotten.
+    fn begin(&self, step: StepId) -> Option<Instant> {
+        let at = self.wait(|said| said.begin.filter(|(of, _)| *of == step).map(|(_, at)| at));
+        let mut said = self.lock();
+        let Some(at_unix_ns) = at else {
+            drop(said);
+            self.stop.stop();
+            return None;
+        };
+        said.began.get_or_insert_with(Instant::now);
+        let left_ns = at_unix_ns.saturating_sub(unix_ns().saturating_add(self.clock_ahead_ns));
+        Some(Instant::now() + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
+    }
+
+    fn wait<T>(&self, mut wanted: impl FnMut(&HeardOf) -> Option<T>) -> Option<T> {
+        let mut said = self.lock();
+        loop {
+            if let Some(found) = wanted(&said) {
+                return Some(found);
+            }
+            if self.stop.is_set() || self.is_forgotten(&said) {
+                return None;
+            }
+            said = self.news.wait_timeout(said, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether the coordinator is gone for longer than a lease, and the time of the plan is over.
+    fn is_forgotten(&self, said: &HeardOf) -> bool {
+        let is_over = said.began.is_none_or(|began| began.elapsed() > self.plan_time + PATIENCE);
+        said.heard.elapsed() > LEASE && is_over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HeardOf> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Passes what happens in the run to the bus.
+struct Telling {
+    outbox: Arc<Outbox>,
+    gate: Arc<Gate>,
+    has_opened: bool,
+}
+
+impl Follower for Telling {
+    fn may_open(&mut self) -> bool {
+        self.outbox.push(What::Inspected);
+        self.has_opened = self.gate.may_open();
+        self.has_opened
+    }
+
+    fn event(&mut self, happened: &Event) -> bool {
+        if let RunEvent::Started(_) | RunEvent::StepStarted(_) = happened.what
+            && self.gate.lock().began.is_none()
+        {
+            let now_ns = unix_ns().saturating_add(self.gate.clock_ahead_ns);
+            self.outbox.epoch(now_ns.saturating_sub(i64::try_from(happened.at_ns).unwrap_or(i64::MAX)));
+        }
+        self.outbox.push(event(happened));
+        let RunEvent::Interval(interval) = &happened.what else { return false };
+        self.gate.lock().enough == Some(StepId { test: interval.test, step: interval.step })
+    }
+}

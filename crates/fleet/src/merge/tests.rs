@@ -1,0 +1,203 @@
+use assay_record::{AccessStats, Interval, StepCpu, StepMoments, TurnStats};
+use assay_record::{JobEnd, StatedMemory, StepReason};
+use assay_spec::{Overrides, PlanFile};
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+const START: StepId = StepId { test: 0, step: 0 };
+/// The run began then, ns since 1970.
+const BEGAN: i64 = 1_000_000_000_000;
+
+/// Two hosts; the clock of b is 3 s ahead.
+fn placed() -> Placed {
+    let text = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nrun = \"2s\"\n";
+    let plan = PlanFile::parse("p", text).unwrap().resolve(&Overrides::default()).unwrap();
+    let clock = |ahead_ns| ClockOffset { ahead_ns, error_ns: 50 };
+    Placed {
+        run: "r".into(),
+        started_unix_ms: 1_000_000,
+        plan,
+        hosts: vec!["a".into(), "b".into()],
+        targets: 1,
+        clocks: BTreeMap::from([("a".into(), clock(0)), ("b".into(), clock(3 * SECOND as i64))]),
+        label: None,
+        note: None,
+        array: None,
+        stated: StatedMemory::default(),
+        setting: RunSetting::default(),
+    }
+}
+
+/// What a host says in a run of two seconds, whose window begins `late_ns` after the stated moment.
+fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
+    let ahead_ns = placed.clocks.values().nth(host).unwrap().ahead_ns;
+    let header = RunHeader {
+        run: "r".into(),
+        version: "1".into(),
+        started_unix_ms: 0,
+        plan: placed.plan.clone(),
+        targets: vec![TargetFacts { address: "null:".into(), member: Default::default() }],
+        host: HostFacts { cpus: 4, cpus_online: 4, ..HostFacts::default() },
+        array: None,
+        stated: StatedMemory::default(),
+        imported: None,
+        setting: RunSetting::default(),
+        diagnosis: None,
+    };
+    let window_ns = SECOND + late_ns;
+    let interval = |second: u64| {
+        let mut access = AccessStats::default();
+        (0..10 * (host as u64 + 1)).for_each(|n| access.read.completed(4096, 1000 + n, 1000 + n));
+        RunEvent::Interval(Box::new(Interval {
+            test: 0,
+            step: 0,
+            job: 0,
+            start_ns: second * SECOND,
+            end_ns: (second + 1) * SECOND,
+            by_access: vec![access],
+            reconnects: 0,
+            turns: TurnStats::default(),
+        }))
+    };
+    let jobs = vec![JobEnd { measured_ns: 2 * SECOND, due: None, full_ns: None }];
+    let mut end = StepEnd::new(START, StepReason::Done, jobs, StepCpu { tester_ns: 5, ..StepCpu::default() });
+    end.moments = Some(StepMoments {
+        load_ns: window_ns,
+        first_io_ns: Some(window_ns + 7),
+        window_ns: Some(window_ns),
+    });
+    let event = |at_ns, what| What::Event(Box::new(Event { at_ns, what }));
+    let whats = [
+        What::Inspected,
+        event(0, RunEvent::Started(Box::new(header))),
+        event(1, RunEvent::StepStarted(START)),
+        What::Ready(START),
+        event(window_ns, RunEvent::PhaseStarted { step: START, phase: Phase::Measure }),
+        event(window_ns + SECOND, interval(0)),
+        event(window_ns + 2 * SECOND, interval(1)),
+        event(window_ns + 2 * SECOND, RunEvent::StepEnded(Box::new(end))),
+        event(window_ns + 2 * SECOND, RunEvent::Ended(Outcome::Done)),
+        What::Over { failures: vec![] },
+    ];
+    let epoch_unix_ns = BEGAN + ahead_ns;
+    (1..).zip(whats).map(|(number, what)| Said { number, epoch_unix_ns, what }).collect()
+}
+
+fn begin() -> Noted {
+    let clocks = placed().clocks;
+    Noted::Begin { step: START, at_unix_ns: BEGAN + SECOND as i64, clocks }
+}
+
+/// Everything that both hosts say, one message of each in turn, and the word to begin when both are ready.
+fn all(a: Vec<Said>, b: Vec<Said>) -> Vec<Event> {
+    let mut merge = Merge::new(placed()).unwrap();
+    let mut events = Vec::new();
+    for (a, b) in a.into_iter().zip(b) {
+        events.extend(merge.take("a", a));
+        events.extend(merge.take("b", b));
+        if merge.due().is_some() {
+            events.extend(merge.note(begin()));
+        }
+    }
+    assert!(merge.is_over());
+    events
+}
+
+fn intervals(events: &[Event]) -> Vec<(u32, u64, u64)> {
+    let of = |event: &Event| match &event.what {
+        RunEvent::Interval(of) => Some((of.job, of.start_ns, of.sum().read.ops())),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+fn end_of(events: &[Event]) -> &StepEnd {
+    let end = events.iter().find_map(|event| match &event.what {
+        RunEvent::StepEnded(end) => Some(&**end),
+        _ => None,
+    });
+    end.unwrap()
+}
+
+#[test]
+fn two_hosts_are_two_jobs_of_one_run_whatever_their_clocks_show() {
+    let placed = placed();
+    let events = all(said(&placed, 0, 0), said(&placed, 1, 0));
+    assert!(matches!(&events[0].what, RunEvent::Started(header) if header.host.cpus == 8));
+    assert_eq!(intervals(&events), [(0, 0, 10), (1, 0, 20), (0, SECOND, 10), (1, SECOND, 20)]);
+    let end = end_of(&events);
+    assert_eq!((end.jobs.len(), end.cpu.tester_ns), (2, 10));
+    let first: Vec<Option<i64>> = end.hosts.iter().map(|host| host.first_io_ns).collect();
+    assert_eq!(first, [Some(7), Some(7)], "by the coordinator's clock");
+    assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
+    assert!(events.iter().all(|event| event.at_ns < 4 * SECOND), "3 s of b's clock are in a time");
+}
+
+#[test]
+fn a_message_that_comes_twice_counts_once() {
+    let placed = placed();
+    let twice = |said: Vec<Said>| said.into_iter().flat_map(|said| [said.clone(), said]).collect::<Vec<_>>();
+    let once = all(said(&placed, 0, 0), said(&placed, 1, 0));
+    assert_eq!(all(twice(said(&placed, 0, 0)), twice(said(&placed, 1, 0))), once);
+}
+
+/// A host that was asked late began late, and its seconds are where they were.
+#[test]
+fn a_host_that_begins_late_is_shifted_by_as_much() {
+    let placed = placed();
+    let events = all(said(&placed, 0, 0), said(&placed, 1, SECOND / 2));
+    assert_eq!(intervals(&events)[1], (1, SECOND / 2, 20));
+    assert_eq!(end_of(&events).hosts[1].first_io_ns, Some(SECOND as i64 / 2 + 7));
+}
+
+#[test]
+fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
+    let placed = placed();
+    let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
+    let mut merge = Merge::new(placed).unwrap();
+    let mut events = Vec::new();
+    for (number, (a, b)) in a.into_iter().zip(b.clone()).enumerate() {
+        events.extend(merge.take("a", a));
+        if number < 6 {
+            events.extend(merge.take("b", b));
+        }
+        if merge.due().is_some() {
+            events.extend(merge.note(begin()));
+        }
+    }
+    assert!(!merge.is_over(), "b may still come");
+    events.extend(merge.note(Noted::Lost { host: "b".into(), why: "silent".into(), at_unix_ns: BEGAN }));
+    assert!(merge.is_over() && merge.take("b", b[6].clone()).is_empty(), "it was given up");
+    assert_eq!(intervals(&events), [(0, 0, 10), (1, 0, 20), (0, SECOND, 10)]);
+    let end = end_of(&events);
+    assert_eq!(end.jobs[1].measured_ns, 2 * SECOND, "its rate is over the whole window");
+    assert_eq!(end.hosts[1].lost.as_deref(), Some("silent"));
+    assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Failed)));
+}
+
+/// Two hosts that run alone, one after the other, are ready at once, and measured at the same time.
+#[test]
+fn steps_of_different_hosts_follow_one_another() {
+    let text = ["a", "b"].map(|host| {
+        format!(
+            "[[test]]\nname = \"{host} alone\"\naccess = [{{ size = \"4KiB\" }}]\n[[test.job]]\nname = \"x\"\nhosts = \
+             [\"{host}\"]\n"
+        )
+    });
+    let plan = PlanFile::parse("p", &text.concat()).unwrap().resolve(&Overrides::default()).unwrap();
+    let placed = Placed { plan, ..placed() };
+    let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
+    let mut merge = Merge::new(placed).unwrap();
+    for (a, b) in a.iter().zip(&b).take(4) {
+        merge.take("a", a.clone());
+        merge.take("b", b.clone());
+    }
+    let second = StepId { test: 1, step: 0 };
+    assert_eq!(merge.due(), Some((START, vec![("a".to_owned(), START)])));
+    let started = |events: Vec<Event>, id| events.iter().any(|event| event.what == RunEvent::StepStarted(id));
+    assert!(started(merge.note(begin()), START));
+    assert_eq!(merge.due(), None, "b is ready, and a measures");
+    a.iter().skip(4).for_each(|said| drop(merge.take("a", said.clone())));
+    assert_eq!(merge.due(), Some((second, vec![("b".to_owned(), START)])));
+}

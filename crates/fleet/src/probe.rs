@@ -1,0 +1,38 @@
+//! How far the clock of an agent is ahead, asked over the bus.
+
+use std::time::{Duration, Instant};
+
+use crate::bus::Bus;
+use crate::clock::{Offset, unix_ns};
+use crate::wire::{Answer, Ask};
+
+/// An agent that does not answer within this is silent.
+pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
+/// Requests by which an offset is measured; the quickest of them counts.
+pub(crate) const PROBES: u32 = 32;
+
+/// An answer to a request for the clock.
+pub(crate) struct Probed {
+    pub(crate) offset: Offset,
+    pub(crate) lease_left_ms: u64,
+}
+
+/// Asks for the clock once; `None` if there is no answer in time.
+pub(crate) async fn probe(bus: &Bus, name: &str) -> Option<Probed> {
+    let (sent, sent_ns) = (Instant::now(), unix_ns());
+    let Answer::Time { unix_ns, lease_left_ms } = bus.ask(name, &Ask::Time, ASK_LIMIT).await? else {
+        return None;
+    };
+    Some(Probed { offset: Offset::of(sent_ns, sent.elapsed(), unix_ns), lease_left_ms })
+}
+
+/// Asks so many times more, and returns the last answer with the best offset.
+pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Probed {
+    let mut best = first;
+    for _ in 0..more {
+        // One that falls silent meanwhile is listed with what it has answered.
+        let Some(probed) = probe(bus, name).await else { break };
+        best = Probed { offset: best.offset.better(probed.offset), ..probed };
+    }
+    best
+}

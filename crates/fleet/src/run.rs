@@ -1,0 +1,204 @@
+//! A run over several hosts: who takes part, what each does, and the way to the first I/O.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use assay_record::{ClockOffset, RunSetting};
+use assay_runner::{Order, Sinks, Stage, label_of};
+use assay_spec::Placement;
+use assay_spec::random::split_mix;
+use assay_store::Store;
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+
+use crate::bus::{Bus, BusOptions, check_name};
+use crate::conduct::{Conductor, FleetDone, call_off};
+use crate::error::FleetError;
+use crate::hosts::{HostList, HostState, ListedHost, listed};
+use crate::probe::ASK_LIMIT;
+use crate::task::TaskOptions;
+use crate::wire::{Answer, Ask, Noted, Placed, Task, parsed};
+
+/// Which hosts take part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostChoice {
+    /// All that are on the bus.
+    All,
+    /// These, in this order.
+    Named(Vec<String>),
+}
+
+/// A plan for several hosts.
+#[derive(Debug)]
+pub struct FleetOrder {
+    /// How the bus is reached.
+    pub bus: BusOptions,
+    /// Which hosts take part.
+    pub hosts: HostChoice,
+    /// Where I/O goes; `{host}` stands for the name of the host.
+    pub targets: Vec<String>,
+    /// The rest. Its targets and its start are those of no host.
+    pub order: Order,
+}
+
+/// Runs a plan over several hosts. Nothing begins anywhere before every host has passed inspection.
+///
+/// # Errors
+/// When nothing was measured. A run that began to measure is always a [`FleetDone`].
+pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetError> {
+    sinks.follower.stage(Stage::Inspecting);
+    let runtime = runtime()?;
+    let bus = runtime.block_on(Bus::connect(&order.bus, "assay run"))?;
+    let list = runtime.block_on(listed(&bus))?;
+    let hosts = chosen(&list, order)?;
+    let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+    let clocks = clocks(&hosts);
+    let placed = Placed { hosts: names, clocks, ..placed(order, sinks.store)? };
+    let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
+    let stop = order.order.stop.clone();
+    runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
+    let messages = runtime.block_on(bus.messages(&placed.run, 0))?;
+    Conductor::new(runtime, bus, placed, messages, stop)?.conduct(&mut sinks)
+}
+
+/// Follows a run whose coordinator has ended, from its first event on. What the store has of it is replaced.
+///
+/// # Errors
+/// When the bus keeps nothing of the run, or another process follows it.
+pub fn attach(
+    run: &str,
+    bus: &BusOptions,
+    stop: assay_engine::StopSignal,
+    mut sinks: Sinks<'_>,
+) -> Result<FleetDone, FleetError> {
+    check_name(run).map_err(|_| FleetError::NotOnBus(run.to_owned()))?;
+    let runtime = runtime()?;
+    let bus = runtime.block_on(Bus::connect(bus, "assay attach"))?;
+    let not_there = || FleetError::NotOnBus(run.to_owned());
+    let mut messages = runtime.block_on(bus.messages(run, 0)).map_err(|_| not_there())?;
+    let first = runtime.block_on(async {
+        let next = futures_util::StreamExt::next(&mut messages);
+        tokio::time::timeout(ASK_LIMIT, next).await.ok()??.ok()
+    });
+    let Some(Noted::Placed(placed)) = first.and_then(|message| parsed(&message.payload)) else {
+        return Err(not_there());
+    };
+    if let Some(store) = sinks.store
+        && store.row(run).is_ok()
+    {
+        if store.is_going_on(run)? {
+            return Err(FleetError::Followed(run.to_owned()));
+        }
+        store.remove(run)?;
+    }
+    let messages = runtime.block_on(bus.messages(run, 0)).map_err(|_| not_there())?;
+    Conductor::new(runtime, bus, *placed, messages, stop)?.conduct(&mut sinks)
+}
+
+fn runtime() -> Result<Runtime, FleetError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.map_err(FleetError::Runtime)
+}
+
+/// Returns the hosts that take part; all of them are ready.
+fn chosen<'l>(list: &'l HostList, order: &FleetOrder) -> Result<Vec<&'l ListedHost>, FleetError> {
+    let hosts: Vec<&ListedHost> = match &order.hosts {
+        HostChoice::All => list.hosts.iter().collect(),
+        HostChoice::Named(names) => {
+            let find = |name: &String| {
+                let host = list.hosts.iter().find(|host| host.name == *name);
+                host.ok_or_else(|| FleetError::NotReady(absent(name, list)))
+            };
+            names.iter().map(find).collect::<Result<_, _>>()?
+        }
+    };
+    if hosts.is_empty() {
+        return Err(FleetError::NoHosts(order.bus.url.clone()));
+    }
+    let unready = hosts.iter().filter_map(|host| unready(host, &list.version));
+    let unready: Vec<String> = unready.collect();
+    if unready.is_empty() { Ok(hosts) } else { Err(FleetError::NotReady(unready.join("; "))) }
+}
+
+fn absent(name: &str, list: &HostList) -> String {
+    let names: Vec<&str> = list.hosts.iter().map(|host| host.name.as_str()).collect();
+    match names.is_empty() {
+        true => format!("no agent named {name} is on the bus, nor any other: assay agent starts one"),
+        false => format!("no agent named {name} is on the bus; there are {}", names.join(", ")),
+    }
+}
+
+fn unready(host: &ListedHost, version: &str) -> Option<String> {
+    let (name, theirs) = (&host.name, &host.version);
+    match host.state {
+        HostState::Ready => None,
+        HostState::Silent => Some(format!("{name} does not answer; name the other hosts to run without it")),
+        HostState::OtherVersion => Some(format!(
+            "{name} has Assay {theirs}, and this is {version}; install this version there and start its agent again"
+        )),
+    }
+}
+
+fn clocks(hosts: &[&ListedHost]) -> BTreeMap<String, ClockOffset> {
+    hosts.iter().filter_map(|host| Some((host.name.clone(), host.offset?.into()))).collect()
+}
+
+/// What the record has besides the plan of each host.
+fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetError> {
+    let of = &order.order;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_unix_ms = u64::try_from(now.as_millis()).map_err(|_| FleetError::Clock)?;
+    // Agents remember the last run that they were asked for, also one that was refused and is in no store.
+    let mut at = u64::from(now.subsec_nanos()) << 32 | u64::from(std::process::id());
+    let random = split_mix(&mut at);
+    let run = match (&of.run, store) {
+        (Some(run), _) => run.clone(),
+        (None, Some(store)) => store.new_run_id(started_unix_ms, random)?,
+        (None, None) => return Err(FleetError::NoId),
+    };
+    let repetition = of.turn.as_ref().map(|turn| turn.repetition(&run));
+    Ok(Placed {
+        label: label_of(of.label.clone(), of.turn.as_ref(), &run),
+        run,
+        started_unix_ms,
+        plan: of.plan.clone(),
+        hosts: Vec::new(),
+        targets: u32::try_from(order.targets.len()).unwrap_or(u32::MAX),
+        clocks: BTreeMap::new(),
+        note: of.note.clone(),
+        array: of.array.clone(),
+        stated: of.stated,
+        setting: RunSetting { repetition, ..of.setting.clone() },
+    })
+}
+
+/// Begins the stream of the run, and asks every host to inspect its targets. One refusal refuses the run.
+async fn ask_to_inspect(
+    bus: &Bus,
+    order: &FleetOrder,
+    placed: &Placed,
+    placement: &Placement,
+) -> Result<(), FleetError> {
+    let run = &placed.run;
+    bus.create_stream(run).await?;
+    bus.note(run, "placed", &Noted::Placed(Box::new(placed.clone()))).await?;
+    let options = TaskOptions::of(&order.order.options, order.order.remove, order.order.keep_awake);
+    let asks = placement.hosts.iter().map(|host| {
+        let targets = order.targets.iter().map(|target| target.replace("{host}", &host.host)).collect();
+        let (plan, options) = (host.plan.clone(), options.clone());
+        let task = Task { run: run.clone(), plan, targets, options };
+        async move {
+            match bus.ask(&host.host, &Ask::Inspect(Box::new(task)), ASK_LIMIT).await {
+                Some(Answer::Accepted) => None,
+                Some(Answer::Refused(why)) => Some(format!("{}: {why}", host.host)),
+                _ => Some(format!("{} does not answer", host.host)),
+            }
+        }
+    });
+    let refusals: Vec<String> = join_all(asks).await.into_iter().flatten().collect();
+    if refusals.is_empty() {
+        return Ok(());
+    }
+    call_off(bus, placed).await;
+    Err(FleetError::Refused(refusals.join("; ")))
+}

@@ -1,0 +1,130 @@
+//! The end of a step on several hosts as the end of one step.
+
+use assay_record::{ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
+
+/// A step on a host.
+pub(crate) struct HostStep<'a> {
+    pub(crate) name: &'a str,
+    /// Its CPUs, by which its CPU use is weighted.
+    pub(crate) cpus: u32,
+    /// When its events' clock showed 0, by the coordinator's clock, ns since 1970.
+    pub(crate) epoch_ns: i64,
+    /// When the step was to begin, by the coordinator's clock, ns since 1970.
+    pub(crate) at_unix_ns: Option<i64>,
+    /// The same epoch, ns since the run began.
+    pub(crate) since_start_ns: u64,
+    pub(crate) clock: ClockOffset,
+    /// Index of each of its jobs in the record.
+    pub(crate) jobs: &'a [u32],
+    /// `None` where it did not end the step.
+    pub(crate) end: Option<&'a StepEnd>,
+    /// Why it did not.
+    pub(crate) missing: Option<String>,
+}
+
+/// Returns the end of a step that at least one host has ended.
+pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
+    let ends = || hosts.iter().filter_map(|host| Some((host, host.end?)));
+    let mut merged = StepEnd::new(step, reason(hosts), jobs(hosts), cpu(hosts));
+    for (host, end) in ends() {
+        let job = |local: u32| host.jobs.get(local as usize).copied().unwrap_or(0);
+        let member = |member: &str| format!("{}:{member}", host.name);
+        merged.failures.extend(end.failures.iter().cloned().map(|mut of| {
+            (of.job, of.member) = (job(of.job), member(&of.member));
+            of
+        }));
+        merged.mismatches.extend(end.mismatches.iter().cloned());
+        merged.mismatch_count += end.mismatch_count;
+        merged.late_blocks += end.late_blocks;
+        merged.members.extend(end.members.iter().cloned().map(|mut of| {
+            (of.job, of.member) = (job(of.job), member(&of.member));
+            of
+        }));
+        merged.paths.extend(end.paths.iter().cloned().map(|mut of| {
+            (of.job, of.member) = (job(of.job), member(&of.member));
+            of
+        }));
+        merged.writes.extend(end.writes.iter().cloned().map(|mut of| {
+            of.job = job(of.job);
+            of
+        }));
+        merged.flushes.extend(end.flushes.iter().cloned().map(|mut of| {
+            of.job = job(of.job);
+            of
+        }));
+        merged.workers.extend(end.workers.iter().cloned().map(|mut of| {
+            of.job = job(of.job);
+            of
+        }));
+        merged.gaps.extend(end.gaps.iter().cloned().map(|mut of| {
+            of.start_ns += host.since_start_ns;
+            of.end_ns += host.since_start_ns;
+            of
+        }));
+    }
+    merged.failures.truncate(StepEnd::KEPT);
+    merged.mismatches.truncate(StepEnd::KEPT);
+    merged.hosts = hosts.iter().map(host_end).collect();
+    merged
+}
+
+fn host_end(host: &HostStep<'_>) -> HostEnd {
+    let first_io_ns =
+        host.end.and_then(|end| end.moments?.first_io_ns).zip(host.at_unix_ns).map(|(first, at)| {
+            host.epoch_ns.saturating_add(i64::try_from(first).unwrap_or(i64::MAX)).saturating_sub(at)
+        });
+    HostEnd {
+        host: host.name.to_owned(),
+        clock: host.clock,
+        first_io_ns,
+        cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
+        lost: host.missing.clone().filter(|_| host.end.is_none()),
+    }
+}
+
+/// The worst of the reasons of the hosts that ended the step.
+fn reason(hosts: &[HostStep<'_>]) -> StepReason {
+    let reasons = || hosts.iter().filter_map(|host| Some((host.name, &host.end?.reason)));
+    let lost = reasons().find_map(|(name, reason)| match reason {
+        StepReason::TargetLost(why) => Some(StepReason::TargetLost(format!("{name}: {why}"))),
+        _ => None,
+    });
+    let has = |wanted: &StepReason| reasons().any(|(_, reason)| reason == wanted);
+    lost.unwrap_or(match () {
+        () if has(&StepReason::ErrorLimit) => StepReason::ErrorLimit,
+        () if has(&StepReason::Interrupted) => StepReason::Interrupted,
+        () => StepReason::Done,
+    })
+}
+
+/// The ends of the jobs in the order of the record. The rate of a host that was lost is that over the window of the
+/// others: what it would have added is not known.
+fn jobs(hosts: &[HostStep<'_>]) -> Vec<JobEnd> {
+    let count = hosts.iter().flat_map(|host| host.jobs).max().map_or(0, |job| *job as usize + 1);
+    let ends = || hosts.iter().filter_map(|host| host.end).flat_map(|end| &end.jobs);
+    let longest_ns = ends().map(|job| job.measured_ns).max().unwrap_or(0);
+    let mut jobs = vec![JobEnd { measured_ns: longest_ns, due: None, full_ns: None }; count];
+    for host in hosts {
+        for (job, end) in host.jobs.iter().zip(host.end.iter().flat_map(|end| &end.jobs)) {
+            jobs[*job as usize] = *end;
+        }
+    }
+    jobs
+}
+
+/// CPU use of all hosts as of one machine with all their CPUs.
+fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
+    let ends = || hosts.iter().filter_map(|host| Some((f64::from(host.cpus), host.end?.cpu)));
+    let cpus: f64 = ends().map(|(cpus, _)| cpus).sum();
+    let mean =
+        |of: fn(&StepCpu) -> f64| ends().map(|(cpus, cpu)| cpus * of(&cpu)).sum::<f64>() / cpus.max(1.0);
+    let tester_ns: u64 = ends().map(|(_, cpu)| cpu.tester_ns).sum();
+    let system = ends().map(|(_, cpu)| Some(cpu.tester_system? * cpu.tester_ns as f64)).sum::<Option<f64>>();
+    StepCpu {
+        host_busy: mean(|cpu| cpu.host_busy),
+        host_busy_max: ends().map(|(_, cpu)| cpu.host_busy_max).fold(0.0, f64::max),
+        steal: mean(|cpu| cpu.steal),
+        tester_ns,
+        tester_system: system.filter(|_| tester_ns > 0).map(|system| system / tester_ns as f64),
+    }
+}

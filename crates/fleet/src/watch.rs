@@ -1,0 +1,115 @@
+//! Whether the hosts of a run are still there: asked each second, beside the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+
+use crate::bus::Bus;
+use crate::wire::{Answer, Ask};
+
+/// How often every host is asked.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// A stop that was not answered within this is reported as not arrived.
+pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(1);
+
+/// What is known of the hosts.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch(Arc<Mutex<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    /// When each was heard last.
+    heard: BTreeMap<String, Instant>,
+    /// Those that say that they know nothing of the run.
+    strangers: BTreeSet<String>,
+    /// Whether they are to stop, and which of them have heard it.
+    is_stopping: bool,
+    stopped: BTreeSet<String>,
+}
+
+impl Watch {
+    /// Begins to ask these hosts about a run, until nobody wants to know any more.
+    pub(crate) fn begin(bus: Bus, run: String, hosts: Vec<String>) -> Self {
+        let now = Instant::now();
+        let watch = Self(Arc::new(Mutex::new(Known {
+            heard: hosts.iter().map(|host| (host.clone(), now)).collect(),
+            strangers: BTreeSet::new(),
+            is_stopping: false,
+            stopped: BTreeSet::new(),
+        })));
+        tokio::spawn(watch.clone().watch(bus, run, hosts));
+        watch
+    }
+
+    async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
+        let mut tick = tokio::time::interval(ASK_EVERY);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // The other one is the conductor's.
+        while Arc::strong_count(&self.0) > 1 {
+            tick.tick().await;
+            join_all(hosts.iter().map(|host| self.look(&bus, &run, host))).await;
+            if !bus.is_connected() {
+                // As long as this side is cut off, it knows nothing of the hosts.
+                self.lock().heard.values_mut().for_each(|heard| *heard = Instant::now());
+            }
+        }
+    }
+
+    async fn look(&self, bus: &Bus, run: &str, host: &str) {
+        let stops = self.lock().is_stopping && !self.lock().stopped.contains(host);
+        let ask = if stops { Ask::Stop(run.to_owned()) } else { Ask::Knows(run.to_owned()) };
+        let answer = bus.ask(host, &ask, STOP_LIMIT).await;
+        let mut known = self.lock();
+        match answer {
+            Some(Answer::Accepted) => {
+                if stops {
+                    known.stopped.insert(host.to_owned());
+                }
+                known.heard.insert(host.to_owned(), Instant::now());
+            }
+            Some(Answer::UnknownRun) => {
+                known.strangers.insert(host.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Stops the run on every host, also on those that are heard of again later. Returns those that were not reached.
+    pub(crate) async fn stop(&self, bus: &Bus, run: &str) -> Vec<String> {
+        let hosts: Vec<String> = {
+            let mut known = self.lock();
+            known.is_stopping = true;
+            known.heard.keys().cloned().collect()
+        };
+        join_all(hosts.iter().map(|host| self.look(bus, run, host))).await;
+        let known = self.lock();
+        hosts.into_iter().filter(|host| !known.stopped.contains(host)).collect()
+    }
+
+    pub(crate) fn heard(&self, host: &str) {
+        if let Some(heard) = self.lock().heard.get_mut(host) {
+            *heard = Instant::now();
+        }
+    }
+
+    /// Returns why a host has to be given up, if nothing was heard of it for longer than `limit`.
+    pub(crate) fn gone(&self, host: &str, limit: Duration) -> Option<String> {
+        let known = self.lock();
+        if known.strangers.contains(host) {
+            return Some("its agent was started anew and knows nothing of the run".to_owned());
+        }
+        let silent = known.heard.get(host)?.elapsed();
+        (silent > limit).then(|| {
+            format!(
+                "it has not answered for {} s: its agent, its host or its network has stopped",
+                silent.as_secs()
+            )
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

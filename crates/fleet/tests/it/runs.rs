@@ -1,0 +1,303 @@
+//! Runs over several agents, on a real nats-server.
+
+use std::path::Path;
+
+use assay_analysis::{Collector, RunSummary};
+use assay_engine::{CommonStart, StopSignal};
+use assay_fleet::{BusOptions, FleetDone, FleetError, FleetOrder, HostChoice, attach, run};
+use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
+use assay_record::{Event, Interval, Outcome, RunEvent, RunSetting, StatedMemory};
+use assay_runner::{Follower, Order, Sinks, Steps};
+use assay_spec::{Overrides, PlanFile};
+use assay_store::Store;
+use assay_target::{Caching, Durability};
+use assay_testkit::nats::{self, Nats};
+
+use super::{Running, bus};
+
+pub(crate) const READS: &str = r#"
+[[test]]
+name = "reads"
+access = [{ size = "4KiB", random = 100 }]
+run = "1s"
+"#;
+
+fn order(nats: &Nats, plan: &str, hosts: &[&str], targets: &[&str]) -> FleetOrder {
+    order_on(bus(nats), plan, hosts, targets)
+}
+
+pub(crate) fn order_on(bus: BusOptions, plan: &str, hosts: &[&str], targets: &[&str]) -> FleetOrder {
+    let plan = PlanFile::parse("p", plan).unwrap().resolve(&Overrides::default()).unwrap();
+    let options = PrepareOptions {
+        io: IoChoice::Psync,
+        caching: Caching::Cached,
+        durability: Durability::Device,
+        overwrite: Vec::new(),
+        blank: BlankChoice::Required,
+        changes: Changes::AsNeeded,
+        fill: FillChoice::WhereNeeded,
+        too_small: TooSmall::UseAll,
+        chap_secret: None,
+    };
+    let order = Order {
+        run: None,
+        plan,
+        targets: Vec::new(),
+        steps: Steps::Planned,
+        options,
+        remove: false,
+        keep_awake: false,
+        cpus: Vec::new(),
+        stop: StopSignal::default(),
+        start: CommonStart::default(),
+        label: Some("together".into()),
+        note: None,
+        array: None,
+        stated: StatedMemory::default(),
+        setting: RunSetting::default(),
+        turn: None,
+    };
+    let hosts = match hosts {
+        [] => HostChoice::All,
+        names => HostChoice::Named(names.iter().map(|name| (*name).to_owned()).collect()),
+    };
+    FleetOrder { bus, hosts, targets: targets.iter().map(|t| (*t).to_owned()).collect(), order }
+}
+
+/// Hears the events, and does something at the first interval.
+pub(crate) struct Hearing<'h> {
+    events: Vec<Event>,
+    at_first_interval: Option<Box<dyn FnOnce() + 'h>>,
+}
+
+impl<'h> Hearing<'h> {
+    pub(crate) fn new() -> Self {
+        Self { events: Vec::new(), at_first_interval: None }
+    }
+
+    fn doing(what: impl FnOnce() + 'h) -> Self {
+        Self { at_first_interval: Some(Box::new(what)), ..Self::new() }
+    }
+
+    fn intervals(&self) -> impl Iterator<Item = &Interval> {
+        self.events.iter().filter_map(|event| match &event.what {
+            RunEvent::Interval(interval) => Some(&**interval),
+            _ => None,
+        })
+    }
+}
+
+impl Follower for Hearing<'_> {
+    fn event(&mut self, event: &Event) -> bool {
+        self.events.push(event.clone());
+        if matches!(event.what, RunEvent::Interval(_))
+            && let Some(act) = self.at_first_interval.take()
+        {
+            act();
+        }
+        false
+    }
+}
+
+pub(crate) fn go(
+    order: &FleetOrder,
+    store: &Store,
+    hearing: &mut Hearing<'_>,
+) -> Result<FleetDone, FleetError> {
+    run(order, Sinks { store: Some(store), follower: hearing })
+}
+
+pub(crate) fn store(folder: &Path) -> Store {
+    Store::open(folder.join("runs.db")).unwrap()
+}
+
+fn events_of(store: &Store, run: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    store.each_event(run, |event| events.push(event)).unwrap();
+    events
+}
+
+fn summary(store: &Store, run: &str) -> RunSummary {
+    let mut collector = Collector::new(&store.header(run).unwrap());
+    events_of(store, run).iter().for_each(|event| collector.add(event));
+    collector.summary()
+}
+
+/// The clocks of the agents are planted seconds apart, and the run is one all the same: a row for each host, the sum
+/// of their I/Os and of their histograms, bucket for bucket.
+#[test]
+fn three_hosts_do_one_run_and_its_sum_is_exact() {
+    let Some(nats) = nats::start("") else { return };
+    let planted = [("a", 0_i64), ("b", 3_000_000_000), ("c", -3_000_000_000)];
+    let agents: Vec<Running> = planted.map(|(name, ahead)| Running::start(name, bus(&nats), ahead)).into();
+    let folder = tempfile::tempdir().unwrap();
+    let (store, mut hearing) = (store(folder.path()), Hearing::new());
+    let done = go(&order(&nats, READS, &[], &["null:"]), &store, &mut hearing).unwrap();
+    agents.into_iter().for_each(Running::stop);
+    assert!(done.failures.is_empty() && done.is_stored, "{:?}", done.failures);
+    let names: Vec<&str> = done.header.setting.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let addresses: Vec<&str> = done.header.targets.iter().map(|target| target.address.as_str()).collect();
+    assert_eq!(addresses, ["a:null:", "b:null:", "c:null:"]);
+
+    let summary = summary(&store, &done.header.run);
+    let step = &summary.steps[0];
+    let rows: Vec<&str> = step.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(rows, ["a", "b", "c"]);
+    assert!(step.jobs.iter().all(|job| job.total.ops > 0 && (0.9..1.5).contains(&job.seconds)));
+    let mut sum = assay_record::Latency::default();
+    hearing.intervals().for_each(|interval| sum.merge(&interval.sum().total().service));
+    assert_eq!(step.total.service, sum, "the histogram of the run is that of all its I/Os");
+    assert_eq!(step.total.ops, step.jobs.iter().map(|job| job.total.ops).sum::<u64>());
+    let window_ns = 1_500_000_000;
+    assert!(
+        hearing.intervals().all(|interval| interval.end_ns < window_ns),
+        "a planted clock moved a window"
+    );
+    let Some(RunEvent::StepEnded(end)) =
+        hearing.events.iter().map(|event| &event.what).find(|what| matches!(what, RunEvent::StepEnded(_)))
+    else {
+        panic!("no end of the step")
+    };
+    for (host, (name, ahead)) in end.hosts.iter().zip(planted) {
+        let wrong = (host.clock.ahead_ns - ahead).unsigned_abs();
+        assert!(host.host == name && wrong <= host.clock.error_ns, "{host:?}");
+        assert!(host.first_io_ns.is_some_and(|late| late.unsigned_abs() < 1_000_000_000), "{host:?}");
+    }
+    assert!(matches!(hearing.events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
+}
+
+/// A refusal of one host refuses the run, and no host has created, filled or kept anything.
+#[test]
+fn one_refusal_refuses_the_run_by_name_before_anything_begins() {
+    let Some(nats) = nats::start("") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |host: &str| folder.path().join(host).join("t.dat");
+    ["a", "b"].iter().for_each(|host| std::fs::create_dir(folder.path().join(host)).unwrap());
+    let config = format!("[[target]]\npattern = \"{}/*/t.dat\"\nwrite = true\n", folder.path().display());
+    let reads_only = config.replace("write = true", "");
+    let a = Running::allowing("a", bus(&nats), &config, 0);
+    let b = Running::allowing("b", bus(&nats), &reads_only, 0);
+    let target = folder.path().join("{host}/t.dat").display().to_string();
+    let writes = READS.replace("random = 100", "read = 0").replace("[[test]]", "size = \"1MiB\"\n[[test]]");
+    let store = store(folder.path());
+    let refused = |plan: &str| {
+        let error =
+            go(&order(&nats, plan, &["a", "b"], &[&target]), &store, &mut Hearing::new()).unwrap_err();
+        assert!(!file("a").exists() && !file("b").exists(), "{error}");
+        error.to_string()
+    };
+    let error = refused(&writes);
+    assert!(error.contains("b: the plan writes") && !error.contains("a: "), "{error}");
+    // Reading is allowed, and only the inspection on the host finds that there is nothing to read.
+    let error = refused(READS);
+    assert!(error.contains("b: ") && error.contains("did not begin"), "{error}");
+    let outside = order(&nats, READS, &["a", "b"], &["/etc/passwd"]);
+    let error = go(&outside, &store, &mut Hearing::new()).unwrap_err().to_string();
+    assert!(error.contains("a: the configuration of agent a does not name /etc/passwd"), "{error}");
+    b.stop();
+    // And alone, a does it: on its own file.
+    let done = go(&order(&nats, &writes, &["a"], &[&target]), &store, &mut Hearing::new()).unwrap();
+    assert!(done.failures.is_empty() && file("a").exists(), "{:?}", done.failures);
+    a.stop();
+}
+
+#[test]
+fn hosts_that_are_not_there_are_named_and_nothing_begins() {
+    let Some(nats) = nats::start("") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let refused = |hosts: &[&str]| {
+        go(&order(&nats, READS, hosts, &["null:"]), &store, &mut Hearing::new()).unwrap_err().to_string()
+    };
+    assert!(refused(&[]).contains("no agent is on"));
+    let a = Running::start("a", bus(&nats), 0);
+    assert!(refused(&["a", "z"]).contains("no agent named z is on the bus; there are a"));
+    a.stop();
+}
+
+/// A stop reaches every host, and what was measured until then is kept.
+#[test]
+fn a_stop_ends_the_run_on_every_host() {
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let order = order(&nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    let stop = order.order.stop.clone();
+    let mut hearing = Hearing::doing(move || stop.stop());
+    let done = go(&order, &store, &mut hearing).unwrap();
+    assert!(matches!(hearing.events.last().unwrap().what, RunEvent::Ended(Outcome::Interrupted)));
+    assert!(summary(&store, &done.header.run).steps[0].jobs.iter().all(|job| job.total.ops > 0));
+    agents.into_iter().for_each(Running::stop);
+}
+
+/// The server dies and comes back while a step runs: the agents keep what they have to say, and the run has the same
+/// events as without it.
+#[test]
+fn a_restart_of_the_server_costs_no_interval_and_counts_none_twice() {
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let order = order(&nats, &READS.replace("1s", "3s"), &[], &["null:"]);
+    let nats = std::sync::Mutex::new(nats);
+    let mut hearing = Hearing::doing(|| nats.lock().unwrap().restart());
+    let done = go(&order, &store, &mut hearing).unwrap();
+    assert!(done.failures.is_empty(), "{:?}", done.failures);
+    let mut seen = std::collections::BTreeSet::new();
+    for interval in hearing.intervals() {
+        assert!(seen.insert((interval.job, interval.start_ns)), "twice: {interval:?}");
+    }
+    for job in 0..2 {
+        let mut of: Vec<&Interval> = hearing.intervals().filter(|interval| interval.job == job).collect();
+        of.sort_by_key(|interval| interval.start_ns);
+        assert!(
+            of.windows(2).all(|two| two[0].end_ns == two[1].start_ns),
+            "a second of job {job} is missing"
+        );
+        assert!(of.last().unwrap().end_ns - of[0].start_ns > 2_900_000_000);
+    }
+    drop(hearing);
+    agents.into_iter().for_each(Running::stop);
+}
+
+/// The coordinator dies in the middle, and another one follows the run to its end: the store has every event once.
+#[test]
+fn a_run_is_followed_to_its_end_by_another_coordinator() {
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("1"), folder.path().join("2"));
+    [&first, &second].iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    let two_steps = format!("{READS}{}", READS.replace("reads", "again"));
+    let mut order = order(&nats, &two_steps, &[], &["null:"]);
+    order.order.run = Some("261124-2222".into());
+    // It dies as a process does: nothing that it would have said is said.
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        go(&order, &store(&first), &mut Hearing::doing(|| std::panic::panic_any("killed")))
+    }));
+    assert!(died.is_err());
+    let (kept, mut hearing) = (store(&second), Hearing::new());
+    let sinks = Sinks { store: Some(&kept), follower: &mut hearing };
+    let done = attach("261124-2222", &bus(&nats), StopSignal::default(), sinks).unwrap();
+    assert!(done.failures.is_empty() && done.is_stored, "{:?}", done.failures);
+    assert_eq!(done.label.as_deref(), Some("together"));
+    let stored = summary(&kept, "261124-2222");
+    let steps: Vec<(&str, usize, bool)> =
+        stored.steps.iter().map(|step| (step.test.as_str(), step.jobs.len(), step.complete)).collect();
+    assert_eq!(steps, [("reads", 2, true), ("again", 2, true)]);
+    let mut seen = std::collections::BTreeSet::new();
+    assert!(
+        hearing.intervals().all(|i| seen.insert((i.test, i.job, i.start_ns))),
+        "an interval counts twice"
+    );
+    let again = attach(
+        "261124-2222",
+        &bus(&nats),
+        StopSignal::default(),
+        Sinks { store: Some(&kept), follower: &mut hearing },
+    );
+    assert!(matches!(again, Err(FleetError::NotOnBus(_))), "it is stored, so the bus keeps nothing of it");
+    agents.into_iter().for_each(Running::stop);
+}

@@ -1,0 +1,19 @@
+//! CPU use of a step.
+
+use serde::{Deserialize, Serialize};
+
+/// CPU use over a measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct StepCpu {
+    /// Share of CPU time in use on the host, mean over its CPUs. In [0, 1].
+    pub host_busy: f64,
+    /// The same for the busiest CPU. In [0, 1].
+    pub host_busy_max: f64,
+    /// Share of CPU time that the hypervisor gave to others. In [0, 1].
+    pub steal: f64,
+    /// CPU time of the tester, ns.
+    pub tester_ns: u64,
+    /// Share of it used by the kernel on the tester's behalf, in [0, 1]; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_system: Option<f64>,
+}

@@ -1,0 +1,68 @@
+//! Runs of a list against the baselines of their plans and targets, by digests alone.
+
+use assay_analysis::trend::Level;
+use assay_record::RunDigest;
+use assay_store::{Baseline, ListedRun, Reader, StoreError, target_key};
+
+use crate::baseline::runs_of_baseline;
+
+/// Every baseline, with its repetitions in short.
+#[derive(Debug, Clone, Default)]
+pub struct Baselines(Vec<Repetitions>);
+
+/// A baseline in short.
+#[derive(Debug, Clone)]
+struct Repetitions {
+    baseline: Baseline,
+    runs: Vec<String>,
+    digests: Vec<RunDigest>,
+}
+
+/// A run against its baseline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum InShort {
+    /// It is one of the repetitions.
+    Own,
+    /// The IOPS of its first test over the level of the baseline, and whether that is outside of the interval of the
+    /// repetitions; of a single one nothing is known.
+    Ratio {
+        /// Over the level.
+        ratio: f64,
+        /// Whether it is outside of the interval.
+        is_beyond: Option<bool>,
+    },
+}
+
+impl Baselines {
+    /// Reads all baselines.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn read(store: &Reader) -> Result<Self, StoreError> {
+        let read = |baseline: Baseline| -> Result<Repetitions, StoreError> {
+            let runs = runs_of_baseline(store, &baseline)?;
+            let digests = runs.iter().filter_map(|run| store.digest(run).transpose());
+            let digests = digests.collect::<Result<_, _>>()?;
+            Ok(Repetitions { baseline, runs, digests })
+        };
+        Ok(Self(store.baselines()?.into_iter().map(read).collect::<Result<_, _>>()?))
+    }
+
+    /// Returns how a run stands; `None` where it has no baseline, or no test that both have completed.
+    #[must_use]
+    pub fn against(&self, run: &ListedRun) -> Option<InShort> {
+        let is_of = |of: &&Repetitions| {
+            let is_on = |target: &String| target_key(target) == of.baseline.address;
+            of.baseline.plan == run.row.name && run.row.targets.iter().any(is_on)
+        };
+        let of = self.0.iter().find(is_of)?;
+        if of.runs.contains(&run.row.run) {
+            return Some(InShort::Own);
+        }
+        let test = run.digest.as_ref()?.tests.iter().find(|test| test.complete)?;
+        let level = Level::of_digests(&of.digests, test)?.iops;
+        let ends = level.lo.zip(level.hi);
+        let is_beyond = ends.map(|(lo, hi)| !(lo..=hi).contains(&test.iops.value));
+        (level.value > 0.0).then(|| InShort::Ratio { ratio: test.iops.value / level.value, is_beyond })
+    }
+}

@@ -1,0 +1,107 @@
+//! One run, or one baseline, has the same figures wherever it is read.
+
+use assay_analysis::compare::{Side, compare_with};
+use assay_record::RunHeader;
+use assay_results::{
+    Stored, TargetRuns, baseline_level, baseline_side, complete, labelled, read_extract_held, repetitions,
+};
+use assay_store::{Baseline, BaselineOf, Store};
+use assay_testkit::synthetic;
+
+const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"5s\"\noutstanding = 8\n\
+                    access = [{ size = \"4KiB\", read = 100, random = 100 }]\n";
+const TARGET: &str = "/srv/t.dat";
+
+/// Stores a run whose I/Os take so long, µs.
+fn run(store: &Store, number: u64, label: &str, service_us: f64) -> RunHeader {
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = format!("261001-aa{}{}", (b'a' + u8::try_from(number).unwrap()) as char, 'b');
+    header.targets[0].address = TARGET.to_owned();
+    header.started_unix_ms += number * 86_400_000;
+    let target = synthetic::Target { service_ns: service_us * 1e3, ..synthetic::Target::default() };
+    let mut writer = store.begin_run(&header, Some(label), None).unwrap();
+    synthetic::events(&header, target).iter().for_each(|event| writer.append(event).unwrap());
+    writer.finish().unwrap();
+    complete(store, &header.run).unwrap();
+    header
+}
+
+/// Five repetitions of a baseline that differ by a third, and a later run.
+fn filled(store: &Store) -> RunHeader {
+    for (number, service_us) in (0..).zip([150.0, 110.0, 190.0, 130.0, 160.0]) {
+        run(store, number, "before", service_us);
+    }
+    let of = BaselineOf::Label("before".to_owned());
+    let set_unix_ms = u64::MAX / 4;
+    let baseline = Baseline { address: TARGET.into(), plan: "nightly".into(), of, set_unix_ms };
+    store.set_baseline(&baseline).unwrap();
+    run(store, 6, "after", 140.0)
+}
+
+/// The line in the trend was the last run of the baseline, the terminal's value the mean of all, the comparison's that
+/// of whichever run came first: 8,361, 6,681 and 5,529 IOPS for one baseline.
+#[test]
+fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let later = filled(&store);
+    let target = TargetRuns::read(&store, TARGET, usize::MAX).unwrap();
+    let trend = &target.trends()[0];
+    let drawn = baseline_level(&store, TARGET, trend).unwrap().unwrap();
+    let held = read_extract_held(&store, &later.run).unwrap().baseline.unwrap();
+    let printed = held.comparison.tests[0].cells[0].as_ref().unwrap();
+    let own = Side {
+        name: "own".into(),
+        readings: vec![Stored::read_extract(&store, &later.run).unwrap().result_set()],
+    };
+    let row = store.row(&later.run).unwrap();
+    let sides = [labelled(&store, "before").unwrap().unwrap(), own.clone()];
+    let compared = compare_with(&sides, &[]);
+    let compared = compared.tests[0].cells[0].as_ref().unwrap();
+    let sides = [baseline_side(&store, &row).unwrap().unwrap(), own];
+    let linked = compare_with(&sides, &[]);
+    let linked = linked.tests[0].cells[0].as_ref().unwrap();
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    for iops in [printed.iops, compared.iops, linked.iops] {
+        assert!(close(drawn.iops.value, iops), "{} and {iops} IOPS", drawn.iops.value);
+    }
+    let p99_ms = drawn.p99_us.unwrap().value / 1e3;
+    for p99 in [printed.p99_ms, compared.p99_ms, linked.p99_ms] {
+        assert!(close(p99_ms, p99.unwrap()), "p99 {p99_ms} and {p99:?} ms");
+    }
+    let (lo, hi) = (drawn.iops.lo.unwrap(), drawn.iops.hi.unwrap());
+    assert!(drawn.runs == 5 && lo < drawn.iops.value && drawn.iops.value < hi, "{drawn:?}");
+}
+
+/// Reading the extracts of every label on a target took seconds.
+#[test]
+fn repetitions_say_the_same_from_their_digests_as_from_their_extracts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let later = filled(&store);
+    let single = |run: &str| {
+        let set = Stored::read_extract(&store, run).unwrap().result_set();
+        Side { name: run.to_owned(), readings: vec![set] }
+    };
+    let sides = [single("261001-aaab"), single(&later.run)];
+    let from_digests = repetitions(&store, &sides).unwrap();
+    assert_eq!(from_digests.iter().map(|side| side.readings.len()).collect::<Vec<_>>(), [5]);
+    assert!(from_digests[0].readings.iter().all(|set| set.rows[0].curve_ms.is_empty()), "from digests");
+    rusqlite::Connection::open(&path).unwrap().execute("DELETE FROM digest", []).unwrap();
+    let from_extracts = repetitions(&store, &sides).unwrap();
+    assert!(from_extracts[0].readings.iter().all(|set| !set.rows[0].curve_ms.is_empty()), "from extracts");
+    let compared = |history: &[Side]| format!("{:?}", compare_with(&sides, history));
+    assert_eq!(compared(&from_digests), compared(&from_extracts));
+}
+
+#[test]
+fn a_run_without_a_baseline_is_held_against_the_last_of_the_same_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let first = run(&store, 0, "a", 150.0);
+    assert!(read_extract_held(&store, &first.run).unwrap().last.is_none(), "nothing is before it");
+    let second = run(&store, 1, "b", 152.0);
+    let held = read_extract_held(&store, &second.run).unwrap().last.unwrap();
+    assert_eq!(held.name, first.run);
+}

@@ -1,0 +1,139 @@
+//! `/api/v1`: the documents of the command line for programs, read-only. What each address answers is described in
+//! `docs/assay.openapi.json`, which is served too; a test holds both against each other.
+
+use std::sync::Arc;
+
+use assay_report::{RunListing, compare, json, runs_json, trends};
+use assay_results::{read_extract_held, status};
+use assay_store::{ListedRun, RunSlice};
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::compare::{compared, sides_of};
+use super::download::known_target;
+use super::runs::filter;
+use crate::answer::{Refusal, typed};
+use crate::app::App;
+use crate::run_id::checked_id;
+use crate::visitor::Fields;
+
+const OPENAPI: &str = include_str!("../../../../docs/assay.openapi.json");
+/// Schemas of the documents, by the names that their addresses have.
+const SCHEMAS: [(&str, &str); 5] = [
+    ("assay.run-1", include_str!("../../../../docs/assay.run-1.schema.json")),
+    ("assay.runs-1", include_str!("../../../../docs/assay.runs-1.schema.json")),
+    ("assay.compare-1", include_str!("../../../../docs/assay.compare-1.schema.json")),
+    ("assay.trends-1", include_str!("../../../../docs/assay.trends-1.schema.json")),
+    ("assay.targets-1", include_str!("../../../../docs/assay.targets-1.schema.json")),
+];
+/// Runs of an answer, where nothing else is asked for, and at most.
+const RUNS: usize = 100;
+const RUNS_MAX: usize = 10_000;
+
+/// Returns the routes below `/api/v1`.
+pub(crate) fn router() -> Router<Arc<App>> {
+    Router::new()
+        .route("/openapi.json", get(async || answer(OPENAPI)))
+        .route("/schemas/{name}", get(schema))
+        .route("/runs", get(runs))
+        .route("/runs/{run}", get(run))
+        .route("/compare", get(comparison))
+        .route("/targets", get(targets))
+        .route("/trends", get(of_trends))
+}
+
+fn answer(text: impl Into<String>) -> Response {
+    typed(text.into(), "application/json")
+}
+
+async fn schema(Path(name): Path<String>) -> Result<Response, Refusal> {
+    let found = SCHEMAS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| answer(*text)).ok_or_else(|| Refusal::not_found("There is no schema of that name."))
+}
+
+async fn runs(
+    State(app): State<Arc<App>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    let filter = filter(&asked)?;
+    let number = |name: &str, default: usize| match asked.get(name) {
+        "" => Ok(default),
+        text => text.parse().map_err(|_| Refusal::bad(format!("“{name}” must be a whole number."))),
+    };
+    let slice = RunSlice { skip: number("skip", 0)?, limit: number("limit", RUNS)?.min(RUNS_MAX) };
+    app.with_store(move |store| {
+        let rows = store.rows(&filter, slice)?;
+        let names: Vec<&str> = rows.iter().map(|row| status(row).name()).collect();
+        let unreadable: Vec<Option<String>> =
+            rows.iter().map(|row| row.error().map(|error| error.to_string())).collect();
+        let listings: Vec<RunListing<'_>> = rows
+            .iter()
+            .zip(names)
+            .zip(&unreadable)
+            .map(|((row, status), unreadable)| RunListing {
+                run: &row.run,
+                name: &row.name,
+                status,
+                label: row.label.as_deref(),
+                note: row.note.as_deref(),
+                lost: row.lost.as_deref(),
+                started_unix_ms: row.started_unix_ms,
+                targets: &row.targets,
+                unreadable: unreadable.as_deref(),
+            })
+            .collect();
+        Ok(answer(runs_json(&listings).to_string()))
+    })
+    .await
+}
+
+async fn run(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Refusal> {
+    checked_id(&run)?;
+    app.with_store(move |store| {
+        let stored = read_extract_held(store, &run)?;
+        let document = json::document(&stored.header, &stored.summary, &stored.findings, stored.meta());
+        Ok(answer(document.to_string()))
+    })
+    .await
+}
+
+async fn comparison(
+    State(app): State<Arc<App>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    app.with_store(move |store| {
+        Ok(answer(compare::document(&compared(store, &sides_of(&asked)?)?).to_string()))
+    })
+    .await
+}
+
+async fn targets(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    app.with_store(|store| {
+        let last = |of: &ListedRun| json!({ "run": of.row.run, "started_unix_ms": of.row.started_unix_ms });
+        let target = |address: &String| -> Result<Value, Refusal> {
+            let of = assay_results::TargetRuns::read(store, address, 1)?;
+            Ok(json!({ "target": address, "runs": of.count, "last": of.runs.first().map(last) }))
+        };
+        let known = store.target_addresses()?;
+        let all = known.iter().map(target).collect::<Result<Value, Refusal>>()?;
+        Ok(answer(json!({ "schema": "assay.targets/1", "targets": all }).to_string()))
+    })
+    .await
+}
+
+async fn of_trends(
+    State(app): State<Arc<App>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    app.with_store(move |store| {
+        let target = known_target(store, asked.get("target"))?;
+        Ok(answer(trends::document(&target.address, &target.trends(), &target.events()).to_string()))
+    })
+    .await
+}

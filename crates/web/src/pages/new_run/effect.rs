@@ -1,0 +1,98 @@
+//! What a run will do to its target, and what is expected of it.
+
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use assay_model::array::parse;
+use assay_report::html::escape;
+use assay_report::size;
+use assay_spec::{Address, Plan, Span};
+
+use crate::pages::predict;
+
+/// Returns what is written, and what is lost by it.
+pub(super) fn on_target(plan: &Plan, address: &str, overwrite: &str) -> String {
+    let is_writing =
+        plan.tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs).any(|job| job.writes());
+    let wanted = match plan.span {
+        Span::Whole => "all of it".to_owned(),
+        Span::Size(size) => format!("the first {size}"),
+    };
+    let (says, is_grave) = match address.parse() {
+        Ok(Address::Null { .. } | Address::Sim { .. }) => {
+            ("Nothing is stored: the target exists in memory alone.".to_owned(), false)
+        }
+        Ok(Address::Path(path)) => on_path(&path, &wanted, is_writing, overwrite),
+        Ok(Address::Iscsi(_)) => on_device("The LUN", &wanted, is_writing, overwrite),
+        Ok(Address::Nfs(_)) => (
+            format!(
+                "The file is made and filled where it is not there; a file of another program is refused. Used is \
+                 {wanted}."
+            ),
+            false,
+        ),
+        Err(_) => return String::new(),
+    };
+    let class = if is_grave { "banner" } else { "effect" };
+    format!("<p class=\"{class}\"><strong>What is written:</strong> {}</p>\n", escape(&says))
+}
+
+fn on_path(path: &Path, wanted: &str, is_writing: bool, overwrite: &str) -> (String, bool) {
+    match std::fs::metadata(path) {
+        Ok(found) if found.file_type().is_block_device() => {
+            on_device("The device", wanted, is_writing, overwrite)
+        }
+        Ok(found) if found.is_dir() => {
+            (format!("A file is made in this directory and filled with data; used is {wanted}."), false)
+        }
+        Ok(found) => (
+            format!(
+                "The file has {}; used is {wanted}. If Assay made it, its content is written again; a file of another \
+                 program is refused.",
+                size(found.len())
+            ),
+            false,
+        ),
+        Err(_) => (
+            format!(
+                "The file is made, {} where the plan names no size, and filled with data before anything is measured.",
+                Span::NEW_FILE.rounded()
+            ),
+            false,
+        ),
+    }
+}
+
+/// A device or LUN, whose content is lost if it is written to.
+fn on_device(what: &str, wanted: &str, is_writing: bool, overwrite: &str) -> (String, bool) {
+    match (is_writing, overwrite) {
+        (false, _) => (format!("{what} is only read; used is {wanted}."), false),
+        (true, "") => (
+            format!(
+                "{what} would be overwritten, {wanted}. Without its serial number or WWID under “Overwrite” the run \
+                 is refused."
+            ),
+            true,
+        ),
+        (true, identity) => {
+            (format!("{what} is overwritten, {wanted}, if it is {identity}: its content is lost."), true)
+        }
+    }
+}
+
+/// Returns what the array of the target is expected to give.
+pub(super) fn expected(plan: &Plan, array: Option<&str>) -> String {
+    let Some(text) = array else {
+        return "<p class=\"soft\">No array is attached to this target, so that nothing is expected of it: <code>assay \
+                target set TARGET --array FILE</code></p>\n"
+            .to_owned();
+    };
+    match parse("the target's array", text) {
+        Ok(array) => format!(
+            "<details open><summary><h2>Expected of {}</h2></summary>\n{}</details>\n",
+            escape(&array.title),
+            predict::expected(&array, plan)
+        ),
+        Err(error) => format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string())),
+    }
+}

@@ -1,0 +1,91 @@
+//! `/api/v1` and its description.
+
+use serde_json::Value;
+
+use crate::served::{RUN, Reach, Served};
+
+/// Every address of the description is asked for, and its document compared with its schema: an address that is not
+/// served, a schema that is not there and a field of another form fail.
+#[test]
+fn every_address_of_the_description_answers_a_document_of_its_schema() {
+    let served = Served::start(Reach::Loopback);
+    let json = |path: &str| -> Value {
+        let answer = served.get(path, &[]);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
+        serde_json::from_str(&answer.body).unwrap()
+    };
+    let known = json("/api/v1/targets");
+    let target = known["targets"][0]["target"].as_str().unwrap();
+    let target: String = target.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let description = json("/api/v1/openapi.json");
+    let mut checked = 0;
+    for (path, item) in description["paths"].as_object().unwrap() {
+        let query = match path.as_str() {
+            "/api/v1/compare" => format!("?r={RUN}&r=261121-aaaa"),
+            "/api/v1/trends" => format!("?target={target}"),
+            _ => String::new(),
+        };
+        let address = path.replace("{run}", RUN).replace("{name}", "assay.run-1");
+        let document = json(&format!("{address}{query}"));
+        let schema = &item["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        let schema = schema["$ref"].as_str().map_or_else(|| schema.clone(), json);
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let wrong: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{path}: {wrong:#?}");
+        checked += 1;
+    }
+    assert_eq!(checked, 7);
+}
+
+#[test]
+fn lists_are_filtered_and_cut_and_what_is_not_there_is_refused() {
+    let served = Served::start(Reach::Loopback);
+    let count = |query: &str| {
+        let answer = served.get(&format!("/api/v1/runs{query}"), &[]);
+        serde_json::from_str::<Value>(&answer.body).unwrap().as_array().unwrap().len()
+    };
+    let all = count("");
+    assert!(all > 1 && count("?limit=1") == 1 && count(&format!("?skip={all}")) == 0, "{all}");
+    assert_eq!(count("?q=no-such-word"), 0);
+    for (path, status) in [
+        ("/api/v1/runs?limit=x", 400),
+        ("/api/v1/runs/261121-zzzz", 404),
+        ("/api/v1/compare?r=261121-aaaa", 400),
+        ("/api/v1/trends?target=/etc/passwd", 404),
+        ("/api/v1/schemas/passwd", 404),
+    ] {
+        assert_eq!(served.get(path, &[]).status, status, "{path}");
+    }
+}
+
+#[test]
+fn runs_comparisons_and_trends_are_downloaded_in_every_form() {
+    let served = Served::start(Reach::Loopback);
+    let target = served.get("/api/v1/targets", &[]).body;
+    let target: Value = serde_json::from_str(&target).unwrap();
+    let target: String =
+        target["targets"][0]["target"].as_str().unwrap().bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for address in [
+        format!("/runs/{RUN}/file?"),
+        format!("/compare/file?r={RUN}&r=261121-aaaa&"),
+        format!("/targets/file?target={target}&"),
+    ] {
+        for (form, kind) in [
+            ("html", "text/html; charset=utf-8"),
+            ("csv", "text/csv; charset=utf-8"),
+            ("json", "application/json"),
+            ("md", "text/markdown; charset=utf-8"),
+            ("bbcode", "text/plain; charset=utf-8"),
+        ] {
+            let answer = served.get(&format!("{address}as={form}"), &[]);
+            assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{address}{form}");
+            let named = answer.header("content-disposition").unwrap();
+            assert!(named.starts_with("attachment; filename=\"assay-"), "{named}");
+        }
+        assert_eq!(served.get(&format!("{address}as=exe"), &[]).status, 400);
+    }
+}
