@@ -8,11 +8,7 @@ folder=${CARGO_TARGET_DIR:-$here/../target}/soak-vm
 assay=${ASSAY:?the program to be tested}
 mkdir -p "$folder"
 cd "$folder"
-if ! ls kernel/boot/vmlinuz-* >/dev/null 2>&1; then
-    package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -1)
-    apt-get download -q "$package"
-    dpkg-deb -x linux-image-*.deb kernel
-fi
+. "$here/vm/kernel.sh"
 drive() { echo "-drive file=$1.img,if=none,id=d$1,format=raw,cache=unsafe"; }
 # boots one list of set-ups
 list() { # name "modules" program…

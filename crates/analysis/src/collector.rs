@@ -339,6 +339,7 @@ impl Collector {
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
             gaps: end.map(|e| e.gaps.clone()).unwrap_or_default(),
+            places: end.map(|e| e.places.clone()).unwrap_or_default(),
             hosts: end.map(|e| e.hosts.clone()).unwrap_or_default(),
             series: if unmeasured.is_none() { points(state, steady.as_ref()) } else { Vec::new() },
             steady,

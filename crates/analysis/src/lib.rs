@@ -27,6 +27,7 @@ mod glance;
 mod goal;
 mod limit;
 mod network;
+mod places;
 mod precision;
 pub mod repeats;
 mod rules;
@@ -46,6 +47,7 @@ mod verdict;
 pub use assay_statistics::Estimate;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use assay_surface::LoadPlaces;
 pub use beside::{PublishedSetup, published_beside};
 pub use cache_probe::{
     Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
@@ -67,6 +69,7 @@ pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
+pub use places::{chunks_say, member_says, places, region_says};
 pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};

@@ -24,6 +24,7 @@ mod nfs;
 mod notes;
 mod pairs;
 mod paths;
+mod places;
 mod queue;
 mod run;
 mod serial;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    Failure, Gap, HostEnd, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, StepCpu,
-    StepId, StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
+    Failure, Gap, HostEnd, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, PlaceSample,
+    StepCpu, StepId, StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,8 @@ pub struct StepSummary {
     pub workers: Vec<WorkerPlacement>,
     /// Times in which the tester did not run, and changes of the wall clock.
     pub gaps: Vec<Gap>,
+    /// Some of the I/Os of each worker with their places; empty for records of earlier versions.
+    pub places: Vec<PlaceSample>,
     /// The hosts that ran it, where those are several.
     pub hosts: Vec<HostEnd>,
     /// Second by second.

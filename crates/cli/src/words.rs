@@ -11,6 +11,7 @@ pub(crate) mod offered;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod plan_file;
+pub(crate) mod result_files;
 pub(crate) mod run_file;
 pub(crate) mod secret;
 pub(crate) mod store;

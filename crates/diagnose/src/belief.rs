@@ -88,21 +88,22 @@ impl<'s> Belief<'s> {
     pub fn odds(&self) -> Vec<Odds> {
         let mut odds = self.listed_odds();
         let Some(first) = odds.first().copied() else { return odds };
-        let is_quoted = self.stands_at_its_limit(first.cause);
-        let open = open_probability(first.cause, is_quoted, &self.misfits(first.cause));
+        let is_shown = self.is_shown(first.cause);
+        let open = open_probability(first.cause, is_shown, &self.misfits(first.cause));
         odds.iter_mut().for_each(|odds| odds.probability *= 1.0 - open);
         odds.push(Odds { cause: Cause::NoneOfThese, name: NONE_OF_THESE, probability: open });
         odds.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         odds
     }
 
-    /// Whether the limit that a cause is stands in a file of this host, and the load is at it.
-    fn stands_at_its_limit(&self, cause: Cause) -> bool {
+    /// Whether a cause is not guessed by its shape: it stands in a file of this host, or at the offsets of the load.
+    fn is_shown(&self, cause: Cause) -> bool {
         let Some((hypothesis, form)) = self.best_form(cause) else { return false };
-        let limits = self.seen.iter().filter(|seen| seen.quantity.is_of_limit());
-        let mut expected =
-            limits.filter_map(|seen| Some((seen, hypothesis.expected(form, seen.quantity, self.setting)?)));
-        expected.any(|(seen, range)| range.contains(seen.value))
+        let mut shown = self.seen.iter().filter(|seen| seen.quantity.shows_at(seen.value));
+        shown.any(|seen| {
+            let range = hypothesis.expected(form, seen.quantity, self.setting);
+            range.is_some_and(|range| range.contains(seen.value))
+        })
     }
 
     /// How far each number lies from what the best form of a hypothesis expects, in standard deviations, in the order
@@ -211,8 +212,7 @@ pub(crate) fn density(quantity: Quantity, expected: Option<Range>, log: f64, err
         (-0.5 * (z * z).min(60.0)).exp() / sigma
     };
     let usual = normal(quantity.usual());
-    // A floor for what nobody expects.
-    let floor = 1e-4;
+    let floor = quantity.floor();
     match expected {
         Some(range) => {
             let outside = quantity.outside();

@@ -26,8 +26,30 @@ pub enum Cause {
     RotatingSequential,
     /// The dies of flash.
     FlashParallelism,
-    /// One slow member of a stripe, or a slow region.
+    /// One slow member of a stripe.
     SlowMember,
+    /// A part of the addresses that is slower than the rest.
+    WeakRegion,
+    /// An array or a file system that rebuilds, checks or moves data.
+    Rebuild,
+    /// The distance to the target: too little is under way for the round trip.
+    RoundTrip,
+    /// A target with few threads.
+    ServerThreads,
+    /// Writes to one file, which its lock lets pass one at a time.
+    FileLock,
+    /// The first write to blocks that have to be allocated.
+    FirstWrite,
+    /// Encryption by this host.
+    Crypt,
+    /// Power states that take time to leave.
+    PowerState,
+    /// A link that is slower or narrower than both of its ends can.
+    LinkDowngraded,
+    /// A device that is too hot.
+    Thermal,
+    /// A file in many pieces.
+    Fragmented,
     /// Flash whose fast write area is used up.
     SlcExhausted,
     /// Flash that moves data to make room.
@@ -84,6 +106,17 @@ impl Cause {
             Self::RotatingSequential => "rotating-sequential",
             Self::FlashParallelism => "flash-parallelism",
             Self::SlowMember => "slow-member",
+            Self::WeakRegion => "weak-region",
+            Self::Rebuild => "rebuild",
+            Self::RoundTrip => "round-trip",
+            Self::ServerThreads => "server-threads",
+            Self::FileLock => "file-lock",
+            Self::FirstWrite => "first-write",
+            Self::Crypt => "crypt",
+            Self::PowerState => "power-state",
+            Self::LinkDowngraded => "link-downgraded",
+            Self::Thermal => "thermal",
+            Self::Fragmented => "fragmented",
             Self::SlcExhausted => "slc-exhausted",
             Self::GarbageCollection => "garbage-collection",
             Self::Interface => "interface",

@@ -39,6 +39,16 @@ fn sentences(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>>
         | Cause::TargetSerial
         | Cause::FewOutstanding => of_limit(cause, of),
         Cause::NoneOfThese => Vec::new(),
+        Cause::Rebuild
+        | Cause::RoundTrip
+        | Cause::ServerThreads
+        | Cause::FileLock
+        | Cause::FirstWrite
+        | Cause::Crypt
+        | Cause::PowerState
+        | Cause::LinkDowngraded
+        | Cause::Thermal
+        | Cause::Fragmented => of_state(cause, of),
         _ => of_media(cause, of),
     }
 }
@@ -150,6 +160,58 @@ fn of_limit(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
     }
 }
 
+fn of_state(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
+    let rate = |experiment| of(Q::Rate(experiment)).map(number);
+    let is_shown = of(Q::Shown(cause)).is_some();
+    let shown = |says: &str| is_shown.then(|| says.to_owned());
+    match cause {
+        Cause::Rebuild => vec![shown("This host says that the array or its file system is at work beside the load.")],
+        Cause::RoundTrip => vec![of(Q::RoundTripShare).map(|share| {
+            format!("A round trip to the idle target takes {} of the latency of an I/O.", percent(share))
+        })],
+        Cause::ServerThreads => vec![rate(E::OneOutstanding).map(|times| {
+            format!("One I/O at a time did {times} times the IOPS, a whole part of it, and more in flight add nothing.")
+        })],
+        Cause::FileLock => vec![
+            rate(E::ReadsOnly).map(|times| format!("Reads of the same file gave {times} times the IOPS.")),
+            rate(E::OneOutstanding).map(|times| format!("One write at a time did {times} times the IOPS.")),
+        ],
+        Cause::FirstWrite => vec![
+            rate(E::HotSpan).map(|times| {
+                format!("The same few MiB written again and again gave {times} times the IOPS.")
+            }),
+            of(Q::Rate(E::Base)).map(|times| {
+                format!("The same load repeated gave {} times the IOPS.", number(times))
+            }),
+        ],
+        Cause::Crypt => vec![
+            of(Q::HelpersBusy).map(|cpus| {
+                format!("Beside the tester {} CPUs of this host are busy while the load runs.", number(cpus))
+            }),
+            shown("A device under the target is of dm-crypt."),
+        ],
+        Cause::PowerState => vec![
+            of(Q::PacedLatency).map(|times| {
+                format!("At half the rate an I/O takes {} times as long as under the load.", number(times))
+            }),
+            rate(E::MoreOutstanding).map(|times| format!("Four times the queue depth gave {times} times the IOPS.")),
+        ],
+        Cause::LinkDowngraded => vec![of(Q::BusMatch).map(|share| {
+            format!("The throughput is {} of what the link carries at the speed that it has now.", percent(share))
+        })],
+        Cause::Thermal => vec![
+            shown("The drive is at its own temperature limit."),
+            of(Q::Rate(E::Base)).map(|times| {
+                format!("The same load repeated gave {} times the IOPS.", number(times))
+            }),
+        ],
+        _ => vec![
+            rate(E::Random).map(|times| format!("The same I/Os at random places gave {times} times the IOPS.")),
+            shown("The file lies in many pieces."),
+        ],
+    }
+}
+
 fn of_media(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
     let rate = |experiment| of(Q::Rate(experiment)).map(number);
     let alone = of(Q::LatencyOne).map(|us| format!("{} µs", whole(us)));
@@ -171,7 +233,7 @@ fn of_media(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
             }),
             alone.map(|us| format!("One I/O at a time takes {us}: that is a read of flash.")),
         ],
-        Cause::SlowMember => vec![of(Q::MedianToMean).map(|share| {
+        Cause::SlowMember | Cause::WeakRegion => vec![of(Q::MedianToMean).map(|share| {
             format!(
                 "The median latency is {} of the mean: a small part of the I/Os takes nearly all of the time.",
                 percent(share)

@@ -2,23 +2,32 @@
 
 mod burst_credit;
 mod bytes_cap;
+mod crypt;
 mod few_outstanding;
+mod file_lock;
+mod first_write;
 mod flash_parallelism;
 mod flush;
+mod fragmented;
 mod garbage_collection;
 mod host_cpu;
 mod interface;
 mod iops_cap;
 mod link;
+mod link_downgraded;
 mod neighbour;
 mod network_fault;
 mod page_cache;
 mod path_policy;
+mod power_state;
 mod read_cache;
 mod read_modify_write;
+mod rebuild;
 mod reducible_data;
 mod rotating_random;
 mod rotating_sequential;
+mod round_trip;
+mod server_threads;
 mod slc_exhausted;
 mod slow_member;
 mod slow_path;
@@ -26,14 +35,17 @@ mod target_per_byte;
 mod target_per_io;
 mod target_serial;
 mod tester_cpu;
+mod thermal;
+mod throttle;
 mod unmapped_blocks;
+mod weak_region;
 mod write_cache_absorbing;
 mod write_cache_full;
 
 use crate::hypothesis::Hypothesis;
 
 /// Every hypothesis.
-pub const ALL: [&Hypothesis; 29] = [
+pub const ALL: [&Hypothesis; 40] = [
     &tester_cpu::HYPOTHESIS,
     &host_cpu::HYPOTHESIS,
     &few_outstanding::HYPOTHESIS,
@@ -45,6 +57,17 @@ pub const ALL: [&Hypothesis; 29] = [
     &rotating_sequential::HYPOTHESIS,
     &flash_parallelism::HYPOTHESIS,
     &slow_member::HYPOTHESIS,
+    &weak_region::HYPOTHESIS,
+    &rebuild::HYPOTHESIS,
+    &round_trip::HYPOTHESIS,
+    &server_threads::HYPOTHESIS,
+    &file_lock::HYPOTHESIS,
+    &first_write::HYPOTHESIS,
+    &crypt::HYPOTHESIS,
+    &power_state::HYPOTHESIS,
+    &link_downgraded::HYPOTHESIS,
+    &thermal::HYPOTHESIS,
+    &fragmented::HYPOTHESIS,
     &slc_exhausted::HYPOTHESIS,
     &garbage_collection::HYPOTHESIS,
     &interface::HYPOTHESIS,

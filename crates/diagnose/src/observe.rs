@@ -1,13 +1,15 @@
 //! From the record of a run to measurements: the rate of each experiment, and what the record of the load says beside
 //! it.
 
-use assay_analysis::{Point, RunSummary, StepSummary, step_ceiling};
+use assay_analysis::{Point, RunSummary, StepSummary, places, step_ceiling};
 use assay_record::{Experiment, IoLimit, MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::Access;
 use assay_statistics::Spread;
 
-use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_stolen};
+use crate::cause::Cause;
+use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_gap, error_of_stolen};
 use crate::quantity::{NO_LOST_FRAMES, Quantity};
+use crate::setting::Setting;
 
 /// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
 /// same.
@@ -16,6 +18,8 @@ const PAGE: u64 = 4096;
 const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
+/// A round trip is a part of the latency; give or take its own scatter.
+const ROUND_TRIP_MOST: f64 = 1.15;
 /// From this share on a rate is near a limit.
 const NEAR_LIMIT: f64 = 0.8;
 /// Fewer seconds than this do not show a trend.
@@ -35,7 +39,7 @@ pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Obser
         (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
             .then(|| measurement(header, experiment, step, content))
     });
-    let mut seen = Observed { made: measured.collect() };
+    let mut seen = Observed { made: measured.collect(), places: places(header, summary, 0) };
     seen.leave_out_cold_start();
     let has_base = seen.bases().next().is_some();
     has_base.then_some(seen)
@@ -66,7 +70,9 @@ fn measurement(
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
     let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
-    let stolen_error = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    let of_stolen = step.cpu.used.map_or(0.0, |used| error_of_stolen(used.steal, used.host_busy));
+    // In a gap nobody issued anything, whatever the target could have done.
+    let stolen_error = of_stolen.hypot(error_of_gap(step.gap_s() / step.seconds.max(1e-3)));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
     let others_error = others * ERROR_OF_OTHERS;
     let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
@@ -123,12 +129,16 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         trend(step).map(|trend| (Quantity::Trend, trend)),
         path_share(step).map(|share| (Quantity::PathShare, share)),
         path_delays(step).map(|ratio| (Quantity::PathDelays, ratio)),
+        round_trip_share(header, step).map(|share| (Quantity::RoundTripShare, share)),
+        helpers_busy(header, step).map(|cpus| (Quantity::HelpersBusy, cpus)),
         device_bytes(header, step).map(|share| (Quantity::DeviceBytes, share)),
     ]
     .into_iter()
     .flatten()
     .collect();
     facts.extend(network_facts(header, step));
+    let shown = Setting::of(header).map(|setting| setting.shown).unwrap_or_default();
+    facts.extend(shown.into_iter().map(|cause| (Quantity::Shown(cause), 1.0)));
     let members = header.targets.iter().take(1).map(|target| &target.member);
     for member in members {
         // A simulated array serves every block from its media.
@@ -236,12 +246,37 @@ fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)>
     facts
 }
 
+/// Median of the pings to the target while it was idle, µs.
+fn idle_ping_us(member: &MemberFacts) -> Option<f64> {
+    let of_lun = member.paths().iter().filter_map(|path| path.ping.as_ref()).map(|ping| ping.median_us).min();
+    Some(of_lun.or(member.nfs.as_ref().map(|nfs| nfs.round_trip_us))? as f64)
+}
+
+/// The shortest idle ping over the latency of the load. One that took longer than the load's own I/Os waited for
+/// something else, as a server that had just started.
+fn round_trip_share(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let member = &header.targets.first()?.member;
+    let of_lun = member.paths().iter().filter_map(|path| path.ping.as_ref()).map(|ping| ping.min_us).min();
+    let idle_us = of_lun.or(member.nfs.as_ref().map(|nfs| nfs.round_trip_us))? as f64;
+    let share = idle_us * 1e3 / step.total.service.mean_ns()?.max(1.0);
+    (share <= ROUND_TRIP_MOST).then_some(share)
+}
+
+/// CPUs that are busy with neither the tester nor what others did before the load began. Counted where this host itself
+/// enciphers: elsewhere a target on the same machine uses them, too.
+fn helpers_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let is_enciphered = Setting::of(header)?.shows(Cause::Crypt);
+    let used = step.cpu.used.filter(|_| step.seconds > 0.0 && is_enciphered)?;
+    let cpus = f64::from(header.host.cpus);
+    let before = header.diagnosis.as_ref()?.others_busy.unwrap_or(0.0);
+    let tester = used.tester_ns as f64 / (step.seconds * 1e9);
+    Some(((used.host_busy - before) * cpus - tester).max(0.0))
+}
+
 /// Time that a ping under load takes longer than an idle one, over the mean latency of the load. A ping (NOP, NULL)
 /// waits in the same queues as I/O as far as the target's software, and for no medium.
 fn ping_wait(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    let member = &header.targets.first()?.member;
-    let of_lun = member.paths().iter().filter_map(|path| path.ping.as_ref()).map(|ping| ping.median_us).min();
-    let idle_us = of_lun.or(member.nfs.as_ref().map(|nfs| nfs.round_trip_us))? as f64;
+    let idle_us = idle_ping_us(&header.targets.first()?.member)?;
     // A policy may leave paths idle; the I/Os wait on the others.
     let busiest =
         step.paths.iter().filter(|path| path.ping.count() >= PINGS_LEAST).max_by_key(|p| p.ops())?;

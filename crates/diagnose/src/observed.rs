@@ -1,5 +1,6 @@
 //! What the experiments of a diagnosis measured, and what it says: ratios to the load itself with their errors.
 
+use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
 
 use crate::quantity::{LEAST, Observation, Quantity};
@@ -18,6 +19,8 @@ const BUSY_ENOUGH: f64 = 0.15;
 const STOLEN_MOST: f64 = 2.0;
 /// From this error by stolen time on an experiment is worth a second try.
 const DISTURBED: f64 = 0.1;
+/// Error of what the offsets of too few I/Os say, as a logarithm.
+const TOO_FEW: f64 = 0.7;
 /// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
 /// by no more than this among themselves. As a logarithm.
 const COLD: f64 = 0.1;
@@ -77,10 +80,17 @@ pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
     (stolen * ERROR_OF_STOLEN * (running / BUSY_ENOUGH).min(1.0)).min(STOLEN_MOST)
 }
 
+/// The same for the share of the window in which the tester did not run: the rate is too low by that.
+pub(crate) fn error_of_gap(share: f64) -> f64 {
+    -(1.0 - share.clamp(0.0, 0.9)).ln()
+}
+
 /// The measurements of a diagnosis, in the order in which they were made.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Observed {
     pub(crate) made: Vec<Measurement>,
+    /// What the offsets of all I/Os of the load say, where they are enough.
+    pub(crate) places: Option<LoadPlaces>,
 }
 
 impl Observed {
@@ -170,7 +180,9 @@ impl Observed {
 
     /// The first `count` measurements alone.
     pub(crate) fn until(&self, count: usize) -> Self {
-        Self { made: self.made[..count.min(self.made.len())].to_vec() }
+        // The offsets are those of all measurements.
+        let places = self.places.clone().filter(|_| count >= self.made.len());
+        Self { made: self.made[..count.min(self.made.len())].to_vec(), places }
     }
 
     /// The least disturbed measurement of an experiment, the first of several such.
@@ -217,6 +229,8 @@ impl Observed {
                 host_error: m.host_error_of(*quantity),
             }));
         }
+        all.extend(self.paced_to_one());
+        all.extend(self.of_places());
         // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
         let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
         let furthest = repeats.max_by(|a, b| {
@@ -232,6 +246,40 @@ impl Observed {
             host_error: m.host_error().hypot(first.host_error()),
         }));
         all
+    }
+}
+
+impl Observed {
+    /// Latency of the load at half its rate over that of one I/O at a time.
+    fn paced_to_one(&self) -> Option<Observation> {
+        let (paced, one) = (self.best(Experiment::HalfRate)?, self.best(Experiment::OneOutstanding)?);
+        let quantity = Quantity::PacedToOne;
+        Some(Observation {
+            experiment: paced.experiment,
+            quantity,
+            value: (paced.mean_us? / one.mean_us?.max(1e-3)).max(LEAST),
+            error: paced.error_of(quantity).hypot(one.error_of(quantity)),
+            host_error: paced.host_error_of(quantity).hypot(one.host_error_of(quantity)),
+        })
+    }
+
+    /// What the offsets say: 1 where they say that no place is slower. Too few say the same, and little: a cause that
+    /// rests on offsets must not be what is left where everything else changes too much.
+    fn of_places(&self) -> Vec<Observation> {
+        let places = self.places.as_ref();
+        let member = places.and_then(|places| places.stripe.as_ref()?.slow.first());
+        let region = places.and_then(|places| places.region);
+        let one = |quantity: Quantity, times: Option<f64>| Observation {
+            experiment: Experiment::Base,
+            quantity,
+            value: times.unwrap_or(1.0),
+            error: places.map_or(TOO_FEW, |places| quantity.error(places.ios as f64, 0.0)),
+            host_error: 0.0,
+        };
+        vec![
+            one(Quantity::SlowMember, member.map(|slow| slow.times)),
+            one(Quantity::SlowRegion, region.map(|region| region.times)),
+        ]
     }
 }
 

@@ -33,12 +33,12 @@ const OWN_SHAPE: [Cause; 8] = [
 ];
 
 /// Returns the probability that none of the listed causes is true, by the best of them and by how far each number lies
-/// from what it expects, in standard deviations. A limit that stands in a file of this host (`is_quoted`) is none that
-/// is guessed by its shape.
-pub(crate) fn open_probability(best: Cause, is_quoted: bool, misfits: &[f64]) -> f64 {
+/// from what it expects, in standard deviations. What this host or the
+/// offsets of the load show (`is_shown`) is not guessed by its shape.
+pub(crate) fn open_probability(best: Cause, is_shown: bool, misfits: &[f64]) -> f64 {
     let beyond = |misfit: &f64| (misfit.abs().min(MOST) - EXPECTED).max(0.0).powi(2);
     let sum: f64 = misfits.iter().map(beyond).sum();
-    let most = if is_quoted || OWN_SHAPE.contains(&best) { OWN } else { SHARED };
+    let most = if is_shown || OWN_SHAPE.contains(&best) { OWN } else { SHARED };
     let odds = ((1.0 - most) / most).ln() + BY_MISFIT * sum;
     1.0 / (1.0 + (-odds).exp())
 }

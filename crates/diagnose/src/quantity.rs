@@ -3,6 +3,7 @@
 use assay_record::Experiment;
 use serde::Serialize;
 
+use crate::cause::Cause;
 use crate::range::Range;
 
 /// A number that hypotheses have expectations of.
@@ -13,6 +14,19 @@ pub enum Quantity {
     Rate(Experiment),
     /// Mean latency at about half the rate over that of the load itself.
     PacedLatency,
+    /// Mean latency at about half the rate over that of one I/O at a time: a limit lets a load below it pass at once.
+    PacedToOne,
+    /// Round trip of an idle ping over the mean latency of the load.
+    RoundTripShare,
+    /// CPU time that neither the tester nor others before the load use, in CPUs.
+    HelpersBusy,
+    /// Median latency of the slowest member of a stripe over that of the others, by the offsets of the load; 1 where
+    /// no stripe shows.
+    SlowMember,
+    /// Latency of the slowest part of the addresses over that of the rest; 1 where none is slower.
+    SlowRegion,
+    /// 1 where this host or the target itself shows the state that is this cause.
+    Shown(Cause),
     /// Mean latency with one I/O outstanding, µs.
     LatencyOne,
     /// Median over mean latency of the load itself.
@@ -76,6 +90,8 @@ struct Entry {
     usual: (f64, f64),
     /// Probability that it lies outside the range of the true hypothesis.
     outside: f64,
+    /// Density of what nobody expects.
+    floor: f64,
     /// Whether it is counted, not estimated.
     is_counted: bool,
     /// Up to this, it is stated as 0.
@@ -93,6 +109,7 @@ const READ: Entry = Entry {
     words: "",
     usual: (0.0, 0.0),
     outside: 0.04,
+    floor: 1e-4,
     is_counted: false,
     none: 0.0,
     by_ios: 0.0,
@@ -105,6 +122,8 @@ const TIMED: Entry = Entry { feels_host: true, ..READ };
 const COUNTED: Entry = Entry { is_counted: true, none: LEAST, ..READ };
 /// What the kernel counts is hardly ever wrong; what a model expects of a ratio is, more often.
 const SURE: f64 = 0.003;
+/// So rarely offsets show a slow place where there is none.
+const BY_CHANCE: f64 = 1e-6;
 /// A share that is computed from all I/Os of a window.
 const BY_IOS: f64 = 1.0;
 
@@ -120,6 +139,13 @@ impl Quantity {
             Self::PacedLatency => {
                 Entry { words: "latency, ratio", usual: (0.04, 1.1), by_ios: BY_IOS, ..TIMED }
             }
+            Self::PacedToOne => {
+                Entry { words: "latency / alone", usual: (0.05, 4.0), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::RoundTripShare => {
+                Entry { words: "round trip / latency", usual: (LEAST, 0.6), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             Self::LatencyOne => {
                 Entry { words: "latency, µs", usual: (12.0, 15_000.0), by_ios: 0.7, ..TIMED }
             }
@@ -169,14 +195,32 @@ impl Quantity {
             // Devices that nobody filled mostly hold somebody's data; new disks read zeros from their media.
             Self::UnknownContent => Entry { words: "content unknown", usual: (0.01, 1.1), ..COUNTED },
             Self::OnlyZeros => Entry { words: "blocks of zeros", usual: (LEAST, 1.1), ..COUNTED },
+            // Many such writes are merged or absorbed before they reach the medium.
+            Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
+            _ => self.entry_of_shown(),
+        }
+    }
+
+    /// The same of what this host or the offsets of the load show.
+    fn entry_of_shown(self) -> Entry {
+        match self {
+            // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
+            Self::SlowMember => {
+                let words = "slow member / others";
+                Entry { words, usual: (0.97, 1.05), outside: 0.06, floor: BY_CHANCE, ..READ }
+            }
+            Self::SlowRegion => {
+                let words = "slow region / rest";
+                Entry { words, usual: (0.97, 1.05), outside: SURE, floor: BY_CHANCE, ..READ }
+            }
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }
             Self::OfBytesLimit => {
                 Entry { words: "of the limit on bytes", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }
-            // Many such writes are merged or absorbed before they reach the medium.
-            Self::PartialBlocks => Entry { words: "partial-block writes", usual: (LEAST, 0.4), ..COUNTED },
+            // Many a state that is shown limits nothing.
+            _ => Entry { words: "shown by the host", usual: (0.01, 3.0), ..COUNTED },
         }
     }
 
@@ -223,6 +267,11 @@ impl Quantity {
         self.entry().outside
     }
 
+    /// Density of the logarithm of a number that nobody expects.
+    pub(crate) fn floor(self) -> f64 {
+        self.entry().floor
+    }
+
     /// Returns how far a number lies above what is usual, in standard deviations, for a hypothesis that does not expect
     /// it: a resource that is nearly full, or a counter that should not move, needs an explanation. A low number needs
     /// none.
@@ -231,9 +280,15 @@ impl Quantity {
         if beyond <= 0.0 { 0.0 } else { TWO_SIDES_OF_USUAL + beyond / ALARM.hypot(error) }
     }
 
-    /// Whether it compares the load with a limit that stands in a file of this host.
-    pub(crate) fn is_of_limit(self) -> bool {
-        matches!(self, Self::OfIopsLimit | Self::OfBytesLimit)
+    /// Whether a cause that expects this value is shown by it: by a file of this host, or by the offsets of the load.
+    pub(crate) fn shows_at(self, value: f64) -> bool {
+        match self {
+            Self::OfIopsLimit | Self::OfBytesLimit | Self::SlowMember | Self::SlowRegion => {
+                value > self.usual().hi
+            }
+            Self::Shown(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether the number is counted, not estimated.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use assay_analysis::{RunSummary, capitalised, whole};
+use assay_analysis::{RunSummary, capitalised, chunks_say, member_says, region_says, whole};
 use assay_record::{Experiment, HostNote, RunHeader};
 
 use crate::belief::{Belief, Odds, SETTLED, density};
@@ -113,7 +113,7 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
             Some(nearest) => open_sentence(setting, seen, &odds, nearest),
             None => sentence(setting, seen, &odds),
         },
-        evidence: evidence_of(setting, &belief, &observations, &odds),
+        evidence: evidence_of((setting, seen), &belief, &observations, &odds),
         load: setting.load.clone(),
         iops: seen.base_iops(),
         rows: rows.collect(),
@@ -173,7 +173,7 @@ fn first_listed_of_open(odds: &[Odds]) -> Option<Odds> {
 
 /// What was measured that speaks for the answer, a sentence: for the open one the number that nobody explains.
 fn evidence_of(
-    setting: &Setting,
+    (setting, seen): (&Setting, &Observed),
     belief: &Belief<'_>,
     observations: &[Observation],
     odds: &[Odds],
@@ -183,7 +183,9 @@ fn evidence_of(
             let of = observations.iter().find(|o| o.quantity == quantity);
             of.map(|o| quantity.stated(o.value))
         };
-        return odds.first().and_then(|first| evidence(first.cause, &value)).unwrap_or_default();
+        let first = odds.first().map(|first| first.cause);
+        let by_offsets = first.and_then(|first| places_say(setting, seen, first));
+        return by_offsets.or_else(|| evidence(first?, &value)).unwrap_or_default();
     };
     let misfits = belief.misfits(nearest.cause);
     let oddest = observations.iter().zip(&misfits).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
@@ -194,6 +196,18 @@ fn evidence_of(
             .unwrap_or(o.quantity.usual());
         capitalised(&unexplained(o, o.quantity.stated_range(expected), nearest.name))
     })
+}
+
+/// What the offsets of the load say for a cause, a sentence.
+fn places_say(setting: &Setting, seen: &Observed, cause: Cause) -> Option<String> {
+    let places = seen.places.as_ref()?;
+    let what = match cause {
+        Cause::SlowMember if setting.is_file => chunks_say(places.stripe.as_ref()?)?,
+        Cause::SlowMember => member_says(places.stripe.as_ref()?)?,
+        Cause::WeakRegion => region_says(places.region.as_ref()?),
+        _ => return None,
+    };
+    Some(format!("{}, by the offsets of {} I/Os of the load.", capitalised(&what), whole(places.ios as f64)))
 }
 
 /// The open answer.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_record::{Experiment, MemberFacts, MemberKind, PathFacts, RunHeader};
+use assay_record::{Experiment, HostNote, MemberFacts, MemberKind, NoteKind, PathFacts, RunHeader};
 use assay_spec::{Data, Engine, Job, Pacing};
 
+use crate::cause::Cause;
 use crate::experiments::waits;
 
 /// A page of memory and the smallest physical block of modern disks, bytes.
@@ -59,6 +60,10 @@ pub struct Setting {
     pub span_bytes: f64,
     /// Whether a control group limits the tester's CPU time.
     pub has_cpu_quota: bool,
+    /// Whether the target is a file, and not a device or a LUN.
+    pub is_file: bool,
+    /// Causes of which this host or the target shows the state, whether it limits or not.
+    pub shown: Vec<Cause>,
 }
 
 impl Setting {
@@ -104,6 +109,8 @@ impl Setting {
                 .host
                 .cgroup_cpus
                 .is_some_and(|cpus| cpus < f64::from(header.host.cpus_online)),
+            is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
+            shown: shown(header, &members),
         })
     }
 
@@ -131,11 +138,43 @@ impl Setting {
         self.is_local() || self.is_remote()
     }
 
+    /// Whether this host or the target shows the state that is a cause.
+    #[must_use]
+    pub fn shows(&self, cause: Cause) -> bool {
+        self.shown.contains(&cause)
+    }
+
     /// Whether offsets are mostly random.
     #[must_use]
     pub fn is_random(&self) -> bool {
         self.random >= 0.3
     }
+}
+
+/// Pieces of a file shorter than this, bytes, are many.
+const SHORT_PIECE: f64 = (4 << 20) as f64;
+
+/// Which causes have a state that is shown.
+fn shown(header: &RunHeader, members: &[&MemberFacts]) -> Vec<Cause> {
+    let of_devices = members.iter().filter_map(|m| m.device.as_ref()).flat_map(|device| &device.notes);
+    let notes: Vec<&HostNote> = header.host.notes.iter().chain(of_devices).collect();
+    let has = |kinds: &[NoteKind]| notes.iter().any(|note| kinds.contains(&note.kind));
+    let is_thin = |m: &&MemberFacts| m.lun.as_ref().is_some_and(|lun| lun.thin);
+    let is_in_pieces = |m: &&MemberFacts| {
+        m.extents.is_some_and(|extents| extents > 1 && m.span_bytes as f64 / (extents as f64) < SHORT_PIECE)
+    };
+    [
+        (Cause::Rebuild, has(&[NoteKind::RaidBusy, NoteKind::BackgroundWork])),
+        (Cause::Crypt, has(&[NoteKind::Encrypted])),
+        (Cause::LinkDowngraded, has(&[NoteKind::NarrowLink, NoteKind::SlowedSata])),
+        (Cause::Thermal, has(&[NoteKind::HotDrive])),
+        (Cause::PowerState, has(&[NoteKind::DriveSleeps, NoteKind::CpuSleeps])),
+        (Cause::FirstWrite, has(&[NoteKind::Thin]) || members.iter().any(is_thin)),
+        (Cause::Fragmented, members.iter().any(is_in_pieces)),
+    ]
+    .into_iter()
+    .filter_map(|(cause, is_shown)| is_shown.then_some(cause))
+    .collect()
 }
 
 fn up(member: &MemberFacts) -> impl Iterator<Item = &PathFacts> {

@@ -25,6 +25,8 @@ fn setting() -> Setting {
         is_paced: false,
         span_bytes: 1e11,
         has_cpu_quota: false,
+        is_file: false,
+        shown: Vec::new(),
     }
 }
 
@@ -82,7 +84,7 @@ fn odds_add_up_to_one_and_follow_what_was_measured() {
 #[test]
 fn a_load_that_scatters_as_its_measurements_do_does_not_change_by_itself() {
     let base = |iops: f64| Measurement { error: 0.05, ..measured(Experiment::Base, iops) };
-    let seen = |rates: [f64; 3]| Observed { made: rates.map(base).to_vec() };
+    let seen = |rates: [f64; 3]| Observed { made: rates.map(base).to_vec(), places: None };
     assert!(seen([1000.0, 1050.0, 950.0]).drift() < 0.01, "{}", seen([1000.0, 1050.0, 950.0]).drift());
     let moved = seen([1000.0, 1500.0, 700.0]).drift();
     assert!((0.3..0.4).contains(&moved), "{moved}");
@@ -147,7 +149,7 @@ fn a_load_that_changes_by_itself_is_said_and_widens_every_ratio() {
             measured(Experiment::Base, rates[1]),
             measured(Experiment::Base, rates[2]),
         ];
-        Observed { made: made.to_vec() }
+        Observed { made: made.to_vec(), places: None }
     };
     let (still, moved) = (base([1000.0, 1010.0, 990.0]), base([1000.0, 600.0, 1500.0]));
     let error = |seen: &Observed| {

@@ -106,9 +106,7 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
 }
 
 fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
-    // A trim transfers no data.
-    let transfers = |line: &&Access| line.read > 0.0 || !line.trims();
-    let size = job.mix.iter().filter(transfers).map(|line| line.size.max(line.reply)).max()?;
+    let size = job.transfer_max();
     (size.0 > place.transfer_bytes_max).then(|| {
         format!(
             "size {size} exceeds the largest I/O of {}, {}; use a smaller size",

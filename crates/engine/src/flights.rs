@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use assay_spec::{Job, Semantics};
 use assay_target::{IoBuf, OpKind};
 
+use crate::planner::Draw;
+
 /// Whether an I/O belongs to the mix, or is the reply to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -41,6 +43,14 @@ pub(crate) struct Flight {
     pub(crate) counting: Counting,
     pub(crate) role: Role,
     stage: Stage,
+}
+
+impl Flight {
+    /// Returns what was issued.
+    pub(crate) fn draw(&self) -> Draw {
+        let Self { access, kind, size_bytes, offset_bytes, .. } = *self;
+        Draw { access, kind, size_bytes, offset_bytes }
+    }
 }
 
 /// State of the slot of an I/O.
@@ -455,7 +465,6 @@ pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::Draw;
 
     fn flights(depth: u32, members: usize, binding: Binding, reconnect_every: Option<u32>) -> Flights {
         let buffers = (0..depth).map(|slot| IoBuf::new(slot, 512)).collect();

@@ -21,6 +21,7 @@ mod gate;
 mod pacer;
 mod paths;
 mod placement;
+mod places;
 mod planner;
 mod prefilled;
 mod rng;

@@ -72,6 +72,9 @@ struct Line {
     change: OpKind,
     once: bool,
     gap_bytes: u64,
+    back_bytes: u64,
+    /// Whether a trim is followed by a write of its blocks.
+    rewrites: bool,
 }
 
 enum Rules {
@@ -213,14 +216,21 @@ impl Planner {
         Some(Draw { access, kind, size_bytes, offset_bytes })
     }
 
-    /// Returns true if any line has replies: called once, so that the loop need not check each I/O.
-    pub(crate) fn has_replies(&self) -> bool {
-        self.lines.iter().any(|line| line.reply_bytes > 0)
+    /// Returns the write that follows a trim of the same blocks; `None` if `request` is no such trim.
+    pub(crate) fn rewrite(&self, request: &Draw) -> Option<Draw> {
+        let is_due = self.lines[request.access as usize].rewrites && request.kind == OpKind::Trim;
+        is_due.then_some(Draw { kind: OpKind::Write, ..*request })
     }
 
-    /// Returns the size of the replies to I/Os of this line, bytes; 0 where there are none.
-    pub(crate) fn reply_bytes(&self, access: u32) -> u32 {
-        self.lines[access as usize].reply_bytes
+    /// Returns true if any line has replies: called once, so that the loop need not check each I/O.
+    pub(crate) fn has_replies(&self) -> bool {
+        self.lines.iter().any(|line| line.reply_bytes > 0 || line.rewrites)
+    }
+
+    /// Returns the size of what follows an I/O: its reply, or the write of what it trims, bytes; 0 if nothing does.
+    pub(crate) fn reply_bytes(&self, request: &Draw) -> u32 {
+        self.rewrite(request)
+            .map_or(self.lines[request.access as usize].reply_bytes, |write| write.size_bytes)
     }
 
     /// Restarts sequential I/O from the beginning after a member was reopened.
@@ -376,10 +386,12 @@ fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics
         sequence: access.sequence,
         change: match access.change {
             Change::Write => OpKind::Write,
-            Change::Trim => OpKind::Trim,
+            Change::Trim | Change::TrimWrite => OpKind::Trim,
         },
         once: access.once,
         gap_bytes: access.gap.0,
+        back_bytes: access.back.0,
+        rewrites: access.change == Change::TrimWrite,
     }
 }
 

@@ -9,6 +9,9 @@ use crate::fill::Filler;
 /// Largest number of buffers filled in advance per worker: as many as one batch of completions can need.
 pub(crate) const SPARES_MAX: u32 = 32;
 
+/// The smallest buffer, bytes: that of jobs that move no data.
+const BUFFER_BYTES_MIN: u32 = 512;
+
 /// Buffers of a worker that belong to no slot.
 pub(crate) struct PrefilledBuffers {
     /// Number of bytes filled in each: the largest write of the mix.
@@ -51,7 +54,8 @@ impl PrefilledBuffers {
 
 /// Returns the size of each buffer of a job, bytes.
 pub(crate) fn size_max(job: &Job) -> u32 {
-    u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
+    let largest = u32::try_from(job.transfer_max().0).expect("the plan keeps I/Os below 64 MiB");
+    largest.max(BUFFER_BYTES_MIN)
 }
 
 /// Returns the number of buffers beyond those of the slots, for data generated in advance.

@@ -256,7 +256,7 @@ fn work<T: Target>(
 /// Returns the largest write of a job, bytes.
 fn write_max(job: &Job) -> usize {
     let writes = job.mix.iter().flat_map(|a| {
-        let request = if a.read < 100.0 && !a.trims() { a.size.0 } else { 0 };
+        let request = if a.writes_data() { a.size.0 } else { 0 };
         let reply = if a.read > 0.0 { a.reply.0 } else { 0 };
         [request, reply]
     });
@@ -519,6 +519,7 @@ fn step_end(
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
         end.late_blocks += worker.late_count;
+        end.places.extend(worker.places);
     }
     end.failures.truncate(StepEnd::KEPT);
     end.mismatches.truncate(StepEnd::KEPT);

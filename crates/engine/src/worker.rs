@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_record::{Failure, Interval, MemberEnd, Mismatch, OpStats, StepEnd};
+use assay_record::{Failure, Interval, MemberEnd, Mismatch, OpStats, PlaceSample, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, OpKind, StopPatience, Target, TargetLost, Wait};
@@ -23,6 +23,7 @@ use crate::flushing::Flushing;
 use crate::full::FullTime;
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
+use crate::places::Places;
 use crate::planner::{Draw, Planner};
 use crate::prefilled::PrefilledBuffers;
 use crate::shares::Shares;
@@ -88,6 +89,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) flushes: Option<Box<OpStats>>,
     /// I/Os of the measured window on each target, if there are several.
     pub(crate) shares: Vec<MemberEnd>,
+    /// Some of them with their places.
+    pub(crate) places: Option<PlaceSample>,
 }
 
 pub(crate) struct Worker<'s, T> {
@@ -103,6 +106,7 @@ pub(crate) struct Worker<'s, T> {
     flights: Flights,
     tally: Tally,
     shares: Shares,
+    places: Places,
     flushing: Flushing,
 
     phase: Phase,
@@ -207,6 +211,7 @@ impl<'s, T: Target> Worker<'s, T> {
             flights: Flights::new(buffers, spans.len(), binding, setup.job.reconnect_every),
             flushing: Flushing::new(setup.job, spans.len()),
             shares: Shares::new(setup.job_index, setup.member_names),
+            places: Places::new(setup.job_index, setup.job.workers),
             spans,
             tally,
             phase: Phase {
@@ -519,6 +524,7 @@ impl<'s, T: Target> Worker<'s, T> {
                 Role::Request | Role::Reply => {
                     self.tally.completed(&flight, began_ns, now_ns);
                     self.shares.completed(&flight, began_ns, now_ns);
+                    self.places.completed(&flight, began_ns, now_ns);
                 }
             }
             self.window.last_ns = now_ns;
@@ -542,7 +548,7 @@ impl<'s, T: Target> Worker<'s, T> {
         self.has_replies
             && self.phase.is_issuing
             && flight.role == Role::Request
-            && self.supply.planner.reply_bytes(flight.access) > 0
+            && self.supply.planner.reply_bytes(&flight.draw()) > 0
     }
 
     /// Keeps a completed request until its reply is issued.
@@ -680,6 +686,7 @@ impl<'s, T: Target> Worker<'s, T> {
             paths: self.paths,
             flushes: self.flushing.finish(),
             shares: self.shares.finish(),
+            places: self.places.finish(),
         }
     }
 }

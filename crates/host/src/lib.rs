@@ -31,6 +31,7 @@ mod mounts;
 mod notes;
 mod path;
 mod probe;
+mod program;
 mod sampler;
 mod shared;
 

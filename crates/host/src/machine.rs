@@ -31,6 +31,11 @@ impl Machine {
         Self { root: root.to_owned() }
     }
 
+    /// Whether it is the machine this program runs on, whose programs can be asked.
+    pub(crate) fn is_this(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
     /// Returns the path of an absolute path on this machine.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();

@@ -13,6 +13,7 @@ use crate::machine::{Machine, attribute, name_of, number};
 
 mod background;
 mod drive;
+mod health;
 mod host;
 mod limits;
 mod mount;
@@ -32,7 +33,7 @@ struct Seen<'m> {
 type Row = fn(&Seen<'_>) -> Option<HostNote>;
 
 /// Everything that a device may show of itself.
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 20] = [
     raid_degraded,
     raid_busy,
     background::file_system,
@@ -41,8 +42,10 @@ const ROWS: [Row; 17] = [
     queue::scheduler,
     queue::write_throttle,
     queue::write_cache_off,
+    queue::no_fua,
     narrow_link,
     slowed_sata,
+    drive::slow_sata,
     drive::sata_sleeps,
     drive::nvme_sleeps,
     drive::suspends,
@@ -50,6 +53,7 @@ const ROWS: [Row; 17] = [
     limits::cost,
     encrypted,
     thin,
+    health::pool,
 ];
 
 /// Files of version 1: name, whether it is about reads, whether it counts bytes.
@@ -72,6 +76,7 @@ pub(crate) fn notes_of(machine: &Machine, stack: &[String]) -> Vec<HostNote> {
         .collect();
     let mut notes: Vec<HostNote> = seen.iter().flat_map(io_limits).collect();
     notes.extend(seen.iter().flat_map(limits::latencies_of_others));
+    notes.extend(seen.iter().flat_map(health::drive));
     notes.extend(seen.iter().flat_map(|seen| ROWS.iter().filter_map(|row| row(seen))));
     notes
 }

@@ -5,7 +5,9 @@ pub(crate) mod outline;
 use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Window};
+use assay_spec::{
+    Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Strides, Window,
+};
 
 use crate::targets::TargetNames;
 use crate::{ImportedPlan, Note};
@@ -70,6 +72,8 @@ pub(crate) struct DraftJob {
     pub(crate) start_delay: Nanos,
     /// How much further on the window of each worker begins.
     pub(crate) increment: Extent,
+    /// Stripes of the window that are used in turn.
+    pub(crate) strides: Option<Strides>,
     /// How many targets are each worker's own; 0: all are everyone's.
     pub(crate) targets_each: u32,
     /// Its own end, where it is not that of the test.
@@ -93,6 +97,7 @@ impl Default for DraftJob {
             flush: None,
             start_delay: Nanos(0),
             increment: Extent::default(),
+            strides: None,
             targets_each: 0,
             end: Vec::new(),
         }
@@ -247,10 +252,20 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     if job.increment != Extent::default() {
         fields.push(("increment", quoted(&job.increment.to_string())));
     }
+    fields.extend(job.strides.map(|strides| ("strides", stripes(strides))));
     if job.targets_each > 0 {
         fields.push(("targets_each", job.targets_each.to_string()));
     }
     fields
+}
+
+fn stripes(strides: Strides) -> String {
+    let own = if strides.bytes == strides.length {
+        String::new()
+    } else {
+        format!(", bytes = \"{}\"", strides.bytes)
+    };
+    format!("{{ length = \"{}\", skip = \"{}\"{own} }}", strides.length, strides.skip)
 }
 
 fn pace(rate: &str, arrivals: Option<Arrivals>) -> String {
@@ -332,14 +347,19 @@ fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
     if line.sequence > 1 {
         let _ = write!(text, ", sequence = {}", line.sequence);
     }
-    if line.change == Change::Trim {
-        text.push_str(", change = \"trim\"");
+    match line.change {
+        Change::Write => {}
+        Change::Trim => text.push_str(", change = \"trim\""),
+        Change::TrimWrite => text.push_str(", change = \"trim-write\""),
     }
     if line.once {
         text.push_str(", once = true");
     }
     if line.gap.0 > 0 {
         let _ = write!(text, ", gap = \"{}\"", line.gap);
+    }
+    if line.back.0 > 0 {
+        let _ = write!(text, ", back = \"{}\"", line.back);
     }
     text + " }"
 }

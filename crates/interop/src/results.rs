@@ -6,26 +6,32 @@
 //! run of
 //! it, so that show, report and compare work as on a run of Assay.
 
+pub mod bonnie;
 pub mod crystaldiskmark;
 pub mod dd;
 pub mod diskspd;
+pub mod elbencho;
 mod fio_bins;
 pub mod fio_json;
+pub mod fio_log;
 pub mod fio_text;
 mod fio_tree;
 pub mod hdr;
 pub mod iometer_csv;
 mod iometer_series;
+pub mod ioping;
 pub mod iostat;
 mod measured;
 pub mod openmetrics;
 pub mod parquet;
+mod plain;
 pub mod sqlio;
 pub mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod text_tests;
+pub mod vdbench_out;
 pub mod yabs;
 
 use assay_record::{
@@ -41,7 +47,7 @@ pub use measured::{Measured, MeasuredJob, measured};
 
 /// How the results of a tool are recognised and read.
 type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
-const READERS: [Reader; 11] = [
+const READERS: [Reader; 15] = [
     (fio_json::is_results, fio_json::import),
     (fio_text::is_results, fio_text::import),
     (yabs::is_results, yabs::import),
@@ -52,6 +58,10 @@ const READERS: [Reader; 11] = [
     (crystaldiskmark::is_results, crystaldiskmark::import),
     (dd::is_results, dd::import),
     (iostat::is_results, iostat::import),
+    (ioping::is_results, ioping::import),
+    (bonnie::is_results, bonnie::import),
+    (elbencho::is_results, elbencho::import),
+    (vdbench_out::is_results, vdbench_out::import),
     (table::is_table, table::import),
 ];
 

@@ -17,6 +17,12 @@ pub enum IoError {
         /// Sense data, if any was received.
         sense: Option<Sense>,
     },
+    /// The target failed an optional command without a SCSI status.
+    #[error("target failure (iSCSI response {response:#04x})")]
+    TargetFailure {
+        /// The iSCSI response.
+        response: u8,
+    },
     /// Fewer bytes were transferred than requested.
     #[error("short transfer: {transferred_bytes} of {expected_bytes} bytes")]
     Short {

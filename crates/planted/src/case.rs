@@ -8,18 +8,19 @@ use assay_record::Experiment;
 use assay_spec::{Data, Job, Pacing};
 
 use crate::random::Random;
-use crate::world::{Lock, Medium, PlantedLoad, Seen, Spread, World, WriteCache, measure};
+use crate::world::{
+    Lock, Medium, PlantedLoad, Region, Seen, Spread, TARGET_BYTES, World, WriteCache, measure,
+};
 
 mod causes;
 
-/// Bytes of every target.
-pub(crate) const TARGET_BYTES: u64 = 100 << 30;
 /// Targets that are the same storage, reached in other ways: every path in turn, one path, the next path for each I/O,
 /// more connections.
 pub(crate) const ONE_PATH: u32 = 1;
 pub(crate) const EVEN_PATHS: u32 = 2;
+pub(crate) const MORE_CONNECTIONS: u32 = 3;
 /// Every cause that can be planted.
-pub(crate) const CAUSES: [Cause; 29] = [
+pub(crate) const CAUSES: [Cause; 40] = [
     Cause::TesterCpu,
     Cause::HostCpu,
     Cause::FewOutstanding,
@@ -31,6 +32,17 @@ pub(crate) const CAUSES: [Cause; 29] = [
     Cause::RotatingSequential,
     Cause::FlashParallelism,
     Cause::SlowMember,
+    Cause::WeakRegion,
+    Cause::Rebuild,
+    Cause::RoundTrip,
+    Cause::ServerThreads,
+    Cause::FileLock,
+    Cause::FirstWrite,
+    Cause::Crypt,
+    Cause::PowerState,
+    Cause::LinkDowngraded,
+    Cause::Thermal,
+    Cause::Fragmented,
     Cause::SlcExhausted,
     Cause::GarbageCollection,
     Cause::Interface,
@@ -71,6 +83,10 @@ pub struct PlantedCase {
     pub(crate) others_busy: f64,
     /// Whether the bucket of a limit with credit is full at the beginning.
     has_credit: bool,
+    /// Experiments after which a drive is hot, or a span written, for two thirds.
+    settles: f64,
+    /// Share of the span that is written after many experiments.
+    fills: f64,
 }
 
 /// Draws a set-up; the same seed gives the same one.
@@ -100,6 +116,9 @@ impl PlantedCase {
     ) -> Seen {
         let load = self.load_of(experiment, job);
         let seed = random.seed();
+        if self.cause == Cause::Thermal || self.cause == Cause::FirstWrite {
+            return self.later(number, &load, seed);
+        }
         let slow = measure(&self.world, &load, seed);
         let Some((factor, lasts_s)) = self.world.burst else { return slow };
         // A bucket that is full lets more through until it is empty.
@@ -120,6 +139,17 @@ impl PlantedCase {
         Seen { iops, trend, ..fast }
     }
 
+    /// What depends on the load before: a drive heats up within some experiments, and what was written is allocated.
+    fn later(&self, number: usize, load: &PlantedLoad, seed: u64) -> Seen {
+        let warm = 1.0 - (-(number as f64) / self.settles).exp();
+        let world = World {
+            throttle: 1.0 + (self.world.throttle - 1.0) * warm,
+            unallocated: (self.world.unallocated.0 * (1.0 - self.fills * warm), self.world.unallocated.1),
+            ..self.world.clone()
+        };
+        measure(&world, load, seed)
+    }
+
     /// The load of an experiment, from the job of its step.
     fn load_of(&self, experiment: Experiment, job: &Job) -> PlantedLoad {
         let line = &job.mix[0];
@@ -136,6 +166,7 @@ impl PlantedCase {
             misaligned: !align.is_multiple_of(4096) && line.random > 0.0,
             one_path: job.targets == [ONE_PATH],
             even_paths: job.targets == [EVEN_PATHS],
+            more_connections: job.targets == [MORE_CONNECTIONS],
             after_idle: experiment == Experiment::AfterIdle,
             rate: match job.pacing {
                 Pacing::Throttled { rate } => Some(rate.0),
@@ -154,7 +185,7 @@ impl PlantedCase {
     pub(crate) fn device_bytes(&self, _experiment: Experiment, random: &mut Random) -> f64 {
         match self.setting.reach {
             Reach::Cached => random.within(0.001, 0.1),
-            _ if self.cause == Cause::Neighbour => {
+            _ if matches!(self.cause, Cause::Neighbour | Cause::Rebuild) => {
                 1.0 / (1.0 - f64::midpoint(self.world.neighbour.0, self.world.neighbour.1))
             }
             // What was never written is not read from the device.

@@ -1,21 +1,23 @@
 //! A set-up as the record of a run has it: the plan of experiments, the host, and the target.
 
-use assay_diagnose::{Order, OtherWays, Reach, WritesAllowed, plan};
+use assay_diagnose::{Cause, Order, OtherWays, Reach, WritesAllowed, plan};
 use assay_record::{
-    Agreed, Content, DeviceFacts, DiagnosisFacts, FrameFacts, FrameProbe, HostFacts, InterfaceFacts,
-    LunFacts, MemberFacts, MemberKind, NetPathFacts, PathFacts, PingFacts, Placement, RouteFacts, RunHeader,
-    TargetFacts,
+    Agreed, BusFacts, Content, DeviceFacts, DiagnosisFacts, FrameFacts, FrameProbe, HostFacts, HostNote,
+    InterfaceFacts, LunFacts, MemberFacts, MemberKind, NetPathFacts, NoteKind, PathFacts, PingFacts,
+    Placement, RouteFacts, RunHeader, TargetFacts,
 };
 use assay_spec::{Engine, Overrides, Plan, PlanFile};
 
-use crate::case::{EVEN_PATHS, ONE_PATH, PlantedCase, TARGET_BYTES};
+use crate::case::{EVEN_PATHS, MORE_CONNECTIONS, ONE_PATH, PlantedCase};
+use crate::world::TARGET_BYTES;
 
 /// Time for a diagnosis, s.
 pub(crate) const BUDGET_S: f64 = 120.0;
 /// Name of the device of a local target.
 pub(crate) const DEVICE: &str = "sdb";
-const MORE_CONNECTIONS: u32 = 3;
-const CPUS: u32 = 8;
+pub(crate) const CPUS: u32 = 8;
+/// Mean piece of a file in many pieces.
+const PIECE_BYTES: u64 = 256 << 10;
 /// Payload of a link of 1 Gbit/s, MB/s.
 const MB_PER_GBIT: f64 = 117.6;
 
@@ -87,7 +89,7 @@ fn member(case: &PlantedCase) -> MemberFacts {
     let (setting, world) = (&case.setting, &case.world);
     let local = MemberFacts {
         path: "/dev/sdb".to_owned(),
-        kind: if setting.writes() { MemberKind::Device } else { MemberKind::File },
+        kind: if setting.is_file { MemberKind::File } else { MemberKind::Device },
         capacity_bytes: TARGET_BYTES,
         span_bytes: TARGET_BYTES,
         block_bytes: 512,
@@ -105,8 +107,11 @@ fn member(case: &PlantedCase) -> MemberFacts {
             name: DEVICE.to_owned(),
             stack: vec![DEVICE.to_owned()],
             physical_block_bytes: 4096,
+            bus: downgraded_bus(case),
+            notes: notes(case),
             ..DeviceFacts::default()
         }),
+        extents: Some(if setting.shows(Cause::Fragmented) { TARGET_BYTES / PIECE_BYTES } else { 1 }),
         ..nothing()
     };
     if !setting.is_remote() {
@@ -123,6 +128,34 @@ fn member(case: &PlantedCase) -> MemberFacts {
     }
 }
 
+/// What the kernel shows of the device.
+fn notes(case: &PlantedCase) -> Vec<HostNote> {
+    let kind = |cause: &Cause| match cause {
+        Cause::Rebuild => Some(NoteKind::RaidBusy),
+        Cause::Crypt => Some(NoteKind::Encrypted),
+        Cause::LinkDowngraded => Some(NoteKind::SlowedSata),
+        Cause::Thermal => Some(NoteKind::HotDrive),
+        Cause::PowerState => Some(NoteKind::DriveSleeps),
+        Cause::FirstWrite => Some(NoteKind::Thin),
+        _ => None,
+    };
+    let note = |kind| HostNote {
+        kind,
+        path: "/sys/planted".to_owned(),
+        value: "planted".to_owned(),
+        says: "a state".to_owned(),
+        mend: "Mend it.".to_owned(),
+        limit: None,
+    };
+    case.setting.shown.iter().filter_map(kind).map(note).collect()
+}
+
+/// The speed that a link has now.
+fn downgraded_bus(case: &PlantedCase) -> Option<BusFacts> {
+    let rate = case.world.bus_rate.filter(|_| case.cause == Cause::LinkDowngraded)?;
+    Some(BusFacts { says: "SATA at a lower speed".to_owned(), mb_per_s: rate as u32, full_duplex: false })
+}
+
 fn nothing() -> MemberFacts {
     MemberFacts { block_bytes: 512, engine: Engine::IoUring, direct: true, ..MemberFacts::default() }
 }
@@ -131,6 +164,7 @@ fn lun(case: &PlantedCase) -> LunFacts {
     LunFacts {
         target: "iqn.2026-01.example:planted".to_owned(),
         transfer_bytes_max: 8 << 20,
+        thin: case.setting.shows(Cause::FirstWrite),
         paths: (0..case.world.paths).map(|path| path_facts(case, path)).collect(),
         ..LunFacts::default()
     }

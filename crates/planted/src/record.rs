@@ -4,8 +4,8 @@
 use assay_analysis::{Collector, DiskUse, RunSummary, TcpSummary};
 use assay_diagnose::Choice;
 use assay_record::{
-    AccessStats, Event, Interval, JobEnd, Latency, OpStats, PathEnd, Phase, PlacementReason, RunEvent,
-    RunHeader, StepCpu, StepEnd, StepReason, TurnStats, WorkerPlacement,
+    AccessStats, Event, Interval, JobEnd, Latency, OpStats, PathEnd, Phase, PlaceSample, PlacedIo,
+    PlacementReason, RunEvent, RunHeader, StepCpu, StepEnd, StepReason, TurnStats, WorkerPlacement,
 };
 use assay_spec::Step;
 
@@ -19,6 +19,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 const ERROR_READ: f64 = 0.03;
 /// Round trip of the fastest path as TCP sees it, µs.
 const ROUND_TRIP_US: f64 = 100.0;
+/// I/Os with their places that the engine keeps.
+const PLACES_MAX: usize = 1024;
 /// Pings under load.
 const PINGS: u64 = 5;
 
@@ -99,6 +101,8 @@ impl<'c> Recorder<'c> {
             self.cpu(plan, seen, seconds, random),
         );
         end.workers = workers(plan);
+        let ios = seen.places.iter().take(PLACES_MAX).map(|(place, ns)| PlacedIo(0, *place, *ns));
+        end.places = vec![PlaceSample { job: 0, every: 1, ios: ios.collect() }];
         end.paths = self.paths(seen, (reads, writes), random);
         self.report(RunEvent::StepEnded(Box::new(end)));
         self.now_ns += seconds * SECOND_NS;
@@ -143,7 +147,8 @@ impl<'c> Recorder<'c> {
         let workers: u32 = plan.jobs.iter().map(|job| job.workers).sum();
         let busy = (seen.tester_busy * (ERROR_READ * random.normal()).exp()).min(1.02);
         StepCpu {
-            host_busy: (self.case.others_busy + busy / f64::from(self.header.host.cpus)).min(1.0),
+            host_busy: (self.case.others_busy + (busy + seen.crypt_cpus) / f64::from(self.header.host.cpus))
+                .min(1.0),
             tester_ns: (busy * seconds as f64 * 1e9 * f64::from(workers)) as u64,
             ..StepCpu::default()
         }

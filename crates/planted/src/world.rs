@@ -22,6 +22,10 @@ use stations::{Links, Station};
 
 /// Most I/Os that one measurement simulates.
 const IOS_MAX: usize = 2500;
+/// Bytes of every target.
+pub(crate) const TARGET_BYTES: u64 = 100 << 30;
+/// I/Os begin at multiples of this.
+const PLACE_BYTES: u64 = 4096;
 /// Share of them that warms up.
 const WARM_UP: f64 = 0.15;
 /// I/Os for each outstanding one until nearly all of them wait for the slow member of a stripe.
@@ -64,6 +68,17 @@ pub enum Spread {
     Every(u32),
     /// The first path.
     First,
+}
+
+/// A part of the addresses that is slower than the rest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Region {
+    /// Where it begins and ends, as shares of the target.
+    pub ends: (f64, f64),
+    /// Factor on the work of its medium.
+    pub times: f64,
+    /// Time that passes besides, for as many I/Os at once as there are, µs.
+    pub delay_us: f64,
 }
 
 /// A set-up. Times in µs, rates in bytes per µs (MB/s).
@@ -123,6 +138,22 @@ pub struct World {
     pub unmapped: f64,
     /// Share of the target's time that somebody else takes, in its lowest and highest seconds.
     pub neighbour: (f64, f64),
+    /// A slow part of the target.
+    pub region: Option<Region>,
+    /// Threads of the target that each wait for their I/O, and how long that takes, µs.
+    pub served: Option<(usize, f64)>,
+    /// Bytes that a connection has under way at most.
+    pub window_bytes: Option<f64>,
+    /// CPUs that encipher, and time for each KiB, µs.
+    pub crypt: Option<(usize, f64)>,
+    /// Time without I/O after which the device sleeps, and what waking takes, µs: a light sleep and a deep one.
+    pub sleeps: [(f64, f64); 2],
+    /// Share of the span in which a write has to allocate its block first, and how long that takes, µs.
+    pub unallocated: (f64, f64),
+    /// Factor on the work of the media while they are hot, once they are.
+    pub throttle: f64,
+    /// Share of sequential I/Os that begin another piece of the file.
+    pub pieces: f64,
 }
 
 /// A load on it.
@@ -151,6 +182,8 @@ pub struct PlantedLoad {
     pub one_path: bool,
     /// Whether the path changes with every I/O.
     pub even_paths: bool,
+    /// Whether there are four times the connections.
+    pub more_connections: bool,
     /// Whether a pause came before.
     pub after_idle: bool,
     /// I/Os per second offered; `None`: as many as complete.
@@ -178,6 +211,10 @@ pub struct Seen {
     pub resent: f64,
     /// Rate of the last third over that of the first.
     pub trend: f64,
+    /// Place in bytes and latency in ns of each random I/O, in the order of completion.
+    pub places: Vec<(u64, u64)>,
+    /// CPU time that encryption took, in CPUs.
+    pub crypt_cpus: f64,
 }
 
 /// Where an I/O is on its way.
@@ -187,6 +224,8 @@ struct Flight {
     is_read: bool,
     is_random: bool,
     path: usize,
+    /// Where it goes, bytes.
+    place: u64,
     stage: u8,
 }
 
@@ -194,6 +233,11 @@ struct Flight {
 #[must_use]
 pub fn measure(world: &World, load: &PlantedLoad, seed: u64) -> Seen {
     Run::new(world, load, seed).go()
+}
+
+/// Connections to the target.
+fn connections(world: &World, load: &PlantedLoad) -> usize {
+    world.paths.max(1) * if load.more_connections { 4 } else { 1 }
 }
 
 struct Run<'w> {
@@ -204,13 +248,21 @@ struct Run<'w> {
     neighbour: f64,
 
     tester: Station,
-    caps: Station,
     links: Links,
     target: Station,
     lock: Station,
     bus: Station,
     media: media::Media,
     flush: Station,
+    threads: Station,
+    windows: Vec<Station>,
+    crypt: Station,
+    allocator: Station,
+    /// When the limits let the next I/O pass, µs.
+    next_token: f64,
+    /// When the media had their last I/O, µs.
+    last_use: f64,
+    crypt_us: f64,
 
     events: BinaryHeap<Reverse<(u64, usize)>>,
     flights: Vec<Flight>,
@@ -219,7 +271,7 @@ struct Run<'w> {
     resent: usize,
     /// Time in the queues that a ping passes too, all I/Os together, µs.
     ping_wait_us: f64,
-    ended: Vec<(f64, f64)>,
+    ended: Vec<(f64, f64, u64)>,
     tester_us: f64,
 }
 
@@ -235,13 +287,19 @@ impl<'w> Run<'w> {
         Self {
             neighbour,
             tester: Station::new(load.workers),
-            caps: Station::new(1),
             links: Links::new(world.paths, world.slowest_link, load),
             target: Station::new(world.target_threads),
             lock: Station::new(1),
             bus: Station::new(1),
             media: media::Media::new(&world.medium),
             flush: Station::new(1),
+            threads: Station::new(world.served.map_or(1, |(threads, _)| threads)),
+            windows: (0..connections(world, load)).map(|_| Station::new(1)).collect(),
+            crypt: Station::new(world.crypt.map_or(1, |(cpus, _)| cpus)),
+            allocator: Station::new(1),
+            next_token: 0.0,
+            last_use: 0.0,
+            crypt_us: 0.0,
             events: BinaryHeap::new(),
             flights: Vec::new(),
             started: 0,
@@ -273,7 +331,7 @@ impl<'w> Run<'w> {
                     self.push(next_us, slot);
                 }
                 None => {
-                    self.ended.push((now_us, now_us - flight.issued_us));
+                    self.ended.push((now_us, now_us - flight.issued_us, flight.place));
                     let due = self.load.rate.map_or(now_us, |rate| self.started as f64 * 1e6 / rate);
                     let at = due.max(now_us);
                     self.flights[slot] = self.begin_at(at);
@@ -294,7 +352,9 @@ impl<'w> Run<'w> {
         let is_random = self.rng.unit() < self.load.random;
         let path = self.links.choose(self.started, self.world.spread);
         self.started += 1;
-        Flight { issued_us: at_us, is_read, is_random, path, stage: 0 }
+        let blocks = (self.load.span * TARGET_BYTES as f64 / PLACE_BYTES as f64) as u64;
+        let place = self.rng.below(blocks.max(1)) * PLACE_BYTES;
+        Flight { issued_us: at_us, is_read, is_random, path, place, stage: 0 }
     }
 
     fn push(&mut self, at_us: f64, slot: usize) {
@@ -318,9 +378,13 @@ impl<'w> Run<'w> {
             // A durable write goes on to the storage.
             1 if w.page_cached && (flight.is_read || !self.load.is_sync) => return None,
             1 => now + w.delay_us * (0.8 + 0.4 * self.rng.unit()),
-            2 => self.limit(now),
+            2 => {
+                let passed = self.limit(now);
+                self.enciphered(passed)
+            }
             3 if flight.is_read || w.paths == 0 => now,
             3 => {
+                let now = self.in_window(now);
                 let end = self.links.send(flight.path, now, size / w.link_rate);
                 self.queued(now, end, size / w.link_rate)
             }
@@ -328,7 +392,11 @@ impl<'w> Run<'w> {
                 let cost = (w.target_us + w.target_us_per_kib * kib) / (1.0 - self.neighbour * 0.5);
                 let cost = cost * (0.85 + 0.3 * self.rng.unit());
                 let end = self.target.serve(now, cost);
-                self.queued(now, end, cost)
+                let end = self.queued(now, end, cost);
+                match w.served {
+                    Some((_, us)) => self.threads.serve(end, us * (0.9 + 0.2 * self.rng.unit())),
+                    None => end,
+                }
             }
             5 => self.storage(flight, now),
             6 if !flight.is_read && self.load.is_sync => {
@@ -336,6 +404,7 @@ impl<'w> Run<'w> {
             }
             6 => now,
             7 if w.paths > 0 && flight.is_read => {
+                let now = self.in_window(now);
                 let end = self.links.receive(flight.path, now, size / w.link_rate);
                 self.queued(now, end, size / w.link_rate)
             }
@@ -360,7 +429,47 @@ impl<'w> Run<'w> {
         let w = self.world;
         let of_ops = w.iops_cap.map_or(0.0, |cap| 1e6 / cap);
         let of_bytes = w.bytes_cap.map_or(0.0, |cap| self.load.size / cap);
-        self.caps.serve(now, of_ops.max(of_bytes))
+        // A bucket of tokens: what comes below its rate passes at once.
+        let passes = now.max(self.next_token);
+        self.next_token = passes + of_ops.max(of_bytes);
+        passes
+    }
+
+    /// A connection carries a window in each round trip.
+    fn in_window(&mut self, now: f64) -> f64 {
+        let Some(window) = self.world.window_bytes else { return now };
+        let connection = self.started % self.windows.len();
+        let takes = self.load.size / window * self.world.delay_us;
+        self.windows[connection].serve(now, takes) - takes.min(self.world.delay_us)
+    }
+
+    fn enciphered(&mut self, now: f64) -> f64 {
+        let Some((_, us_per_kib)) = self.world.crypt else { return now };
+        let takes = us_per_kib * self.load.size / 1024.0;
+        self.crypt_us += takes;
+        self.crypt.serve(now, takes * (0.95 + 0.1 * self.rng.unit()))
+    }
+
+    /// When the media are awake.
+    fn awake(&mut self, now: f64) -> f64 {
+        let idle = now - self.last_use;
+        let wakes = self.world.sleeps.iter().filter(|(after, _)| idle > *after).map(|(_, takes)| *takes);
+        let awake = now + wakes.fold(0.0, f64::max);
+        self.last_use = self.last_use.max(awake);
+        awake
+    }
+
+    /// When the block of a write is allocated.
+    fn allocated(&mut self, flight: Flight, now: f64) -> f64 {
+        let (share, takes) = self.world.unallocated;
+        // A few MiB are allocated as soon as they were written once.
+        let is_used = flight.is_read || self.load.span < 0.001;
+        if is_used || self.rng.unit() >= share { now } else { self.allocator.serve(now, takes) }
+    }
+
+    fn in_region(&self, flight: Flight) -> Option<Region> {
+        let share = flight.place as f64 / TARGET_BYTES as f64;
+        self.world.region.filter(|region| flight.is_random && (region.ends.0..region.ends.1).contains(&share))
     }
 
     /// Cache, lock and media.
@@ -382,7 +491,11 @@ impl<'w> Run<'w> {
             self.room -= 1.0;
             return now + 5.0;
         }
-        let mut work = 1.0 / (1.0 - self.neighbour).max(0.05);
+        let region = self.in_region(flight);
+        let mut work = w.throttle / (1.0 - self.neighbour).max(0.05);
+        work *= region.map_or(1.0, |region| region.times);
+        let now = self.awake(now);
+        let now = self.allocated(flight, now);
         let is_partial = load.misaligned || load.size < w.stripe_bytes;
         if !flight.is_read && is_partial && flight.is_random {
             work *= w.read_modify_write;
@@ -394,7 +507,8 @@ impl<'w> Run<'w> {
         let from = if is_locked { self.lock.free_at(now) } else { now };
         let place = media::Place {
             is_read: flight.is_read,
-            is_random: flight.is_random,
+            is_random: flight.is_random || self.rng.unit() < w.pieces,
+            at: flight.place,
             span: load.span,
             after_idle: load.after_idle,
         };
@@ -402,6 +516,8 @@ impl<'w> Run<'w> {
         if is_locked {
             self.lock.hold_until(done);
         }
+        self.last_use = self.last_use.max(done);
+        let done = done + region.map_or(0.0, |region| region.delay_us);
         match w.bus_rate {
             Some(rate) => self.bus.serve(done, load.size / rate),
             None => done,
@@ -416,13 +532,16 @@ impl<'w> Run<'w> {
         let seconds = ((last.0 - first.0) / 1e6).max(1e-9);
         let iops = kept.len() as f64 / seconds;
         let third = kept.len() / 3;
-        let span =
-            |part: &[(f64, f64)]| part.last().zip(part.first()).map_or(1.0, |(l, f)| (l.0 - f.0).max(1e-9));
+        let span = |part: &[(f64, f64, u64)]| {
+            part.last().zip(part.first()).map_or(1.0, |(l, f)| (l.0 - f.0).max(1e-9))
+        };
         let trend = if third > 5 { span(&kept[..third]) / span(&kept[kept.len() - third..]) } else { 1.0 };
         let links = self.world.link_rate * self.world.paths as f64;
         Seen {
             iops,
-            times_us: kept.iter().map(|(_, latency)| *latency).collect(),
+            times_us: kept.iter().map(|(_, latency, _)| *latency).collect(),
+            places: kept.iter().map(|(_, us, place)| (*place, (us * 1e3) as u64)).collect(),
+            crypt_cpus: self.crypt_us / last.0.max(1e-9),
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),

@@ -185,6 +185,9 @@ pub struct StepEnd {
     /// Gaps since the previous step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+    /// Some of the I/Os of each worker with their places; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<crate::PlaceSample>,
     /// Moments of the step; `None` in records of earlier versions, and where several hosts ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<crate::StepMoments>,
@@ -374,6 +377,7 @@ impl StepEnd {
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
+            places: Vec::new(),
             moments: None,
             hosts: Vec::new(),
         }

@@ -19,6 +19,7 @@ mod latency;
 mod nfs;
 mod note;
 mod path;
+mod place;
 mod setting;
 mod stats;
 mod step_cpu;
@@ -47,6 +48,7 @@ pub use path::{
     InterfaceCounters, InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RingFacts,
     RouteFacts, ShaperFacts, TcpSample,
 };
+pub use place::{PlaceSample, PlacedIo};
 pub use setting::{JournalStep, NullCeiling, Price, Repetition, RunSetting};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
 pub use step_cpu::StepCpu;

@@ -40,6 +40,12 @@ pub enum NoteKind {
     DriveSleeps,
     /// A drive at its temperature limit.
     HotDrive,
+    /// A drive that counts errors, lacks spare blocks, is worn, or says that it fails.
+    DriveHealth,
+    /// A drive that was too hot at times.
+    DriveWasHot,
+    /// A drive with a volatile cache that takes no FUA.
+    NoFua,
     /// A file system that scrubs, balances or replaces a device.
     BackgroundWork,
     /// CPUs that are kept below their highest frequency.

@@ -33,9 +33,19 @@ pub fn map_json(map: &SurfaceMap, since: Option<&Comparison>) -> Value {
 /// Returns a map as text: the picture, and below it what it says.
 #[must_use]
 pub fn map_text(map: &SurfaceMap, since: Option<&Comparison>, options: TextOptions) -> String {
-    let mut text = format!(
-        "{}: {} in {} s, {} reads ({}), {}\n\n",
-        map.target,
+    let mut text = format!("{}: {}\n\n", map.target, head(map));
+    text.push_str(&picture(&map.cells));
+    for one in sentences_of(map, since) {
+        text.push_str(&format!("\n{}", wrap(&one, options.width, "  ")));
+    }
+    text.push('\n');
+    text
+}
+
+/// How much was read, and how.
+pub(crate) fn head(map: &SurfaceMap) -> String {
+    format!(
+        "{} in {} s, {} reads ({}), {}",
         size(map.size_bytes),
         short(map.seconds),
         separated(&map.reads.to_string()),
@@ -44,18 +54,17 @@ pub fn map_text(map: &SurfaceMap, since: Option<&Comparison>, options: TextOptio
             Order::Random => "in random order",
             Order::Sequential => "from the first to the last address, again and again",
         }
-    );
-    text.push_str(&picture(&map.cells));
+    )
+}
+
+/// What a map says, and what changed since an earlier one.
+pub(crate) fn sentences_of(map: &SurfaceMap, since: Option<&Comparison>) -> Vec<String> {
     let mut says = sentences(&map.findings);
     if says.is_empty() {
         says.push("Nothing on this map depends on the place by more than chance explains.".to_owned());
     }
     says.extend(since.map(changes).unwrap_or_default());
-    for one in says {
-        text.push_str(&format!("\n{}", wrap(&one, options.width, "  ")));
-    }
-    text.push('\n');
-    text
+    says
 }
 
 /// Cells drawn as one column.
@@ -122,9 +131,14 @@ fn ends(rates: &[Option<f64>]) -> Option<(f64, f64)> {
     Some((known().reduce(f64::min)?, most))
 }
 
-/// The latency below which the reads of a row are.
+/// The latency below which the reads of a row are, ns.
+pub(crate) fn below_ns(row: usize) -> f64 {
+    FIRST_NS * 2_f64.powf(row as f64)
+}
+
+/// The same in words.
 fn below(row: usize) -> String {
-    let ns = FIRST_NS * 2_f64.powf(row as f64);
+    let ns = below_ns(row);
     match ns {
         ns if ns >= 1e9 => format!("<{:.1} s", ns / 1e9),
         ns if ns >= 1e7 => format!("<{:.0} ms", ns / 1e6),

@@ -262,6 +262,7 @@ impl Storage {
             cmd_sn,
             exp_stat_sn: 1,
             max_cmd_sn,
+            deviations: Vec::new(),
         }
     }
 

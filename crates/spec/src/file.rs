@@ -5,7 +5,7 @@
 
 use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, THRESHOLDS_MAX, VALUE_CHARS_MAX};
-use crate::place::{Distribution, Extent, Window, Zone};
+use crate::place::{Distribution, Extent, Strides, Window, Zone};
 use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
 use crate::threshold::Threshold;
@@ -13,6 +13,8 @@ use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// The largest I/O a plan may ask for, bytes: the largest buffers times the deepest queue must stay allocatable.
 pub const IO_BYTES_MAX: u64 = 64 << 20;
+/// The largest trim, which needs no buffer, bytes.
+pub const TRIM_BYTES_MAX: u64 = 4095 << 20;
 /// The most workers of one job: beyond a thread per CPU of the largest hosts nothing is gained.
 pub const WORKERS_MAX: u64 = 256;
 /// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
@@ -84,6 +86,7 @@ pub(crate) struct Settings {
     pub(crate) flush: Option<Option<Flushes>>,
     pub(crate) start_delay: Option<Nanos>,
     pub(crate) increment: Option<Extent>,
+    pub(crate) strides: Option<Strides>,
     pub(crate) targets_each: Option<u32>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
@@ -141,6 +144,7 @@ pub(crate) struct AccessFile {
     pub(crate) change: Option<Change>,
     pub(crate) once: Option<bool>,
     pub(crate) gap: Option<Bytes>,
+    pub(crate) back: Option<Bytes>,
 }
 
 /// What `window` was called when it could only begin at the start of a target.
@@ -200,7 +204,8 @@ impl SweepKey {
 const SEMANTICS: [(&str, Semantics); 3] =
     [("assay", Semantics::Assay), ("iometer", Semantics::Iometer), ("fio", Semantics::Fio)];
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
-const CHANGES: [(&str, Change); 2] = [("write", Change::Write), ("trim", Change::Trim)];
+const CHANGES: [(&str, Change); 3] =
+    [("write", Change::Write), ("trim", Change::Trim), ("trim-write", Change::TrimWrite)];
 const FLUSHES: [(&str, Flush); 2] = [("data", Flush::Data), ("all", Flush::All)];
 const DATA: [(&str, Data); 4] = [
     ("unique", Data::Unique),
@@ -359,6 +364,7 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         flush: table.get("flush").map(|v| flush(&v)).transpose()?,
         start_delay: table.parsed("start_delay")?,
         increment: table.parsed("increment")?,
+        strides: table.get("strides").map(|v| strides(&v)).transpose()?,
         targets_each: small(table, "targets_each", 1, u64::from(TARGETS_MAX))?,
         ..Settings::default()
     })
@@ -428,14 +434,17 @@ fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
         change: table.get("change").map(|v| v.word(&CHANGES)).transpose()?,
         once: table.get("once").map(|v| v.boolean()).transpose()?,
         gap: io_bytes(table, "gap", 0)?,
+        back: io_bytes(table, "back", 0)?,
     })
 }
 
+/// Reads a size; what only a trim may have is checked with what the line does.
 fn io_bytes(table: &Table<'_>, key: &'static str, least: u64) -> Result<Option<Bytes>, PlanError> {
     let Some(value) = table.get(key) else { return Ok(None) };
     let bytes: Bytes = value.parsed()?;
-    if bytes.0 < least || bytes.0 > IO_BYTES_MAX {
-        return Err(value.complain(format!("`{bytes}` must be from {least} B to {}", Bytes(IO_BYTES_MAX))));
+    let most = if ["size", "align", "back"].contains(&key) { TRIM_BYTES_MAX } else { IO_BYTES_MAX };
+    if bytes.0 < least || bytes.0 > most {
+        return Err(value.complain(format!("`{bytes}` must be from {least} B to {}", Bytes(most))));
     }
     Ok(Some(bytes))
 }
@@ -541,6 +550,22 @@ fn flush(value: &Value<'_>) -> Result<Option<Flushes>, PlanError> {
     let complaint = table.complain("needs `every`, for example { every = 32 }: a flush after 32 writes");
     table.finish()?;
     every.map(|every| Some(Flushes { every, kind })).ok_or(complaint)
+}
+
+/// `strides = { length = "2GiB", skip = "30GiB" }`, and `bytes` where more or less than a stripe is moved in it.
+fn strides(value: &Value<'_>) -> Result<Strides, PlanError> {
+    let table = value.table()?;
+    let part = |key| table.parsed::<Bytes>(key);
+    let (length, skip, bytes) = (part("length")?, part("skip")?, part("bytes")?);
+    let complaint =
+        table.complain("needs `length` of more than 0, for example { length = \"1GiB\", skip = \"7GiB\" }");
+    table.finish()?;
+    match (length, bytes.or(length)) {
+        (Some(length), Some(bytes)) if length.0 > 0 && bytes.0 > 0 => {
+            Ok(Strides { bytes, length, skip: skip.unwrap_or_default() })
+        }
+        _ => Err(complaint),
+    }
 }
 
 /// `distribution = "uniform"`, `{ zipf = 1.2 }`, `{ pareto = 0.2 }`, `{ normal = 10 }` or
@@ -737,7 +762,7 @@ impl Settings {
         lay_over!(self, below: access, targets, targets_count, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         below.is_span |= self.is_span;
-        lay_over!(self, below: window, flush, start_delay, repeat, increment, targets_each);
+        lay_over!(self, below: window, flush, start_delay, repeat, increment, strides, targets_each);
         lay_over!(self, below: run, bytes, ops, passes, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }
@@ -746,6 +771,6 @@ impl Settings {
 impl AccessFile {
     pub(crate) fn lay_over(&self, below: &mut Self) {
         lay_over!(self, below: weight, size, read, random, align, delay, burst, reply);
-        lay_over!(self, below: distribution, sequence, change, once, gap);
+        lay_over!(self, below: distribution, sequence, change, once, gap, back);
     }
 }

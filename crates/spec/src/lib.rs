@@ -27,6 +27,7 @@ pub mod probe;
 pub mod random;
 pub mod reader;
 mod resolve;
+mod resolve_access;
 mod secret;
 pub mod suites;
 pub mod threshold;
@@ -34,12 +35,12 @@ pub mod units;
 
 pub use address::{Address, AddressError};
 pub use engine::Engine;
-pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
+pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
 pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
-pub use place::{Distribution, Extent, Window, Zone};
+pub use place::{Distribution, Extent, Strides, Window, Zone};
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,

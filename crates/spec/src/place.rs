@@ -93,6 +93,27 @@ impl Window {
     }
 }
 
+/// Stripes of a window: I/Os stay in one until so many bytes have been moved, then go on in the next (fio semantics).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strides {
+    /// Bytes moved in a stripe. At least 1.
+    pub bytes: Bytes,
+    /// Length of a stripe, bytes. At least 1.
+    pub length: Bytes,
+    /// What is left out between two stripes, bytes.
+    pub skip: Bytes,
+}
+
+impl fmt::Display for Strides {
+    /// `2GiB, then 30GiB left out`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bytes != self.length {
+            write!(f, "{} in ", self.bytes)?;
+        }
+        write!(f, "{}, then {} left out", self.length, self.skip)
+    }
+}
+
 impl Default for Window {
     fn default() -> Self {
         Self::WHOLE

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::goal::Goal;
-use crate::place::{Distribution, Extent, Window};
+use crate::place::{Distribution, Extent, Strides, Window};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -219,6 +219,9 @@ pub struct Job {
     /// How much further on the window of each worker begins than that of the one before (fio semantics).
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub increment: Extent,
+    /// Stripes of the window that are used in turn; `None`: all of it (fio semantics).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strides: Option<Strides>,
     /// Each worker uses so many of the job's targets, the next worker the next ones; 0: all of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub targets_each: u32,
@@ -282,6 +285,7 @@ impl Default for Job {
             flush: None,
             start_delay: Nanos(0),
             increment: Extent::default(),
+            strides: None,
             targets_each: 0,
             stop: None,
             hosts: Vec::new(),
@@ -299,6 +303,9 @@ impl Job {
             Some(span) => text.push_str(&format!(", in the first {span}")),
             None if self.window.is_whole() => {}
             None => text.push_str(&format!(", in {}", self.window)),
+        }
+        if let Some(strides) = self.strides {
+            text.push_str(&format!(", in stripes of {strides}"));
         }
         match self.flush {
             None => {}
@@ -325,6 +332,12 @@ impl Job {
     pub fn size_max(&self) -> Bytes {
         self.mix.iter().map(|a| a.size.max(a.reply)).max().unwrap_or_default()
     }
+
+    /// The largest I/O of the mix that moves data, replies included, bytes.
+    #[must_use]
+    pub fn transfer_max(&self) -> Bytes {
+        self.mix.iter().filter(|a| a.transfers()).map(|a| a.size.max(a.reply)).max().unwrap_or_default()
+    }
 }
 
 /// One weighted line of a mix (Iometer: access specification line).
@@ -332,7 +345,7 @@ impl Job {
 pub struct Access {
     /// Share of the bursts: this weight over the sum of weights.
     pub weight: u32,
-    /// Bytes of one I/O. In [1, 64 MiB].
+    /// Bytes of one I/O. In [1, 64 MiB]; of a trim, which moves no data, in [1, 4095 MiB].
     pub size: Bytes,
     /// Share of reads, percent. In [0, 100].
     pub read: f64,
@@ -361,6 +374,9 @@ pub struct Access {
     /// What a sequential I/O leaves out behind the one before (fio semantics).
     #[serde(default, skip_serializing_if = "no_bytes")]
     pub gap: Bytes,
+    /// How far before the end of the one before a sequential I/O begins: such a job goes backwards (fio semantics).
+    #[serde(default, skip_serializing_if = "no_bytes")]
+    pub back: Bytes,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -377,6 +393,8 @@ pub enum Change {
     Write,
     /// It trims: the blocks hold nothing afterwards. Counted with the writes.
     Trim,
+    /// It trims, and once that is done it writes the same blocks: two I/Os, counted with the writes (fio semantics).
+    TrimWrite,
 }
 
 impl Change {
@@ -413,6 +431,7 @@ impl Default for Access {
             change: Change::Write,
             once: false,
             gap: Bytes(0),
+            back: Bytes(0),
         }
     }
 }
@@ -435,8 +454,13 @@ impl Access {
         if self.gap > Bytes(0) {
             text.push_str(&format!(", gaps of {}", self.gap));
         }
-        if self.trims() {
-            text.push_str(", trims");
+        if self.back > Bytes(0) {
+            text.push_str(&format!(", {} back each time", self.back));
+        }
+        match self.change {
+            _ if !self.trims() => {}
+            Change::TrimWrite => text.push_str(", each block trimmed first"),
+            Change::Trim | Change::Write => text.push_str(", trims"),
         }
         text
     }
@@ -444,7 +468,19 @@ impl Access {
     /// Returns true if this line ever trims.
     #[must_use]
     pub fn trims(&self) -> bool {
-        self.change == Change::Trim && self.read < 100.0
+        self.change != Change::Write && self.read < 100.0
+    }
+
+    /// Returns true if this line ever moves data: a trim moves none.
+    #[must_use]
+    pub fn transfers(&self) -> bool {
+        self.read > 0.0 || self.reply.0 > 0 || self.change != Change::Trim
+    }
+
+    /// Returns true if this line ever writes data.
+    #[must_use]
+    pub fn writes_data(&self) -> bool {
+        self.reply.0 > 0 || (self.read < 100.0 && self.change != Change::Trim)
     }
 
     /// Whether this line ever writes.

@@ -4,15 +4,14 @@
 use std::collections::HashSet;
 
 use crate::extent;
-use crate::file::{
-    AccessFile, JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value,
-};
+use crate::file::{JobFile, PacingFile, PlanFile, Settings, SteadyFile, SweepKey, TestFile, sweep_value};
 use crate::goal::{Goal, Times};
 use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
-use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
+use crate::resolve_access::{complain, own_rule, resolve_mix};
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -28,6 +27,8 @@ const ERROR_LIMIT_DEFAULT: u64 = 100;
 const QUICK_DIVISOR: u64 = 24;
 const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
 const QUICK_RUN_MAX: Nanos = Nanos::from_secs(10);
+/// Rounds of a sweep that otherwise lasts until it is steady: no round of `--quick` is.
+const QUICK_ROUNDS: u64 = 1;
 const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
 /// Verify mode stamps each this many bytes.
 const STAMP_BYTES: u64 = 512;
@@ -267,7 +268,7 @@ fn resolve_test(
         Some(SteadyFile::Sweep(point)) => Some(tracked(file, point, &sweep, over)?),
         _ => None,
     };
-    let most = if over.quick { Goal::ROUNDS as u64 } else { Goal::ROUNDS_MAX };
+    let most = if over.quick { QUICK_ROUNDS } else { Goal::ROUNDS_MAX };
     let until_steady = (SweepKey::Round, (1..=most).map(|round| round.to_string()).collect());
     if tracked.is_some() && !sweep.iter().any(|(key, _)| *key == SweepKey::Round) {
         sweep.insert(0, &until_steady);
@@ -594,6 +595,7 @@ fn resolve_job(
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
         increment,
+        strides: own_rule(place, "strides", settings.strides, semantics)?,
         targets_each: settings.targets_each.unwrap_or(0),
         stop: None,
         hosts: Vec::new(),
@@ -622,21 +624,6 @@ fn outstanding_default(semantics: Semantics, pace: Option<PacingFile>, mix: &[Ac
     }
 }
 
-/// A value that only the rules of fio know.
-fn own_rule<T>(
-    place: &str,
-    key: &str,
-    value: Option<T>,
-    semantics: Semantics,
-) -> Result<Option<T>, PlanError> {
-    match value {
-        Some(_) if semantics != Semantics::Fio => {
-            Err(complain(place, &format!("{key}: is a rule of fio; it needs semantics = \"fio\"")))
-        }
-        value => Ok(value),
-    }
-}
-
 /// A share of a rate, percent.
 fn partial(full: Pacing, percent: f64, place: &str) -> Result<Pacing, PlanError> {
     let share = |rate: PerSecond| PerSecond(rate.0 * percent / 100.0);
@@ -662,86 +649,6 @@ fn resolve_targets(settings: &Settings) -> Vec<u32> {
         (None, Some(count)) => (0..count).collect(),
         (None, None) => Vec::new(),
     }
-}
-
-fn resolve_mix(
-    place: &str,
-    lines: &[AccessFile],
-    over: &AccessFile,
-    semantics: Semantics,
-) -> Result<Vec<Access>, PlanError> {
-    let mut mix = Vec::new();
-    for line in lines {
-        let mut line = line.clone();
-        over.lay_over(&mut line);
-        let access = resolve_access(&line, lines.len(), semantics)?;
-        // Real Iometer files carry a line of weight zero before the real ones.
-        if access.weight > 0 {
-            mix.push(access);
-        }
-    }
-    let total: u64 = mix.iter().map(|a| u64::from(a.weight)).sum();
-    if total == 0 {
-        return Err(complain(place, "access: the weights must not all be zero"));
-    }
-    if semantics == Semantics::Iometer && total != 100 {
-        return Err(complain(
-            place,
-            &format!(
-                "access: under Iometer semantics the weights are percent and must sum to 100, not {total}"
-            ),
-        ));
-    }
-    Ok(mix)
-}
-
-fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Result<Access, PlanError> {
-    let Some(size) = line.size else {
-        return Err(complain(&line.place, "needs a `size`, for example size = \"8KiB\""));
-    };
-    if lines > 1 && line.weight.is_none() {
-        return Err(complain(&line.place, "needs a `weight`, because there are several lines"));
-    }
-    let access = Access {
-        weight: line.weight.unwrap_or(100),
-        size,
-        read: line.read.unwrap_or(100.0),
-        random: line.random.unwrap_or(0.0),
-        align: line.align.unwrap_or(match semantics {
-            Semantics::Assay | Semantics::Fio => size,
-            Semantics::Iometer => Bytes(0),
-        }),
-        delay: line.delay.unwrap_or_default(),
-        burst: line.burst.unwrap_or(1),
-        reply: line.reply.unwrap_or_default(),
-        distribution: line.distribution.clone().unwrap_or_default(),
-        sequence: line.sequence.unwrap_or(1),
-        change: line.change.unwrap_or_default(),
-        once: own_rule(&line.place, "once", line.once.filter(|once| *once), semantics)?.is_some(),
-        gap: own_rule(&line.place, "gap", line.gap.filter(|gap| gap.0 > 0), semantics)?.unwrap_or_default(),
-    };
-    if semantics != Semantics::Iometer && access.align.0 == 0 {
-        return Err(complain(
-            &line.place,
-            "align: must be more than zero (0 means the sector only under Iometer semantics)",
-        ));
-    }
-    if semantics == Semantics::Iometer && (access.read.fract() != 0.0 || access.random.fract() != 0.0) {
-        return Err(complain(&line.place, "read, random: Iometer supports whole percents only"));
-    }
-    if semantics == Semantics::Iometer && (!access.distribution.is_uniform() || access.sequence > 1) {
-        return Err(complain(
-            &line.place,
-            "distribution, sequence: Iometer draws each random position evenly; use semantics = \"assay\"",
-        ));
-    }
-    if semantics == Semantics::Fio && access.reply.0 > 0 {
-        return Err(complain(&line.place, "reply: fio has no replies; use semantics = \"assay\""));
-    }
-    if access.change == Change::Trim && access.reply.0 > 0 {
-        return Err(complain(&line.place, "reply: a trim has no reply"));
-    }
-    Ok(access)
 }
 
 fn check_verify<'j>(
@@ -774,8 +681,4 @@ fn check_verify<'j>(
         }
     }
     Ok(())
-}
-
-fn complain(place: &str, message: &str) -> PlanError {
-    PlanError { place: place.to_owned(), message: message.to_owned() }
 }

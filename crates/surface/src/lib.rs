@@ -14,6 +14,7 @@
 mod chance;
 mod compare;
 mod level;
+mod load;
 mod map;
 mod sample;
 mod spot;
@@ -22,6 +23,7 @@ mod survey;
 mod zones;
 
 pub use compare::{Changed, Comparison, compare};
+pub use load::{LoadPlaces, SlowRegion, places_of_load};
 pub use map::{Cell, Finding, SurfaceMap, map_of};
 pub use sample::{Look, Order, Outcome, Sample, Why};
 pub use stripe::{SlowMember, Stripe};

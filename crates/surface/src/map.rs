@@ -192,7 +192,7 @@ pub fn map_of(target: &str, survey: &Survey) -> SurfaceMap {
     }
 }
 
-fn cells(size_bytes: u64, samples: &[Sample]) -> Vec<Cell> {
+pub(crate) fn cells(size_bytes: u64, samples: &[Sample]) -> Vec<Cell> {
     let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); usize::try_from(CELLS).unwrap_or(0)];
     for sample in samples {
         by_cell[cell_of(size_bytes, sample.look.offset_bytes)].push(sample);
@@ -294,7 +294,7 @@ fn unreadable(size_bytes: u64, samples: &[Sample]) -> Vec<Finding> {
 }
 
 /// Returns cells in a row that are slower or faster than the median cell, one of them by more than chance explains.
-fn regions(size_bytes: u64, excess: &[Excess], cells: &[Cell]) -> Vec<Finding> {
+pub(crate) fn regions(size_bytes: u64, excess: &[Excess], cells: &[Cell]) -> Vec<Finding> {
     let logs: Vec<f64> = excess.iter().map(|one| one.log).collect();
     let ranks = ranks(&logs);
     let (mut of_cells, mut levels) =

@@ -2,7 +2,7 @@
 
 use assay_spec::random::split_mix;
 use assay_surface::{
-    Finding, Ground, Look, Order, Outcome, Sample, SurfaceMap, Survey, Why, compare, map_of,
+    Finding, Ground, Look, Order, Outcome, Sample, SurfaceMap, Survey, Why, compare, map_of, places_of_load,
 };
 
 const GIB: u64 = 1 << 30;
@@ -298,4 +298,52 @@ fn in_sequential_order_a_neighbour_has_no_place_either() {
     assert!(said <= 1, "{said} of 40");
     let map = survey(64 * GIB, 3000, (Order::Sequential, 1), &stripe(64 << 10, 8, 2, 5.0));
     assert!(matches!(about_places(&map)[..], [Finding::SlowMember(found)] if found.members == 8));
+}
+
+/// Offset and time, ns, of each I/O of a closed loop with so many outstanding on a stripe whose members serve one at a
+/// time, in the order of completion.
+fn closed_loop((chunk, members): (u64, u64), times: f64, ios: usize, seed: u64) -> Vec<(u64, u64)> {
+    let mut random = seed;
+    let mut free = vec![0.0_f64; usize::try_from(members).expect("a few")];
+    let mut flights: Vec<(f64, f64, u64)> = Vec::new();
+    let mut done = Vec::new();
+    let mut now = 0.0;
+    while done.len() < ios {
+        while flights.len() < 32 {
+            let place = split_mix(&mut random) % (16 << 18) * 4096;
+            let member = usize::try_from(place / chunk % members).expect("a few");
+            let noise = 0.7 + 0.6 * (split_mix(&mut random) % 1000) as f64 / 1000.0;
+            let service = 100.0 * noise * if member == 1 { times } else { 1.0 };
+            free[member] = free[member].max(now) + service;
+            flights.push((free[member], now, place));
+        }
+        let first = (0..flights.len()).min_by(|a, b| flights[*a].0.total_cmp(&flights[*b].0));
+        let first = first.expect("some are outstanding");
+        let (end, issued, place) = flights.swap_remove(first);
+        now = end;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+        done.push((place, ((end - issued) * 1e3) as u64));
+    }
+    done
+}
+
+#[test]
+fn the_queue_of_a_slow_member_names_it_from_a_thousand_ios_of_a_load() {
+    for kib in [16_u64, 64, 1024] {
+        for members in [4, 8] {
+            for times in [2.0, 3.0, 5.0] {
+                let ios = closed_loop((kib << 10, members), times, 1500, kib + members);
+                let found = places_of_load(&[ios[500..].to_vec()]).unwrap();
+                let stripe = found.stripe.unwrap_or_else(|| panic!("{kib} KiB, {members}, {times}"));
+                assert_eq!((stripe.chunk_bytes, u64::from(stripe.members)), (kib << 10, members));
+                assert_eq!(stripe.slow[0].member, 2, "{times}");
+            }
+        }
+    }
+    let mut wrong = 0;
+    for seed in 0..40 {
+        let found = places_of_load(&[closed_loop((65_536, 8), 1.0, 1000, seed)]).unwrap();
+        wrong += u32::from(found.stripe.is_some() || found.region.is_some());
+    }
+    assert_eq!(wrong, 0, "of 40 loads on an even stripe");
 }

@@ -29,6 +29,7 @@ pub mod remote;
 pub mod rng;
 pub mod stamp;
 mod stop;
+mod trim;
 mod uring;
 
 use std::time::Duration;

@@ -10,12 +10,13 @@ use std::time::Instant;
 
 use assay_spec::{Engine, Flush};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-use rustix::fs::{FallocateFlags, fallocate, fdatasync, fsync};
+use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::file_member::FileMember;
 use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
+use crate::trim::trim;
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// Stack size of a helper, bytes; it needs very little.
@@ -175,23 +176,19 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option
     }
 }
 
-/// Deallocates blocks of a file, or unmaps blocks of a device.
-fn punch(file: &File, offset_bytes: u64, size_bytes: u32) -> Result<(), Errno> {
-    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    fallocate(file, mode, offset_bytes, u64::from(size_bytes))
-}
-
 /// Executes one call like the asynchronous engine: a short transfer is reported, not continued.
 ///
 /// Not by the standard library: the C library behind it makes each call a point at which its thread may be cancelled,
 /// by two atomic operations.
 pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
-    let bytes = &mut op.buf[..op.size_bytes as usize];
+    // A trim may be larger than any buffer.
+    let bytes = if op.kind == OpKind::Trim { 0 } else { op.size_bytes as usize };
+    let bytes = &mut op.buf[..bytes];
     loop {
         let result = match op.kind {
             OpKind::Read => pread(file, &mut *bytes, op.offset_bytes),
             OpKind::Write => pwrite(file, bytes, op.offset_bytes),
-            OpKind::Trim => punch(file, op.offset_bytes, op.size_bytes).map(|()| bytes.len()),
+            OpKind::Trim => trim(file, op.offset_bytes, op.size_bytes).map(|()| op.size_bytes as usize),
             OpKind::Flush(Flush::Data) => fdatasync(file).map(|()| 0),
             OpKind::Flush(Flush::All) => fsync(file).map(|()| 0),
         };

@@ -13,6 +13,7 @@ use io_uring::{IoUring, opcode, squeue};
 use crate::file_member::FileMember;
 use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
+use crate::trim::{self, Ground};
 use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// `io_uring_enter` flag: reap completions, and run work that the kernel deferred to this thread.
@@ -33,6 +34,8 @@ pub struct UringTarget {
     files: Vec<Option<File>>,
     geometry: Geometry,
     members: Vec<FileMember>,
+    /// By member: what its trims go to.
+    grounds: Vec<Ground>,
     /// True if the workers' buffers are registered, which avoids pinning their pages for every operation;
     /// they are not if the limit on locked memory is low.
     has_fixed_buffers: bool,
@@ -57,6 +60,7 @@ impl UringTarget {
             depth,
             engine: Engine::IoUring,
         };
+        let grounds = files.iter().map(Ground::of).collect::<Result<_, _>>().map_err(OpenError::Ring)?;
         let iovecs: Vec<_> = buffers.iter().map(IoBuf::iovec).collect();
         // SAFETY: each vector describes memory owned by an `IoBuf`. The kernel pins the pages while they are
         // registered, so they stay valid for it even when the `IoBuf` is freed first; and it only touches them for
@@ -68,6 +72,7 @@ impl UringTarget {
             files: files.into_iter().map(Some).collect(),
             geometry,
             members: members.to_vec(),
+            grounds,
             has_fixed_buffers,
             in_flight: (0..depth).map(|_| None).collect(),
             in_flight_count: 0,
@@ -92,10 +97,7 @@ impl UringTarget {
             (OpKind::Write, true) => {
                 opcode::WriteFixed::new(file, start, size, slot as u16).offset(op.offset_bytes).build()
             }
-            (OpKind::Trim, _) => opcode::Fallocate::new(file, u64::from(size))
-                .offset(op.offset_bytes)
-                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
-                .build(),
+            (OpKind::Trim, _) => trim::entry(file, self.grounds[op.member as usize], op.offset_bytes, size),
             (OpKind::Flush(Flush::All), _) => opcode::Fsync::new(file).build(),
             (OpKind::Flush(Flush::Data), _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
             (OpKind::Read, false) => opcode::Read::new(file, start, size).offset(op.offset_bytes).build(),
@@ -177,12 +179,24 @@ impl UringTarget {
             let index = usize::try_from(entry.user_data()).expect("tags are 32 bits");
             let op = self.in_flight[index].take().expect("the kernel completes an operation once");
             self.in_flight_count -= 1;
-            let result = entry.result();
+            let result = trimmed(&op, entry.result(), &self.files, &self.grounds);
             let moved = u32::try_from(result).map_err(|_| IoFailure { errno: -result });
             // The kernel returns 0 if no data is transferred.
             let outcome = if op.kind == OpKind::Trim { moved.map(|_| op.size_bytes) } else { moved };
             done.push(Completion::new(op.tag, outcome, op.buf));
         }
+    }
+}
+
+/// Returns the result of an operation; a trim that the ring has no command for is done again by a call, which blocks.
+fn trimmed(op: &Op, result: i32, files: &[Option<File>], grounds: &[Ground]) -> i32 {
+    let member = op.member as usize;
+    let is_again =
+        op.kind == OpKind::Trim && grounds[member] == Ground::Device && trim::is_unknown_command(result);
+    match &files[member] {
+        Some(file) if is_again => trim::discard(file, op.offset_bytes, op.size_bytes)
+            .map_or_else(|errno| -errno.raw_os_error(), |()| 0),
+        _ => result,
     }
 }
 
@@ -197,7 +211,8 @@ impl Target for UringTarget {
         if self.lost.is_some() || self.in_flight.get(tag).is_none_or(Option::is_some) {
             return Err(op);
         }
-        assert!(op.size_bytes as usize <= op.buf.len(), "the kernel must stay within the buffer");
+        let is_within = op.kind == OpKind::Trim || op.size_bytes as usize <= op.buf.len();
+        assert!(is_within, "the kernel must stay within the buffer");
         let entry = self.entry(&op);
         // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel
         // has completed it, and at a registered file, which `reopen` replaces only while none of its operations is in

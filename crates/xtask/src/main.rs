@@ -1,7 +1,7 @@
-//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `day` reads a day of intervals, `faults`
-//! runs the fault matrix, `fuzz` runs the fuzz targets, `histogram` compares histograms, `simulate` tortures the
-//! multipath core in virtual time, `site` builds the documentation, `soak-day` runs for long over paths that fail,
-//! `validate-diagnosis` diagnoses planted set-ups.
+//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `day` reads a day of intervals,
+//! `diagnose-real` diagnoses causes planted on real targets, `faults` runs the fault matrix, `fuzz` runs the fuzz
+//! targets, `histogram` compares histograms, `simulate` tortures the multipath core in virtual time, `site` builds the
+//! documentation, `soak-day` runs for long over paths that fail, `validate-diagnosis` diagnoses planted set-ups.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program that a user runs; only
 //! the test servers (`testkit`) and the spinners that keep CPUs awake (`host`) are linked.
@@ -14,6 +14,7 @@ mod day;
 mod faults;
 mod fuzz;
 mod histogram;
+mod real;
 mod site;
 mod soak;
 
@@ -26,6 +27,9 @@ cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--
     memory. The cases iscsi, lean and nfs need an fio that has the engine libiscsi or nfs; FIO=PATH names one for all
 cargo xtask day [SECONDS]
     makes a day (86400 s) of intervals from 20 s of a real run: size of the store, time and memory of show, report, page
+cargo xtask diagnose-real [--budgets 30s,2min,10min] [--program ASSAY] [--script PATH]... [CASE]...
+    diagnoses causes planted on this machine and under QEMU, unattended: scripts/diagnosis-planted.sh and
+    scripts/diagnosis-vm.sh, or the scripts named; what was right, and what was said of which cause (needs root)
 cargo xtask faults [--minutes N] [--kills N] [CELL]...
     runs the fault matrix (cells such as kill/fill/lun) at least once, for N minutes, after N kills; see docs/safety.md
     (needs root)
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         // A subject of `bench`, not for people.
         Some("bare") => bench::bare(&args[1..]),
         Some("day") => day::day(&args[1..]),
+        Some("diagnose-real") => real::diagnose_real(&args[1..]),
         Some("faults") => faults::faults(&args[1..]),
         Some("fuzz") => fuzz::fuzz(&args[1..]),
         Some("histogram") => {

@@ -5,7 +5,7 @@ use assay_record::NoteKind;
 use super::{Fired, Run, StepCase};
 use super::{
     cache, cost, fleet, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs,
-    pairs, paths, queue, run, serial, settings, shape, share, target,
+    pairs, paths, places, queue, run, serial, settings, shape, share, target,
 };
 use crate::case::Case;
 use crate::finding::Severity;
@@ -76,7 +76,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 94] = [
+pub(crate) const RULES: [Rule; 99] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -98,6 +98,9 @@ pub(crate) const RULES: [Rule; 94] = [
     Rule::new("write-cache-off", Note(NoteKind::WriteCacheOff, Warning)),
     Rule::new("narrow-link", Note(NoteKind::NarrowLink, Warning)),
     Rule::new("slowed-sata", Note(NoteKind::SlowedSata, Warning)),
+    Rule::new("drive-health", Note(NoteKind::DriveHealth, Warning)),
+    Rule::new("drive-was-hot", Note(NoteKind::DriveWasHot, Info)),
+    Rule::new("no-fua", Note(NoteKind::NoFua, Info)),
     Rule::new("hot-drive", Note(NoteKind::HotDrive, Warning)),
     Rule::new("drive-sleeps", Note(NoteKind::DriveSleeps, Info)),
     Rule::new("slow-cpu", Note(NoteKind::SlowCpu, Warning)),
@@ -107,6 +110,8 @@ pub(crate) const RULES: [Rule; 94] = [
     Rule::new("fuse", Note(NoteKind::Fuse, Info)),
     Rule::new("mount-options", Note(NoteKind::MountOptions, Info)),
     Rule::new("fragmented", Check::Run(target::fragmented)),
+    Rule::new("slow-member", Check::Run(places::slow_member)),
+    Rule::new("slow-region", Check::Run(places::slow_region)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),

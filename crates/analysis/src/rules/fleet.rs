@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use assay_record::{HostFacts, RunHeader};
 use assay_spec::{Job, Pacing};
-use assay_statistics::median;
 
 use super::{Fired, Run, StepCase};
 use crate::figures::time;
 use crate::finding::{Evidence, Severity};
-use crate::fleet::{HostRate, HostSpread};
+use crate::fleet::{HostRate, HostSpread, usual};
 
 /// A host below this share of the median of the others is behind them.
 const BEHIND: f64 = 0.8;
@@ -27,9 +26,9 @@ pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let slowest = spread.slowest();
-    let others: Vec<f64> =
-        spread.hosts.iter().filter(|host| host.name != slowest.name).map(|host| host.iops).collect();
-    let usual = median(&others);
+    let others = spread.hosts.iter().filter(|host| host.name != slowest.name);
+    let others: Vec<f64> = others.map(|host| host.iops).collect();
+    let usual = usual(&others);
     if slowest.iops >= usual * BEHIND {
         return None;
     }
@@ -41,17 +40,17 @@ pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} did {:.0} I/Os per second, and the median of the other {} was {usual:.0}, with the same load.{why}",
+            "{} did {:.0} I/Os per second, and {}, with the same load.{why}",
             slowest.name,
             slowest.iops,
             match others.len() {
-                1 => "host".to_owned(),
-                count => format!("{count} hosts"),
+                1 => format!("the other host {usual:.0}"),
+                count => format!("at least half of the other {count} hosts {usual:.0} or more"),
             },
         ),
         evidence: vec![
             Evidence::new("slowest host", slowest.iops, "IOPS"),
-            Evidence::new("median of the others", usual, "IOPS"),
+            Evidence::new("half of the others, at least", usual, "IOPS"),
         ],
         next: "Run the plan on that host alone (--hosts NAME): if it is as slow alone, its own link, path or CPU \
                limits it; if not, the shared target serves it less.",

@@ -45,6 +45,9 @@ fn matters(run: Run<'_>, kind: NoteKind) -> bool {
         }
         NoteKind::WriteThrottle => run.storage().any(|m| !m.direct) && jobs.any(|job| job.writes()),
         NoteKind::WriteCacheOff => jobs.any(|job| job.writes()),
+        NoteKind::NoFua => {
+            jobs.any(|job| job.writes() && (job.sync || job.flush.is_some())) || run.storage().any(|m| m.sync)
+        }
         _ => run.storage().next().is_some(),
     }
 }

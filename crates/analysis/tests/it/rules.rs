@@ -3,7 +3,7 @@
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
     Agreed, Content, Failure, LunFacts, MemberEnd, MemberKind, Mismatch, NfsFacts, PathEnd, PathFacts,
-    RunHeader, Stamp, StepCpu, StepReason, Warning, WriteEnd,
+    PlaceSample, PlacedIo, RunHeader, Stamp, StepCpu, StepReason, Warning, WriteEnd,
 };
 use assay_spec::Semantics;
 
@@ -802,4 +802,39 @@ fn a_server_that_makes_all_durable_unasked_is_said() {
     assert!(!fires_with("file", durable.clone()));
     assert!(!fires_with("unstable", WriteEnd { unstable: 1, ..durable }));
     assert!(!fires_with("unstable", WriteEnd::default()));
+}
+
+/// A sample of I/Os at random blocks of 4 KiB in 64 GiB, whose times depend on the place.
+fn placed(ios: u64, time_us: impl Fn(u64) -> f64) -> PlaceSample {
+    let mut random = 7;
+    let mut draw = || assay_spec::random::split_mix(&mut random);
+    let one = |_| {
+        let place = draw() % (64 << 18) * 4096;
+        let noise = 0.7 + 0.6 * (draw() % 1000) as f64 / 1000.0;
+        PlacedIo(0, place, (time_us(place) * noise * 1e3) as u64)
+    };
+    PlaceSample { job: 0, every: 1, ios: (0..ios).map(one).collect() }
+}
+
+#[test]
+fn a_slow_member_and_a_slow_region_are_found_by_the_offsets_of_a_runs_own_ios() {
+    let of = |random: u32, sample: PlaceSample| {
+        let (header, mut summary) = run(&format!(
+            "[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 100, random = {random} }}]\n\
+             outstanding = 16\nrun = \"4s\"\n"
+        ));
+        summary.steps[0].places = vec![sample];
+        let says = |rule: &str| found(rule, &header, &summary).map(|finding| finding.says);
+        (says("slow-member"), says("slow-region"))
+    };
+    let stripe = |place: u64| if place / 65_536 % 8 == 2 { 1500.0 } else { 300.0 };
+    let (member, region) = of(100, placed(1024, stripe));
+    assert!(member.unwrap().contains("one in 8 chunks of 64 KiB takes 5."), "in a file");
+    assert_eq!(region, None);
+    let part = |place: u64| if (20 << 30..24 << 30).contains(&place) { 2000.0 } else { 300.0 };
+    let (member, region) = of(100, placed(1024, part));
+    assert!(member.is_none() && region.unwrap().contains("20 GiB to 24 GiB takes 6."));
+    assert_eq!(of(100, placed(1024, |_| 300.0)), (None, None), "noise");
+    assert_eq!(of(100, placed(500, stripe)), (None, None), "too few");
+    assert_eq!(of(60, placed(1024, stripe)), (None, None), "what comes next says something of the place");
 }

@@ -108,6 +108,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         writes: vec![],
         workers: vec![],
         gaps: vec![],
+        places: vec![],
         moments: None,
         hosts: vec![],
     }

@@ -221,8 +221,14 @@ fn reservations(initiator: &mut Initiator<Vec<u8>>) -> Result<Vec<String>, Strin
 }
 
 fn is_unknown_command(error: &CommandError) -> bool {
-    matches!(error, CommandError::Failed { source: IoError::Scsi { sense: Some(sense), .. }, .. }
-        if sense.key == key::ILLEGAL_REQUEST)
+    match error {
+        CommandError::Failed { source: IoError::Scsi { sense: Some(sense), .. }, .. } => {
+            sense.key == key::ILLEGAL_REQUEST
+        }
+        // What some targets answer to a command that they do not have.
+        CommandError::Failed { source: IoError::TargetFailure { .. }, .. } => true,
+        _ => false,
+    }
 }
 
 impl LunReader<'_> {

@@ -41,7 +41,7 @@ pub(crate) struct MapArgs {
     /// Use the page cache instead of bypassing it: the map is then one of that cache, too.
     #[arg(long)]
     pub(crate) cached: bool,
-    /// Also write the map here, as JSON: a later map is compared with it by --baseline.
+    /// Also write the map here: as JSON (.json), which --baseline compares a later map with, or as a page (.html).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -174,7 +174,8 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String 
         None => {}
     }
     if checked.kind == Kind::Device {
-        let identity = checked.identities.first().map_or_else(|| "IDENTITY".to_owned(), |one| as_typed(one));
+        // The last one is no other device's, so that later runs take it too (--not-blank).
+        let identity = checked.identities.last().map_or_else(|| "IDENTITY".to_owned(), |one| as_typed(one));
         line("writing", format!("only with --overwrite {identity}; the content is then lost"));
     }
     for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_interop::results::{self, ImportedResult, table};
+use assay_interop::results::{self, ImportedResult, fio_log, table};
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
 use assay_results::completed;
 use assay_store::{Completed, Importer, Namesake, Store, WholeEvents, WholeRun};
@@ -16,6 +16,7 @@ use assay_store::{Completed, Importer, Namesake, Store, WholeEvents, WholeRun};
 use crate::args::ImportArgs;
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
+use crate::words::result_files::{fio_logs, result_files};
 use crate::words::run_file::{self, Exported, is_export};
 use crate::words::store::open_store;
 
@@ -36,7 +37,36 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     if args.published {
         return publish(args);
     }
-    let all = all_understood(&args.files)?;
+    // All files are understood before anything is stored.
+    let (mut all, mut others) = (Vec::new(), Vec::new());
+    let (logs, files) = fio_logs(result_files(&args.files)?);
+    for paths in logs {
+        match of_logs(&paths) {
+            Ok(import) => all.push(import),
+            Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+    for (file, import) in files.iter().zip(all_understood(&paths)) {
+        match import {
+            Ok(import) => all.push(import),
+            // A folder has what it has.
+            Err(error) if file.is_found => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    others.iter().take(OTHERS_SHOWN).for_each(|why| note!("not imported: {why}"));
+    if let Some(more) = others.len().checked_sub(OTHERS_SHOWN).filter(|more| *more > 0) {
+        note!("not imported: {more} more files");
+    }
+    if all.is_empty() {
+        bail!("there is nothing to import in what was named");
+    }
+    store_all(args, all)
+}
+
+fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let importer = store.importer()?;
     for (number, import) in (1..).zip(all) {
@@ -56,6 +86,9 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     }
     Ok(Exit::Done)
 }
+
+/// Files of a folder that are no results, of which the reasons are listed.
+const OTHERS_SHOWN: usize = 30;
 
 /// A file that can be imported.
 enum Import {
@@ -82,29 +115,22 @@ enum WholesEvents {
     Made(Vec<Event>),
 }
 
-/// Understands all files, or says what is wrong with the first that is not understood.
-fn all_understood(files: &[PathBuf]) -> anyhow::Result<Vec<Import>> {
+/// Reads all files, by as many threads as there are CPUs. Returns what each is, in order.
+fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    // Files are taken in order, and all that were taken are read to their end.
     let next = AtomicUsize::new(0);
     let read_some = || {
         let mut read = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(index) else { return read };
-            let import = understood(file);
-            if import.is_err() {
-                next.store(files.len(), Ordering::Relaxed);
-            }
-            read.push((index, import));
+            let Some(path) = paths.get(index) else { return read };
+            read.push((index, understood(path)));
         }
     };
     let mut all: Vec<(usize, anyhow::Result<Import>)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cpus.min(files.len())).map(|_| scope.spawn(read_some)).collect();
-        let read = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().flat_map(read).collect()
+        let threads: Vec<_> = (0..cpus.min(paths.len())).map(|_| scope.spawn(read_some)).collect();
+        let read = threads.into_iter().map(|thread| thread.join());
+        read.flat_map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     all.sort_by_key(|(index, _)| *index);
     all.into_iter().map(|(_, import)| import).collect()
@@ -120,12 +146,22 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
     let text = assay_interop::decode(&name, &bytes)?;
     let Some(result) = results::import(&name, &text)? else {
         bail!(
-            "{name} is neither a file of assay export nor results of fio (--output-format=json+), Iometer (CSV), \
-             DiskSpd, SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg \
-             ms,max ms"
+            "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \
+             them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
     Ok(Import::Result(Box::new(result)))
+}
+
+/// The logs that fio wrote of a job.
+fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
+    let mut logs = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
+        logs.push((name, text));
+    }
+    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
 }
 
 impl Whole {

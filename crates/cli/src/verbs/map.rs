@@ -32,7 +32,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
     let targets = std::slice::from_ref(&args.target);
-    let output = json_output(args, targets)?;
+    let output = map_output(args, targets)?;
     let before = args.baseline.as_deref().map(read).transpose()?;
     let address = addresses(targets)?;
     let options = options(args, &address)?;
@@ -55,13 +55,13 @@ pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
     Ok(if stop.is_set() { Exit::Interrupted } else { Exit::Done })
 }
 
-/// Where the map goes; a baseline is JSON.
-fn json_output(args: &MapArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+/// Where the map goes: JSON is a baseline for later, HTML a page.
+fn map_output(args: &MapArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
     let form = if args.form.json { Form::Json } else { Form::Text };
     let output = check_output(args.output.as_deref(), targets, &args.store, form)?;
     match output {
-        Some(output) if output.kind() != OutputKind::Json => {
-            bail!("-o writes a map as JSON: give it a name that ends in .json")
+        Some(output) if !matches!(output.kind(), OutputKind::Json | OutputKind::Html) => {
+            bail!("-o writes a map as JSON or as a page: give it a name that ends in .json or .html")
         }
         output => Ok(output),
     }
@@ -151,7 +151,10 @@ fn tell(
 ) -> anyhow::Result<()> {
     let document = format!("{:#}\n", map_json(map, since));
     if let Some(output) = output {
-        output.write(&document, None)?;
+        match output.kind() {
+            OutputKind::Html => output.write(&assay_report::html::map(map, since), None)?,
+            _ => output.write(&document, None)?,
+        };
     }
     match args.form.json || output.is_some_and(Output::is_stdout) {
         true if args.form.json => say(&document),

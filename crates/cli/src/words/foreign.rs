@@ -38,7 +38,7 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
     let is_command = command::is_command(word) && !Path::new(word).is_file();
     let folder = Path::new(word).parent().filter(|_| !is_command).unwrap_or(Path::new(""));
     let include = |name: &str| included(folder, name);
-    let variable = |name: &str| std::env::var(name).ok();
+    let variable = |name: &str| of_machine(name).or_else(|| std::env::var(name).ok());
     let surroundings = Surroundings { include: &include, variable: &variable };
     if is_command {
         return Ok(Some(command::import(word, &surroundings, options)?));
@@ -70,6 +70,21 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
         return Ok(Some(fio::import(word, &text, &surroundings, options)?));
     }
     Ok(None)
+}
+
+/// What fio puts in for its words about the machine.
+fn of_machine(word: &str) -> Option<String> {
+    match word {
+        "$ncpus" => std::thread::available_parallelism().ok().map(|count| count.to_string()),
+        "$mb_memory" => Some((assay_host::host_facts().memory_bytes >> 20).to_string()),
+        "$pagesize" => {
+            let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+            let line = maps.lines().find_map(|line| line.strip_prefix("KernelPageSize:"))?;
+            let kib = line.trim().trim_end_matches(" kB").parse::<u64>().ok()?;
+            Some((kib << 10).to_string())
+        }
+        _ => None,
+    }
 }
 
 /// The bytes of a regular file, one more than may be imported at most.

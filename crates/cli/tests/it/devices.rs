@@ -108,6 +108,25 @@ fn an_empty_partition_may_be_named_and_what_lies_beside_it_stays() {
     assert!(after[..first] == before[..first] && after[end..] == before[end..]);
 }
 
+/// Issue 28, A3: fio discards; a hole punched into a device is WRITE ZEROES, which a device may carry out by writing.
+#[test]
+fn a_trim_of_a_device_is_a_discard() {
+    let Some(device) = LoopDevice::new() else { return };
+    device.story.write("trim.fio", "[t]\nrw=randtrim\nbs=64k\nsize=8m\n");
+    let statistics = format!("/sys/block/{}/stat", device.path.trim_start_matches("/dev/"));
+    // Field 12 counts discards; WRITE ZEROES are counted as writes.
+    let discards = || {
+        let text = std::fs::read_to_string(&statistics).unwrap();
+        text.split_whitespace().nth(11).unwrap().parse::<u64>().unwrap()
+    };
+    for engine in ["uring", "psync"] {
+        let before = discards();
+        let (path, identity) = (device.path.as_str(), device.identity());
+        device.story.assay(&["run", "trim.fio", path, "--overwrite", &identity, "--io", engine]).ends(DONE);
+        assert_eq!(discards() - before, 128, "{engine}");
+    }
+}
+
 #[test]
 fn a_mounted_device_is_refused() {
     let Some(mut device) = LoopDevice::new() else { return };

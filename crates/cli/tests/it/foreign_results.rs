@@ -78,7 +78,7 @@ fn a_file_that_is_no_result_is_refused() {
     story.write("a.txt", "nothing\n");
     let refused = story.assay(&["import", "a.txt"]).ends(BAD_INPUT);
     assert!(
-        refused.err.contains("a.txt is neither a file of assay export nor results of fio"),
+        refused.err.contains("a.txt is neither a file of assay export nor results of a tool"),
         "{}",
         refused.err
     );
@@ -86,6 +86,22 @@ fn a_file_that_is_no_result_is_refused() {
     let refused = story.assay(&["import", "t.csv"]).ends(BAD_INPUT);
     assert!(refused.err.contains("t.csv:2: `many` is not a number"), "{}", refused.err);
     assert!(story.files().iter().all(|name| !name.contains("sqlite")), "nothing is stored");
+}
+
+#[test]
+fn a_folder_gives_all_results_in_it_and_names_the_rest() {
+    let story = Story::new();
+    std::fs::create_dir_all(story.path("all/deep")).unwrap();
+    let dd = "1+0 records in\n1+0 records out\n1048576 bytes (1.0 MB) copied, 0.5 s, 2.1 MB/s\n";
+    story.write("all/a.txt", dd);
+    story.write("all/deep/b.txt", dd);
+    story.write("all/notes.txt", "nothing\n");
+    let run = story.assay(&["import", "all", "--label", "f"]).ends(DONE);
+    assert_eq!(run.err.matches("imported run ").count(), 2, "{}", run.err);
+    assert!(run.err.contains("not imported: all/notes.txt is neither"), "{}", run.err);
+    std::fs::create_dir_all(story.path("none")).unwrap();
+    story.write("none/notes.txt", "nothing\n");
+    story.assay(&["import", "none"]).refused(&["nothing to import"]);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::quantity::Quantity as Q;
 use crate::range::{AT_LIMIT, Range, range};
 use crate::setting::Setting;
 
+use super::throttle::behind;
+
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::BytesCap,
     name: "a limit on bytes per second",
@@ -15,19 +17,38 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         span and number, and not that of any link or bus.",
     source: "cgroup io.max (rbps, wbps), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    forms: &[
+        of::<0, false>,
+        of::<0, true>,
+        of::<1, false>,
+        of::<1, true>,
+        of::<2, false>,
+        of::<2, true>,
+        of::<3, false>,
+        of::<3, true>,
+    ],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
         lower speed.",
 };
 
+/// The forms, each before a device that is faster than the limit and one that is slower.
+fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Range> {
+    let form = match FORM {
+        0 => expects,
+        1 => expects_otherwise,
+        2 => expects_third,
+        _ => expects_fourth,
+    };
+    behind::<SLOW>(quantity).or_else(|| form(quantity, s))
+}
+
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::SmallerIo) => range(7.2, 8.4),
         Q::MedianToMean => range(0.85, 1.08),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
         Q::PacedLatency => range(0.008, 0.65),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
@@ -42,7 +63,6 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(1.2, 7.2),
         Q::MedianToMean => range(0.85, 1.08),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
         Q::PacedLatency => range(0.008, 0.65),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
@@ -57,7 +77,6 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(1.2, 8.4),
         Q::MedianToMean => range(0.02, 0.8),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
         Q::PacedLatency => range(0.008, 0.65),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
@@ -72,7 +91,6 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         // A limit of its own for each direction lets the other half pass.
         Q::Rate(E::Mixed) => range(1.2, 2.05),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
         Q::PacedLatency => range(0.008, 0.65),
         Q::LinkShare => range(0.01, 0.6),
         Q::Rate(E::OnePath) => range(0.7, 1.04),

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise, expects_near_the_end, expects_of_awake_cpus],
+    forms: &[expects, expects_otherwise, expects_slow, expects_near_the_end, expects_of_awake_cpus],
     helps: "Issue more I/Os at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
@@ -28,6 +28,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.3, 0.98),
         Q::Rate(E::SmallerIo) => range(1.0, 1.5),
         Q::PacedLatency => range(0.9, 1.08),
+        Q::RoundTripShare => range(0.001, 0.62),
         Q::TesterBusy => range(0.005, 0.5),
         Q::LatencyOne => range(20.0, 2000.0),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.6),
@@ -44,6 +45,7 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.3, 0.98),
         Q::Rate(E::SmallerIo) => range(1.0, 1.5),
         Q::PacedLatency => range(0.9, 1.08),
+        Q::RoundTripShare => range(0.001, 0.62),
         Q::TesterBusy => range(0.005, 0.5),
         Q::Rate(E::ReadsOnly) => range(0.4, 4.0),
         Q::Rate(E::WritesOnly) => range(0.3, 2.0),
@@ -54,6 +56,18 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::LatencyOne => range(100.0, 20000.0),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// Each waits for something that takes long, wherever it goes, and that serves many at once.
+fn expects_slow(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(2000.0, 300_000.0),
+        Q::Rate(E::LargerIo) => range(0.8, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.1),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.4),
+        Q::PacedToOne => range(0.8, 1.2),
+        _ => expects(quantity, s),
     }
 }
 

@@ -8,6 +8,8 @@ use crate::quantity::Quantity as Q;
 use crate::range::{AT_LIMIT, Range, range};
 use crate::setting::Setting;
 
+use super::throttle::behind;
+
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::IopsCap,
     name: "a limit on operations per second",
@@ -15,17 +17,36 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         size, order, span, direction and number. Latency is outstanding over rate, with little spread.",
     source: "cgroup io.max (riops, wiops), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    forms: &[
+        of::<0, false>,
+        of::<0, true>,
+        of::<1, false>,
+        of::<1, true>,
+        of::<2, false>,
+        of::<2, true>,
+        of::<3, false>,
+        of::<3, true>,
+    ],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud.",
 };
 
+/// The forms, each before a device that is faster than the limit and one that is slower.
+fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Range> {
+    let form = match FORM {
+        0 => expects,
+        1 => expects_otherwise,
+        2 => expects_third,
+        _ => expects_fourth,
+    };
+    behind::<SLOW>(quantity).or_else(|| form(quantity, s))
+}
+
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::MedianToMean => range(0.88, 1.08),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
         Q::PacedLatency => range(0.008, 0.6),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
@@ -40,7 +61,6 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::MedianToMean => range(0.02, 0.8),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
         Q::PacedLatency => range(0.008, 0.6),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
@@ -55,7 +75,6 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::LargerIo) => range(0.1, 0.9),
         Q::MedianToMean => range(0.88, 1.08),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
         Q::PacedLatency => range(0.008, 0.6),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
@@ -70,7 +89,6 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         // A limit of its own for each direction lets the other half pass.
         Q::Rate(E::Mixed) => range(1.2, 2.05),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
         Q::PacedLatency => range(0.008, 0.6),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),

@@ -42,6 +42,8 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         | Q::Rate(E::AfterIdle)
         | Q::Rate(E::Base) => range(0.8, 1.25),
         Q::Trend => range(0.4, 1.2),
+        // What is cached may lie together.
+        Q::SlowRegion => range(0.97, 300.0),
         _ => None,
     }
 }

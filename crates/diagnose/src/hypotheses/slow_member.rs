@@ -11,7 +11,7 @@ use crate::setting::Setting;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowMember,
-    name: "one slow member of a stripe, or a slow region",
+    name: "one slow member of a stripe",
     physics: "Of N members one takes k times as long, s k instead of s. It gets every N-th I/O, so nearly all I/Os \
         that are outstanding wait for it: X = N / (s k), whatever the queue depth; mean latency Q / X, and median \
         about s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k).",
@@ -27,6 +27,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects::<8, 3>,
         expects::<8, 5>,
         expects::<12, 4>,
+        expects_found,
     ],
     helps: "Find the member: compare the latencies of the disks (iostat -x, SMART, the array's own statistics), and \
         replace it.",
@@ -52,6 +53,31 @@ fn expects<const MEMBERS: u32, const SLOWER: u32>(quantity: Q, s: &Setting) -> O
         Q::Rate(E::Sequential) => range(0.6 * alone, 1.6 * members),
         Q::Rate(E::HotSpan) => range(0.93, 1.5),
         Q::PingWait => range(0.001, 0.05),
+        Q::SlowMember => FOUND,
+        _ => None,
+    }
+}
+
+/// By how much a member is slower where the offsets of the load show it.
+const FOUND: Option<Range> = Some(Range { lo: 1.25, hi: 300.0 });
+
+/// The offsets show it: whatever else there is beside it, and with members that serve many at once.
+fn expects_found(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::SlowMember => FOUND,
+        Q::MedianToMean => range(0.01, 1.0),
+        Q::LowToMean => range(0.005, 1.0),
+        Q::Rate(E::MoreOutstanding) => range(0.94, 4.2),
+        Q::Rate(E::OneOutstanding) => range(0.4 / s.outstanding, 1.1),
+        Q::PacedLatency => range(0.03, 1.1),
+        Q::Rate(E::LargerIo) => range(0.08, 1.1),
+        Q::Rate(E::SmallerIo) => range(0.9, 3.0),
+        Q::Rate(E::Sequential) => range(0.1, 30.0),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.4, 2.5),
+        Q::Trend => range(0.6, 1.6),
+        // A busy host changes rates, and no offsets.
+        Q::Rate(_) => range(0.65, 1.6),
+        Q::PingWait => range(0.001, 0.1),
         _ => None,
     }
 }

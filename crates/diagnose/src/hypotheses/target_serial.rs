@@ -16,7 +16,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         alone are much faster.",
     source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
-    forms: &[expects, expects_otherwise, expects_of_writes, expects_of_writes_to_disks, expects_of_flash],
+    forms: &[
+        expects,
+        expects_slow,
+        expects_otherwise,
+        expects_of_writes,
+        expects_of_writes_to_disks,
+        expects_of_flash,
+    ],
     helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
     gain: None,
     look: "Number of threads of the target's software, and locks of its file system.",
@@ -30,9 +37,21 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.85, 1.1),
         Q::Rate(E::LargerIo) => range(0.3, 1.0),
         Q::Rate(E::SmallerIo) => range(0.98, 1.6),
-        Q::LatencyOne => range(40.0, 1500.0),
+        Q::LatencyOne => range(40.0, 2000.0),
+        Q::PacedToOne => range(0.85, 2.0),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// The thread waits for something that takes long, wherever the I/O goes.
+fn expects_slow(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(1500.0, 100_000.0),
+        Q::Rate(E::LargerIo) => range(0.6, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.2),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.4),
+        _ => expects(quantity, s),
     }
 }
 
@@ -49,15 +68,28 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::TenthSpan) => range(1.15, 1.5),
         Q::Rate(E::Sequential) => range(8.0, 400.0),
         Q::LatencyOne => range(2500.0, 20000.0),
+        Q::PacedToOne => range(0.7, 2.2),
         Q::PingWait => range(0.001, 0.3),
         Q::LowToMean if !s.writes() => range(0.12, 1.02),
         _ => None,
     }
 }
 
+/// The thread waits for the same time for every I/O.
+fn expects_constant(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(150.0, 100_000.0),
+        Q::Rate(E::LargerIo) => range(0.92, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.05),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
+        _ => expects(quantity, s),
+    }
+}
+
 /// Only writes are serialised, which a load without writes cannot show.
 fn expects_of_writes(quantity: Q, s: &Setting) -> Option<Range> {
-    if !s.writes() {
+    // On a file of this host that is the lock of the file.
+    if !s.writes() || (s.is_file && s.is_local()) {
         return expects_otherwise(quantity, s);
     }
     match quantity {

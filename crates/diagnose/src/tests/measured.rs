@@ -44,7 +44,7 @@ impl Measured {
             one(*experiment, *ratio, facts)
         }));
         let mut belief = Belief::among(&ALL, &self.setting);
-        Observed { made }.observations().iter().for_each(|observation| belief.add(observation));
+        Observed { made, places: None }.observations().iter().for_each(|observation| belief.add(observation));
         belief.odds()
     }
 
@@ -259,7 +259,7 @@ fn disturbed(made: &[(E, f64, f64)]) -> Observed {
             facts,
         }
     };
-    Observed { made: made.iter().map(one).collect() }
+    Observed { made: made.iter().map(one).collect(), places: None }
 }
 
 #[test]
@@ -376,6 +376,7 @@ fn segments_out_of_order_distinguish_loss_from_credit() {
                 ios: 150.0,
                 ..measured(E::Base, 123.0)
             }],
+            places: None,
         };
         let setting =
             Setting { random: 0.0, size_bytes: 65_536.0, paths: 1, links: 1, ..reads(Reach::Remote, 16.0) };

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use assay_spec::{Extent, Job};
+use assay_spec::{Change, Extent, Job, Strides};
 
 use super::visited::Visited;
 use super::{Line, Part, Places, PlannerSetup, Spread, chance, window};
@@ -23,6 +23,14 @@ pub(super) struct Member {
     visited: Option<Visited>,
     /// Where the last read and the last write ended.
     next: [u64; 2],
+    stripe: Option<Stripe>,
+}
+
+/// The stripe that is used now.
+struct Stripe {
+    strides: Strides,
+    start: u64,
+    moved_bytes: u64,
 }
 
 /// Position and bytes of an I/O.
@@ -48,7 +56,9 @@ fn window_of(job: &Job, worker: u32, span: u64) -> Range<u64> {
 pub(super) fn pass_bytes(job: &Job, worker: u32, span: u64) -> u64 {
     let window = window_of(job, worker, span);
     let least = job.mix.iter().map(|line| line.size.0).min().unwrap_or(1).max(1);
-    (window.end - window.start) / least * least
+    // A block that is trimmed and then written is moved twice.
+    let times = if job.mix.iter().all(|line| line.change == Change::TrimWrite) { 2 } else { 1 };
+    (window.end - window.start) / least * least * times
 }
 
 /// Returns the part of it that no other worker uses: blocks must not change while they are verified.
@@ -68,11 +78,14 @@ impl Member {
         let grain = lines.iter().map(|line| line.align_bytes).max().unwrap_or(1);
         let window = exclusive(window_of(setup.job, setup.worker, span), setup, grain);
         let seed = derive(setup.hot_seed, &[index]);
+        // Random positions are those of one stripe; they are moved on with it.
+        let stripe_bytes = setup.job.strides.map_or(u64::MAX, |strides| strides.length.0);
+        let drawn = window.start..window.end.min(window.start.saturating_add(stripe_bytes));
         let places = lines.iter().zip(&setup.job.mix).map(|(line, access)| {
             let spread = Spread { distribution: &access.distribution, seed };
-            line.places(Part::Request, &window, &spread)
+            line.places(Part::Request, &drawn, &spread)
         });
-        let blocks = (window.end - window.start) / unit_bytes;
+        let blocks = (drawn.end - drawn.start) / unit_bytes;
         Self {
             places: places.collect(),
             following: vec![0; lines.len()],
@@ -80,6 +93,7 @@ impl Member {
             least_bytes: lines.iter().map(|line| u64::from(line.size_bytes)).min().unwrap_or(1),
             visited: random().next().map(|_| Visited::new(blocks)),
             next: [window.start; 2],
+            stripe: setup.job.strides.map(|strides| Stripe { strides, start: window.start, moved_bytes: 0 }),
             window,
         }
     }
@@ -88,6 +102,7 @@ impl Member {
     #[inline(never)]
     pub(super) fn draw(&mut self, rng: &mut Rng, line: &Line, index: usize, is_read: bool) -> Place {
         let way = usize::from(!is_read);
+        self.stay_in_stripe(way);
         let (place, gap) = if self.following[index] > 0 {
             self.following[index] -= 1;
             (self.sequential(line, way), 0)
@@ -98,7 +113,40 @@ impl Member {
             (self.sequential(line, way), line.gap_bytes)
         };
         self.next[way] = place.offset_bytes + u64::from(place.size_bytes) + gap;
+        if let Some(stripe) = &mut self.stripe {
+            stripe.moved_bytes += u64::from(place.size_bytes);
+        }
         place
+    }
+
+    /// Begins the next stripe once enough was moved in the present one, and the present one anew at its end.
+    fn stay_in_stripe(&mut self, way: usize) {
+        let Some(Stripe { strides, start, moved_bytes }) = &mut self.stripe else { return };
+        if *moved_bytes >= strides.bytes.0 {
+            *moved_bytes = 0;
+            let onward = start.saturating_add(strides.length.0).saturating_add(strides.skip.0);
+            *start = if onward < self.window.end { onward } else { self.window.start };
+            self.next[way] = *start;
+        }
+        if self.next[way] >= start.saturating_add(strides.length.0) {
+            self.next[way] = *start;
+        }
+        if moved_bytes.is_multiple_of(strides.length.0)
+            && let Some(visited) = &mut self.visited
+        {
+            visited.clear();
+        }
+    }
+
+    /// Returns where a sequential I/O begins that goes back from the end of the one before, around the beginning of the
+    /// window to its end. The first begins at the beginning.
+    fn backwards(&self, back_bytes: u64, way: usize) -> u64 {
+        let (Range { start, end }, next) = (self.window.clone(), self.next[way]);
+        match next.saturating_sub(start) {
+            0 => start,
+            done if done >= back_bytes => next - back_bytes,
+            _ => end.saturating_sub(back_bytes).max(start),
+        }
     }
 
     /// Restarts both directions from the beginning.
@@ -107,7 +155,11 @@ impl Member {
     }
 
     fn sequential(&self, line: &Line, way: usize) -> Place {
-        let (offset_bytes, size) = (self.next[way], u64::from(line.size_bytes));
+        let size = u64::from(line.size_bytes);
+        let offset_bytes = match line.back_bytes {
+            0 => self.next[way],
+            back_bytes => self.backwards(back_bytes, way),
+        };
         let left = self.window.end.saturating_sub(offset_bytes);
         if size <= left {
             return Place { offset_bytes, size_bytes: line.size_bytes };
@@ -118,12 +170,24 @@ impl Member {
         }
     }
 
+    /// Returns how far on from the beginning of the window the present stripe begins.
+    fn stripe_offset(&self) -> u64 {
+        self.stripe.as_ref().map_or(0, |stripe| stripe.start - self.window.start)
+    }
+
     fn random(&mut self, rng: &mut Rng, line: &Line, index: usize) -> Place {
-        let drawn = self.places[index].draw(rng, line.align_bytes);
+        let onward = self.stripe_offset();
+        let drawn = self.places[index].draw(rng, line.align_bytes) + onward;
+        let end = self.window.end;
+        if drawn + u64::from(line.size_bytes) > end {
+            // The last stripe is cut off by the end of the window.
+            let offset_bytes = self.window.start + onward;
+            return Place { offset_bytes, size_bytes: shortened(line, end - offset_bytes) };
+        }
         let Some(visited) = self.visited.as_mut().filter(|_| line.once) else {
             return Place { offset_bytes: drawn, size_bytes: line.size_bytes };
         };
-        let first = self.places[index].start;
+        let first = self.places[index].start + onward;
         let blocks = u64::from(line.size_bytes).div_ceil(self.unit_bytes);
         let found = visited.visit(drawn.saturating_sub(first) / self.unit_bytes, blocks);
         let offset_bytes = first + found.start * self.unit_bytes;

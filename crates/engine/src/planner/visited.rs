@@ -48,7 +48,7 @@ impl Visited {
     }
 
     /// Empties the map; what lies behind its end counts as visited.
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let mut bits = self.count;
         for level in &mut self.levels {
             level.fill(0);

@@ -83,7 +83,7 @@ impl<T: Target> Worker<'_, T> {
         self.budget.take(draw.size_bytes);
         if self.has_replies {
             // Counted with its request, so that a limit never splits a transaction.
-            match self.supply.planner.reply_bytes(draw.access) {
+            match self.supply.planner.reply_bytes(&draw) {
                 0 => {}
                 reply_bytes => self.budget.take(reply_bytes),
             }
@@ -131,7 +131,10 @@ impl<T: Target> Worker<'_, T> {
     fn issue_reply(&mut self, tag: u32, drawn: Option<Draw>) {
         let request = self.flights.landed(tag);
         let member = request.member;
-        let draw = drawn.or_else(|| self.supply.planner.reply(request.access, request.kind, member as usize));
+        let planner = &mut self.supply.planner;
+        let draw = drawn
+            .or_else(|| planner.rewrite(&request.draw()))
+            .or_else(|| planner.reply(request.access, request.kind, member as usize));
         let Some(draw) = draw else { return self.flights.forgive(tag) };
         if self.must_wait(member, &draw) {
             return self.waiting.replies.push_back((tag, Some(draw)));

@@ -3,7 +3,7 @@
 use assay_record::{FilesystemFacts, HostNote, NoteKind};
 
 /// Options that cost I/O: the option, what it does, and the one that mends it.
-const COSTLY: [(&str, &str, &str); 6] = [
+const COSTLY: [(&str, &str, &str); 8] = [
     ("sync", "every write waits until it is durable", "async"),
     ("dirsync", "every change of a directory waits until it is durable", "async"),
     (
@@ -13,6 +13,8 @@ const COSTLY: [(&str, &str, &str); 6] = [
     ),
     ("strictatime", "every read of a file writes its time of access", "relatime"),
     ("data=journal", "all data are written twice, to the journal first", "data=ordered"),
+    ("nobarrier", "a flush does not reach the disk: what was promised durable may be lost", "barrier"),
+    ("barrier=0", "a flush does not reach the disk: what was promised durable may be lost", "barrier=1"),
     ("wsync", "every change of a directory waits until it is durable", "async"),
 ];
 

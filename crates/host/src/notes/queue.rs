@@ -82,3 +82,20 @@ pub(super) fn write_cache_off(seen: &Seen<'_>) -> Option<HostNote> {
     };
     Some(seen.note(NoteKind::WriteCacheOff, &file, value, says, mend))
 }
+
+/// A drive that has a volatile cache and takes no FUA: a durable write is a write and a flush of the cache.
+pub(super) fn no_fua(seen: &Seen<'_>) -> Option<HostNote> {
+    let file = seen.folder.join("queue/fua");
+    let has_cache =
+        attribute(&seen.folder.join("queue/write_cache")).is_some_and(|value| value == "write back");
+    number::<u32>(&file).filter(|fua| *fua == 0 && has_cache)?;
+    let says = format!(
+        "{} takes no FUA: a write that must be durable costs a flush of its whole write cache",
+        seen.name
+    );
+    let mend = |_: &str| {
+        "SATA: libata.fua=1 on the command line of the kernel, if the disk has it; else fewer and larger commits."
+            .to_owned()
+    };
+    Some(seen.note(NoteKind::NoFua, &file, "0".to_owned(), says, mend))
+}

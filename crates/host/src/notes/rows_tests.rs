@@ -224,6 +224,43 @@ fn cpu_time_that_a_control_group_withheld_is_shown() {
 }
 
 #[test]
+fn durable_writes_that_flush_the_whole_cache_are_shown() {
+    let of = |fua: &str, cache: &str| with(SDA, &[("queue/fua", fua), ("queue/write_cache", cache)]);
+    one(
+        of("0\n", "write back\n"),
+        NoteKind::NoFua,
+        "sda takes no FUA: a write that must be durable costs a flush of its whole write cache",
+        "SATA: libata.fua=1",
+    );
+    assert_eq!(of("1\n", "write back\n"), []);
+    assert_eq!(of("0\n", "write through\n"), [], "there is nothing to flush");
+}
+
+#[test]
+fn a_sata_link_below_the_speed_of_its_port_is_shown_once() {
+    let link = |file: &str| format!("sys/devices/pci0/0000:00:17.0/ata3/link3/ata_link/link3/{file}");
+    let of = |now: &str, ordered: &str| {
+        notes(
+            SDA,
+            &[
+                (&link("sata_spd"), now),
+                (&link("sata_spd_limit"), ordered),
+                (&link("hw_sata_spd_limit"), "6.0 Gbps\n"),
+            ],
+        )
+    };
+    one(
+        of("3.0 Gbps\n", "6.0 Gbps\n"),
+        NoteKind::NarrowLink,
+        "the SATA link of sda runs at 3 Gbit/s, and its port can 6: at most 279 MB/s",
+        "Another cable",
+    );
+    assert_eq!(of("6.0 Gbps\n", "6.0 Gbps\n"), []);
+    let [ordered] = of("3.0 Gbps\n", "3.0 Gbps\n").try_into().unwrap();
+    assert_eq!(ordered.kind, NoteKind::SlowedSata);
+}
+
+#[test]
 fn waits_for_memory_are_shown() {
     let of = |line: &str| {
         host(&[("proc/pressure/memory", &format!("{line}\nfull avg10=0.00 avg60=0.00 total=0\n"))])
@@ -283,6 +320,8 @@ fn costly_mount_options_and_file_systems_in_user_space_are_shown() {
         (journal.kind, journal.mend.as_str()),
         (NoteKind::MountOptions, "Mount it with data=ordered instead.")
     );
+    let [barrier] = of("ext4", "rw,nobarrier").try_into().unwrap();
+    assert_eq!(barrier.mend, "Compare without: mount -o remount,barrier /srv");
     one(
         of("fuse.sshfs", "rw"),
         NoteKind::Fuse,

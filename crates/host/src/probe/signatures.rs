@@ -2,22 +2,18 @@
 //! [table](crate::content) of formats that libblkid does not know. One prober for every kind of target.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::related::Node;
 use super::{Hold, ProbeError};
 use crate::content::{HEAD_BYTES, TAIL_BYTES, content_of};
-
-/// Directories of system programs, also on merged-usr systems and NixOS. The caller's PATH is not used, because this
-/// runs as root.
-const FOLDERS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
+use crate::program::{FOLDERS, answer, found};
 
 /// Time limit: a device that does not answer must not block the probe forever; signatures are a few hundred small
 /// reads.
@@ -127,55 +123,21 @@ fn describe(kind: &str) -> String {
 }
 
 fn program() -> Result<PathBuf, ProbeError> {
-    FOLDERS
-        .iter()
-        .map(|folder| Path::new(folder).join("wipefs"))
-        .find(|program| program.is_file())
-        .ok_or_else(|| ProbeError::ToolMissing { searched: FOLDERS.join(", ") })
+    found("wipefs").ok_or_else(|| ProbeError::ToolMissing { searched: FOLDERS.join(", ") })
 }
 
 /// Runs the program and returns its output, or an error. The program gets the open file, not a name that may lead
 /// elsewhere by then.
 fn run(program: &Path, file: File) -> Result<String, String> {
     // An empty environment, so that no variable of the caller can redirect libblkid to another cache or configuration.
-    let mut child = Command::new(program)
-        .args(["--no-act", "--json", STANDARD_INPUT])
-        .env_clear()
-        .env("LC_ALL", "C")
-        .stdin(file)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
-    // Both pipes are drained during the wait, or a long answer would block the program.
-    let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
-    let succeeded = wait(&mut child).map_err(|error| error.to_string())?;
-    let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
-    let (out, err) = (text(out), text(err));
-    if succeeded && err.trim().is_empty() { Ok(out) } else { Err(format!("{} {}", err.trim(), out.trim())) }
-}
-
-fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // Output read before an error is still parsed: a truncated answer is invalid JSON, and refuses writing.
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
-}
-
-fn wait(child: &mut Child) -> io::Result<bool> {
-    let started = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if started.elapsed() > ANSWER_WITHIN {
-            child.kill()?;
-            let says = format!("no answer within {} s: the device does not respond", ANSWER_WITHIN.as_secs());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, says));
-        }
-        thread::sleep(Duration::from_millis(5));
+    let mut command = Command::new(program);
+    command.args(["--no-act", "--json", STANDARD_INPUT]).env_clear().env("LC_ALL", "C").stdin(file);
+    let answer = answer(command, ANSWER_WITHIN)?;
+    let (out, err) = (answer.out, answer.err);
+    if answer.succeeded && err.trim().is_empty() {
+        Ok(out)
+    } else {
+        Err(format!("{} {}", err.trim(), out.trim()))
     }
 }
 

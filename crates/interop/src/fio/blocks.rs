@@ -1,7 +1,7 @@
 //! What an I/O of a job looks like: kind, sizes, positions.
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Access, Change, Distribution, IO_BYTES_MAX};
+use assay_spec::{Access, Change, Distribution, IO_BYTES_MAX, TRIM_BYTES_MAX};
 
 use super::lines::OptionLine;
 use super::spread::{Spread, spread};
@@ -12,35 +12,53 @@ use crate::ImportError;
 /// The most access lines that a range or a split of block sizes may become.
 const MIX_MAX: usize = 256;
 
-/// Share of reads, and of random positions of reads and of writes, percent.
+/// Values for reads, for writes and for trims.
+type ByWay<T> = [T; 3];
+
+/// Share of reads, and of random positions by way, percent.
 struct Kind {
     read: f64,
-    random: [f64; 2],
+    random: ByWay<f64>,
     sequence: u32,
     gap: u64,
+    back: u64,
     change: Change,
+}
+
+impl Kind {
+    /// Which values are those of the I/Os that are not reads.
+    fn changing_way(&self) -> usize {
+        if self.change == Change::Trim { 2 } else { 1 }
+    }
 }
 
 fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
     let read_share = options.read("rwmixread", percent)?;
     let write_share = options.read("rwmixwrite", percent)?;
     let mixed = read_share.or(write_share.map(|share| 100.0 - share)).unwrap_or(50.0);
-    let shares = options.read("percentage_random", |text| by_way(text, percent))?;
+    let shares = options.read("percentage_random", |text| by_way(text, &[100.0; 3], percent))?;
     let Some(option) = options.take("rw") else {
-        return Ok(Kind { read: 100.0, random: [0.0; 2], sequence: 1, gap: 0, change: Change::Write });
+        return Ok(Kind {
+            read: 100.0,
+            random: [0.0; 3],
+            sequence: 1,
+            gap: 0,
+            back: 0,
+            change: Change::Write,
+        });
     };
     let value = option.value.to_lowercase();
     let (word, suffix) = value.split_once(':').unwrap_or((&value, ""));
     let word = word.trim();
-    let (mut sequence, mut gap) = (1, 0);
-    if !suffix.is_empty() && word.starts_with("rand") {
-        sequence = integer(suffix, 1, 1_000_000_000).map_err(|why| option.complain(why))?;
-    } else if !suffix.is_empty() {
-        if suffix.starts_with('-') {
-            options.refuse(option, "a job that goes backwards is not supported; use a random one");
-        } else {
-            gap = bytes(suffix, options.kb_base).map_err(|why| option.complain(why))?;
+    let (mut sequence, mut gap, mut back) = (1, 0, 0);
+    let size = |text: &str| bytes(text, options.kb_base).map_err(|why| option.complain(why));
+    match (word.starts_with("rand"), suffix.strip_prefix('-')) {
+        _ if suffix.is_empty() => {}
+        (true, _) => {
+            sequence = integer(suffix, 1, 1_000_000_000).map_err(|why| option.complain(why))?;
         }
+        (false, Some(backwards)) => back = size(backwards)?,
+        (false, None) => gap = size(suffix)?,
     }
     let (read, is_random, change) = match word {
         "read" => (100.0, false, Change::Write),
@@ -51,65 +69,104 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
         "randrw" => (mixed, true, Change::Write),
         "trim" => (0.0, false, Change::Trim),
         "randtrim" => (0.0, true, Change::Trim),
-        "trimwrite" | "randtrimwrite" => {
-            options.refuse(
-                option,
-                "a trim before the write of each block is not supported; the writes alone would be made",
-            );
-            (0.0, word == "randtrimwrite", Change::Write)
-        }
+        "trimwrite" => (0.0, false, Change::TrimWrite),
+        "randtrimwrite" => (0.0, true, Change::TrimWrite),
         _ => {
             return Err(option.complain(format!(
-                "`{}` is not a kind of I/O; use read, write, randread, randwrite, rw, randrw, trim or randtrim",
+                "`{}` is not a kind of I/O; use read, write, randread, randwrite, rw, randrw, trim, randtrim, \
+                 trimwrite or randtrimwrite",
                 short(word)
             )));
         }
     };
-    let random = if is_random { shares.unwrap_or([100.0; 2]) } else { [0.0; 2] };
-    Ok(Kind { read, random, sequence: u32::try_from(sequence).unwrap_or(1), gap, change })
+    let random = if is_random { shares.unwrap_or([100.0; 3]) } else { [0.0; 3] };
+    Ok(Kind { read, random, sequence: u32::try_from(sequence).unwrap_or(1), gap, back, change })
 }
 
-/// A value for reads and one for writes, as in `4k,8k`; the last that is given counts for what is not, and one for
-/// trims is of no effect.
-fn by_way<T: Clone>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<[T; 2], String> {
-    let mut parts = text.split(',').map(str::trim);
-    let first = parts.next().unwrap_or_default();
-    let second = parts.next().filter(|part| !part.is_empty()).unwrap_or(first);
-    let first = if first.is_empty() { second } else { first };
-    Ok([read(first)?, read(second)?])
+/// A value for reads, one for writes and one for trims, as in `4k,8k`: one counts for all, the second of two for trims
+/// too, and what is not given keeps its default.
+fn by_way<T: Clone>(
+    text: &str,
+    defaults: &ByWay<T>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<ByWay<T>, String> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let [a, b, c] = match parts.as_slice() {
+        [all] => [*all; 3],
+        [reads, others] => [*reads, *others, *others],
+        [reads, writes, trims, ..] => [*reads, *writes, *trims],
+        [] => [""; 3],
+    };
+    let value = |part: &str, way: usize| {
+        if part.is_empty() { Ok(defaults[way].clone()) } else { read(part) }
+    };
+    Ok([value(a, 0)?, value(b, 1)?, value(c, 2)?])
 }
 
 /// Sizes with their weights.
 type Sizes = Vec<(u64, f64)>;
 
-/// Sizes of reads and of writes, and the smallest of all.
-fn sizes(options: &mut Options<'_>) -> Result<[Sizes; 2], ImportError> {
+/// Sizes of an I/O by way.
+fn sizes(options: &mut Options<'_>) -> Result<ByWay<Sizes>, ImportError> {
     let base = options.kb_base;
-    // Old fio took a range for `bs` too.
-    let fixed = options.read("bs", |text| by_way(text, |part| Ok(vec![(bytes(part, base)?, 1.0)])))?;
-    let range = options.read("bsrange", |text| by_way(text, |part| ranged(part, base)))?;
-    let split = options.read("bssplit", |text| by_way(text, |part| splits(part, base)))?;
     let has = |option: &&OptionLine| ["bs", "blocksize", "bsrange", "bssplit"].contains(&option.key.as_str());
     let place = options.job.options.iter().rfind(has);
-    let sizes = split.or(range).or(fixed).unwrap_or_else(|| [vec![(4096, 1.0)], vec![(4096, 1.0)]]);
-    let fits = |size: u64| (1..=IO_BYTES_MAX).contains(&size);
-    match sizes.iter().flatten().find(|(size, _)| !fits(*size)) {
+    if let Some(option) = options.left.get("bs").copied().filter(|option| option.value.contains('-')) {
+        let says = format!("{}: fio takes the first size of a range here; bsrange takes all.", option.key);
+        options.note(option.line, says);
+    }
+    let default = [0; 3].map(|_| vec![(4096, 1.0)]);
+    let one = |part: &str| Ok(vec![(bytes(first_of_range(part), base)?, 1.0)]);
+    let fixed = options.read("bs", |text| by_way(text, &default, one))?.unwrap_or(default);
+    let range = options.read("bsrange", |text| by_way(text, &fixed, |part| ranged(part, base)))?;
+    let is_unaligned = options.is_on("bs_unaligned")?;
+    let split = options.read("bssplit", |text| {
+        by_way(text, range.as_ref().unwrap_or(&fixed), |part| splits(part, base, is_unaligned))
+    })?;
+    let sizes = split.or(range).unwrap_or(fixed);
+    let fits =
+        |way: usize, size: u64| (1..=[IO_BYTES_MAX, IO_BYTES_MAX, TRIM_BYTES_MAX][way]).contains(&size);
+    let misfit = |(way, sizes): (usize, &Sizes)| {
+        sizes.iter().map(|(size, _)| *size).find(|size| !fits(way, *size)).map(|size| (way, size))
+    };
+    let is_used = |way: usize| used_ways(options).contains(&way);
+    match sizes.iter().enumerate().filter(|(way, _)| is_used(*way)).find_map(misfit) {
         None => Ok(sizes),
-        Some((size, _)) => {
+        Some((way, size)) => {
             let line = place.map_or(options.job.line, |option| option.line);
-            let most = Bytes(IO_BYTES_MAX);
-            let says = format!("bs: an I/O of {} is not possible; use from 1 B to {most}", Bytes(*size));
+            let most = Bytes([IO_BYTES_MAX, IO_BYTES_MAX, TRIM_BYTES_MAX][way]);
+            let says = format!("bs: an I/O of {} is not possible; use from 1 B to {most}", Bytes(size));
             Err(crate::complain(&options.job.file, line, says))
         }
     }
 }
 
+/// The ways of a job's I/O: 0 reads, 1 writes, 2 trims.
+fn used_ways(options: &Options<'_>) -> &'static [usize] {
+    let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
+    let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.as_str());
+    match word.split(':').next().unwrap_or(word).trim() {
+        "read" | "randread" => &[0],
+        "trim" | "randtrim" => &[2],
+        "write" | "randwrite" | "trimwrite" | "randtrimwrite" => &[1],
+        _ => &[0, 1],
+    }
+}
+
+/// Where one size is expected, fio reads up to what separates it from another.
+fn first_of_range(text: &str) -> &str {
+    text.split(['-', ':', '/']).next().unwrap_or(text).trim()
+}
+
 /// Reads the mix of a job.
 pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError> {
     let kind = kind(options)?;
-    let [reads, writes] = sizes(options)?;
+    let sizes = sizes(options)?;
     let base = options.kb_base;
-    let align = options.read("ba", |text| bytes(text.split(',').next().unwrap_or_default(), base))?;
+    let align = options.read("ba", |text| {
+        by_way(text, &[None; 3], |part| Ok(Some(bytes(part, base)?).filter(|align| *align > 0)))
+    })?;
+    let align = align.unwrap_or_default();
     let Spread { by_direction: [of_reads, of_writes], says } =
         options.read("random_distribution", |text| spread(text, base))?.unwrap_or(Spread::EVEN);
     if let Some(says) = says {
@@ -117,30 +174,34 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
         options.note(line, format!("random_distribution: {says}."));
     }
     // fio keeps no map where an alignment or another distribution is given.
-    let is_free = options.is_on("norandommap")? || align.is_some();
+    let is_free = options.is_on("norandommap")? || align.iter().any(Option::is_some);
+    let changing = kind.changing_way();
     let lines = |way: usize, share: f64, read: f64| {
-        let (sizes, spread, random) =
-            ([&reads, &writes][way], [&of_reads, &of_writes][way], kind.random[way]);
-        let mut lines = access_lines(sizes, share, read, random, align);
+        let (spread, random) = ([&of_reads, &of_writes, &of_writes][way], kind.random[way]);
+        let mut lines = access_lines(&sizes[way], share, read, random, align[way]);
         for line in &mut lines {
-            (line.sequence, line.gap, line.change) = (kind.sequence, Bytes(kind.gap), kind.change);
+            (line.sequence, line.gap, line.back) = (kind.sequence, Bytes(kind.gap), Bytes(kind.back));
+            line.change = kind.change;
             // A sequential line draws no positions.
             line.distribution = if random > 0.0 { spread.clone() } else { Distribution::Uniform };
             line.once = random > 0.0 && !is_free && line.distribution.is_uniform();
         }
         lines
     };
-    let is_alike = reads == writes && of_reads == of_writes && kind.random[0] == kind.random[1];
+    let is_alike = sizes[0] == sizes[1]
+        && of_reads == of_writes
+        && kind.random[0] == kind.random[1]
+        && align[0] == align[1];
     let mut mix = match kind.read {
-        0.0 => lines(1, 1.0, 0.0),
+        0.0 => lines(changing, 1.0, 0.0),
         read if is_alike || read == 100.0 => lines(0, 1.0, read),
         read => {
             let mut mix = lines(0, read / 100.0, 100.0);
-            mix.extend(lines(1, 1.0 - read / 100.0, 0.0));
+            mix.extend(lines(changing, 1.0 - read / 100.0, 0.0));
             mix
         }
     };
-    if reads != writes
+    if sizes[0] != sizes[1]
         && mix.iter().any(|line| line.once && line.read == 100.0)
         && mix.iter().any(Access::writes)
     {
@@ -148,15 +209,6 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
             options.job.line,
             "Reads and writes have sizes of their own: fio counts them in one map of visited blocks, each in its own \
              unit, and may end early; here the map is in units of the smaller.",
-        );
-    }
-    if kind.change == Change::Trim {
-        let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
-        let line = options.job.options.iter().rfind(is_kind).map_or(0, |option| option.line);
-        options.note(
-            line,
-            "trim: fio discards; on a block device Assay asks for the blocks to be deallocated and to read as zeroes \
-             (WRITE ZEROES with deallocation), which a device may do by writing.",
         );
     }
     pauses(options, &mut mix)?;
@@ -196,25 +248,42 @@ fn access_lines(sizes: &Sizes, share: f64, read: f64, random: f64, align: Option
         .collect()
 }
 
-/// `4k/50:64k/50`; entries without a share divide what is left.
-fn splits(text: &str, base: KbBase) -> Result<Sizes, String> {
-    let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
-    for part in text.split(':') {
+/// `4k/50:64k/50`, as fio reads it: shares are whole numbers, those that are missing or 0 divide what is left, and what
+/// then is missing of 100 goes to the largest. Sizes are cut to multiples of the smallest.
+fn splits(text: &str, base: KbBase, is_unaligned: bool) -> Result<Sizes, String> {
+    let mut sizes: Vec<(u64, u64)> = Vec::new();
+    for part in text.split(':').map(str::trim).take_while(|part| !part.is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
-        let share = if share.trim().is_empty() { None } else { Some(percent(share)?) };
-        sizes.push((bytes(size, base)?, share));
+        let digits: String = share.trim().chars().take_while(char::is_ascii_digit).collect();
+        sizes.push((bytes(first_of_range(size), base)?, digits.parse::<u64>().unwrap_or(0).min(100)));
         if sizes.len() > MIX_MAX {
             return Err(format!("has more than {MIX_MAX} sizes"));
         }
     }
-    let given: f64 = sizes.iter().filter_map(|(_, share)| *share).sum();
-    let open = sizes.iter().filter(|(_, share)| share.is_none()).count();
-    if given > 100.0 || (open == 0 && (given - 100.0).abs() > 0.01) {
+    let given: u64 = sizes.iter().map(|(_, share)| share).sum();
+    let open = sizes.iter().filter(|(_, share)| *share == 0).count() as u64;
+    if given > 100 && open > 1 {
         return Err(format!("the shares sum to {given}; they must sum to 100"));
     }
-    let rest = (100.0 - given) / open.max(1) as f64;
-    let sizes = sizes.into_iter().map(|(size, share)| (size, share.unwrap_or(rest)));
-    Ok(sizes.filter(|(_, share)| *share > 0.0).collect())
+    for (_, share) in sizes.iter_mut().filter(|(_, share)| *share == 0) {
+        *share = 100_u64.saturating_sub(given) / open.max(1);
+    }
+    sizes.sort_by_key(|(_, share)| *share);
+    let least = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1).max(1);
+    let (mut left, last) = (100, sizes.len().saturating_sub(1));
+    let mut found = Sizes::new();
+    for (index, (size, share)) in sizes.into_iter().enumerate() {
+        let share = if index == last { left } else { share.min(left) };
+        left -= share;
+        let size = if is_unaligned { size } else { size / least * least };
+        match found.iter_mut().find(|(known, _)| *known == size) {
+            Some((_, sum)) => *sum += share as f64,
+            None => found.push((size, share as f64)),
+        }
+    }
+    found.retain(|(_, share)| *share > 0.0);
+    found.sort_by_key(|(size, _)| *size);
+    Ok(found)
 }
 
 /// `4k-64k`: fio draws a number of bytes up to the largest and rounds it up to a multiple of the smallest.

@@ -1,7 +1,7 @@
 //! Which files a job uses, how much of them, and when it ends.
 
-use assay_spec::Extent;
 use assay_spec::units::{Bytes, Nanos};
+use assay_spec::{Extent, Strides};
 
 use super::lines::OptionLine;
 use super::taken::Options;
@@ -112,6 +112,7 @@ pub(super) struct Size {
     pub(super) offset: Extent,
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
+    pub(super) strides: Option<Strides>,
     pub(super) end: End,
 }
 
@@ -135,11 +136,16 @@ pub(super) fn size(
     least: u64,
 ) -> Result<Size, ImportError> {
     let base = options.kb_base;
-    let part = |option: &OptionLine| extent(option, base);
+    let zones = zones(options)?;
+    let part = |option: &OptionLine| extent(option, base, zones.bytes);
     let size = options.take("size").map(part).transpose()?.filter(|size| *size != Extent::default());
     let file_size = options.take("filesize").map(|option| first_bytes(option, base)).transpose()?;
     let offset = options.take("offset").map(part).transpose()?.unwrap_or_default();
     let increment = options.take("offset_increment").map(part).transpose()?.unwrap_or_default();
+    if let Some(option) = options.take("offset_align").filter(|_| matches!(offset, Extent::Percent(_))) {
+        options
+            .note(option.line, "offset_align: a share begins at a whole block, not at a multiple of this.");
+    }
     // fio begins at a whole block.
     let whole = |bytes: u64| bytes.next_multiple_of(least);
     let offset = match offset {
@@ -158,6 +164,8 @@ pub(super) fn size(
     // What does not fill a block is not touched.
     let own = of_file.map(|bytes| if bytes >= least { bytes / least * least } else { bytes });
     let used = match (own, size) {
+        // Stripes are those of the whole file, however few are used.
+        _ if zones.strides.is_some() => None,
         (Some(own), _) => Some(Extent::Bytes(Bytes(own))),
         (None, Some(Extent::Percent(share))) if share < 100.0 => Some(Extent::Percent(share)),
         (None, _) => None,
@@ -165,7 +173,60 @@ pub(super) fn size(
     let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
     let span = file_size.max(needed);
     let end = end(options, own.map(|own| own * files.each()), workers)?;
-    Ok(Size { span, offset, used, increment, end })
+    Ok(Size { span, offset, used, increment, strides: zones.strides, end })
+}
+
+/// What the options of zones come to.
+struct Zones {
+    /// The length of a zone, where the job says so, bytes.
+    bytes: Option<u64>,
+    strides: Option<Strides>,
+}
+
+/// Options of zoned devices that matter nowhere else.
+const OF_ZONED: [&str; 9] = [
+    "zonecapacity",
+    "max_open_zones",
+    "job_max_open_zones",
+    "ignore_zone_limits",
+    "read_beyond_wp",
+    "initial_zone_reset",
+    "zone_reset_threshold",
+    "zone_reset_frequency",
+    "recover_zbd_write_error",
+];
+
+/// Reads `zonemode` and what belongs to it: stripes of any file, or the zones of a zoned device.
+fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
+    let base = options.kb_base;
+    let mode = options.take("zonemode");
+    let mut size =
+        |key| options.read(key, |text| bytes(text, base)).map(|size| size.filter(|bytes| *bytes > 0));
+    let (bytes, range, skip) = (size("zonesize")?, size("zonerange")?, size("zoneskip")?);
+    match (mode.map(|option| option.value.trim()), bytes) {
+        (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None }),
+        (Some("strided") | None, Some(bytes)) => {
+            let strides = Strides {
+                bytes: Bytes(bytes),
+                length: Bytes(range.unwrap_or(bytes)),
+                skip: Bytes(skip.unwrap_or(0)),
+            };
+            Ok(Zones { bytes: Some(bytes), strides: Some(strides) })
+        }
+        (Some("zbd"), _) => {
+            for key in OF_ZONED {
+                options.take(key);
+            }
+            let says = "zonemode=zbd: TARGET is used as a device without zones, where fio heeds neither write pointers \
+                        nor limits on open zones and resets nothing.";
+            options.note(mode.map_or(0, |option| option.line), says);
+            Ok(Zones { bytes, strides: None })
+        }
+        (Some(_), _) => Err(mode.map_or_else(
+            || crate::complain(&options.job.file, options.job.line, "zonemode: is not known"),
+            |option| option.complain("use none, strided with a zonesize, or zbd"),
+        )),
+    }
 }
 
 /// Reads what ends a job. `own` is what one clone uses, bytes.
@@ -204,10 +265,20 @@ fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End,
     }
 }
 
-/// A size or a share.
-fn extent(option: &OptionLine, base: KbBase) -> Result<Extent, ImportError> {
-    match option.known()?.trim().strip_suffix('%') {
-        Some(share) => percent(share).map(Extent::Percent).map_err(|why| option.complain(why)),
+/// A size, a share, which is at most everything, or a number of zones.
+fn extent(option: &OptionLine, base: KbBase, zone_bytes: Option<u64>) -> Result<Extent, ImportError> {
+    let text = option.known()?.trim();
+    let zones = text.strip_suffix(['z', 'Z']).and_then(|count| count.parse::<u64>().ok());
+    if let Some(count) = zones {
+        let bytes = zone_bytes.and_then(|bytes| bytes.checked_mul(count));
+        let says = "counts zones, whose size is that of the device; give a zonesize or bytes";
+        return bytes.map(|bytes| Extent::Bytes(Bytes(bytes))).ok_or_else(|| option.complain(says));
+    }
+    match text.strip_suffix('%') {
+        Some(share) => {
+            let share = share.parse::<f64>().map_or(share.to_owned(), |share| share.min(100.0).to_string());
+            percent(&share).map(Extent::Percent).map_err(|why| option.complain(why))
+        }
         None => first_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
     }
 }

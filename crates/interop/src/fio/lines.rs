@@ -1,8 +1,11 @@
 //! A job file as jobs: each a list of options, those of `[global]` first.
 
+use super::value::{Division, calculated};
 use crate::surroundings::Surroundings;
 use crate::{ImportError, TEXT_BYTES_MAX, complain, without_secrets};
 
+/// Words that fio replaces by what it knows of the machine: a page in bytes, the memory in MiB, the processors.
+const KEYWORDS: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
 /// How deep files may include others.
 const INCLUDE_DEPTH_MAX: usize = 8;
 /// The most jobs, and the most options of one job.
@@ -202,6 +205,7 @@ impl<'s> Reader<'s> {
         }
         // Only now an address that was put together of variables is one.
         let (value, unset) = self.expanded(origin, line, value.trim())?;
+        let value = self.with_keywords(origin, line, value)?;
         let option = OptionLine { file: origin.to_owned(), line, key, value: without_secrets(&value), unset };
         let list = match (self.section, self.jobs.last_mut()) {
             (Section::Global, _) => &mut self.global,
@@ -223,6 +227,25 @@ impl<'s> Reader<'s> {
         }
         list.push(option);
         Ok(())
+    }
+
+    /// Puts in what fio knows of the machine, and calculates as it does where there was such a word.
+    fn with_keywords(&self, origin: &str, line: usize, value: String) -> Result<String, ImportError> {
+        if !KEYWORDS.iter().any(|keyword| value.contains(keyword)) {
+            return Ok(value);
+        }
+        let mut text = value;
+        for keyword in KEYWORDS.into_iter().filter(|keyword| text.contains(keyword)).collect::<Vec<_>>() {
+            let known = (self.surroundings.variable)(keyword)
+                .ok_or_else(|| complain(origin, line, format!("{keyword} is not known of this machine")))?;
+            text = text.replace(keyword, &known);
+        }
+        let number = |text: &str| text.parse::<f64>().ok();
+        match calculated(&text, &number, Division::Whole) {
+            Some(value) => Ok(format!("{value:.0}")),
+            // Words that are no calculation stand as they are.
+            None => Ok(text),
+        }
     }
 
     /// Puts the values of `${NAME}` in; names one that is not set.

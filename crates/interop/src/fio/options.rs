@@ -1,7 +1,9 @@
 //! The options of one job, and what they mean.
 
 use assay_spec::units::{Nanos, PerSecond};
-use assay_spec::{Access, Arrivals, Data, Extent, Flush, Flushes, OUTSTANDING_MAX, WORKERS_MAX, nearest};
+use assay_spec::{
+    Access, Arrivals, Change, Data, Extent, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX, nearest,
+};
 
 use super::blocks::mix;
 use super::extent::{End, Files, files, size};
@@ -27,6 +29,7 @@ pub(super) struct FioJob {
     pub(super) offset: Extent,
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
+    pub(super) strides: Option<Strides>,
     pub(super) flush: Option<Flushes>,
     /// Whether each write waits until it is durable (`sync`).
     pub(super) is_durable: bool,
@@ -35,6 +38,8 @@ pub(super) struct FioJob {
     pub(super) ramp: Nanos,
     /// Whether it begins after all jobs before it.
     pub(super) waits: bool,
+    /// The line that says so, and the job that it begins after.
+    pub(super) waits_for: Option<(usize, String)>,
     pub(super) files: Files,
     pub(super) seed: Option<u64>,
 }
@@ -52,6 +57,7 @@ pub(super) enum Verifies {
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
 const WITHOUT_EFFECT: [&str; 84] = [
     "name",
+    "threads",
     "description",
     "group_reporting",
     "new_group",
@@ -130,7 +136,6 @@ const WITHOUT_EFFECT: [&str; 84] = [
     "unlink_each_loop",
     "exec_prerun",
     "exec_postrun",
-    "ignore_zone_limits",
     "trim_verify_zero",
     "softrandommap",
     "runstats",
@@ -172,7 +177,10 @@ const LATENCY_TARGET: &str = "the depth stays as given; `assay curve` searches t
 const STEADY: &str = "the job runs as long as it says; `steady` of a plan ends a test when it is steady";
 
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 70] = [
+const DIFFERENT: [(&str, &str); 73] = [
+    ("write_hint", "writes carry no hint of how long their data live"),
+    ("atomic", "writes are not marked to be atomic (RWF_ATOMIC)"),
+    ("num_range", "each range is a trim of its own"),
     ("io_submit_mode", "the thread that counts I/Os submits them too"),
     ("write_iolog", "no log of the I/Os is written; `assay export` has the results"),
     ("buffer_pattern", "data are random and unlike each other; `data` of the plan changes that"),
@@ -282,7 +290,11 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     let pace = pace(&mut options, &mut mix, workers)?;
     let data = data(&mut options)?;
     let least = mix.iter().map(|line| line.size.0).min().unwrap_or(1);
-    let size = size(&mut options, &files, workers, least)?;
+    let mut size = size(&mut options, &files, workers, least)?;
+    if mix.iter().all(|line| line.change == Change::TrimWrite) {
+        // fio counts the writes only; here the trims before them count too.
+        size.end.bytes = size.end.bytes.map(|bytes| bytes.saturating_mul(2));
+    }
     let checks = verified(&mut options, &mix, &size.end)?;
     let job = FioJob {
         name: lines.name.clone(),
@@ -296,12 +308,14 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         offset: size.offset,
         used: size.used,
         increment: size.increment,
+        strides: size.strides,
         flush: flush(&mut options)?,
         is_durable: options.take("sync").is_some_and(|option| !["0", "none"].contains(&option.value.trim())),
         start_delay: start_delay(&mut options)?,
         end: size.end,
         ramp: options.read("ramp_time", |text| time(text, 1e9))?.unwrap_or_default(),
         waits: options.is_on("stonewall")?,
+        waits_for: options.take("wait_for").map(|option| (option.line, option.value.clone())),
         files,
         seed: options.read("randseed", |text| integer(text, 0, i64::MAX as u64))?,
         mix,
@@ -317,7 +331,8 @@ const SYNCHRONOUS: [&str; 9] =
 const ASYNCHRONOUS: [&str; 8] =
     ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "null", "libiscsi", "nfs"];
 /// Engines of other kinds of storage: the I/Os are those of the job, the way to the storage is that of TARGET.
-const ELSEWHERE: [&str; 25] = [
+const ELSEWHERE: [&str; 26] = [
+    "libzbc",
     "io_uring_cmd",
     "sg",
     "rbd",
@@ -528,14 +543,14 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             None => {
                 let why = match key {
                     "sync_file_range" | "write_barrier" => "Assay flushes with fsync and fdatasync only",
-                    "zonemode" | "zonesize" | "zonerange" | "zoneskip" | "zonecapacity" => {
-                        "zones are not supported"
+                    "write_mode" => "Assay has no such commands of NVMe; only a plain write is one",
+                    "sprandom" | "spr_op" | "spr_num_regions" => {
+                        "this preconditioning is not supported; use two random passes"
                     }
                     "read_iolog" => "Assay does not replay logs of I/O",
                     "flow" | "flow_id" | "flow_sleep" | "flow_watermark" => {
                         "jobs that wait for one another's progress are not supported; give each a rate"
                     }
-                    "wait_for" => "only stonewall runs jobs one after another",
                     _ => "it is not supported",
                 };
                 match nearest(key, COMMON.into_iter()).filter(|near| *near != key) {

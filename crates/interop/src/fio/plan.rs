@@ -85,7 +85,8 @@ fn plan(
     let mut findings = Findings::default();
     let origin = labels.origin;
     let all: Vec<FioJob> = read.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
-    let Findings { notes: found, refused } = findings;
+    let Findings { notes: found, mut refused } = findings;
+    let groups = grouped(&all, &mut refused);
     notes.extend(found);
     // An option of [global] is met in every job.
     notes.sort_by_key(|note| note.line);
@@ -93,13 +94,6 @@ fn plan(
     settle(origin, "option", options.strictness, refused, &mut notes)?;
     let files: Vec<Vec<String>> = all.iter().map(|job| job.files.by_clone.concat()).collect();
     let targets = TargetNames::of(origin, &files, options, &mut notes)?;
-    let mut groups: Vec<Vec<(usize, &FioJob)>> = Vec::new();
-    for (index, job) in all.iter().enumerate() {
-        match groups.last_mut() {
-            Some(group) if !job.waits => group.push((index, job)),
-            _ => groups.push(vec![(index, job)]),
-        }
-    }
     let span = all.iter().filter_map(|job| job.span).max();
     let mut tests: Vec<DraftTest> = Vec::new();
     for group in &groups {
@@ -122,6 +116,42 @@ fn plan(
         tests,
     };
     Ok(draft.imported(labels.tool, notes, targets))
+}
+
+/// Jobs that run side by side, with their places in the file.
+type Group<'j> = Vec<(usize, &'j FioJob)>;
+
+/// Puts jobs together that run side by side. A job that waits for another one begins a group if all that runs then is
+/// that one: what `wait_for` says of a single job, `stonewall` says of all. Others are refused.
+fn grouped<'j>(all: &'j [FioJob], refused: &mut Vec<Note>) -> Vec<Group<'j>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for (index, job) in all.iter().enumerate() {
+        let name = job.waits_for.as_ref().map(|(_, name)| name);
+        let is_all_of = |group: &Group<'_>| group.iter().all(|(_, other)| Some(&other.name) == name);
+        let waits_alike =
+            |(_, other): &(usize, &FioJob)| other.waits_for.as_ref().map(|(_, name)| name) == name;
+        let joins = match (groups.as_slice(), &job.waits_for) {
+            ([], _) => false,
+            _ if job.waits => false,
+            ([.., last], _) if is_all_of(last) => false,
+            ([.., last], _) if last.iter().all(waits_alike) => true,
+            (_, None) => {
+                let says = "wait_for: jobs before this one wait, and this one does not; put it before them";
+                refused.push(Note::new(job.line, says));
+                true
+            }
+            (_, Some((line, name))) => {
+                let says = format!("wait_for={name}: other jobs than that one run beside it; use stonewall");
+                refused.push(Note::new(*line, says));
+                true
+            }
+        };
+        match groups.last_mut().filter(|_| joins) {
+            Some(group) => group.push((index, job)),
+            None => groups.push(vec![(index, job)]),
+        }
+    }
+    groups
 }
 
 /// The test that reads back what the jobs of a group that verify have written, after it: once, in order.
@@ -235,6 +265,7 @@ fn test(
             mix: job.mix.clone(),
             window: window(job, span),
             increment: job.increment,
+            strides: job.strides,
             flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
             start_delay: delay(job),
             end: if have_own_ends { end_fields_of(&job.end) } else { Vec::new() },

@@ -148,14 +148,14 @@ fn a_depth_that_fio_ignores_is_not_used_either() {
 
 #[test]
 fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
-    let text = "[global]\nsize=1g\nsync_file_range=write:32\n[a]\nwait_for=b\nrw=randread\n[b]\n\
-                rw=trimwrite\nzonemode=zbd\nfrobnicate=7\n";
+    let text = "[global]\nsize=1g\nsync_file_range=write:32\n[a]\nrw=randread\n[c]\nwait_for=b\n[b]\n\
+                write_mode=verify\nfrobnicate=7\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
     let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: sync_file_range: Assay \
-                    flushes with fsync and fdatasync only\n  line 5: wait_for: only stonewall";
+                    flushes with fsync and fdatasync only\n  line 7: wait_for=b: other jobs";
     assert!(error.starts_with(expected), "{error}");
     assert!(
-        error.contains("line 8: rw: a trim before the write of each block")
+        error.contains("line 9: write_mode: Assay has no such commands")
             && error.contains("line 10: frobnicate: it is not supported"),
         "{error}"
     );
@@ -245,6 +245,15 @@ fn regions_flushes_trims_and_late_starts_are_kept() {
     assert!(of("rw=write\nsync=dsync").sync && !of("rw=write\nsync=0").sync && !of("rw=read\nsync=1").sync);
     assert!(of("rw=randtrim\nbs=64k").mix[0].trims());
     assert_eq!(of("rw=randread:8").mix[0].sequence, 8);
+    let line = |text: &str| of(text).mix[0].particulars();
+    assert_eq!(line("rw=read:-8k"), ", 8KiB back each time");
+    assert_eq!(line("rw=trimwrite"), ", each block trimmed first");
+    // Trims are as large as the third size says, and may be larger than what needs a buffer.
+    assert_eq!(mix("rw=trim\nbs=4k,8k,2g"), ["2GiB/100/0/0/2GiB"]);
+    let striped = of("zonesize=1m\nzoneskip=7m").strides.unwrap();
+    assert_eq!(striped.to_string(), "1MiB, then 7MiB left out");
+    assert_eq!(mix("bs=(2k*2+4k)"), ["8KiB/100/100/0/8KiB"]);
+    assert_eq!(of("zonemode=zbd\nzonesize=1m\noffset=8z").window.to_string(), "1GiB from 8MiB");
     let two = read(
         "[global]\nioengine=libaio\ndirect=1\nruntime=10\ntime_based\nfilename=x\n[a]\nsize=1g\nstartdelay=1\n\
          [b]\nsize=256m\noffset=768m\nstartdelay=3\n",
@@ -268,7 +277,7 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
         ("[a]\nsize=1g\nbs=0\n", "t.fio:3: bs: an I/O of 0B is not possible"),
         ("[a]\nsize=1g\nbsrange=64k-4k\n", "t.fio:3: bsrange: a range runs from the smaller"),
         ("[a]\nsize=1g\nbsrange=1-64m\n", "t.fio:3: bsrange: the range has 67108864 sizes"),
-        ("[a]\nsize=1g\nbssplit=4k/60:8k/60\n", "t.fio:3: bssplit: the shares sum to 120"),
+        ("[a]\nsize=1g\nbssplit=4k/60:8k/60:16k:32k\n", "t.fio:3: bssplit: the shares sum to 120"),
         ("[a]\nsize=1g\nrw=sideways\n", "t.fio:3: rw: `sideways` is not a kind of I/O"),
         (
             "[a]\nsize=1g\nnumjobs=1000000\n",

@@ -32,9 +32,14 @@ fn whole(value: f64) -> Option<u64> {
     (value >= 0.0 && value < (1_u64 << 62) as f64).then_some(value.round() as u64)
 }
 
-/// A size or a count, bytes.
+/// A size or a count, bytes; in parentheses a sum or a product of sizes, `(4k*3)`.
 pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
     let says = || format!("`{}` is not a size; write it like 4k or 1g", short(text));
+    if text.trim().starts_with('(') {
+        let value =
+            calculated(text, &|text| bytes(text, base).ok().map(|bytes| bytes as f64), Division::Exact);
+        return value.and_then(whole).ok_or_else(says);
+    }
     let (number, unit) = split(text).ok_or_else(says)?;
     let (letter, ending) = match unit.chars().next() {
         None => return whole(number).ok_or_else(says),
@@ -55,6 +60,73 @@ pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
         _ => return Err(says()),
     };
     whole(number * factor.powi(power)).ok_or_else(says)
+}
+
+/// Whether quotients keep their fractions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Division {
+    Exact,
+    Whole,
+}
+
+/// The deepest nesting of parentheses.
+const NESTED_MAX: u32 = 32;
+
+/// Returns the value of an expression with `+ - * /` and parentheses; `read` reads its numbers.
+pub(super) fn calculated(text: &str, read: &dyn Fn(&str) -> Option<f64>, division: Division) -> Option<f64> {
+    let mut calculation = Calculation { rest: text.trim(), read, division };
+    let value = calculation.sum(0)?;
+    calculation.rest.trim().is_empty().then_some(value)
+}
+
+struct Calculation<'t> {
+    rest: &'t str,
+    read: &'t dyn Fn(&str) -> Option<f64>,
+    division: Division,
+}
+
+impl Calculation<'_> {
+    /// Takes one of the signs, if it is next.
+    fn sign(&mut self, signs: &[char]) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        let sign = self.rest.chars().next().filter(|c| signs.contains(c))?;
+        self.rest = &self.rest[sign.len_utf8()..];
+        Some(sign)
+    }
+
+    fn sum(&mut self, depth: u32) -> Option<f64> {
+        let mut value = self.product(depth)?;
+        while let Some(sign) = self.sign(&['+', '-']) {
+            let next = self.product(depth)?;
+            value += if sign == '+' { next } else { -next };
+        }
+        Some(value)
+    }
+
+    fn product(&mut self, depth: u32) -> Option<f64> {
+        let mut value = self.number(depth)?;
+        while let Some(sign) = self.sign(&['*', '/']) {
+            let next = self.number(depth)?;
+            value = match (sign, self.division) {
+                ('*', _) => value * next,
+                (_, _) if next == 0.0 => return None,
+                (_, Division::Exact) => value / next,
+                (_, Division::Whole) => (value / next).trunc(),
+            };
+        }
+        Some(value)
+    }
+
+    fn number(&mut self, depth: u32) -> Option<f64> {
+        if self.sign(&['(']).is_some() {
+            let value = if depth < NESTED_MAX { self.sum(depth + 1)? } else { return None };
+            return self.sign(&[')']).map(|_| value);
+        }
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(self.rest.len());
+        let (number, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        (self.read)(number)
+    }
 }
 
 /// A time; a bare number has `default_ns`.

@@ -244,3 +244,87 @@ fn kdiskmark_prints_the_lines_of_crystaldiskmark() {
     assert_eq!(names, ["SEQ1M Q8T1 read", "RND4K Q32T1 read", "SEQ1M Q8T1 write"]);
     assert!(result.from.tool.contains("KDiskMark 3.1.2"), "{}", result.from.tool);
 }
+
+#[test]
+fn ioping_counts_are_those_of_its_last_lines() {
+    let text = "--- f (ext4 /dev/vda 252.0 GiB) ioping statistics ---\n\
+        20.0 k requests completed in 940.2 ms, 78.1 MiB read, 21.3 k iops, 83.1 MiB/s\n\
+        generated 20.0 k requests in 1.00 s, 78.1 MiB, 20.0 k iops, 78.1 MiB/s\n\
+        min/avg/max/mdev = 560 ns / 47.0 us / 8.66 ms / 206.4 us\n";
+    assert_eq!(rows(text), ["ioping read|21272.1|87.1|0.047"]);
+    let writes = text.replace("MiB read", "MiB written");
+    assert_eq!(rows(&writes), ["ioping write|21272.1|87.1|0.047"]);
+}
+
+#[test]
+fn a_line_of_bonnie_has_a_row_for_each_test_with_a_rate() {
+    let text =
+        "1.98,2.00a,vm,1,1795546992,64M,,8192,5,782,60,20480,9,+++++,+++,1260,59,+++++,+++,320.5,9,,,,,,,,\n";
+    assert_eq!(
+        rows(text),
+        [
+            "Sequential output per char|800768.0|0.8|-",
+            "Sequential output by block|2560.0|21.0|-",
+            "Sequential input per char|1290240.0|1.3|-",
+            "Random seeks|321.0|2.6|-"
+        ]
+    );
+    let result = import("x.csv", text).unwrap().unwrap();
+    assert!(result.notes.iter().any(|note| note.starts_with("2 tests ended too fast")), "{:?}", result.notes);
+}
+
+#[test]
+fn elbencho_phases_with_data_are_rows() {
+    let text = "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random \
+        aligned,IO depth,operation,time ms [first],time ms [last],IOPS [first],IOPS [last],MiB/s [last],CPU% [last],IO \
+        lat us [min],IO lat us [avg],IO lat us [max],version,command\n\
+        2026-01-02T03:04:05.000+0000,,file,1,1,4,1,1,1G,4K,1,1,1,16,READ,1900,2000,50000,48000,187,40,80,1300,9000,\
+        3.0,x\n\
+        2026-01-02T03:04:05.000+0000,,dir,1,1,4,1,1,1G,4K,1,1,1,16,MKDIRS,1,2,,,,0,,,,3.0,x\n";
+    assert_eq!(rows(text), ["read random 4K|48000.0|196.6|1.300"]);
+    let result = import("x.csv", text).unwrap().unwrap();
+    assert_eq!((result.from.tool.as_str(), result.rows[0].jobs[0].workers), ("elbencho 3.0", 4));
+    assert!(result.notes.iter().any(|note| note.starts_with("1 phases move no data")), "{:?}", result.notes);
+}
+
+#[test]
+fn averages_of_vdbench_are_rows_in_both_of_its_forms() {
+    let summary = "Starting RD=run1; I/O rate: Uncontrolled MAX; elapsed=30 interval=2; For loops: None\n\n\
+        12:00:02.005 1 40000.0 156.25 4096 70.1 0.75 0.60 1.10 5.0 6.0 0.2 32 5.0 2.0\n\
+        12:00:30.005 avg_2-15 41000.0 160.16 4096 70.00 0.780 0.610 1.180 9.51 8.20 0.3 32 5.0 2.0\n";
+    assert_eq!(rows(summary), ["run1|41000.0|167.9|0.781"]);
+    let flat = "* comment\ntod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp \
+        resp_max\n12:00:30.005 01/02/2026-12:00:30-UTC run1 avg_2-15 999988 41000.0 160.16 4096 70.00 0.780 0.610 \
+        1.180 9.51\n";
+    assert_eq!(rows(flat), ["run1|41000.0|167.9|0.781"]);
+}
+
+#[test]
+fn sums_of_hcibench_need_a_share_of_reads() {
+    let text = "Datastore:\tvsan\nRun Def:\tRD=run1; I/O rate: Uncontrolled MAX\nVMs\t\t= 8\nIOPS\t\t= 86042.49 \
+        IO/S\nTHROUGHPUT\t= 336.10 MB/s\nLATENCY\t\t= 2.98 ms\nR_LATENCY\t= 2.10 ms\nW_LATENCY\t= 5.00 \
+        ms\n95%tile_LAT\t= 7.00 ms\n";
+    let named = import("vdb-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1-res.txt", text).unwrap().unwrap();
+    let job = &named.rows[0].jobs[0];
+    assert_eq!((job.stats.read.ops(), job.stats.write.ops()), (60230, 25813));
+    let error = import("res.txt", text).unwrap_err().to_string();
+    assert_eq!(error, "res.txt: has no result of HCIBench with a duration");
+}
+
+#[test]
+fn logs_of_fio_are_a_row_with_a_series() {
+    let log = |kind: &str, text: &str| (format!("run_{kind}.1.log"), text.to_owned());
+    let logs = [
+        log("bw", "500, 65280, 0, 0, 0\n500, 65792, 1, 0, 0\n1000, 65840, 0, 0, 0\n1000, 65232, 1, 0, 0\n"),
+        log("iops", "500, 16320, 0, 0, 0\n500, 16448, 1, 0, 0\n1000, 16460, 0, 0, 0\n1000, 16308, 1, 0, 0\n"),
+        log("lat", "558, 25000, 0, 0, 0\n566, 12000, 1, 0, 0\n1052, 15000, 0, 0, 0\n1051, 10000, 1, 0, 0\n"),
+    ];
+    let result = fio_log::import(&logs).unwrap();
+    let job = &result.rows[0].jobs[0];
+    assert_eq!((job.series.len(), job.measured_ns, job.stats.read.ops()), (2, 1_000_000_000, 8160 + 8230));
+    assert_eq!(job.stats.write.bytes, (65_792 + 65_232) * 512);
+    assert_eq!(job.stats.total().service.mean_ns().map(f64::round), Some(15_493.0));
+    let error = fio_log::import(&logs[..1]).unwrap_err().to_string();
+    assert!(error.contains("needs both the log of rates (_bw) and that of I/Os"), "{error}");
+    assert_eq!(fio_log::log_name("x_clat.2.log"), None);
+}

@@ -67,14 +67,14 @@ pub(super) fn settle(
         "DataSequenceInOrder" => {
             set_bool(&mut agreed.data_sequence_in_order, offer.data_sequence_in_order | yes_no(key, value)?)
         }
-        "MaxBurstLength" => set_number(
-            &mut agreed.max_burst_bytes,
-            number(DATA_BYTES_MIN, DATA_BYTES_MAX)?.min(offer.max_burst_bytes),
-        ),
-        "FirstBurstLength" => set_number(
-            &mut agreed.first_burst_bytes,
-            number(DATA_BYTES_MIN, DATA_BYTES_MAX)?.min(offer.first_burst_bytes),
-        ),
+        "MaxBurstLength" => {
+            let theirs = length(key, value, agreed)?;
+            set_number(&mut agreed.max_burst_bytes, theirs.min(offer.max_burst_bytes))
+        }
+        "FirstBurstLength" => {
+            let theirs = length(key, value, agreed)?;
+            set_number(&mut agreed.first_burst_bytes, theirs.min(offer.first_burst_bytes))
+        }
         "MaxOutstandingR2T" => {
             set_number(&mut agreed.max_outstanding_r2t, number(1, 65_535)?.min(offer.max_outstanding_r2t))
         }
@@ -90,7 +90,7 @@ pub(super) fn settle(
 fn declaration(key: &str, value: &str, agreed: &mut Negotiated) -> Result<KeyAnswer, LoginError> {
     match key {
         "MaxRecvDataSegmentLength" => {
-            agreed.max_send_segment_bytes = number(key, value, DATA_BYTES_MIN, DATA_BYTES_MAX)?;
+            agreed.max_send_segment_bytes = length(key, value, agreed)?;
         }
         "TargetPortalGroupTag" => {
             let tag = number(key, value, 0, u32::from(u16::MAX))?;
@@ -142,11 +142,23 @@ fn set_digest(
 }
 
 fn yes_no(key: &str, value: &str) -> Result<bool, LoginError> {
-    match value {
-        "Yes" => Ok(true),
-        "No" => Ok(false),
+    // Some targets write yes or YES; what they mean is in no doubt.
+    match value.to_ascii_lowercase().as_str() {
+        "yes" => Ok(true),
+        "no" => Ok(false),
         _ => Err(LoginError::bad_value(key, value, "Yes or No")),
     }
+}
+
+/// Returns a length that the target sent, bytes. One above the range of the standard is cut to its end: no more is ever
+/// sent than that.
+fn length(key: &str, value: &str, agreed: &mut Negotiated) -> Result<u32, LoginError> {
+    let theirs = number(key, value, DATA_BYTES_MIN, u32::MAX)?;
+    if theirs > DATA_BYTES_MAX {
+        let says = format!("{key}={theirs} is above the range of the standard; {DATA_BYTES_MAX} is used");
+        agreed.deviations.push(says);
+    }
+    Ok(theirs.min(DATA_BYTES_MAX))
 }
 
 fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, LoginError> {
@@ -258,13 +270,33 @@ mod tests {
         assert_eq!((agreed.max_send_segment_bytes, agreed.target_portal_group), (65_536, Some(3)));
     }
 
+    /// Issue 28, D.
+    #[test]
+    fn what_is_harmless_and_not_as_the_standard_says_is_used_with_a_note() {
+        let offer = Offer { initial_r2t: false, max_burst_bytes: 1 << 20, ..Offer::default() };
+        let mut agreed = Negotiated::defaults(&offer);
+        for (key, value) in [
+            ("MaxBurstLength", "16777216"),
+            ("MaxRecvDataSegmentLength", "0xffffffff"),
+            ("InitialR2T", "YES"),
+        ] {
+            assert_eq!(
+                settle(key, value, true, &offer, &mut agreed),
+                Ok(KeyAnswer::Settled),
+                "{key}={value}"
+            );
+        }
+        assert_eq!((agreed.max_burst_bytes, agreed.max_send_segment_bytes), (1 << 20, DATA_BYTES_MAX));
+        assert!(agreed.initial_r2t);
+        assert_eq!(agreed.deviations.len(), 2, "{:?}", agreed.deviations);
+    }
+
     #[test]
     fn values_outside_the_standard_fail_the_login() {
         let offer = Offer { data_digest: DigestOffer::Always, ..Offer::default() };
         let mut agreed = Negotiated::defaults(&offer);
         for (key, value) in [
             ("MaxBurstLength", "511"),
-            ("MaxBurstLength", "16777216"),
             ("FirstBurstLength", "many"),
             ("MaxRecvDataSegmentLength", "0"),
             ("InitialR2T", "maybe"),

@@ -122,6 +122,8 @@ pub struct Negotiated {
     pub exp_stat_sn: u32,
     /// Last command sequence number the target accepts.
     pub max_cmd_sn: u32,
+    /// Values of the target that the standard does not allow and that were replaced, in words.
+    pub deviations: Vec<String>,
 }
 
 impl Negotiated {
@@ -151,6 +153,7 @@ impl Negotiated {
             cmd_sn: 1,
             exp_stat_sn: 0,
             max_cmd_sn: 1,
+            deviations: Vec::new(),
         }
     }
 }

@@ -159,6 +159,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let path = &mut self.paths[at];
         let State::Opening(attempt) = &path.state else { return };
         let purpose = attempt.purpose;
+        for words in &agreed.deviations {
+            self.log.push(now, Some(path.index), EventKind::Deviation(words.clone()));
+        }
         let by = match purpose {
             Purpose::Serve => FencedBy::Reinstatement,
             Purpose::Fence { .. } => FencedBy::ReinstatementElsewhere,

@@ -9,7 +9,7 @@ use crate::error::IoError;
 use crate::events::EventKind;
 use crate::multipath::{Path, Phase, State};
 use crate::pdu::Direction;
-use crate::scsi::{AccessState, Sense, SenseAction, status};
+use crate::scsi::{AccessState, Sense, SenseAction, cdb, status};
 use crate::session::{SessionEvent, TaskOutcome};
 use crate::slots::{CommandState, Data, Owner};
 
@@ -121,7 +121,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
 
     fn judge(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) -> Verdict {
         if outcome.response != 0 {
-            return Verdict::RetryLater;
+            let slot = self.slots.get(user);
+            // Some targets answer so to what they do not know. What every target has to know is tried again.
+            return match matches!(slot.owner, Owner::Control) && cdb::is_optional(&slot.cdb) {
+                true => Verdict::Fail(IoError::TargetFailure { response: outcome.response }),
+                false => Verdict::RetryLater,
+            };
         }
         match outcome.status {
             status::GOOD | status::CONDITION_MET => self.judge_length(user, outcome),

@@ -151,6 +151,17 @@ pub(crate) fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
     cdb
 }
 
+/// Whether a command asks for facts that a target may not have: PERSISTENT RESERVE IN, REPORT TARGET PORT GROUPS, GET
+/// LBA STATUS. Not those that say which unit it is: what they say must not be missed.
+pub(crate) fn is_optional(cdb: &Cdb) -> bool {
+    const SERVICE_ACTION: u8 = 0x1f;
+    match cdb[0] {
+        0x5e | 0xa3 => true,
+        0x9e => cdb[1] & SERVICE_ACTION == 0x12,
+        _ => false,
+    }
+}
+
 /// PERSISTENT RESERVE IN, READ KEYS.
 #[must_use]
 pub(crate) fn read_reservation_keys(allocation_bytes: u16) -> Cdb {

@@ -40,6 +40,7 @@ fn defaults(offer: &Offer) -> Negotiated {
         cmd_sn: 1,
         exp_stat_sn: 0,
         max_cmd_sn: 1,
+        deviations: Vec::new(),
     }
 }
 

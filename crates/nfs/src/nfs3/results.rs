@@ -41,6 +41,14 @@ fn whole<T>(results: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrE
     Ok(Ok(value))
 }
 
+/// Reads results behind which anything may follow.
+fn start_of<T>(results: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>) -> Answer<T> {
+    match begin(results)? {
+        Ok(mut reader) => Ok(Ok(read(&mut reader)?)),
+        Err(status) => Ok(Err(status)),
+    }
+}
+
 fn read_attributes(reader: &mut Reader<'_>) -> Result<Attributes, XdrError> {
     let kind = match reader.u32("attributes")? {
         1 => FileKind::Regular,
@@ -129,9 +137,9 @@ pub fn removed(results: &[u8]) -> Answer<()> {
     whole(results, skip_change)
 }
 
-/// Parses the results of FSSTAT.
+/// Parses the results of FSSTAT. Some servers send more than these; what follows is of no use here.
 pub fn fsstat(results: &[u8]) -> Answer<FsStat> {
-    whole(results, |reader| {
+    start_of(results, |reader| {
         skip_post_op(reader)?;
         let mut word = || reader.u64("the space of a file system");
         let (total_bytes, free_bytes, available_bytes) = (word()?, word()?, word()?);

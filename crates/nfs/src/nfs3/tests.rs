@@ -122,6 +122,9 @@ fn control_results_are_parsed() {
     writer.u32(0).u32(0).u64(100).u64(50).u64(40).u64(1).u64(1).u64(1).u32(0);
     let space = FsStat { total_bytes: 100, free_bytes: 50, available_bytes: 40 };
     assert_eq!(fsstat(writer.bytes()), Ok(Ok(space)));
+    // Issue 28, D: a server that sends more than these.
+    writer.u32(7);
+    assert_eq!(fsstat(writer.bytes()), Ok(Ok(space)));
     let mut writer = Writer::new();
     writer.u32(0).u32(0);
     for n in 1..=7 {

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod states;
+
 /// A load is limited by a cause if it is slower with it by this factor.
 const SLOWER: f64 = 0.72;
 /// Whether the planted cause is what limits.
@@ -61,6 +63,17 @@ fn without(case: &PlantedCase) -> (World, PlantedLoad) {
         Cause::IopsCap | Cause::BytesCap | Cause::BurstCredit => (w.iops_cap, w.bytes_cap) = (None, None),
         Cause::ReadModifyWrite => w.read_modify_write = 1.0,
         Cause::Flush => load.is_sync = false,
+        Cause::WeakRegion => w.region = None,
+        Cause::Rebuild => w.neighbour = (0.0, 0.0),
+        Cause::RoundTrip => (w.delay_us, w.window_bytes) = (w.delay_us / 4.0, None),
+        Cause::ServerThreads => w.served = None,
+        Cause::FileLock => w.lock = Lock::None,
+        Cause::FirstWrite => w.unallocated = (0.0, 0.0),
+        Cause::Crypt => w.crypt = None,
+        Cause::PowerState => w.sleeps = [(f64::INFINITY, 0.0); 2],
+        Cause::LinkDowngraded => w.bus_rate = None,
+        Cause::Thermal => w.throttle = 1.0,
+        Cause::Fragmented => w.pieces = 0.0,
         _ => {}
     }
     (w, load)
@@ -114,6 +127,14 @@ fn ample(random: &mut Random, is_remote: bool) -> World {
         reduction: 1.0,
         unmapped: 0.0,
         neighbour: (0.0, random.within(0.001, 0.04)),
+        region: None,
+        served: None,
+        window_bytes: None,
+        crypt: None,
+        sleeps: [(f64::INFINITY, 0.0); 2],
+        unallocated: (0.0, 0.0),
+        throttle: 1.0,
+        pieces: 0.0,
     }
 }
 
@@ -130,24 +151,40 @@ fn load(random: &mut Random) -> PlantedLoad {
         misaligned: false,
         one_path: false,
         even_paths: false,
+        more_connections: false,
         after_idle: false,
         rate: None,
     }
 }
 
-/// Draws a set-up with this cause.
-pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase {
-    let is_remote = match cause {
+/// How often the target of a cause is behind a network.
+fn remote_share(cause: Cause) -> f64 {
+    match cause {
         Cause::Link
         | Cause::PathPolicy
         | Cause::SlowPath
         | Cause::NetworkFault
         | Cause::TargetPerIo
-        | Cause::TargetPerByte => true,
-        Cause::PageCache | Cause::Interface | Cause::UnmappedBlocks => false,
-        Cause::TargetSerial => random.chance(0.85),
-        _ => random.chance(0.5),
-    };
+        | Cause::TargetPerByte
+        | Cause::RoundTrip => 1.0,
+        Cause::PageCache
+        | Cause::Interface
+        | Cause::UnmappedBlocks
+        | Cause::Rebuild
+        | Cause::FileLock
+        | Cause::Crypt
+        | Cause::PowerState
+        | Cause::LinkDowngraded
+        | Cause::Thermal
+        | Cause::Fragmented => 0.0,
+        Cause::ServerThreads | Cause::TargetSerial => 0.85,
+        _ => 0.5,
+    }
+}
+
+/// Draws a set-up with this cause.
+pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase {
+    let is_remote = random.chance(remote_share(cause));
     let (mut w, mut l) = (ample(random, is_remote), load(random));
     match cause {
         Cause::TesterCpu
@@ -167,6 +204,17 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         | Cause::TargetPerByte
         | Cause::TargetSerial => of_way(cause, &mut w, &mut l, random),
         Cause::IopsCap | Cause::BytesCap | Cause::BurstCredit => of_limits(cause, &mut w, &l, (seed, random)),
+        Cause::WeakRegion
+        | Cause::Rebuild
+        | Cause::RoundTrip
+        | Cause::ServerThreads
+        | Cause::FileLock
+        | Cause::FirstWrite
+        | Cause::Crypt
+        | Cause::PowerState
+        | Cause::LinkDowngraded
+        | Cause::Thermal
+        | Cause::Fragmented => states::draw(cause, &mut w, &mut l, random),
         _ => of_media(cause, &mut w, &mut l, random),
     }
     let noise = random.within(0.008, 0.03);
@@ -174,7 +222,20 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
     let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
     let setting = setting(cause, &w, &l);
     let others_busy = w.others.max(random.within(0.01, 0.15));
-    PlantedCase { cause, setting, world: w, load: l, noise, may_write, seed, others_busy, has_credit }
+    let (settles, fills) = (random.within(1.0, 6.0), random.within(0.02, 0.9));
+    PlantedCase {
+        cause,
+        setting,
+        world: w,
+        load: l,
+        noise,
+        may_write,
+        seed,
+        others_busy,
+        has_credit,
+        settles,
+        fills,
+    }
 }
 
 /// Draws what shows only in experiments with durable writes, other spans and writes beside reads; returns whether
@@ -401,6 +462,21 @@ fn of_media(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Rando
     }
 }
 
+/// The state that the host shows with a cause.
+fn shown(cause: Cause, reach: Reach) -> Vec<Cause> {
+    let is_shown = match cause {
+        Cause::Rebuild
+        | Cause::Crypt
+        | Cause::LinkDowngraded
+        | Cause::Thermal
+        | Cause::PowerState
+        | Cause::Fragmented => reach != Reach::Remote,
+        Cause::FirstWrite => true,
+        _ => false,
+    };
+    if is_shown { vec![cause] } else { Vec::new() }
+}
+
 fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
     let reach = match (w.page_cached, w.paths) {
         (true, _) => Reach::Cached,
@@ -423,5 +499,8 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         is_paced: false,
         span_bytes: 1e11 * l.span,
         has_cpu_quota: false,
+        is_file: reach != Reach::Remote
+            && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
+        shown: shown(cause, reach),
     }
 }

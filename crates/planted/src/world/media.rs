@@ -55,6 +55,8 @@ pub enum Medium {
 pub(super) struct Place {
     pub(super) is_read: bool,
     pub(super) is_random: bool,
+    /// Where a random one goes, bytes.
+    pub(super) at: u64,
     /// Share of the span that is used.
     pub(super) span: f64,
     pub(super) after_idle: bool,
@@ -122,12 +124,12 @@ impl Media {
         end
     }
 
-    /// An I/O occupies every member that it touches; the first is the slow one.
+    /// An I/O occupies every member that it touches; the first member is the slow one.
     fn stripe(&mut self, now: f64, size: f64, work: f64, place: Place, rng: &mut Rng) -> f64 {
         let Medium::Stripe { service_us, slower, chunk, .. } = self.medium else { return now };
         let members = self.stations.len();
         let first = if place.is_random {
-            usize::try_from(rng.below(members as u64)).unwrap_or(0)
+            (place.at as f64 / chunk) as usize % members
         } else {
             self.next += size;
             (self.next / chunk) as usize % members

@@ -20,6 +20,8 @@ use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_sin
 use crate::space::Need;
 use crate::span::{self, FileState};
 
+/// Number of AUTH_NONE among the authentication flavors.
+const AUTH_NONE: u32 = 0;
 /// Number of AUTH_SYS among the authentication flavors.
 const AUTH_SYS: u32 = 1;
 /// Size of one read of a file's content before a run, bytes.
@@ -279,7 +281,9 @@ fn names(name: &str, given: &NfsAddress, place: &NfsLocation) -> bool {
 fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
     let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
     let helps = "check the export's options (ro, squashing), or set uid= and gid= in the address";
-    if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
+    // A server that names AUTH_NONE accepts whatever is sent (RFC 2623), and maps it to a user of its own.
+    let is_accepted = |flavor: &u32| [AUTH_NONE, AUTH_SYS].contains(flavor);
+    if !place.flavors.is_empty() && !place.flavors.iter().any(is_accepted) {
         return Some(
             "the export does not accept AUTH_SYS (sec=sys), the only authentication that Assay supports"
                 .into(),

@@ -295,7 +295,8 @@ pub(super) fn heat(step: &StepSummary) -> String {
     let together = seconds.len().div_ceil(COLUMNS_MAX);
     let columns = seconds.chunks(together).enumerate().map(|(index, part)| {
         let from = (index * together) as f64;
-        HeatColumn { from, to: (from + part.len() as f64).min(step.seconds), cells: cells(part, low, &at) }
+        let to = (from + part.len() as f64).min(step.seconds);
+        HeatColumn { from, to, cells: cells(part, low, &at), says: String::new() }
     });
     let what = if step.total.response.is_some() { "response time" } else { "service time" };
     let chart = Heat {

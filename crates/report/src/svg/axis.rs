@@ -20,6 +20,16 @@ const TICKS: f64 = 5.0;
 const NAMES_MAX: usize = 16;
 
 impl Axis {
+    /// Its lowest value.
+    pub(crate) fn bottom(&self) -> f64 {
+        self.low
+    }
+
+    /// Its highest value.
+    pub(crate) fn top(&self) -> f64 {
+        self.high
+    }
+
     /// From 0 to just above `high`, in round steps.
     pub(crate) fn from_zero(title: &str, high: f64) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };

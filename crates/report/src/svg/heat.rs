@@ -16,6 +16,8 @@ pub(crate) struct HeatColumn {
     pub(crate) to: f64,
     /// Lower end, upper end, and share of the column's I/Os, in [0, 1].
     pub(crate) cells: Vec<(f64, f64, f64)>,
+    /// What is shown while a pointer is over the column; empty for nothing.
+    pub(crate) says: String,
 }
 
 /// Shades; each is one path, which keeps a page small.
@@ -42,6 +44,17 @@ impl Heat<'_> {
             body.push_str(&format!("<path class=\"h{index}\" d=\"{path}\"/>\n"));
         }
         body.push_str(&legend());
+        let (top, bottom) = (y_at(&self.y, self.y.top()), y_at(&self.y, self.y.bottom()));
+        for column in self.columns.iter().filter(|column| !column.says.is_empty()) {
+            let (left, right) = (x_at(&self.x, column.from), x_at(&self.x, column.to));
+            body.push_str(&format!(
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill-opacity=\"0\">\
+                 <title>{}</title></rect>\n",
+                (right - left).max(0.4),
+                bottom - top,
+                escape(&column.says)
+            ));
+        }
         frame(self.title, &self.x, &self.y, (super::Swatch::Bar, &[]), &body)
     }
 }

@@ -38,7 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &["spec"]),
     ("sim", &["spec", "target", "model"]),
     ("statistics", &[]),
-    ("analysis", &["spec", "record", "model", "statistics"]),
+    ("analysis", &["spec", "record", "model", "statistics", "surface"]),
     ("diagnose", &["spec", "record", "model", "statistics", "analysis"]),
     ("surface", &["spec", "statistics"]),
     ("sizing", &["spec", "record", "model", "statistics", "analysis"]),

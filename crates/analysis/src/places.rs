@@ -1,0 +1,115 @@
+//! Where the slow I/Os of a run lie: on one member of a stripe, or in one region.
+
+use assay_record::{PlaceSample, RunHeader, StepId};
+use assay_spec::units::Bytes;
+use assay_spec::{Access, Job, Step};
+use assay_surface::{LoadPlaces, SlowRegion, Stripe, places_of_load};
+
+use crate::summary::RunSummary;
+
+/// Most I/Os that are looked at: the steps share them evenly.
+const IOS_MAX: usize = 2048;
+
+/// Offset in bytes and service time in ns of I/Os in the order of completion.
+type Series = Vec<(u64, u64)>;
+
+/// Returns what the places of a run's I/Os on a target say, over all steps in which they were random, and of the same
+/// size and window as in the first of these; `None` where they are too few.
+#[must_use]
+pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option<LoadPlaces> {
+    let mut first = None::<&Job>;
+    let mut series: Vec<Series> = Vec::new();
+    for step in &summary.steps {
+        let Some(plan) = plan_of(header, step.id) else { continue };
+        for sample in &step.places {
+            let Some(job) = plan.jobs.get(sample.job as usize).filter(|job| is_random(job)) else { continue };
+            let of_target = of_target(job, sample, target);
+            if !of_target.is_empty() && is_alike(first.get_or_insert(job), job) {
+                series.push(of_target);
+            }
+        }
+    }
+    let all: usize = series.iter().map(Vec::len).sum();
+    let every = all.div_ceil(IOS_MAX).max(1);
+    let thinned: Vec<Series> =
+        series.into_iter().map(|ios| ios.into_iter().step_by(every).collect()).collect();
+    places_of_load(&thinned)
+}
+
+fn plan_of(header: &RunHeader, id: StepId) -> Option<&Step> {
+    header.plan.tests.get(id.test as usize)?.steps.get(id.step as usize)
+}
+
+/// Whether each I/O is as likely at any place as at any other: what comes next then says nothing of the place.
+fn is_random(job: &Job) -> bool {
+    let is_anywhere = |line: &Access| {
+        line.random >= 100.0 && line.sequence <= 1 && line.distribution.is_uniform() && !line.once
+    };
+    job.mix.iter().all(is_anywhere)
+}
+
+fn is_alike(a: &Job, b: &Job) -> bool {
+    let size = |job: &Job| job.mix.first().map(|line| line.size);
+    (size(a), a.span, a.window) == (size(b), b.span, b.window)
+}
+
+fn of_target(job: &Job, sample: &PlaceSample, target: usize) -> Series {
+    let is_of = |member: u32| match job.targets.as_slice() {
+        [] => member as usize == target,
+        some => some.get(member as usize).is_some_and(|index| *index as usize == target),
+    };
+    sample.ios.iter().filter(|io| is_of(io.0)).map(|io| (io.1, io.2)).collect()
+}
+
+/// Returns which member of a stripe is slow, a clause.
+#[must_use]
+pub fn member_says(stripe: &Stripe) -> Option<String> {
+    let slow = stripe.slow.first()?;
+    Some(format!(
+        "member {} of a stripe of {} with chunks of {} takes {:.1} times as long as the others",
+        slow.member,
+        stripe.members,
+        Bytes(stripe.chunk_bytes).rounded(),
+        slow.times
+    ))
+}
+
+/// The same of a file: its offsets say which chunks are slow, and not on which member they lie.
+#[must_use]
+pub fn chunks_say(stripe: &Stripe) -> Option<String> {
+    Some(format!(
+        "one in {} chunks of {} takes {:.1} times as long as the others",
+        stripe.members,
+        Bytes(stripe.chunk_bytes).rounded(),
+        stripe.slow.first()?.times
+    ))
+}
+
+/// Returns which region is slow, a clause.
+#[must_use]
+pub fn region_says(region: &SlowRegion) -> String {
+    let (from, to) = (Bytes(region.from_bytes).rounded(), Bytes(region.to_bytes).rounded());
+    format!("{from} to {to} takes {:.1} times as long as the rest", region.times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_surface::SlowMember;
+
+    #[test]
+    fn a_member_is_named_on_a_device_and_chunks_in_a_file() {
+        let slow = vec![SlowMember { member: 3, times: 5.06 }];
+        let stripe = Stripe { chunk_bytes: 65_536, members: 8, slow, chance: 1e-9 };
+        assert_eq!(
+            member_says(&stripe).unwrap(),
+            "member 3 of a stripe of 8 with chunks of 64 KiB takes 5.1 times as long as the others"
+        );
+        assert_eq!(
+            chunks_say(&stripe).unwrap(),
+            "one in 8 chunks of 64 KiB takes 5.1 times as long as the others"
+        );
+        let region = SlowRegion { from_bytes: 1 << 30, to_bytes: 3 << 29, times: 40.0, chance: 0.0 };
+        assert_eq!(region_says(&region), "1 GiB to 1.5 GiB takes 40.0 times as long as the rest");
+    }
+}

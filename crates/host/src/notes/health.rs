@@ -1,0 +1,206 @@
+//! What a drive says of its own health, and a thin pool of its room: asked by the programs that know how, where they
+//! are installed and permitted.
+
+use std::process::Command;
+use std::time::Duration;
+
+use assay_record::{HostNote, NoteKind};
+use serde_json::Value;
+
+use super::Seen;
+use crate::machine::attribute;
+use crate::program::{answer, found};
+
+/// A drive that does not answer must not hold up what asks it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// Attributes of ATA that count errors: number, what they count, what to do.
+const ERRORS: [(u64, &str, &str); 4] = [
+    (5, "reallocated sectors", "Replace it soon."),
+    (197, "pending sectors, which it could not read", "Back up, and replace it."),
+    (198, "sectors that cannot be corrected", "Back up, and replace it."),
+    (199, "CRC errors on its link", "Change the cable; the number stays, and must not rise."),
+];
+/// Levels of APM up to this let a disk spin down.
+const SPIN_DOWN_MAX: u64 = 127;
+/// A pool that is this full soon refuses writes.
+const FULL: f64 = 0.9;
+
+/// Returns what `smartctl` says of a disk. One that sleeps is left asleep.
+pub(super) fn drive(seen: &Seen<'_>) -> Vec<HostNote> {
+    let is_disk = seen.folder.join("device").exists() && !seen.folder.join("partition").exists();
+    let program = found("smartctl").filter(|_| is_disk && seen.machine.is_this());
+    let ask = |program| {
+        let mut command = Command::new(program);
+        command.args(["--json", "-a", "-g", "apm", "-n", "standby"]).arg(format!("/dev/{}", seen.name));
+        // Its exit status has a bit for each thing that is wrong with the drive.
+        serde_json::from_str(&answer(command, ANSWER_WITHIN).ok()?.out).ok()
+    };
+    let said: Option<Value> = program.and_then(ask);
+    said.map(|said| of_smart(&seen.name, &said)).unwrap_or_default()
+}
+
+/// The notes on an answer.
+fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
+    let number = |pointer: &str| said.pointer(pointer).and_then(Value::as_u64);
+    let nvme = |field: &str| number(&format!("/nvme_smart_health_information_log/{field}"));
+    let mut notes = Vec::new();
+    let mut add =
+        |kind, value: String, says: String, mend: &str| notes.push(note(name, kind, value, says, mend));
+    if said.pointer("/smart_status/passed") == Some(&Value::Bool(false)) {
+        add(
+            NoteKind::DriveHealth,
+            "FAILED".to_owned(),
+            format!("{name} says of itself that it fails"),
+            "Back up now, and replace it.",
+        );
+    }
+    for (attribute, what, mend) in ERRORS {
+        if let Some(count) = ata(said, attribute).filter(|count| *count > 0) {
+            add(NoteKind::DriveHealth, count.to_string(), format!("{name} has counted {count} {what}"), mend);
+        }
+    }
+    if let Some(count) = nvme("media_errors").filter(|count| *count > 0) {
+        let says = format!("{name} has counted {count} media errors: reads that it could not correct");
+        add(NoteKind::DriveHealth, count.to_string(), says, "Back up, and replace it.");
+    }
+    if let (Some(spare), Some(least)) = (nvme("available_spare"), nvme("available_spare_threshold"))
+        && spare < least
+    {
+        let says = format!("{name} has {spare} % of its spare blocks left, and {least} % is its own limit");
+        add(NoteKind::DriveHealth, format!("{spare} %"), says, "Replace it.");
+    }
+    if let Some(used) = nvme("percentage_used").filter(|used| *used >= 100) {
+        let says = format!("{name} has used {used} % of the writes that its maker promises");
+        add(
+            NoteKind::DriveHealth,
+            format!("{used} %"),
+            says,
+            "Replace it: worn flash is slower and forgets.",
+        );
+    }
+    let minutes = nvme("warning_temp_time").unwrap_or(0) + nvme("critical_comp_time").unwrap_or(0);
+    if minutes > 0 {
+        let says = format!("{name} was too hot for {minutes} minutes of its life: it slows itself down then");
+        add(
+            NoteKind::DriveWasHot,
+            minutes.to_string(),
+            says,
+            "Cool it: air flow, a heat sink, another slot.",
+        );
+    }
+    if let Some(level) = number("/ata_apm/level").filter(|level| (1..=SPIN_DOWN_MAX).contains(level)) {
+        let says = format!(
+            "{name} may spin down when it is idle (APM level {level}): the next I/O waits for seconds"
+        );
+        add(
+            NoteKind::DriveSleeps,
+            level.to_string(),
+            says,
+            &format!("Keep it turning: hdparm -B 254 /dev/{name}"),
+        );
+    }
+    notes
+}
+
+/// The raw value of an attribute; its lowest 32 bits are the count.
+fn ata(said: &Value, id: u64) -> Option<u64> {
+    let table = said.pointer("/ata_smart_attributes/table")?.as_array()?;
+    let row = table.iter().find(|row| row["id"].as_u64() == Some(id))?;
+    Some(row.pointer("/raw/value")?.as_u64()? & 0xffff_ffff)
+}
+
+fn note(name: &str, kind: NoteKind, value: String, says: String, mend: &str) -> HostNote {
+    let path = format!("smartctl -a /dev/{name}");
+    HostNote { kind, path, value, says, mend: mend.to_owned(), limit: None }
+}
+
+/// A thin pool that is nearly full. Its state is in no file.
+pub(super) fn pool(seen: &Seen<'_>) -> Option<HostNote> {
+    attribute(&seen.folder.join("dm/uuid")).filter(|uuid| uuid.ends_with("-tpool"))?;
+    let name = attribute(&seen.folder.join("dm/name"))?;
+    let program = found("dmsetup").filter(|_| seen.machine.is_this())?;
+    let mut command = Command::new(program);
+    command.args(["status", &name]);
+    of_pool(&name, &answer(command, ANSWER_WITHIN).ok()?.out)
+}
+
+/// `0 8192 thin-pool 1 11/1024 120/128 - rw …`: blocks of metadata and of data, used and all.
+fn of_pool(name: &str, line: &str) -> Option<HostNote> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "thin-pool")?;
+    let share = |word: &str| -> Option<f64> {
+        let (used, all) = word.split_once('/')?;
+        Some(used.parse::<f64>().ok()? / all.parse::<f64>().ok()?.max(1.0))
+    };
+    let (tables, data) = (share(words.get(at + 2)?)?, share(words.get(at + 3)?)?);
+    let (what, full) = if tables > data { ("tables", tables) } else { ("data", data) };
+    (full >= FULL).then(|| HostNote {
+        kind: NoteKind::Thin,
+        path: format!("dmsetup status {name}"),
+        value: format!("{:.0} %", full * 100.0),
+        says: format!("the {what} of the pool of thin volumes {name} are {:.0} % full", full * 100.0),
+        mend: "Enlarge it before it refuses writes: lvextend, or fstrim what uses it.".to_owned(),
+        limit: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(of: &Value) -> Vec<(NoteKind, String)> {
+        of_smart("sda", of).into_iter().map(|note| (note.kind, note.says)).collect()
+    }
+
+    #[test]
+    fn errors_of_a_sata_disk_are_counted_and_a_healthy_one_is_no_note() {
+        let attribute = |id: u64, raw: u64| json!({"id": id, "raw": {"value": raw}});
+        let of = |pending: u64, passed: bool, apm: u64| {
+            json!({
+                "smart_status": {"passed": passed},
+                "ata_apm": {"level": apm},
+                "ata_smart_attributes": {"table": [attribute(9, 5123), attribute(197, pending)]},
+            })
+        };
+        assert_eq!(said(&of(0, true, 254)), []);
+        let [fails, pending, sleeps] = said(&of(8, false, 127)).try_into().unwrap();
+        assert_eq!(fails.1, "sda says of itself that it fails");
+        assert_eq!(pending.1, "sda has counted 8 pending sectors, which it could not read");
+        assert_eq!(sleeps.0, NoteKind::DriveSleeps);
+    }
+
+    #[test]
+    fn media_errors_spare_wear_and_heat_of_an_nvme_drive_are_shown() {
+        let of = |errors: u64, spare: u64, used: u64, minutes: u64| {
+            json!({"nvme_smart_health_information_log": {
+                "media_errors": errors, "available_spare": spare, "available_spare_threshold": 10,
+                "percentage_used": used, "warning_temp_time": minutes, "critical_comp_time": 0,
+            }})
+        };
+        assert_eq!(said(&of(0, 100, 3, 0)), []);
+        let all: Vec<String> = said(&of(4, 5, 104, 12)).into_iter().map(|(_, says)| says).collect();
+        assert_eq!(
+            all,
+            [
+                "sda has counted 4 media errors: reads that it could not correct",
+                "sda has 5 % of its spare blocks left, and 10 % is its own limit",
+                "sda has used 104 % of the writes that its maker promises",
+                "sda was too hot for 12 minutes of its life: it slows itself down then",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thin_pool_that_is_nearly_full_is_shown() {
+        let of = |data: &str| {
+            of_pool("vg-pool-tpool", &format!("0 8192 thin-pool 1 11/1024 {data} - rw no_discard"))
+        };
+        assert_eq!(of("60/128"), None);
+        assert_eq!(
+            of("120/128").unwrap().says,
+            "the data of the pool of thin volumes vg-pool-tpool are 94 % full"
+        );
+        assert_eq!(of_pool("p", "0 8192 thin-pool Fail"), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! Programs of the system that know what no file says.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Directories of system programs, also on merged-usr systems and NixOS. The caller's PATH is not used, because this
+/// runs as root.
+pub(crate) const FOLDERS: [&str; 5] =
+    ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
+
+/// The answer of a program.
+pub(crate) struct Answer {
+    pub(crate) succeeded: bool,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Returns a program of the system; `None` if it is not installed.
+pub(crate) fn found(name: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|program| program.is_file())
+}
+
+/// Runs a command, and kills it where it does not answer in time.
+pub(crate) fn answer(mut command: Command, within: Duration) -> Result<Answer, String> {
+    let name = command.get_program().display().to_string();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
+    // Both pipes are drained during the wait, or a long answer would block the program.
+    let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let succeeded = wait(&mut child, within).map_err(|error| error.to_string())?;
+    let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
+    Ok(Answer { succeeded, out: text(out), err: text(err) })
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // Output read before an error is still parsed: a truncated answer is invalid JSON, and refuses writing.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn wait(child: &mut Child, within: Duration) -> io::Result<bool> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if started.elapsed() > within {
+            child.kill()?;
+            child.wait()?;
+            let says = format!("no answer within {} s: the device does not respond", within.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, says));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}

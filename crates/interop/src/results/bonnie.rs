@@ -1,0 +1,100 @@
+//! The line of numbers that Bonnie++ prints (1.96 to 2.00), by itself or among what it says.
+
+use super::ImportedResult;
+use super::plain::{Origin, Plain, Side, imported};
+use crate::ImportError;
+
+/// Columns of rates in KiB/s and of CPU use in percent, by test: name, first column, whether it reads, and writes.
+const STREAMS: [(&str, usize, [bool; 2]); 5] = [
+    ("Sequential output per char", 9, [false, true]),
+    ("Sequential output by block", 11, [false, true]),
+    ("Rewrite", 13, [true, true]),
+    ("Sequential input per char", 15, [true, false]),
+    ("Sequential input by block", 17, [true, false]),
+];
+/// Column of random seeks in a second.
+const SEEKS: usize = 19;
+/// The fewest columns of a line.
+const COLUMNS: usize = 21;
+
+fn is_line(line: &str) -> bool {
+    let cells: Vec<&str> = line.split(',').collect();
+    cells.len() >= COLUMNS
+        && matches!(cells[0], "1.96" | "1.97" | "1.98" | "2.00")
+        && cells[1].starts_with(['1', '2'])
+}
+
+/// Whether a text has such a line.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    text.lines().any(is_line)
+}
+
+/// Reads all lines of Bonnie++ in a text.
+///
+/// # Errors
+/// When none has a rate.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let (mut rows, mut skipped, mut target) = (Vec::new(), 0, None);
+    for line in text.lines().filter(|line| is_line(line)) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        target = Some(cells[2].to_owned());
+        let cell = |index: usize| cells.get(index).copied().unwrap_or_default();
+        let bytes = size(cell(5)).unwrap_or(0.0);
+        let block = size(cell(7)).filter(|bytes| *bytes > 0.0).unwrap_or(8192.0);
+        for (name, first, [reads, writes]) in STREAMS {
+            skipped += usize::from(cell(first).starts_with('+'));
+            let Some(rate) = cell(first).parse::<f64>().ok().filter(|rate| *rate > 0.0) else { continue };
+            let per_second = rate * 1024.0;
+            let seconds = bytes / per_second;
+            let unit = if name.contains("char") { 1.0 } else { block };
+            let side = Side::of_rates(per_second / unit, per_second, seconds);
+            let busy = cell(first + 1).parse::<f64>().ok().map(|percent| percent / 100.0);
+            let of = |is: bool| if is { side } else { Side::default() };
+            rows.push(Plain {
+                test: name.to_owned(),
+                seconds,
+                read: of(reads),
+                write: of(writes),
+                cpu_busy: busy,
+                ..Plain::default()
+            });
+        }
+        skipped += usize::from(cell(SEEKS).starts_with('+'));
+        if let Some(rate) = cell(SEEKS).parse::<f64>().ok().filter(|rate| *rate > 0.0) {
+            let read = Side::of_rates(rate, rate * block, 1.0);
+            rows.push(Plain {
+                test: "Random seeks".to_owned(),
+                seconds: 1.0,
+                read,
+                is_random: true,
+                ..Plain::default()
+            });
+        }
+    }
+    let mut notes = vec![
+        "Bonnie++ goes through the page cache. Its latencies are the longest of each test, of its own calls, and are \
+         not kept. Tests of files that it creates and deletes are no I/O of blocks and are left out. Random seeks \
+         are given as a rate; their duration is not known, and 1 s stands for it."
+            .to_owned(),
+    ];
+    if skipped > 0 {
+        notes.push(format!("{skipped} tests ended too fast for Bonnie++ to give a rate (+++++)."));
+    }
+    let missing = &["latencies"];
+    let origin = Origin { file: origin, tool: "Bonnie++".to_owned(), missing, target };
+    imported(&origin, &rows, notes)
+}
+
+/// `64M`, bytes; a bare number is in MiB where it is the size of the test.
+fn size(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" => 1.0,
+        "k" | "K" => 1024.0,
+        "M" | "m" => 1024.0 * 1024.0,
+        "G" | "g" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    digits.parse::<f64>().ok().map(|number| number * factor)
+}

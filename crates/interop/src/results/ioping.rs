@@ -1,0 +1,84 @@
+//! What `ioping` prints when it ends.
+
+use super::ImportedResult;
+use super::plain::{Origin, Plain, Side, binary_bytes, imported};
+use crate::ImportError;
+
+/// Whether a text is what ioping prints.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    text.contains(" ioping statistics ---") && text.contains("requests completed in ")
+}
+
+/// Reads all runs of ioping in a text.
+///
+/// # Errors
+/// When none has counts and times.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let (mut rows, mut target) = (Vec::<Plain>::new(), None);
+    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
+        if let Some(named) =
+            line.strip_prefix("--- ").and_then(|rest| rest.split(" ioping statistics").next())
+        {
+            target = Some(named.split(" (").next().unwrap_or(named).to_owned());
+        } else if line.contains("requests completed in ") {
+            rows.extend(counts(line));
+        } else if let Some(times) = line.strip_prefix("min/avg/max/mdev = ") {
+            let times: Vec<Option<f64>> = times.split('/').map(milliseconds).collect();
+            if let (Some(row), [least, Some(mean), most, ..]) = (rows.last_mut(), times.as_slice()) {
+                for side in [&mut row.read, &mut row.write].into_iter().filter(|side| side.ios > 0.0) {
+                    (side.mean_ms, side.least_ms, side.most_ms) = (*mean, *least, *most);
+                }
+            }
+        }
+    }
+    let says = "ioping sends one request at a time, at intervals; the rate is that of the time in which requests ran. \
+                Its first request is a warm-up and not counted.";
+    let missing = &["percentiles", "CPU use", "whether positions are random"];
+    let origin = Origin { file: origin, tool: "ioping".to_owned(), missing, target };
+    imported(&origin, &rows, vec![says.to_owned()])
+}
+
+/// `20.0 k requests completed in 940.2 ms, 78.1 MiB read, 21.3 k iops, 83.1 MiB/s`
+fn counts(line: &str) -> Option<Plain> {
+    let (requests, rest) = line.split_once(" requests completed in ")?;
+    let mut parts = rest.split(", ");
+    let seconds = milliseconds(parts.next()?)? / 1e3;
+    let amount: Vec<&str> = parts.next()?.split_whitespace().collect();
+    let &[number, unit, way] = amount.as_slice() else { return None };
+    let bytes = binary_bytes(number.parse().ok()?, unit)?;
+    let side = Side { ios: counted(requests)?, bytes, ..Side::default() };
+    let row = Plain { seconds, is_random: true, ..Plain::default() };
+    Some(match way {
+        "read" => Plain { test: "ioping read".to_owned(), read: side, ..row },
+        _ => Plain { test: "ioping write".to_owned(), write: side, ..row },
+    })
+}
+
+/// `20.0 k`
+fn counted(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let factor = match unit.trim() {
+        "" => 1.0,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return None,
+    };
+    number.trim().parse::<f64>().ok().map(|number| number * factor)
+}
+
+/// `8.66 ms`, as milliseconds.
+fn milliseconds(text: &str) -> Option<f64> {
+    let (number, unit) = text.trim().split_once(' ')?;
+    let factor = match unit.trim() {
+        "ns" => 1e-6,
+        "us" => 1e-3,
+        "ms" => 1.0,
+        "s" => 1e3,
+        "min" => 60e3,
+        "hour" => 3600e3,
+        _ => return None,
+    };
+    number.parse::<f64>().ok().map(|number| number * factor)
+}

@@ -1,0 +1,82 @@
+//! The places of a load's own I/Os: a slow member or a slow region shows in them without a map, because the I/Os that
+//! are outstanding gather there.
+
+use crate::chance::{Moments, corrected, errors_above, ranks};
+use crate::level::{Excess, excess};
+use crate::map::{Finding, cells, regions};
+use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
+use crate::stripe::{Stripe, stripe};
+
+/// With fewer I/Os nothing can be said: a few for each cell, and for each member of the widest stripe.
+const IOS_MIN: usize = 768;
+
+/// Every run is looked at, and none is a map that somebody asked for: noise must not make a finding in a million.
+const SURE: f64 = 1e-6;
+
+/// What the places of a load's I/Os say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadPlaces {
+    /// Number of I/Os that it rests on.
+    pub ios: usize,
+    /// A stripe with slow members.
+    pub stripe: Option<Stripe>,
+    /// The slowest region, where there is no such stripe.
+    pub region: Option<SlowRegion>,
+}
+
+/// A part of the addresses that is slower than the rest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlowRegion {
+    /// Where it begins, bytes.
+    pub from_bytes: u64,
+    /// Where it ends, bytes.
+    pub to_bytes: u64,
+    /// Its latency over that of the median cell.
+    pub times: f64,
+    /// Probability that noise alone looks like this.
+    pub chance: f64,
+}
+
+/// Returns what I/Os at random places say of the places; `None` where they are too few. Each series is of one worker in
+/// the order of completion: offset in bytes and service time in ns.
+#[must_use]
+pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
+    let sample = |(at_ns, (offset_bytes, latency_ns)): (u64, &(u64, u64))| Sample {
+        look: Look { offset_bytes: *offset_bytes, size_bytes: 0, why: Why::Place },
+        at_ns,
+        latency_ns: *latency_ns,
+        outcome: Outcome::Data,
+    };
+    let of_series = |ios: &Vec<(u64, u64)>| (0..).zip(ios).map(sample).collect::<Vec<Sample>>();
+    let series: Vec<Vec<Sample>> = series.iter().map(of_series).collect();
+    let all = series.concat();
+    if all.len() < IOS_MIN {
+        return None;
+    }
+    let size_bytes = all.iter().map(|one| one.look.offset_bytes + 1).max()?;
+    let excess: Vec<_> = series.iter().flat_map(|ios| excess(ios, Order::Random)).collect();
+    let stripe = stripe(size_bytes, &excess);
+    let slow = |finding| match finding {
+        Finding::SlowRegion { from_bytes, to_bytes, times, chance } => {
+            Some(SlowRegion { from_bytes, to_bytes, times, chance })
+        }
+        _ => None,
+    };
+    let stripe = stripe.filter(|stripe| stripe.chance < SURE);
+    let regions = regions(size_bytes, &excess, &cells(size_bytes, &all));
+    let slowest = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
+    let region = slowest.map(|region| SlowRegion { chance: chance(&region, &excess), ..region });
+    let region = region.filter(|region| stripe.is_none() && region.chance < SURE);
+    Some(LoadPlaces { ios: all.len(), stripe, region })
+}
+
+/// Probability that noise alone makes any part of the addresses as slow as this one: all its I/Os are one sample, and
+/// it may begin and end at any cell.
+fn chance(region: &SlowRegion, excess: &[Excess]) -> f64 {
+    let logs: Vec<f64> = excess.iter().map(|one| one.log).collect();
+    let ranks = ranks(&logs);
+    let is_in = |one: &Excess| (region.from_bytes..region.to_bytes).contains(&one.offset_bytes);
+    let part = excess.iter().zip(&ranks).filter(|(one, _)| is_in(one)).map(|(_, rank)| *rank);
+    let ends = usize::try_from(CELLS * CELLS).unwrap_or(usize::MAX);
+    corrected(errors_above(Moments::of(part), Moments::of(ranks.iter().copied())), ends)
+}

@@ -1,0 +1,24 @@
+#!/bin/bash
+# Plants causes in machines with a real kernel under QEMU, lets `assay diagnose` look for them, and prints a row of a
+# Markdown table for each, like diagnosis-planted.sh. The kernel is Debian's package, unpacked under target/soak-vm and
+# not installed. Needs qemu-system-x86, busybox-static, cpio, kmod, mdadm, dmsetup, iproute2, tgt.
+#   ASSAY=path BUDGET=30s scripts/diagnosis-vm.sh [CASE…]        names of cases; all without any
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${CARGO_TARGET_DIR:-$here/../target}/soak-vm
+assay=$(realpath "${ASSAY:-$here/../target/debug/assay}")
+mkdir -p "$folder"
+cd "$folder"
+. "$here/vm/kernel.sh"
+own=$(mktemp -d)
+trap 'rm -rf "$own"' EXIT
+truncate -s 1G "$own/disk.img"
+{ echo "CASES=\"$*\" BUDGET=${BUDGET:-30s} EXPLAIN=${EXPLAIN:-}"; cat "$here/vm/diagnoses.sh"; } >"$own/script"
+modules="dm-mod dm-delay dm-thin-pool dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
+    aesni-intel aes xts ecb cbc essiv sha256"
+[ $# -gt 0 ] || { echo "| case | planted | said first | said second | right | experiments, rate |"; echo "|---|---|---|---|---|---|"; }
+VM_SECONDS=${VM_SECONDS:-3600} "$here/vm/boot.sh" kernel "$own/script" -m "$modules" \
+    -p "$assay" -p dmsetup -p mdadm -p wipefs -p blockdev -p ip -p tc -p tgtd -p tgtadm -p mkfs.ext4 \
+    -- -drive "file=$own/disk.img,if=none,id=d,format=raw,cache=unsafe" -device virtio-scsi-pci \
+    -device scsi-hd,drive=d,serial=PLANTED | tr -d '\r' | tee console.txt | sed -u -n 's/^.*ROW //p'
