@@ -1,6 +1,6 @@
 //! What a foreign plan has and Assay does not support: refused with all its lines, or left out with notes.
 
-use crate::{ImportError, Note, Strictness, complain, counted};
+use crate::{ImportError, Note, Strictness, counted, without_secrets};
 
 /// The most lines of a message.
 const SHOWN: usize = 20;
@@ -24,7 +24,7 @@ pub(crate) fn settle(
         }
         (Strictness::Strict, count) => {
             let mut lines: Vec<String> =
-                refused.iter().take(SHOWN).map(|note| format!("\n  {note}")).collect();
+                refused.iter().take(SHOWN).map(|note| format!("\n  {}", on_one_line(note))).collect();
             if count > SHOWN {
                 lines.push(format!("\n  … and {} more", count - SHOWN));
             }
@@ -34,7 +34,13 @@ pub(crate) fn settle(
                 counted(count, noun),
                 lines.concat()
             );
-            Err(complain(origin, 0, says))
+            // Not by `complain`, which takes line breaks out: these are its own.
+            Err(ImportError { place: origin.to_owned(), message: without_secrets(&says) })
         }
     }
+}
+
+/// A word of the file that has line breaks must not look like a line of its own.
+fn on_one_line(note: &Note) -> String {
+    note.to_string().replace(['\n', '\r'], " ")
 }

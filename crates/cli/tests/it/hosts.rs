@@ -64,8 +64,8 @@ fn a_plan_runs_over_two_agents_and_is_shown_like_any_run() {
     assert!(test["hosts"]["start_skew_us"].is_number() && test["hosts"]["slowest"].is_string(), "{test}");
     let shown = story.assay(&["show", "last"]);
     assert!(shown.out.contains("Hosts in reads: 2 with"), "{shown:?}");
-    let csv = story.assay(&["show", "last", "--csv"]);
-    assert!(csv.out.contains("\n  a,") && csv.out.contains("\n  b,"), "{csv:?}");
+    let csv = story.assay(&["show", "last", "--format", "csv"]);
+    assert!(csv.out.contains("\na,") && csv.out.contains("\nb,"), "{csv:?}");
 
     let nobody = story.assay(&["run", "p.toml", "null:", "--hosts", "a,z", "--nats", &url]);
     assert!(nobody.code == Some(BAD_INPUT) && nobody.err.contains("no agent named z"), "{nobody:?}");

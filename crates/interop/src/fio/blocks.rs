@@ -201,14 +201,13 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
             mix
         }
     };
-    if sizes[0] != sizes[1]
-        && mix.iter().any(|line| line.once && line.read == 100.0)
-        && mix.iter().any(Access::writes)
-    {
+    // The map has units of the smallest of all sizes, also of those that the job does not use.
+    let least = sizes.iter().flatten().map(|(size, _)| *size).min().unwrap_or(1);
+    if mix.iter().any(|line| line.once && line.align.0 > least) {
         options.note(
             options.job.line,
-            "Reads and writes have sizes of their own: fio counts them in one map of visited blocks, each in its own \
-             unit, and may end early; here the map is in units of the smaller.",
+            "Reads, writes and trims have sizes of their own: fio counts them in one map of visited blocks, each in its \
+             own unit, and may end early; here every block is visited once.",
         );
     }
     pauses(options, &mut mix)?;

@@ -205,7 +205,11 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
     let (bytes, range, skip) = (size("zonesize")?, size("zonerange")?, size("zoneskip")?);
     match (mode.map(|option| option.value.trim()), bytes) {
         (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None }),
-        (Some("strided") | None, Some(bytes)) => {
+        (kind @ (Some("strided") | None), Some(bytes)) => {
+            if kind.is_none() {
+                let line = options.job.options.iter().rfind(|o| o.key == "zonesize").map_or(0, |o| o.line);
+                options.note(line, "zonesize without zonemode is strided, as in older versions of fio; newer ones refuse it.");
+            }
             let strides = Strides {
                 bytes: Bytes(bytes),
                 length: Bytes(range.unwrap_or(bytes)),
@@ -217,9 +221,18 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
             for key in OF_ZONED {
                 options.take(key);
             }
-            let says = "zonemode=zbd: TARGET is used as a device without zones, where fio heeds neither write pointers \
-                        nor limits on open zones and resets nothing.";
-            options.note(mode.map_or(0, |option| option.line), says);
+            let Some(option) = mode else { return Ok(Zones { bytes, strides: None }) };
+            if is_as_without_zones(options) {
+                let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, and \
+                            no zone is reset.";
+                options.note(option.line, says);
+            } else {
+                options.refuse(
+                    option,
+                    "fio writes a zone from its write pointer on, also where it draws zones at random; zones with \
+                     write pointers are not supported",
+                );
+            }
             Ok(Zones { bytes, strides: None })
         }
         (Some(_), _) => Err(mode.map_or_else(
@@ -229,10 +242,17 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
     }
 }
 
+/// Whether a job does the same I/O on a device without zones as in zones that are written from their beginnings.
+fn is_as_without_zones(options: &Options<'_>) -> bool {
+    let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
+    let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.trim());
+    ["read", "randread", "write"].contains(&word.split(':').next().unwrap_or(word))
+}
+
 /// Reads what ends a job. `own` is what one clone uses, bytes.
 fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End, ImportError> {
     let base = options.kb_base;
-    let loops = options.read("loops", |text| integer(text, 1, 1_000_000))?.unwrap_or(1);
+    let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = options.read("io_size", |text| bytes(text, base))?.filter(|bytes| *bytes > 0);
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
     let is_timed = options.is_on("time_based")?;

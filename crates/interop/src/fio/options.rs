@@ -176,8 +176,20 @@ const LATENCY_TARGET: &str = "the depth stays as given; `assay curve` searches t
 /// What fio's criterion of a steady state comes to.
 const STEADY: &str = "the job runs as long as it says; `steady` of a plan ends a test when it is steady";
 
+/// What protection information and metadata of NVMe come to.
+const PROTECTION: &str = "blocks have data only, without metadata and protection information";
+/// What the placement of data on NVMe comes to.
+const PLACEMENT: &str = "writes say nothing of their placement";
+
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 73] = [
+const DIFFERENT: [(&str, &str); 80] = [
+    ("md_per_io_size", PROTECTION),
+    ("pi_act", PROTECTION),
+    ("pi_chk", PROTECTION),
+    ("apptag", PROTECTION),
+    ("apptag_mask", PROTECTION),
+    ("fdp", PLACEMENT),
+    ("fdp_pli", PLACEMENT),
     ("write_hint", "writes carry no hint of how long their data live"),
     ("atomic", "writes are not marked to be atomic (RWF_ATOMIC)"),
     ("num_range", "each range is a trim of its own"),

@@ -96,8 +96,10 @@ fn plan(
     let targets = TargetNames::of(origin, &files, options, &mut notes)?;
     let span = all.iter().filter_map(|job| job.span).max();
     let mut tests: Vec<DraftTest> = Vec::new();
+    // Assay verifies a plan as a whole: what one test trims holds no stamps for another.
+    let trims = all.iter().flat_map(|job| &job.mix).any(Access::trims);
     for group in &groups {
-        let written = test(group, &targets, span, &mut notes);
+        let written = test(group, &targets, (span, trims), &mut notes);
         for test in [read_back(group, &written), Some(written)].into_iter().flatten().rev() {
             let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
             tests.push(DraftTest { name, ..test });
@@ -221,7 +223,7 @@ fn first_delay(group: &[(usize, &FioJob)], notes: &mut Vec<Note>) -> Nanos {
 fn test(
     group: &[(usize, &FioJob)],
     targets: &TargetNames,
-    span: Option<u64>,
+    (span, trims): (Option<u64>, bool),
     notes: &mut Vec<Note>,
 ) -> DraftTest {
     let jobs = || group.iter().map(|(_, job)| *job);
@@ -235,11 +237,10 @@ fn test(
         ));
     }
     let is_verified = jobs().any(|job| job.checks != Verifies::Nothing);
-    let trims = jobs().flat_map(|job| &job.mix).any(Access::trims);
     if is_verified && trims {
         notes.push(Note::new(
             first.line,
-            "verify: left out, because a job trims beside it, and Assay verifies all jobs of a test or none.",
+            "verify: left out, because a job of the file trims, and Assay verifies all of a plan or nothing.",
         ));
     }
     let first_delay = first_delay(group, notes);
