@@ -10,6 +10,10 @@ use crate::summary::RunSummary;
 /// Most I/Os that are looked at: the steps share them evenly.
 const IOS_MAX: usize = 2048;
 
+/// The queues of an even stripe forget after about the square of the I/Os in flight. In a window of fewer such memories
+/// one member may have a long queue all the while, and nothing tells it from a slow one.
+const MEMORIES_MIN: u64 = 16;
+
 /// Offset in bytes and service time in ns of I/Os in the order of completion.
 type Series = Vec<(u64, u64)>;
 
@@ -22,7 +26,11 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
     for step in &summary.steps {
         let Some(plan) = plan_of(header, step.id) else { continue };
         for sample in &step.places {
-            let Some(job) = plan.jobs.get(sample.job as usize).filter(|job| is_random(job)) else { continue };
+            let Some(job) =
+                plan.jobs.get(sample.job as usize).filter(|job| is_random(job) && is_long(job, sample))
+            else {
+                continue;
+            };
             let of_target = of_target(job, sample, target);
             if !of_target.is_empty() && is_alike(first.get_or_insert(job), job) {
                 series.push(of_target);
@@ -46,6 +54,13 @@ fn is_random(job: &Job) -> bool {
         line.random >= 100.0 && line.sequence <= 1 && line.distribution.is_uniform() && !line.once
     };
     job.mix.iter().all(is_anywhere)
+}
+
+/// Whether the window of a sample is long against the memory of the queues.
+fn is_long(job: &Job, sample: &PlaceSample) -> bool {
+    let in_flight = u64::from(job.workers) * u64::from(job.outstanding);
+    u64::from(sample.every) * sample.ios.len() as u64
+        >= MEMORIES_MIN.saturating_mul(in_flight.saturating_pow(2))
 }
 
 fn is_alike(a: &Job, b: &Job) -> bool {

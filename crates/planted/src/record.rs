@@ -102,7 +102,11 @@ impl<'c> Recorder<'c> {
         );
         end.workers = workers(plan);
         let ios = seen.places.iter().take(PLACES_MAX).map(|(place, ns)| PlacedIo(0, *place, *ns));
-        end.places = vec![PlaceSample { job: 0, every: 1, ios: ios.collect() }];
+        let ios: Vec<PlacedIo> = ios.collect();
+        // Simulated is a short piece of the window, over which the engine would have kept as many.
+        let every = (reads + writes) / ios.len().max(1) as u64;
+        let every = u32::try_from(every.max(1)).unwrap_or(u32::MAX);
+        end.places = vec![PlaceSample { job: 0, every, ios }];
         end.paths = self.paths(seen, (reads, writes), random);
         self.report(RunEvent::StepEnded(Box::new(end)));
         self.now_ns += seconds * SECOND_NS;

@@ -22,4 +22,4 @@ pub use basics::{correlation_time, deviation, geometric_mean, mean, median};
 pub use estimate::{Estimate, NoInterval, SECONDS_MIN, Spread, level, quantile, ratio};
 pub use median::median_estimate;
 pub use rank::rank_test;
-pub use student::student_95;
+pub use student::{student_95, student_above};

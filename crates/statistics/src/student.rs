@@ -31,6 +31,17 @@ pub fn student_95(freedom: f64) -> f64 {
     student(0.05, freedom)
 }
 
+/// Returns the probability that Student's t lies above a bound, on that side alone; of less than one degree of freedom,
+/// that of one.
+///
+/// # Panics
+/// For degrees of freedom that are no number.
+#[must_use]
+pub fn student_above(bound: f64, freedom: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a positive number of degrees of freedom");
+    t.sf(bound)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +58,14 @@ mod tests {
         assert!(student_95(2.5) < 4.303 && student_95(2.5) > 3.182 && student_95(0.2) < 12.71);
         // Tables of small probabilities.
         assert!((student(0.001, 10.0) - 4.587).abs() < 1e-3 && (student(1e-5, 20.0) - 5.837).abs() < 0.02);
+    }
+
+    #[test]
+    fn what_lies_above_a_bound_is_what_the_quantile_leaves() {
+        for (share, freedom) in [(0.025, 1.0), (0.025, 10.0), (5e-6, 20.0)] {
+            let above = student_above(student(2.0 * share, freedom), freedom);
+            assert!((above / share - 1.0).abs() < 0.01, "{share} {freedom}: {above}");
+        }
+        assert!(student_above(20.0, 3.0) > 1e-4 && student_above(20.0, 120.0) < 1e-30);
     }
 }

@@ -1,22 +1,19 @@
 //! The places of a load's own I/Os: a slow member or a slow region shows in them without a map, because the I/Os that
 //! are outstanding gather there.
 
+use assay_statistics::{correlation_time, student_above};
+
 use crate::chance::{Moments, corrected, errors_above, ranks};
 use crate::level::{Excess, excess};
 use crate::map::{Finding, cells, regions};
 use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
-use crate::stripe::{Stripe, stripe};
+use crate::stripe::{Stripe, folds, stripe};
 
 /// With fewer I/Os nothing can be said: a few for each cell, and for each member of the widest stripe.
 const IOS_MIN: usize = 768;
 
 /// Every run is looked at, and none is a map that somebody asked for: noise must not make a finding in a million.
 const SURE: f64 = 1e-6;
-
-/// A member that is less slow than this is none: what is planted in tests, and dm-delay in a real stripe, is above.
-const TIMES_LEAST: f64 = 1.5;
-/// Logarithm of how much slower a slow member is in each quarter of the window: a quarter of the time.
-const QUARTER_LOG_LEAST: f64 = 0.22;
 
 /// What the places of a load's I/Os say.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +40,7 @@ pub struct SlowRegion {
 }
 
 /// Returns what I/Os at random places say of the places; `None` where they are too few. Each series is of one worker in
-/// the order of completion: offset in bytes and service time in ns.
+/// the order of completion, over many memories of its queues: offset in bytes and service time in ns.
 #[must_use]
 pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     let sample = |(at_ns, (offset_bytes, latency_ns)): (u64, &(u64, u64))| Sample {
@@ -67,7 +64,7 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
         }
         _ => None,
     };
-    let stripe = stripe.filter(|stripe| stripe.chance < SURE && holds(stripe, &series));
+    let stripe = stripe.filter(|stripe| stripe.chance < SURE && is_no_queue(stripe, &series));
     let regions = regions(size_bytes, &excess, &cells(size_bytes, &all));
     let slowest = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
     let region = slowest.map(|region| SlowRegion { chance: chance(&region, &excess), ..region });
@@ -75,30 +72,27 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     Some(LoadPlaces { ios: all.len(), stripe, region })
 }
 
-/// Whether the slowest member is slow in every quarter of the window. The queues of an even stripe wander, and one or
-/// another is long for a while, which chance does not tell from a slow member.
-fn holds(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
-    let Some(slowest) = stripe.slow.first().filter(|slowest| slowest.times >= TIMES_LEAST) else {
-        return false;
-    };
+/// Whether the slowest member is slow by itself. On an even stripe queues wander, and one member or another has a long one
+/// for a while: the I/Os that meet it are one witness, and their number is that of the queue's memories.
+fn is_no_queue(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
+    let Some(slowest) = stripe.slow.first() else { return false };
     let is_on = |sample: &Sample| {
         sample.look.offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1
             == u64::from(slowest.member)
     };
-    (0..4).all(|quarter| {
-        let of_quarter =
-            |ios: &Vec<Sample>| ios[ios.len() * quarter / 4..ios.len() * (quarter + 1) / 4].to_vec();
-        let ios: Vec<Sample> = series.iter().flat_map(of_quarter).collect();
-        let mean_log = |on: bool| {
-            let logs: Vec<f64> = ios
-                .iter()
-                .filter(|sample| is_on(sample) == on)
-                .map(|sample| (sample.latency_ns.max(1) as f64).ln())
-                .collect();
-            logs.iter().sum::<f64>() / logs.len() as f64
-        };
-        mean_log(true) - mean_log(false) > QUARTER_LOG_LEAST
-    })
+    let logs = |ios: &[Sample], on: bool| -> Vec<f64> {
+        ios.iter().filter(|io| is_on(io) == on).map(|io| (io.latency_ns.max(1) as f64).ln()).collect()
+    };
+    // Mean, and its square error and number of witnesses.
+    let side = |on: bool| {
+        let memory = series.iter().map(|ios| correlation_time(&logs(ios, on))).fold(1.0, f64::max);
+        let all = Moments::of(series.iter().flat_map(|ios| logs(ios, on)));
+        let witnesses = all.n.max(1.0) / memory;
+        (all.mean(), all.deviation().powi(2) / witnesses, witnesses)
+    };
+    let ((slow, slow_error, witnesses), (others, others_error, _)) = (side(true), side(false));
+    let errors = (slow - others) / (slow_error + others_error).sqrt().max(f64::MIN_POSITIVE);
+    student_above(errors, witnesses - 1.0) * (folds() as f64) < SURE
 }
 
 /// Probability that noise alone makes any part of the addresses as slow as this one: all its I/Os are one sample, and

@@ -107,6 +107,11 @@ pub(crate) fn stripe(size_bytes: u64, excess: &[Excess]) -> Option<Stripe> {
     (!slow.is_empty()).then_some(Stripe { chunk_bytes, members, slow, chance })
 }
 
+/// Returns the number of members of all folds that are tried.
+pub(crate) fn folds() -> usize {
+    CHUNKS.len() * MEMBERS.map(|members| members as usize).sum::<usize>()
+}
+
 /// Takes the level of each part of the target away, where a part is so long that every fold meets it alike. Zeros are
 /// left out where there is data: holes are fast, and on no member.
 fn without_place(size_bytes: u64, excess: &[Excess]) -> Vec<Excess> {

@@ -849,7 +849,7 @@ fn placed(ios: u64, time_us: impl Fn(u64) -> f64) -> PlaceSample {
         let noise = 0.7 + 0.6 * (draw() % 1000) as f64 / 1000.0;
         PlacedIo(0, place, (time_us(place) * noise * 1e3) as u64)
     };
-    PlaceSample { job: 0, every: 1, ios: (0..ios).map(one).collect() }
+    PlaceSample { job: 0, every: 16, ios: (0..ios).map(one).collect() }
 }
 
 #[test]
@@ -873,5 +873,7 @@ fn a_slow_member_and_a_slow_region_are_found_by_the_offsets_of_a_runs_own_ios() 
     assert!(member.is_none() && region.unwrap().contains(" GiB takes 6."));
     assert_eq!(of(100, placed(1024, |_| 300.0)), (None, None), "noise");
     assert_eq!(of(100, placed(500, stripe)), (None, None), "too few");
+    let in_a_row = PlaceSample { every: 1, ..placed(1024, stripe) };
+    assert_eq!(of(100, in_a_row), (None, None), "one member may have had the queue all the while");
     assert_eq!(of(60, placed(1024, stripe)), (None, None), "what comes next says something of the place");
 }
