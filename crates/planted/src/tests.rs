@@ -133,7 +133,7 @@ fn a_limit_that_the_host_shows_is_quoted_and_no_longer_guessed_by_its_shape() {
         let local = |case: &PlantedCase| case.cause == cause && case.setting.is_local() && is_one_way(case);
         for case in (1..).map(planted_case).filter(local).take(2) {
             let (first, probability, says, helps) = with_shown_limit(&case, 1.0);
-            assert!(first == cause && probability > 0.8, "{first:?} {probability} {case:?}");
+            assert!(first == cause && probability > 0.95, "{first:?} {probability} {case:?}");
             assert!(says.contains("stands in a file of this host: \"8:0 riops=1\" in /sys/fs/cgroup/io.max"));
             assert_eq!(helps, "Lift the limit.");
             let (_, far, says, _) = with_shown_limit(&case, 3.0);

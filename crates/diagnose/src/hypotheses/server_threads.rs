@@ -16,7 +16,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         latency is the same as that of a load at half the rate.",
     source: "Operational analysis (Denning and Buzen 1978): n servers with one queue; threads of nfsd, \
         nfs-ganesha, tgt.",
-    applies: |s| s.has_medium() && s.outstanding > 2.0,
+    // A device of this host has no threads that serve it.
+    applies: |s| s.is_remote() && s.outstanding > 2.0,
     forms: &[
         expects::<2>,
         expects::<4>,

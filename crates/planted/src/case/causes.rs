@@ -166,7 +166,8 @@ fn remote_share(cause: Cause) -> f64 {
         | Cause::NetworkFault
         | Cause::TargetPerIo
         | Cause::TargetPerByte
-        | Cause::RoundTrip => 1.0,
+        | Cause::RoundTrip
+        | Cause::ServerThreads => 1.0,
         Cause::PageCache
         | Cause::Interface
         | Cause::UnmappedBlocks
@@ -177,7 +178,7 @@ fn remote_share(cause: Cause) -> f64 {
         | Cause::LinkDowngraded
         | Cause::Thermal
         | Cause::Fragmented => 0.0,
-        Cause::ServerThreads | Cause::TargetSerial => 0.85,
+        Cause::TargetSerial => 0.85,
         _ => 0.5,
     }
 }
