@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_record::{Experiment, HostNote, MemberFacts, MemberKind, NoteKind, PathFacts, RunHeader};
+use assay_record::{
+    Experiment, FilesystemFacts, HostNote, MemberFacts, MemberKind, NoteKind, PathFacts, RunHeader,
+};
 use assay_spec::{Data, Engine, Job, Pacing};
 
 use crate::cause::Cause;
@@ -62,6 +64,8 @@ pub struct Setting {
     pub has_cpu_quota: bool,
     /// Whether the target is a file, and not a device or a LUN.
     pub is_file: bool,
+    /// Whether a server, or another program of this host, carries the I/O out: also that of a mounted file system.
+    pub is_served: bool,
     /// Causes of which this host or the target shows the state, whether it limits or not.
     pub shown: Vec<Cause>,
 }
@@ -110,6 +114,7 @@ impl Setting {
                 .cgroup_cpus
                 .is_some_and(|cpus| cpus < f64::from(header.host.cpus_online)),
             is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
+            is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
             shown: shown(header, &members),
         })
     }
@@ -207,6 +212,12 @@ fn span_bytes(members: &[&MemberFacts], jobs: &[Job]) -> f64 {
 fn is_reducible(job: &Job) -> bool {
     let repeats = !matches!(job.data, Data::Unique | Data::IometerFullRandom);
     repeats && job.writes()
+}
+
+/// Whether a file lies in a file system of a server, or of a program of this host.
+fn is_of_a_program(member: &MemberFacts) -> bool {
+    let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
+    FilesystemFacts::is_of_a_server(kind) || kind.starts_with("fuse")
 }
 
 /// The members that the jobs use.

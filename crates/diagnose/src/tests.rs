@@ -26,8 +26,22 @@ fn setting() -> Setting {
         span_bytes: 1e11,
         has_cpu_quota: false,
         is_file: false,
+        is_served: true,
         shown: Vec::new(),
     }
+}
+
+/// A limit on operations of a local disk was said to be a target with few threads.
+#[test]
+fn a_device_of_this_host_has_no_threads_that_serve_it() {
+    let applies = |setting: &Setting| {
+        let threads = HYPOTHESES.iter().find(|hypothesis| hypothesis.cause == Cause::ServerThreads);
+        (threads.unwrap().applies)(setting)
+    };
+    let remote = setting();
+    let mounted = Setting { reach: Reach::Local, ..setting() };
+    let local = Setting { is_served: false, ..mounted.clone() };
+    assert_eq!([&remote, &mounted, &local].map(applies), [true, true, false]);
 }
 
 fn measured(experiment: Experiment, iops: f64) -> Measurement {

@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Operational analysis (Denning and Buzen 1978): n servers with one queue; threads of nfsd, \
         nfs-ganesha, tgt.",
     // A device of this host has no threads that serve it.
-    applies: |s| s.is_remote() && s.outstanding > 2.0,
+    applies: |s| s.is_served && s.outstanding > 2.0,
     forms: &[
         expects::<2>,
         expects::<4>,

@@ -502,6 +502,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         has_cpu_quota: false,
         is_file: reach != Reach::Remote
             && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
+        is_served: reach == Reach::Remote,
         shown: shown(cause, reach),
     }
 }
