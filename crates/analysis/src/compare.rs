@@ -103,6 +103,17 @@ pub struct TestPair {
     pub cells: Vec<Option<Cell>>,
 }
 
+impl TestPair {
+    /// Whether the test, or what it is judged by, is worse on the second side by more than noise.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        let against = self.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref());
+        against.is_some_and(|against| {
+            against.change == Change::Slower || against.p99.is_some_and(|p99| p99.change == Change::Slower)
+        })
+    }
+}
+
 /// What one side measured in a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {

@@ -44,3 +44,11 @@ impl Evidence {
         Self { label: label.to_owned(), value, unit: unit.to_owned() }
     }
 }
+
+/// Returns the text up to the first full stop that a new sentence follows.
+#[must_use]
+pub fn first_sentence(says: &str) -> &str {
+    let mut ends = says.match_indices(". ").map(|(at, _)| at);
+    let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
+    ends.find(is_end).map_or(says, |at| &says[..=at])
+}

@@ -25,7 +25,6 @@ mod expected;
 mod figures;
 mod finding;
 mod fleet;
-mod glance;
 mod goal;
 mod limit;
 mod network;
@@ -64,9 +63,8 @@ pub use digest::digest;
 pub use episodes::{Episode, episodes};
 pub use expected::{Judgement, judge, judge_published};
 pub use figures::{capitalised, time, whole};
-pub use finding::{Evidence, Finding, Severity};
+pub use finding::{Evidence, Finding, Severity, first_sentence};
 pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
-pub use glance::{Before, Glance, Said, Tone, first_sentence, glance, is_worse};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits, verdict_on};
 pub use network::{

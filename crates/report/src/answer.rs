@@ -1,9 +1,7 @@
 //! The answer of a run in a few lines, the same for a terminal and for the first screen of a page: is it good, what
 //! limits it, what changed, what puts it in doubt, and what to do next.
 
-mod good;
-
-use assay_analysis::{Finding, RunSummary, Severity, first_sentence, is_disturbance, verdict_on};
+use assay_analysis::{Finding, RunSummary, Severity, first_sentence, is_disturbance};
 use assay_record::RunHeader;
 
 use crate::Meta;
@@ -88,11 +86,12 @@ pub(crate) fn answer(
             remarks.push(finding.rule.clone());
         }
     }
+    let glance = meta.glance(header, summary, findings);
     let next = doubts.iter().copied().chain(findings).find(|f| !f.next.is_empty());
     Answer {
-        good: good::good(header, summary, meta.judgement),
-        limit: verdict_on(header, summary, meta.judgement).map(|verdict| verdict.says),
-        changed: meta.baseline.or(meta.last).map(crate::held::Held::says).filter(|says| !says.is_empty()),
+        good: glance.good.map(|said| said.says),
+        limit: glance.limit.map(|said| said.says),
+        changed: glance.changed.map(|said| said.says).filter(|says| !says.is_empty()),
         warnings: doubts.iter().take(WARNINGS_MAX).map(|finding| warned(finding)).collect(),
         next: next.map(|finding| finding.next.clone()),
         more_warnings: doubts.iter().skip(WARNINGS_MAX).map(|finding| finding.rule.clone()).collect(),

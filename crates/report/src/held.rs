@@ -1,11 +1,11 @@
 //! A run against the baseline of its plan and target.
 
-use assay_analysis::compare::{Change, Comparison};
-use assay_analysis::{Before, is_worse};
+use assay_analysis::compare::{Change, Comparison, TestPair};
 use serde_json::{Value, json};
 
 use crate::compare::{Reader, document as comparison_json, legend, name_of, ratio_text, result_table};
 use crate::escape;
+use crate::glance::Before;
 use crate::layout::wrap;
 use crate::options::{Detail, TextOptions};
 use crate::svg::escape;
@@ -53,7 +53,7 @@ impl Held {
     /// Returns true if a figure of a test is worse than the baseline by more than noise.
     #[must_use]
     pub fn is_worse(&self) -> bool {
-        self.comparison.tests.iter().any(is_worse)
+        self.comparison.tests.iter().any(TestPair::is_worse)
     }
 }
 
@@ -76,7 +76,7 @@ pub fn text(held: &Held, options: TextOptions) -> String {
         else {
             continue;
         };
-        let is_quiet = matches!(against.change, Change::Same | Change::Unclear) && !is_worse(test);
+        let is_quiet = matches!(against.change, Change::Same | Change::Unclear) && !test.is_worse();
         if is_quiet && !is_full {
             continue;
         }

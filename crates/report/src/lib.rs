@@ -17,6 +17,7 @@ pub mod escape;
 pub mod expected;
 mod fleet;
 mod forum;
+mod glance;
 pub mod held;
 pub mod html;
 pub mod journal;
@@ -71,8 +72,8 @@ impl<'m> Meta<'m> {
         header: &assay_record::RunHeader,
         summary: &assay_analysis::RunSummary,
         findings: &[assay_analysis::Finding],
-    ) -> assay_analysis::Glance {
+    ) -> glance::Glance {
         let before = self.baseline.or(self.last).map(held::Held::before);
-        assay_analysis::glance(header, summary, findings, self.judgement, before)
+        glance::glance(header, summary, findings, self.judgement, before)
     }
 }

@@ -92,7 +92,8 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
         let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
         if has_both && is_brief {
             say(
-                "\"No software\" is the same hardware at its nominal values, without any software: no expectation.",
+                "\"No software\" is the same hardware at its nominal values, without any software: no expectation. The \
+                 gain of a change is of these values; --explain has that of the bounds, too.",
             );
         } else if has_both {
             say(

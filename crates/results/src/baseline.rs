@@ -93,7 +93,7 @@ pub fn read_extract_held(store: &Reader, name: &str) -> Result<Stored, ReadError
 ///
 /// # Errors
 /// Where the store, or that run, cannot be read.
-pub fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option<Held>, ReadError> {
+fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option<Held>, ReadError> {
     let Some(target) = header.targets.first() else { return Ok(None) };
     let filter = RunFilter {
         on_target: Some(target_key(&target.address)),
@@ -127,11 +127,25 @@ pub fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Op
     Ok(None)
 }
 
-fn with_baseline(store: &Reader, mut stored: Stored) -> Result<Stored, ReadError> {
-    stored.baseline = held(store, &stored.header, vec![stored.result_set()])?;
-    if stored.baseline.is_none() {
-        stored.last = last(store, &stored.header, stored.result_set())?;
+/// Returns a run against the baseline of its plan and target; without one, against the last run of the same.
+///
+/// # Errors
+/// Where the store, or a run that it is compared with, cannot be read.
+pub fn against_earlier(
+    store: &Reader,
+    header: &RunHeader,
+    reading: ResultSet,
+) -> Result<Option<Held>, ReadError> {
+    match held(store, header, vec![reading.clone()])? {
+        Some(held) => Ok(Some(held)),
+        None => last(store, header, reading),
     }
+}
+
+fn with_baseline(store: &Reader, mut stored: Stored) -> Result<Stored, ReadError> {
+    let found = against_earlier(store, &stored.header, stored.result_set())?;
+    let is_baseline = found.as_ref().is_some_and(|held| held.origin == Origin::Baseline);
+    *(if is_baseline { &mut stored.baseline } else { &mut stored.last }) = found;
     Ok(stored)
 }
 

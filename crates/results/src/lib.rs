@@ -15,7 +15,9 @@ mod sides;
 mod stored;
 mod targets;
 
-pub use baseline::{baseline_of, baseline_side, held, last, read_extract_held, read_held, runs_of_baseline};
+pub use baseline::{
+    against_earlier, baseline_of, baseline_side, held, read_extract_held, read_held, runs_of_baseline,
+};
 pub use complete::{complete, incomplete};
 pub use short::{Baselines, InShort};
 pub use sides::{labelled, name_of, repetitions, with_distinct_names};

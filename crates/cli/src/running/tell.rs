@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal as _;
 
+use assay_analysis::compare::ResultSet;
 use assay_analysis::{RunStatus, RunSummary};
-use assay_report::held::Held;
+use assay_report::held::{Held, Origin};
 use assay_report::text::TextOptions;
 
 use super::Done;
@@ -14,6 +15,7 @@ use crate::output::Output;
 use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{error_options, note, say};
 use assay_results::judged;
+use assay_store::Store;
 
 /// How a result is printed.
 #[derive(Clone, Copy)]
@@ -21,8 +23,8 @@ pub(crate) struct Telling<'t> {
     pub(crate) note: Option<&'t str>,
     pub(crate) form: Form,
     pub(crate) options: TextOptions,
-    /// The run against the baseline of its plan and target.
-    pub(crate) baseline: Option<&'t Held>,
+    /// The run against its baseline, or the last run of the same.
+    pub(crate) before: Option<&'t Held>,
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
@@ -35,8 +37,8 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),
-        baseline: telling.baseline,
-        last: None,
+        baseline: telling.before.filter(|held| held.origin == Origin::Baseline),
+        last: telling.before.filter(|held| held.origin == Origin::Last),
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
@@ -66,6 +68,17 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// Returns the run against its baseline, or the last run of the same. What cannot be read must not cost the result.
+pub(crate) fn before(store: &Store, done: &Done) -> Option<Held> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary).ok()?;
+    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
+    assay_results::against_earlier(store, &done.header, reading).unwrap_or_else(|error| {
+        note!("warning: an earlier run cannot be read: {}", crate::message(&error.into()));
+        None
+    })
 }
 
 /// Returns the exit code of a run.

@@ -14,7 +14,7 @@ use assay_spec::{Plan, PlanFile};
 use crate::args::CurveArgs;
 use crate::exit::{Exit, Failed};
 use crate::output::terminal::note;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::words::attached::array_of_run;
@@ -44,15 +44,16 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let order = |plan: Plan| -> anyhow::Result<Order> {
         Ok(Order { array: array.clone(), ..args.io.order(plan, targets, args.size, &stop)? })
     };
-    let telling = Telling {
-        note: args.kept.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-        baseline: None,
-    };
     let run = |plan: Plan| -> anyhow::Result<Exit> {
         let (label, note) = (args.kept.label.clone(), args.kept.note.clone());
         let done = execute(Order { label, note, ..order(plan)? }, &store)?;
+        let before = before(&store, &done);
+        let telling = Telling {
+            note: args.kept.note.as_deref(),
+            form: args.view.form(),
+            options: args.view.options(),
+            before: before.as_ref(),
+        };
         let printed = tell(telling, &done, output.as_ref());
         done.end(printed)
     };

@@ -14,7 +14,7 @@ use crate::args::{AgentArgs, AttachArgs, HostsArgs, HostsVerb};
 use crate::exit::Exit;
 use crate::output::terminal::{note, paragraph, say};
 use crate::running::fleet::part_of_agent;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::words::fleet::{Fleet, allowed, bus};
 use crate::words::store::open_store;
@@ -84,8 +84,9 @@ pub(crate) fn attach(args: &AttachArgs) -> anyhow::Result<Exit> {
     let fleet = Fleet { bus: bus(&args.bus), hosts: HostChoice::All };
     let stop = stop_on_signals()?;
     let done = crate::running::fleet::attach(&args.run, &fleet, &stop, &store)?;
+    let before = before(&store, &done);
     let telling =
-        Telling { note: None, form: args.view.form(), options: args.view.options(), baseline: None };
+        Telling { note: None, form: args.view.form(), options: args.view.options(), before: before.as_ref() };
     let printed = tell(telling, &done, None);
     done.end(printed)
 }

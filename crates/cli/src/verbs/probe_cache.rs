@@ -16,7 +16,7 @@ use crate::args::{ProbeCacheArgs, StatedArgs};
 use crate::exit::Exit;
 use crate::output::terminal::note;
 use crate::running::execute;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::words::attached::array_of_run;
 use crate::words::store::open_store;
@@ -54,11 +54,12 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         }
         done => done?,
     };
+    let before = before(&store, &done);
     let telling = Telling {
         note: args.kept.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),
-        baseline: None,
+        before: before.as_ref(),
     };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)

@@ -139,8 +139,7 @@ fn a_run_is_shown_as_it_was_printed() {
     let printed = assay(&story, &["--label", "first", "--note", "new cable"]).ends(DONE);
     let shown = story.assay(&["show", "first", "--json"]).ends(DONE);
     assert_eq!(printed.json(), shown.json());
-    // Of another plan: `show` also says what changed since the last run of the same.
-    let table = story.assay(&["run", "vmware-modern", "null:", "--set", "ops=100"]).ends(DONE);
+    let table = story.assay(&["run", "vmware", "null:", "--set", "ops=100"]).ends(DONE);
     assert_eq!(table.out, story.assay(&["show"]).ends(DONE).out);
 }
 

@@ -2,9 +2,10 @@
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::is_round;
-use assay_analysis::{Glance, RunSummary, Said, StepSummary, precision};
-use assay_record::{RunHeader, StepId};
+use assay_analysis::{RunSummary, StepSummary, precision};
+use assay_record::{MemberKind, RunHeader, StepId};
 
+use crate::glance::{Glance, Said};
 use crate::number::{self, TimeUnit};
 use crate::svg::{BarRow, Doubt, Rows, escape};
 
@@ -129,9 +130,17 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
 
 /// The three questions, and what to do next.
 pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) -> String {
-    let line = |title: &str, said: &Said| {
-        let tone = said.tone.name();
-        format!("<div class=\"tone-{tone}\"><dt>{title}</dt><dd>{}</dd></div>\n", super::unbroken(&said.says))
+    let line = |title: &str, said: &Option<Said>, unknown: &str| {
+        let (tone, says) =
+            said.as_ref().map_or(("plain", unknown), |said| (said.tone.name(), said.says.as_str()));
+        format!("<div class=\"tone-{tone}\"><dt>{title}</dt><dd>{}</dd></div>\n", super::unbroken(says))
+    };
+    let is_null = header.targets.iter().all(|target| target.member.kind == MemberKind::Null);
+    let incomparable = match is_null {
+        true => "The target stores nothing: these are rates of Assay itself.",
+        false => {
+            "Nothing to compare it with: describe the storage with --array, or set a baseline with assay baseline set."
+        }
     };
     let steps: String = glance.next.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
@@ -140,8 +149,12 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
     format!(
         "<section class=\"glance\" aria-label=\"At a glance\"><dl>\n{}{}{}<div class=\"tone-plain\"><dt>Next</dt>\
          <dd><ol>{steps}</ol></dd></div>\n</dl></section>\n{tester}",
-        line("Good?", &glance.good),
-        line("Limit", &glance.limit),
-        line("Changed", &glance.changed),
+        line("Good?", &glance.good, incomparable),
+        line("Limit", &glance.limit, "Not found by this run; assay diagnose finds it by experiments."),
+        line(
+            "Changed",
+            &glance.changed,
+            "No comparable run of this plan on this target is stored to compare it with."
+        ),
     )
 }

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::output::terminal::text_options;
 use crate::output::{Kept, Output};
 use crate::running::fleet::execute_on;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::words::fleet::Fleet;
 use crate::words::store::open_store;
@@ -47,7 +47,8 @@ pub(super) fn diagnose(args: &DiagnoseArgs, load: Plan, mut fleet: Fleet) -> any
     let done = execute_on(Some(&fleet), std::slice::from_ref(&args.target), order, &store)?;
     let detail = if args.explain { Detail::Full } else { Detail::Brief };
     let options = TextOptions { detail, ..text_options() };
-    let telling = Telling { note: None, form: args.form.form(), options, baseline: None };
+    let before = before(&store, &done);
+    let telling = Telling { note: None, form: args.form.form(), options, before: before.as_ref() };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
 }

@@ -1,14 +1,12 @@
 //! `assay run`: what was typed, the run, and what it is compared with.
 
-use assay_analysis::compare::ResultSet;
 use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
 use assay_engine::StopSignal;
 use assay_interop::{ImportedPlan, without_secrets};
 use assay_record::{RunHeader, RunSetting};
-use assay_report::held::Held;
+use assay_report::held::Origin;
 use assay_runner::Order;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
-use assay_store::Store;
 
 use super::maxima::{Found, SEARCH_NOTE};
 use crate::args::{Form, Io, RunArgs};
@@ -16,7 +14,7 @@ use crate::exit::{Exit, Failed};
 use crate::output::terminal::note;
 use crate::running::Done;
 use crate::running::fleet::execute_on;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
@@ -28,7 +26,6 @@ use crate::words::plan::{choice, file, overrides, understood};
 use crate::words::store::open_store;
 use crate::words::targets::check_paths;
 use crate::words::typed::quoted;
-use assay_results::judged;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let ForeignOrder { imported, targets } = crate::words::foreign::order(args, understood)?;
@@ -70,19 +67,20 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     let (label, note) = (args.label.clone(), args.note.clone());
     let done = go(Order { label, note, setting, ..order(plan)? })?;
-    let held = held(&store, &done);
+    let before = before(&store, &done);
     let telling = Telling {
         note: args.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),
-        baseline: held.as_ref(),
+        before: before.as_ref(),
     };
+    let baseline = before.as_ref().filter(|held| held.origin == Origin::Baseline);
     let printed = tell(telling, &done, output.as_ref()).map(|exit| {
         if exit != Exit::Done {
             return exit;
         }
         let limited = judged_by_limits(&args.fail_if, &done.header.plan.limits, &done.collector.summary());
-        limited.or_worse(baseline::judged_by(&changes, held.as_ref()))
+        limited.or_worse(baseline::judged_by(&changes, baseline))
     });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);
@@ -116,17 +114,6 @@ impl Written {
         let choice = choice(args, imported);
         Ok(Self { file: file(&args.plan, &choice)?, overrides: overrides(&choice)? })
     }
-}
-
-/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
-fn held(store: &Store, done: &Done) -> Option<Held> {
-    let summary = done.collector.summary();
-    let (findings, judgement) = judged(&done.header, &summary).ok()?;
-    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
-    assay_results::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
-        note!("warning: the baseline cannot be read: {}", crate::message(&error.into()));
-        None
-    })
 }
 
 /// Says which experiments would tell what limits the run, where its own numbers do not.

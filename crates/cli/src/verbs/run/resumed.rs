@@ -11,7 +11,7 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::output::terminal::note;
 use crate::running::execute;
-use crate::running::tell::{Telling, tell};
+use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::words::store::open_store;
 use crate::words::stored::{Stored, read};
@@ -40,11 +40,12 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
         ..args.io.order(header.plan, &targets, span, &stop)?
     };
     let done = execute(order, &store)?;
+    let before = before(&store, &done);
     let telling = Telling {
         note: args.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),
-        baseline: None,
+        before: before.as_ref(),
     };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)

@@ -1,33 +1,28 @@
 //! A run at a glance: is it good, what limits it, what changed, what to do next. The page, the report and the terminal
 //! say these sentences and no others.
 
-use assay_record::RunHeader;
+mod among;
 
-use crate::beside::published_beside;
-use crate::compare::{Change, Comparison, TestPair};
-use crate::expected::Judgement;
-use crate::finding::{Finding, Severity};
-use crate::limit::limits;
-use crate::rules::disturbed_steps;
-use crate::summary::{RunStatus, RunSummary, StepSummary};
-use crate::verdict::Agreement;
+use assay_analysis::compare::{Change, Comparison, TestPair};
+use assay_analysis::{
+    Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
+    verdict_on,
+};
+use assay_record::RunHeader;
 
 /// Most next steps.
 const NEXT_MAX: usize = 3;
 /// Words by which a next step is recognised.
 const OPENING_WORDS: usize = 4;
-/// Rates within this factor of each other are alike.
-const ALIKE: f64 = 1.1;
-
 /// A run at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether the results are good, by what they can be compared with.
-    pub good: Said,
-    /// What limits them.
-    pub limit: Said,
-    /// Whether they changed.
-    pub changed: Said,
+    /// Whether the results are good; `None` where there is nothing to compare them with.
+    pub good: Option<Said>,
+    /// What limits them; `None` where this run does not show it.
+    pub limit: Option<Said>,
+    /// Whether they changed; `None` where nothing comparable is stored.
+    pub changed: Option<Said>,
     /// What to do next, the most urgent first.
     pub next: Vec<String>,
 }
@@ -96,7 +91,7 @@ pub fn glance(
     Glance {
         good: good(header, summary, findings, judgement, before),
         limit: limit(header, summary, findings, judgement),
-        changed: changed(before),
+        changed: before.map(changed),
         next: next(findings),
     }
 }
@@ -107,24 +102,21 @@ fn good(
     findings: &[Finding],
     judgement: Option<&Judgement>,
     before: Option<Before<'_>>,
-) -> Said {
+) -> Option<Said> {
+    // What another tool measured, and experiments, are not the loads that tables have.
+    if header.imported.is_some() || header.diagnosis.is_some() {
+        return None;
+    }
     let measured = measured(summary);
     if measured.is_empty() {
-        return Said::new(Tone::Bad, "Nothing was measured.");
+        return Some(Said::new(Tone::Bad, "Nothing was measured."));
     }
-    if let Some(spoilt) = spoilt(&measured, findings) {
-        return spoilt;
-    }
-    let said = judgement
-        .and_then(by_array)
+    let compared = judgement
+        .and_then(among::by_array)
         .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline))
-        .or_else(|| by_published(header, summary));
-    let said = said.unwrap_or_else(|| {
-        let says = "Nothing to compare it with: describe the storage with --array, or set a baseline with assay \
-                    baseline set.";
-        Said::new(Tone::Plain, says)
-    });
-    with_doubts(said, summary, &measured, findings)
+        .or_else(|| among::published(header, summary).map(|says| Said::new(Tone::Plain, says)))?;
+    // However fast it is, what is spoilt is not good.
+    Some(spoilt(&measured, findings).unwrap_or_else(|| with_doubts(compared, summary, &measured, findings)))
 }
 
 fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
@@ -158,42 +150,6 @@ fn as_clause(says: &str) -> String {
     }
 }
 
-/// Returns the text up to the first full stop that a new sentence follows.
-#[must_use]
-pub fn first_sentence(says: &str) -> &str {
-    let mut ends = says.match_indices(". ").map(|(at, _)| at);
-    let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
-    ends.find(is_end).map_or(says, |at| &says[..=at])
-}
-
-/// Against what the array is expected to do.
-fn by_array(judgement: &Judgement) -> Option<Said> {
-    let judged: Vec<Agreement> =
-        judgement.verdicts.iter().flatten().map(|verdict| verdict.agreement).collect();
-    let below = judged.iter().filter(|agreement| **agreement == Agreement::Below).count();
-    let (all, array) = (judged.len(), &judgement.array);
-    Some(match (all, below) {
-        (0, _) => return None,
-        (1, 0) => Said::new(Tone::Good, format!("As {array} is expected to be, in the only test judged.")),
-        (all, 0) => {
-            Said::new(Tone::Good, format!("As {array} is expected to be, in all {all} tests judged."))
-        }
-        (1, 1) => Said::new(Tone::Bad, format!("Slower than {array} is expected to be.")),
-        (all, below) => {
-            Said::new(Tone::Bad, format!("Slower than {array} is expected to be in {below} of {all} tests."))
-        }
-    })
-}
-
-/// Whether a test, or what it is judged by, is worse than before by more than noise.
-#[must_use]
-pub fn is_worse(test: &TestPair) -> bool {
-    let against = test.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref());
-    against.is_some_and(|against| {
-        against.change == Change::Slower || against.p99.is_some_and(|p99| p99.change == Change::Slower)
-    })
-}
-
 fn by_baseline(before: Before<'_>) -> Said {
     let tests = &before.comparison.tests;
     let shared = || tests.iter().filter(|test| test.cells.iter().take(2).all(Option::is_some));
@@ -203,33 +159,13 @@ fn by_baseline(before: Before<'_>) -> Said {
         against.is_some_and(|against| !matches!(against.change, Change::NotComparable | Change::Unknown))
     };
     let (judged, worse) =
-        (shared().filter(is_judged).count(), shared().filter(|test| is_worse(test)).count());
+        (shared().filter(is_judged).count(), shared().filter(|test| test.is_worse()).count());
     let name = before.name;
     match (judged, worse) {
         (0, 0) => Said::new(Tone::Plain, format!("It cannot be compared with {name}; “Changed” says why.")),
         (_, 0) => Said::new(Tone::Good, format!("In no test worse than {name}.")),
         (_, worse) => Said::new(Tone::Bad, format!("Worse than {name} in {worse} of {all} tests.")),
     }
-}
-
-/// Against published results of the same tests: a place among them.
-fn by_published(header: &RunHeader, summary: &RunSummary) -> Option<Said> {
-    let is_tester_alone = header.targets.iter().all(|target| target.address.starts_with("null:"));
-    if is_tester_alone {
-        return Some(Said::new(Tone::Plain, "The target stores nothing: these are rates of Assay itself."));
-    }
-    let setups = published_beside(summary);
-    let faster = setups.iter().filter(|setup| setup.ratio > ALIKE).count();
-    let nearest = setups.first()?;
-    Some(Said::new(
-        Tone::Plain,
-        format!(
-            "Faster than {faster} of {} published results of the same tests; nearest is {} (x{:.2} of its IOPS).",
-            setups.len(),
-            nearest.name,
-            nearest.ratio
-        ),
-    ))
 }
 
 /// What is good by its numbers and was cut short, or disturbed in part, is in doubt.
@@ -260,31 +196,19 @@ fn limit(
     summary: &RunSummary,
     findings: &[Finding],
     judgement: Option<&Judgement>,
-) -> Said {
-    let by_array =
-        judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|verdict| verdict.says.clone());
-    let says = by_array.or_else(|| limits(header, summary).map(|limits| limits.says));
+) -> Option<Said> {
+    let verdict = verdict_on(header, summary, judgement)?;
     let is_spoilt = spoilt(&measured(summary), findings).is_some();
-    match says {
-        Some(says) if is_spoilt => Said::new(Tone::Doubt, says),
-        Some(says) => Said::new(Tone::Plain, says),
-        None => Said::new(Tone::Plain, "Not found by this run; assay diagnose finds it by experiments."),
-    }
+    Some(Said::new(if is_spoilt { Tone::Doubt } else { Tone::Plain }, verdict.says))
 }
 
-fn changed(before: Option<Before<'_>>) -> Said {
-    let Some(before) = before else {
-        return Said::new(
-            Tone::Plain,
-            "No comparable run of this plan on this target is stored to compare it with.",
-        );
-    };
+fn changed(before: Before<'_>) -> Said {
     let says = before.comparison.says.first().cloned().unwrap_or_default();
     let judged = || {
         let against = |test: &TestPair| Some(test.cells.get(1)?.as_ref()?.against.as_ref()?.change);
         before.comparison.tests.iter().filter_map(against)
     };
-    let tone = if before.comparison.tests.iter().any(is_worse) {
+    let tone = if before.comparison.tests.iter().any(TestPair::is_worse) {
         Tone::Bad
     } else if judged().any(|change| matches!(change, Change::PerhapsSlower | Change::NotComparable)) {
         Tone::Doubt

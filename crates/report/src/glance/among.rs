@@ -1,30 +1,18 @@
-//! Is it good? Against what the array should give, else against what others measured with the same load.
+//! A run among what is expected of its array, and among what others measured with the same load.
 
 use assay_analysis::{Agreement, Case, Judgement, RunSummary, StepSummary, Verdict};
 use assay_model::peers::{Load, Peer, peers};
 use assay_record::{MemberFacts, MemberKind, RunHeader};
 
+use super::{Said, Tone};
 use crate::expected::{judged, measured_over_expected};
 use crate::number::separated;
 
 /// Fewer systems than this are no field to stand in.
 const PEERS_MIN: usize = 4;
 
-/// Returns the sentence; `None` where nothing is known to compare with.
-pub(super) fn good(
-    header: &RunHeader,
-    summary: &RunSummary,
-    judgement: Option<&Judgement>,
-) -> Option<String> {
-    // What another tool measured, and experiments, are not the loads that tables have.
-    if header.imported.is_some() || header.diagnosis.is_some() {
-        return None;
-    }
-    judgement.and_then(by_array).or_else(|| among_others(header, summary))
-}
-
 /// Against the description of the array.
-fn by_array(judgement: &Judgement) -> Option<String> {
+pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
     let judged = judged(judgement);
     let off = |agreement| judged.iter().filter(move |(_, verdict)| verdict.agreement == agreement).count();
     let distance = |verdict: &Verdict| verdict.ratio.max(1e-9).ln().abs();
@@ -35,15 +23,25 @@ fn by_array(judgement: &Judgement) -> Option<String> {
     let all = judged.len();
     let of_all = |count: usize| if count == all { "All".to_owned() } else { format!("{count} of") };
     Some(match (off(Agreement::Below), off(Agreement::Above)) {
-        (0, 0) if all == 1 => format!("As {array} should be: {furthest}."),
-        (0, 0) => format!("As {array} should be in all {all} tests; furthest: {furthest}."),
-        (0, above) => format!("{} {all} tests are faster than {array} should be: {furthest}.", of_all(above)),
-        (below, _) => format!("{} {all} tests are slower than {array} should be: {furthest}.", of_all(below)),
+        (0, 0) if all == 1 => Said::new(Tone::Good, format!("As {array} should be: {furthest}.")),
+        (0, 0) => {
+            Said::new(Tone::Good, format!("As {array} should be in all {all} tests; furthest: {furthest}."))
+        }
+        (0, above) => {
+            let says =
+                format!("{} {all} tests are faster than {array} should be: {furthest}.", of_all(above));
+            Said::new(Tone::Good, says)
+        }
+        (below, _) => {
+            let says =
+                format!("{} {all} tests are slower than {array} should be: {furthest}.", of_all(below));
+            Said::new(Tone::Bad, says)
+        }
     })
 }
 
 /// Among the systems of published tables: the test that most of them have.
-fn among_others(header: &RunHeader, summary: &RunSummary) -> Option<String> {
+pub(super) fn published(header: &RunHeader, summary: &RunSummary) -> Option<String> {
     let is_storage = |member: &MemberFacts| !matches!(member.kind, MemberKind::Null | MemberKind::Simulated);
     if !header.targets.iter().all(|target| is_storage(&target.member)) {
         return None;
