@@ -91,11 +91,13 @@ fn a_steady_state_ends_the_window_and_its_last_five_rounds_are_the_result() {
     assert!(rounds == 25 || state["is_reached"] == true, "the window ends before the steady state: {state}");
     let iops: Vec<f64> =
         state["rounds"].as_array().unwrap().iter().map(|round| round["iops"].as_f64().unwrap()).collect();
-    let range_of = |five: &[f64]| {
+    // As SNIA's PTS has it: a range of 20 % of the mean, and a fitted line that rises or falls by 10 %.
+    let steady = |five: &[f64]| {
+        let mean = five.iter().sum::<f64>() / 5.0;
         let (least, most) = five.iter().fold((f64::MAX, 0.0_f64), |(l, m), x| (l.min(*x), m.max(*x)));
-        (most - least) * 5.0 / five.iter().sum::<f64>()
+        let slope = five.iter().zip([-2.0, -1.0, 0.0, 1.0, 2.0]).map(|(x, at)| x * at).sum::<f64>() / 10.0;
+        most - least <= 0.2 * mean && (4.0 * slope).abs() <= 0.1 * mean
     };
-    let steady = |five: &[f64]| range_of(five) < 0.02;
     assert!(!iops[..rounds - 1].windows(5).any(steady), "the window goes on after the steady state: {state}");
     assert!((test["seconds"].as_f64().unwrap() - 5.0).abs() < 0.5, "{}", test["seconds"]);
     assert_eq!(test["series"].as_array().unwrap().len(), 5);

@@ -42,9 +42,9 @@ fn targets_take_turns_under_a_delay_as_the_kernel_counts_them() {
             let recorded: Vec<(&str, u64)> =
                 targets.iter().map(|t| (t["target"].as_str().unwrap(), t["ops"].as_u64().unwrap())).collect();
             assert!(recorded.iter().map(|(target, _)| target).eq(&paths), "{semantics}: {recorded:?}");
-            // Inspection reads a device before the run, and so do other tests that look at all devices of the host.
+            // Inspection reads a device before the run: 64 blocks at random places, which may be unmapped, and its ends.
             for (counted, (target, ops)) in counted.iter().zip(&recorded) {
-                assert!(counted >= ops, "{semantics}, {target}: {counted} for {ops}");
+                assert!((*ops..=ops + 72).contains(counted), "{semantics}, {target}: {counted} for {ops}");
             }
             assert_eq!(recorded.iter().map(|(_, ops)| ops).sum::<u64>(), ops, "{semantics}: {recorded:?}");
             // Iometer has one I/O for each target, so that a device that is late, as loop devices of a busy host are,

@@ -163,8 +163,7 @@ fn answers_that_nobody_reads_are_given_up_and_keep_nobody_out() {
     // Long after the limit, what fitted into the sockets is there, and nothing is added while it is read.
     std::thread::sleep(Duration::from_secs(2));
     let answers: Vec<usize> = unread.into_iter().map(answers_of).collect();
-    // The answers to one connection may all fit into its sockets.
-    assert!(answers.iter().sum::<usize>() < 60 * 2000 / 10, "{answers:?}");
+    assert!(answers.iter().all(|answers| *answers < 2000), "{answers:?}");
     assert_eq!(served.get("/runs", &[&cookie]).status, 200);
 }
 
