@@ -36,7 +36,7 @@ fn every_range_is_a_range() {
 #[test]
 fn planted_causes_are_found() {
     // A sample of the validation, small because tests are built without optimisation.
-    let of = validate(1_000_000, 24);
+    let of = validate(1_000_000, 40);
     assert!(of.first >= 0.75 && of.first_or_second >= 0.85, "{of:?}");
 }
 

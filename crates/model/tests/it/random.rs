@@ -43,10 +43,8 @@ pub fn random_array(choices: &mut Choices) -> (Array, String) {
     let battery = if cache == "none" { " controller.battery=no" } else { "" };
     let local = matches!(base, "hdd-7200" | "ssd-sata" | "nvme");
     let link = if local { String::new() } else { format!(" link={link}") };
-    // Controllers with a cache switch those of their disks off; `more` switches some on.
-    let own = if base == "hdd-7200" { " device.write_cache=none" } else { "" };
     let changes = format!(
-        "raid={level} disks={disks} controller.read_cache=none controller.write_back={cache}{battery}{link}{own}"
+        "raid={level} disks={disks} controller.read_cache=none controller.write_back={cache}{battery}{link}"
     );
     let mut array = crate::array(base);
     set(&mut array, &changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));

@@ -92,8 +92,7 @@ fn flushes_between_writes_cost_less_than_durable_ones_and_more_than_none() {
 
 #[test]
 fn a_log_device_answers_durable_writes_until_the_disks_fall_behind() {
-    let with =
-        |log: &str| changed("hdd-7200", &format!("link=none raid=10 disks=8 device.write_cache=none {log}"));
+    let with = |log: &str| changed("hdd-7200", &format!("link=none raid=10 disks=8 {log}"));
     let log = "log.iops_max=30000 log.mb_s=400 log.latency_us=50";
     let burst = |n| Workload { duration: Nanos::from_secs(5), ..durable(0.0, 100.0, n) };
     near(rate(&with(log), &burst(1)), 20_000.0, 0.02);
