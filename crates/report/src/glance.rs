@@ -81,7 +81,7 @@ pub struct Before<'b> {
 
 /// Returns a run at a glance.
 #[must_use]
-pub fn glance(
+pub(crate) fn glance(
     header: &RunHeader,
     summary: &RunSummary,
     findings: &[Finding],

@@ -67,7 +67,7 @@ pub struct Meta<'m> {
 impl<'m> Meta<'m> {
     /// Returns a run at a glance.
     #[must_use]
-    pub fn glance(
+    pub(crate) fn glance(
         self,
         header: &assay_record::RunHeader,
         summary: &assay_analysis::RunSummary,

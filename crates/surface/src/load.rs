@@ -72,8 +72,8 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     Some(LoadPlaces { ios: all.len(), stripe, region })
 }
 
-/// Whether the slowest member is slow by itself. On an even stripe queues wander, and one member or another has a long one
-/// for a while: the I/Os that meet it are one witness, and their number is that of the queue's memories.
+/// Whether the slowest member is slow by itself. On an even stripe queues wander, and one member or another has a long
+/// one for a while: the I/Os that meet it are one witness, and their number is that of the queue's memories.
 fn is_no_queue(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
     let Some(slowest) = stripe.slow.first() else { return false };
     let is_on = |sample: &Sample| {

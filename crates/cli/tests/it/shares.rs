@@ -42,7 +42,7 @@ fn targets_take_turns_under_a_delay_as_the_kernel_counts_them() {
             let recorded: Vec<(&str, u64)> =
                 targets.iter().map(|t| (t["target"].as_str().unwrap(), t["ops"].as_u64().unwrap())).collect();
             assert!(recorded.iter().map(|(target, _)| target).eq(&paths), "{semantics}: {recorded:?}");
-            // Inspection reads a device before the run: 64 blocks at random places, which may be unmapped, and its ends.
+            // Inspection reads a device before the run: 64 blocks at random places, which may be unmapped, its ends.
             for (counted, (target, ops)) in counted.iter().zip(&recorded) {
                 assert!((*ops..=ops + 72).contains(counted), "{semantics}, {target}: {counted} for {ops}");
             }
