@@ -344,8 +344,8 @@ impl Conductor {
                 Ok(()) => is_stored = true,
                 Err(lost) => failures.push(lost.to_string()),
             }
-            if let Some(lost) = keeper.news() {
-                sinks.follower.store_lost(&lost);
+            if let Some(news) = keeper.news() {
+                sinks.follower.store_changed(&news);
             }
         }
         if is_stored {
@@ -408,8 +408,8 @@ impl Kept<'_, '_> {
         self.is_enough |= follower.event(event);
         let Some(keeper) = &mut self.keeper else { return };
         keeper.append(event);
-        if let Some(lost) = keeper.news() {
-            follower.store_lost(&lost);
+        if let Some(news) = keeper.news() {
+            follower.store_changed(&news);
         }
         follower.kept(event, keeper);
     }
