@@ -6,6 +6,7 @@
 //! verdict sharper (`verdict`); experiments of its own would make it surer.
 
 mod aside;
+mod control_group;
 mod level;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::RunVerdict;
 use aside::aside;
+use control_group::control_group;
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
@@ -54,6 +56,8 @@ const CLAUSES_MAX: usize = 2;
 pub enum LimitKind {
     /// The rate that the plan offers.
     Rate,
+    /// A limit of this process's control groups.
+    ControlGroup,
     /// A file in this host's memory.
     Memory,
     /// The CPU time of the tester.
@@ -197,6 +201,8 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
     let mut suspects = [
         rate(case),
         memory(&members),
+        // Busy CPUs do not make a rate equal to a number in a file.
+        control_group(case, &members),
         tester(case),
         // A full link carries no more, however busy the CPUs are.
         link(case),
@@ -221,7 +227,10 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
     // What is left over is no second suspect of something that a number shows, and the throughput that a full link or
     // interface has in several tests is a consequence.
     let is_full = matches!(kind, LimitKind::Link | LimitKind::Interface);
+    // A rate that equals a limit that stands in a file has one explanation.
+    let is_quoted = kind == LimitKind::ControlGroup;
     let second = suspects
+        .filter(|_| !is_quoted)
         .find(|next| next.certainty == Certainty::Shown && !(is_full && next.kind == LimitKind::Throughput));
     let second = second.map(|next| next.limit).unwrap_or_default();
     Some(StepLimit { step: step.id, kind, limit, evidence, certainty, second })
@@ -463,8 +472,8 @@ impl Group<'_> {
     /// What limits them, for `all` steps that have a limit. A disturbed step is sure of nothing but what disturbed it.
     fn says(&self, names: &[String], all: usize, disturbed: &[StepId]) -> String {
         let is_itself = |limit: &StepLimit| {
-            use LimitKind::{Host, Memory, Neighbour, Rate, Tester};
-            matches!(limit.kind, Host | Memory | Neighbour | Rate | Tester)
+            use LimitKind::{ControlGroup, Host, Memory, Neighbour, Rate, Tester};
+            matches!(limit.kind, ControlGroup | Host | Memory | Neighbour | Rate | Tester)
         };
         let is_clean = |limit: &StepLimit| is_itself(limit) || !disturbed.contains(&limit.step);
         let is_sure = |limit: &&StepLimit| {
