@@ -7,11 +7,12 @@
 
 mod aside;
 mod control_group;
+mod held;
 mod level;
 
 use std::collections::BTreeSet;
 
-use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId};
+use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId, TargetFacts};
 use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
@@ -24,6 +25,7 @@ use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::RunVerdict;
 use aside::aside;
 use control_group::control_group;
+use held::{Held, held};
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
@@ -202,7 +204,7 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         rate(case),
         memory(&members),
         // Busy CPUs do not make a rate equal to a number in a file.
-        control_group(case, &members),
+        control_group(case),
         tester(case),
         // A full link carries no more, however busy the CPUs are.
         link(case),
@@ -440,14 +442,18 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let tester = case.step.cpu.tester_us_per_io.map(|us| us * case.step.total.iops / 1e6);
     let tester = tester.map_or(String::new(), |cpus| format!(" while the tester used {cpus:.2} CPUs"));
     let ceiling = step_ceiling(case.run.header, case.step.id).and_then(|c| c.mb_per_s).filter(|c| *c > 0.0);
-    let (kind, limit, place) = match members {
-        _ if members.iter().all(|m| m.lun.is_some() || m.nfs.is_some()) => {
-            (LimitKind::Target, "the target behind the network".to_owned(), "waited for it")
+    let Held { by, share, is_part } = held(case);
+    let kept = kept * share;
+    let are_remote = members.iter().all(|m| m.lun.is_some() || m.nfs.is_some());
+    let devices = members.iter().all(|m| m.device.is_some());
+    let (kind, limit, place) = match by.as_slice() {
+        [target] if are_remote && is_part => {
+            (LimitKind::Target, format!("the target {}", target.address), "waited for it")
         }
-        [member, ..] if members.iter().all(|m| m.device.is_some()) => {
-            let device = member.device.as_ref()?;
-            let model = if device.model.is_empty() { String::new() } else { format!(" ({})", device.model) };
-            (LimitKind::Device, format!("the device {}{model}", device.name), "waited in it")
+        _ if are_remote => (LimitKind::Target, "the target behind the network".to_owned(), "waited for it"),
+        targets if devices => {
+            let place = if targets.len() > 1 { "waited in them" } else { "waited in it" };
+            (LimitKind::Device, devices_named(targets), place)
         }
         _ => (LimitKind::Device, "the storage below the file system".to_owned(), "waited for it"),
     };
@@ -457,6 +463,21 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     });
     let evidence = format!("{kept:.1} of {asked} I/Os {place}{tester}{link}");
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
+}
+
+/// Devices by their names, and the only one with its model.
+fn devices_named(targets: &[&TargetFacts]) -> String {
+    let devices: Vec<&DeviceFacts> = targets.iter().filter_map(|t| t.member.device.as_ref()).collect();
+    let mut names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match (names.as_slice(), devices.first()) {
+        ([name], Some(device)) if !device.model.is_empty() => format!("the device {name} ({})", device.model),
+        ([name], _) => format!("the device {name}"),
+        ([a, b], _) => format!("the devices {a} and {b}"),
+        ([a, b, rest @ ..], _) => format!("the devices {a}, {b} and {} more", rest.len()),
+        _ => "the device".to_owned(),
+    }
 }
 
 /// Steps that one limit explains.
@@ -479,7 +500,13 @@ impl Group<'_> {
         let is_sure = |limit: &&StepLimit| {
             limit.certainty == Certainty::Shown && limit.second.is_empty() && is_clean(limit)
         };
-        let is = if self.limits.iter().all(is_sure) { "limits" } else { "probably limits" };
+        let limit = &self.plainest.limit;
+        let verb = if ["the devices ", "the pauses "].iter().any(|many| limit.starts_with(many)) {
+            "limit"
+        } else {
+            "limits"
+        };
+        let probably = if self.limits.iter().all(is_sure) { "" } else { "probably " };
         let what = match (all, self.indices.len()) {
             (1, _) => "this test".to_owned(),
             (2, 2) => "both tests".to_owned(),
@@ -487,7 +514,7 @@ impl Group<'_> {
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
             _ => shortened(names, &self.indices),
         };
-        format!("{} {is} {what} ({}{})", self.plainest.limit, self.plainest.evidence, self.second(names))
+        format!("{limit} {probably}{verb} {what} ({}{})", self.plainest.evidence, self.second(names))
     }
 
     /// The second suspect of the step whose numbers are said, else of the first that has one.
@@ -501,13 +528,16 @@ impl Group<'_> {
     }
 }
 
-/// Whether one limit explains two steps: of the same kind, and a rate is the same rate in both.
+/// Whether one limit explains two steps: of the same kind, at the same place, and a rate is the same rate in both.
 fn is_one((limit, step): (&StepLimit, &StepSummary), (other, its): (&StepLimit, &StepSummary)) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 2.0 * SAME * a.max(b);
     limit.kind == other.kind
         && match limit.kind {
             LimitKind::Operations => near(step.total.iops, its.total.iops),
             LimitKind::Throughput => near(step.total.mb_per_s, its.total.mb_per_s),
+            LimitKind::ControlGroup | LimitKind::Interface | LimitKind::Device | LimitKind::Target => {
+                limit.limit == other.limit
+            }
             _ => true,
         }
 }

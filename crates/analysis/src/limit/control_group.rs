@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use assay_record::{HostNote, IoLimit, MemberFacts};
 
+use super::held::held;
 use super::{LimitKind, Suspect};
 use crate::figures::whole;
 use crate::rules::StepCase;
@@ -12,9 +13,10 @@ use crate::rules::StepCase;
 /// Where a rate lies that a limit holds, over the limit: the kernel hands tokens out in slices.
 const AT_LIMIT: RangeInclusive<f64> = 0.95..=1.05;
 
-/// Every device of the step is at a limit of this process's control groups.
-pub(super) fn control_group(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
-    let devices = members.iter().map(|member| member.device.as_ref()).collect::<Option<Vec<_>>>()?;
+/// Every device that the step's I/Os waited for is at a limit of this process's control groups.
+pub(super) fn control_group(case: StepCase<'_>) -> Option<Suspect> {
+    let held = held(case);
+    let devices = held.by.iter().map(|target| target.member.device.as_ref()).collect::<Option<Vec<_>>>()?;
     let names: BTreeSet<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     let full: Vec<Full<'_>> = names
         .iter()

@@ -333,27 +333,42 @@ fn a_rate_at_a_limit_of_the_control_group_is_no_fault_of_the_device() {
     assert_ne!(kind(402.0, limit_on_reads(400.0, true)), LimitKind::ControlGroup, "it limits bytes");
 }
 
-/// Of two devices both are at their limits, or the step is not limited by that of one.
+/// Two devices with a limit of 400 reads per second, of which each did so many I/Os, and had so many in flight.
+fn of_two(ops: [u64; 2], in_flight: [u64; 2], is_limited: [bool; 2]) -> RunLimits {
+    changed("outstanding = 16", move |h, s| {
+        let mut other = h.targets[0].clone();
+        other.address = "/dev/sdc1".to_owned();
+        other.member.device.as_mut().unwrap().name = "sdc1".to_owned();
+        h.targets.push(other);
+        for (target, is_limited) in h.targets.iter_mut().zip(is_limited) {
+            let notes = is_limited.then(|| limit_on_reads(400.0, false));
+            target.member.device.as_mut().unwrap().notes = notes.into_iter().collect();
+        }
+        let addresses: Vec<String> = h.targets.iter().map(|target| target.address.clone()).collect();
+        let ends = addresses.iter().zip(ops).zip(in_flight);
+        let end = |((address, ops), service_ns): ((&String, u64), u64)| MemberEnd {
+            ops,
+            service_ns,
+            ..MemberEnd::new(0, address)
+        };
+        s.steps[0].members = ends.map(end).collect();
+        set_reads(s, (ops[0] + ops[1]) as f64);
+    })
+}
+
+/// Targets that take turns get as many I/Os as the slowest: what limits is where the I/Os wait.
 #[test]
-fn a_limit_on_one_of_two_devices_does_not_limit_a_step_of_both() {
-    let of_both = |ops: [u64; 2]| {
-        kind("outstanding = 16", move |h, s| {
-            let mut other = h.targets[0].clone();
-            other.address = "/dev/sdc1".to_owned();
-            other.member.device.as_mut().unwrap().name = "sdc1".to_owned();
-            h.targets.push(other);
-            for target in &mut h.targets {
-                target.member.device.as_mut().unwrap().notes = vec![limit_on_reads(400.0, false)];
-            }
-            let addresses: Vec<String> = h.targets.iter().map(|target| target.address.clone()).collect();
-            let ends = addresses.iter().zip(ops);
-            s.steps[0].members =
-                ends.map(|(address, ops)| MemberEnd { ops, ..MemberEnd::new(0, address) }).collect();
-            set_reads(s, (ops[0] + ops[1]) as f64);
-        })
-    };
-    assert_eq!(of_both([400, 399]), LimitKind::ControlGroup);
-    assert_ne!(of_both([400, 200]), LimitKind::ControlGroup);
+fn of_two_devices_the_one_that_the_ios_wait_for_limits() {
+    let kind = |ops, in_flight, is_limited| of_two(ops, in_flight, is_limited).steps[0].kind;
+    assert_eq!(kind([400, 399], [8, 8], [true, true]), LimitKind::ControlGroup);
+    assert_eq!(kind([400, 200], [8, 8], [true, true]), LimitKind::Device, "one of them is below its limit");
+    let turns = of_two([400, 400], [990, 10], [true, false]);
+    assert!(turns.says.starts_with("The control group's limit on reads of sdb1 limits"), "{}", turns.says);
+    assert_eq!(kind([400, 400], [10, 990], [true, false]), LimitKind::Device, "they wait for the other");
+    let slow = of_two([400, 400], [10, 990], [false, false]);
+    assert!(slow.says.starts_with("The device sdc1 (Example SSD 240) probably limits"), "{}", slow.says);
+    let both = of_two([400, 400], [500, 500], [false, false]);
+    assert!(both.says.starts_with("The devices sdb1 and sdc1 probably limit"), "{}", both.says);
 }
 
 /// The schema of a run's document lists every kind.
