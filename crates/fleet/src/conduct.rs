@@ -268,8 +268,8 @@ impl Conductor {
         }
     }
 
-    /// Looks whether a stream from which nothing comes takes messages. The disk of the server may be full, or the server
-    /// gone: the hosts may be well all the same.
+    /// Looks whether a stream from which nothing comes takes messages. The disk of the server may be full, or the
+    /// server gone: the hosts may be well all the same.
     fn look_at_stream(&mut self, kept: &mut Kept<'_, '_>) {
         let limit = if self.is_stopping { SILENT_STOPPING } else { LEASE };
         if !self.is_open || self.came.elapsed() < limit {
@@ -291,8 +291,8 @@ impl Conductor {
             let warning = Warning {
                 rule: "messages-not-kept".to_owned(),
                 says: format!("Nothing has come from any host for {} s: {why}.", limit.as_secs()),
-                next: "The loads go on, and agents keep what they have to say. Look whether the server runs and has room \
-                       on its disk; one whose disk was full has to be started again."
+                next: "The loads go on, and agents keep what they have to say. Look whether the server runs and has \
+                       room on its disk; one whose disk was full has to be started again."
                     .to_owned(),
             };
             kept.keep(&Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });
@@ -386,8 +386,8 @@ impl Conductor {
     fn cut(&self) -> Option<String> {
         let (_, why) = self.unkept.as_ref().filter(|_| self.is_cut())?;
         Some(format!(
-            "{why}; the run is stored as far as its messages came, and assay attach {} follows the rest when the server \
-             keeps messages again",
+            "{why}; the run is stored as far as its messages came, and assay attach {} follows the rest when the \
+             server keeps messages again",
             self.run()
         ))
     }

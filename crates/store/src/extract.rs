@@ -38,9 +38,9 @@ impl Reader {
         if i64::from(crc32c::crc32c(body)) != checksum {
             return Ok(None);
         }
-        let mut text = Vec::new();
-        let inflated = DeflateDecoder::new(body).take(BYTES_MAX).read_to_end(&mut text);
-        Ok(inflated.ok().and_then(|_| serde_json::from_slice(&text).ok()))
+        let mut text = String::new();
+        let inflated = DeflateDecoder::new(body).take(BYTES_MAX).read_to_string(&mut text);
+        Ok(inflated.ok().and_then(|_| serde_json::from_str(&text).ok()))
     }
 }
 

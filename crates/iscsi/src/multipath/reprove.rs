@@ -168,8 +168,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Source::Written { .. } if is_same => {
                 return Err(Difference::Identity(format!(
                     "of the blocks written first, {mismatches} no longer hold what was written, and block {}, written \
-                     later, does: another disk took its place in between, another host writes to it, or the target lost \
-                     writes that it had acknowledged",
+                     later, does: another disk took its place in between, another host writes to it, or the target \
+                     lost writes that it had acknowledged",
                     known.lba
                 )));
             }
