@@ -269,7 +269,6 @@ struct Own {
 /// Reads what ends a job.
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
     let Own { bytes: own, has_stripes } = *own;
-    let base = options.kb_base;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = limit(options, own)?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
