@@ -281,7 +281,10 @@ fn what_a_job_uses_is_not_what_another_one_uses() {
     assert_eq!(size(&two("/dev/sdx", "size=50%")), None);
     assert_eq!(size(&two("x", "rw=read")), Some("\"8MiB\"".to_owned()));
     assert!(
-        of(&two("x", "rw=read")).notes.iter().any(|note| note.says.starts_with("There is no size: 8MiB"))
+        of(&two("x", "rw=read"))
+            .notes
+            .iter()
+            .any(|note| note.says.starts_with("The job has no size of its own: 8MiB"))
     );
     // Shares of what is there, and bytes of it.
     let relative = "[a]\nfilename=/dev/sdx\nnumjobs=4\nsize=8m\noffset_increment=25%\n";
