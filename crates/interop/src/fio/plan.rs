@@ -163,8 +163,8 @@ fn span(all: &[FioJob], notes: &mut Vec<Note>) -> Option<u64> {
     notes.push(Note::new(
         open.line,
         format!(
-            "The job has no size of its own: {} is used, as a file has that other jobs made; of a device fio would use all \
-             (--size).",
+            "The job has no size of its own: {} is used, as a file has that other jobs made; of a device fio would \
+             use all (--size).",
             Bytes(span)
         ),
     ));
