@@ -40,6 +40,7 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
             if is_pair { pair::table(comparison) } else { result_table(comparison, Reader::Person) };
         text.push_str(&results.render(Format::Text(width)));
         text.push_str(&if is_pair { pair::repeated(comparison, width) } else { String::new() });
+        text.push_str(&if is_pair { pair::bounds(comparison, width) } else { String::new() });
     }
     for says in lone {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));

@@ -54,11 +54,29 @@ fn notes(comparison: &Comparison, test: &TestPair) -> Vec<String> {
     let against = || cells.iter().filter_map(|(_, cell)| cell.against.as_ref());
     let is_refused = against().any(|against| against.change == Change::NotComparable);
     let breaks: Vec<&str> = against().flat_map(|a| &a.load_differs).map(String::as_str).collect();
-    let is_expected = comparison.sides.iter().any(|side| side.source != Source::Run);
+    // What the model expects of an array is the other side itself.
+    let is_article = comparison.sides.iter().any(|side| side.source == Source::Article);
+    let has_prediction = comparison.sides.iter().any(|side| side.source == Source::Prediction);
     let refused =
         (is_refused && !breaks.is_empty()).then(|| format!("not comparable: {}", breaks.join("; ")));
-    let expected = expected_line(comparison, &cells).filter(|_| is_expected);
+    let expected = expected_line(comparison, &cells).filter(|_| is_article && !has_prediction);
     [refused, costs_line(&cells), expected].into_iter().flatten().collect()
+}
+
+/// Which sides are bounds of hardware alone, and no expectation.
+pub(super) fn bounds(comparison: &Comparison, width: usize) -> String {
+    let is_bound = |side: usize| {
+        let mut cells = comparison.tests.iter().filter_map(|test| test.cells.get(side)?.as_ref());
+        comparison.sides[side].source == Source::Prediction && cells.any(|cell| cell.is_bound)
+    };
+    let words = |side: usize| {
+        let says = format!(
+            "{} is the hardware of an array whose software cost is unknown, at its nominal values: no expectation.",
+            letter(side)
+        );
+        format!("{}\n", wrap(&says, width, "  "))
+    };
+    (0..comparison.sides.len()).filter(|side| is_bound(*side)).map(words).collect()
 }
 
 /// How often each side was run, and how far its runs lie apart at most.
