@@ -91,7 +91,14 @@ pub(crate) fn glance(
     Glance {
         good: good(header, summary, findings, judgement, before),
         limit: limit(header, summary, findings, judgement),
-        changed: before.map(changed),
+        changed: before.map(|before| {
+            let said = changed(before);
+            // A difference of what cannot be used is no change of the target.
+            match spoilt(&measured(summary), findings) {
+                Some(_) if said.tone != Tone::Plain => Said::new(Tone::Doubt, said.says),
+                _ => said,
+            }
+        }),
         next: next(findings, judgement),
     }
 }
@@ -195,6 +202,7 @@ fn limit(
 
 fn changed(before: Before<'_>) -> Said {
     let says = before.comparison.says.first().cloned().unwrap_or_default();
+    let says = says.strip_prefix("this ").map_or_else(|| says.clone(), |rest| format!("This {rest}"));
     let judged = || {
         let against = |test: &TestPair| Some(test.cells.get(1)?.as_ref()?.against.as_ref()?.change);
         before.comparison.tests.iter().filter_map(against)

@@ -134,8 +134,8 @@ fn bound_words(rows: &[Expectation], is_brief: bool) -> Vec<&'static str> {
     const BRIEF: &str = "\"No software\" is the same hardware at its nominal values: no expectation. The gain of a \
                          change is of these values; --explain has that of the bounds, too.";
     const FULL: &str = "\"Simulated without software\" is the same hardware at the nominal values of the array file, \
-                        where a bound takes the fastest: no bound, and no expectation. Software makes a target slower than \
-                        that, and a cache that the file does not have makes it faster.";
+                        where a bound takes the fastest: no bound, and no expectation. Software makes a target slower \
+                        than that, and a cache that the file does not have makes it faster.";
     let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
     let bounds = rows.iter().any(is_bound).then_some(BOUNDS);
     bounds.into_iter().chain(has_both.then_some(if is_brief { BRIEF } else { FULL })).collect()
