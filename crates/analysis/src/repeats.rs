@@ -122,6 +122,7 @@ mod tests {
             seconds: vec![iops; 10],
             expected: None,
             is_bound: false,
+            heat: std::sync::Arc::default(),
         };
         let set = |(iops, n): (&f64, i32)| ResultSet {
             id: format!("r{n}"),
