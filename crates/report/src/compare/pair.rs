@@ -4,8 +4,8 @@ use assay_analysis::compare::{Comparison, TestPair};
 use assay_analysis::{Severity, first_sentence};
 
 use super::{
-    Change, Source, costs_line, expected_line, judged, letter, name_of, number_column, ratio_text,
-    shared_and_lone, wrap,
+    Change, Source, costs_line, expected_line, judged, letter, number_column, ratio_text, shared_and_lone,
+    wrap,
 };
 use crate::painted::mark;
 use crate::table::{Align, Cell, Column, Narrow, Row, Table};
@@ -29,7 +29,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
     for test in shared_and_lone(comparison).0 {
         let [Some(a), Some(b)] = test.cells.as_slice() else { continue };
         let cells: Vec<Cell> = vec![
-            name_of(test).into(),
+            format!("{} {}", test.test, test.step).trim_end().to_owned().into(),
             a.iops.into(),
             b.iops.into(),
             a.p99_ms.into(),
@@ -45,7 +45,10 @@ pub(super) fn table(comparison: &Comparison) -> Table {
 /// `x1.02 (0.98..1.06) in the noise`: latencies have columns of their own.
 fn change(test: &TestPair, cell: &assay_analysis::compare::Cell) -> String {
     let against = cell.against.as_ref();
-    against.map_or_else(String::new, |of| format!("{} {}", ratio_text(judged(test, of)), of.change.says()))
+    // The plan sets the rate of a paced load, so its p99 decides.
+    let what = if test.is_paced { "p99 " } else { "" };
+    against
+        .map_or_else(String::new, |of| format!("{what}{} {}", ratio_text(judged(test, of)), of.change.says()))
 }
 
 /// Why a test is not judged, and what an array or an article leads to expect. The outcome below names what was changed.
