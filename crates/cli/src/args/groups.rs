@@ -37,6 +37,7 @@ Keep
   rm           Remove stored runs
   export       Export a run for Prometheus, fio, Iometer, pandas, Assay
   import       Import runs of Assay, fio, Iometer, CrystalDiskMark, …
+  store        Create a store in PostgreSQL, or copy one to another
   serve        Serve results and running runs to a browser, and /metrics
 
 Set up

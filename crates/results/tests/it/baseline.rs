@@ -3,8 +3,8 @@
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_record::RunHeader;
 use assay_results::{
-    Baselines, LastTest, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled, read_extract_held,
-    repetitions,
+    Baselines, LastTest, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled,
+    read_extract_held, repetitions,
 };
 use assay_store::{Baseline, BaselineOf, Store};
 use assay_testkit::synthetic;
