@@ -4,19 +4,23 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_store::StoreAddress;
+
 /// What a server is to serve, and to whom.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where it listens.
     pub listen: SocketAddr,
     /// The store of runs.
-    pub store: PathBuf,
+    pub store: StoreAddress,
     /// The file of the token; made where there is none.
     pub token_file: PathBuf,
     /// How what is sent is protected.
     pub tls: Tls,
     /// What may be started from a page; `None`: nothing.
     pub runs: Option<RunPermission>,
+    /// Storage of this host that runs may not be started on: a page says how to allow it.
+    pub found: Vec<RunTarget>,
     /// The process whose run `/own` leads to; `None`: there is none.
     pub own_process: Option<u32>,
     /// What a visitor may use up.

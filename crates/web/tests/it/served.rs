@@ -52,7 +52,7 @@ impl Served {
         };
         let options = Options {
             listen: listen.parse().unwrap(),
-            store,
+            store: store.into(),
             token_file: folder.path().join("token"),
             tls,
             runs: Some(RunPermission {
@@ -63,6 +63,7 @@ impl Served {
                 }],
                 plans: vec![],
             }),
+            found: vec![RunTarget { name: format!("found{HOSTILE}"), address: "/dev/sdz".to_owned() }],
             own_process: None,
             limits,
         };
