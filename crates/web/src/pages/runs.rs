@@ -53,6 +53,7 @@ pub(crate) async fn page(
             visitor: &visitor,
             baselines: Baselines::read(store)?,
             lacking: shared.lacking(),
+            is_empty: found.matching == 0 && store.count()? == 0,
         };
         let body = body(&around, &found, number);
         Ok(html(Page::of(&visitor, "Runs", Place::Runs, &body).text()))
@@ -107,6 +108,8 @@ struct Around<'a> {
     baselines: Baselines,
     /// Runs that are being indexed.
     lacking: usize,
+    /// Whether no run is stored at all.
+    is_empty: bool,
     order: RunOrder,
 }
 
@@ -117,6 +120,10 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         many => format!("{} runs", separated(&many.to_string())),
     };
     let table = match found.runs.is_empty() {
+        true if around.is_empty => {
+            "<p>No run is stored yet. To make one: <code>assay run vmware ./t.dat --quick</code></p>\n"
+                .to_owned()
+        }
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
             "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
