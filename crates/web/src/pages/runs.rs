@@ -147,7 +147,7 @@ pub(crate) fn indexing(lacking: usize) -> String {
     match lacking {
         0 => String::new(),
         count => format!(
-            "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
+            "<p class=\"banner info\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
              label and note only, and trends lack {}.</p>\n",
             separated(&count.to_string()),
             if count == 1 { "run is" } else { "runs are" },
@@ -365,8 +365,10 @@ fn words(run: &ListedRun, visitor: &Visitor) -> String {
     let (label, note) = (run.row.label.as_ref(), run.row.note.as_ref());
     if visitor.csrf().is_none() {
         let note =
-            note.map_or_else(String::new, |note| format!("<br><span class=\"soft\">{}</span>", escape(note)));
-        return format!("{}{note}", label.map_or_else(String::new, |label| escape(label)));
+            note.map_or_else(String::new, |note| format!("<span class=\"soft cut\">{}</span>", escape(note)));
+        let label =
+            label.map_or_else(String::new, |label| format!("<span class=\"cut\">{}</span>", escape(label)));
+        return label + &note;
     }
     let id = escape(&run.row.run);
     let form = |what: &str, value: Option<&String>| {
