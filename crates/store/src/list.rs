@@ -82,6 +82,8 @@ pub enum RunOrder {
     Plan,
     /// By the p99 of their first test, the longest first; those without one last.
     P99,
+    /// By what limits them, the same beside each other; those of which nothing is known last.
+    Limit,
 }
 
 impl RunOrder {
@@ -96,13 +98,17 @@ impl RunOrder {
                 "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC, \
                  started_unix_ms DESC, id DESC"
             }
+            Self::Limit => {
+                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END NULLS LAST, \
+                 started_unix_ms DESC, id DESC"
+            }
         }
     }
 
     /// What the runs are joined with to be ordered.
     fn join(self) -> &'static str {
         match self {
-            Self::P99 => " LEFT JOIN digest ON digest.run_id = run.id",
+            Self::P99 | Self::Limit => " LEFT JOIN digest ON digest.run_id = run.id",
             Self::Newest | Self::Oldest | Self::Target | Self::Plan => "",
         }
     }

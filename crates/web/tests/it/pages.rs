@@ -151,6 +151,10 @@ fn the_list_is_sorted_has_a_line_for_each_run_and_keeps_ticks_of_other_pages() {
         "{page}"
     );
     assert!(page.contains("1 chosen on other pages"), "{page}");
+    // What limits a run is in its digest; a run without one is last.
+    let limited = served.get("/runs?sort=limit", &[]).body;
+    assert!(limited.contains("<th aria-sort=\"ascending\"><a href=\"/runs?sort=limit\">Limit"), "{limited}");
+    assert!(limited.contains(RUN), "{limited}");
 }
 
 #[test]
