@@ -190,7 +190,8 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("what is said on the bus has string keys")
 }
 
-/// Reads what somebody else has said; `None` if it is not understood.
+/// Reads what somebody else has said; `None` if it is not understood. As text, as the store reads events: a reader of
+/// bytes would be compiled a second time for all that a record has.
 pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    serde_json::from_slice(bytes).ok()
+    serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()
 }

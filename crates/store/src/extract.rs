@@ -38,9 +38,9 @@ impl Reader {
             .optional()
             .map_err(read)?;
         Ok(found.filter(|(body, checksum)| crc32c::crc32c(body) == *checksum).and_then(|(body, _)| {
-            let mut text = Vec::new();
-            DeflateDecoder::new(body.as_slice()).take(BYTES_MAX).read_to_end(&mut text).ok()?;
-            serde_json::from_slice(&text).ok()
+            let mut text = String::new();
+            DeflateDecoder::new(body.as_slice()).take(BYTES_MAX).read_to_string(&mut text).ok()?;
+            serde_json::from_str(&text).ok()
         }))
     }
 }

@@ -28,7 +28,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Shown(Cause::PowerState) => range(0.3, 3.0),
-        Q::PacedLatency => range(1.15, 60.0),
+        Q::PacedLatency => range(0.95, 60.0),
         Q::PacedToOne => range(1.15, 60.0),
         Q::Rate(E::MoreOutstanding) => range(3.6, 40.0),
         Q::Rate(E::OneOutstanding) => range(0.3 / s.outstanding, 1.05 / s.outstanding),

@@ -112,8 +112,10 @@ pub(super) fn disks(text: &str) -> Vec<Model> {
 }
 
 fn disk(row: &Row<'_>) -> Option<Model> {
-    let (rpm, capacity) = (row.number("rpm")?, row.bytes("capacity")?);
-    let class = Class::of_speed(rpm, row.number("form")? < 3.0);
+    let capacity = row.bytes("capacity")?;
+    let rpm = row.number("rpm");
+    let of_class = || row.cell("rpm")?.strip_prefix('~')?.parse::<f64>().ok();
+    let class = Class::of_speed(rpm.or_else(of_class)?, row.number("form")? < 3.0);
     let base = match class.device(&row.first_name(), Some(capacity), class.name()) {
         Device::Hdd(hdd) => hdd,
         Device::Ssd(_) => return None,
@@ -127,7 +129,9 @@ fn disk(row: &Row<'_>) -> Option<Model> {
         inner: row.zone("inner"),
     };
     let mut hdd: Hdd = given.over(base, (track, avg, full));
-    hdd.rpm = row.exact(rpm);
+    if let Some(rpm) = rpm {
+        hdd.rpm = row.exact(rpm);
+    }
     hdd.capacity = row.exact(capacity);
     hdd.link = row.link();
     // SAS and Fibre Channel disks come with their write cache off, SATA disks with it on.
