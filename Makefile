@@ -6,7 +6,7 @@ RUN_FOLDER ?= target/run
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
 	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio chromium iostat nft setpriv \
-	systemd-analyze prometheus-client nats-server
+	systemd-analyze prometheus-client nats-server postgres
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # Most tests wait: for a window of measuring, a server, a link. So there are more at a time than CPUs.

@@ -164,6 +164,8 @@ pub(crate) enum Noted {
     },
     /// Something for the reader of the results.
     Warning(Warning),
+    /// Nothing: it shows whether the stream takes messages.
+    Here,
 }
 
 /// What runs where, and what the store keeps with it.

@@ -60,8 +60,8 @@ pub(crate) fn measure<T: Target>(
         }
         let Some(keeper) = &mut keeper else { return };
         keeper.append(event);
-        if let Some(lost) = keeper.news() {
-            follower.store_lost(&lost);
+        if let Some(news) = keeper.news() {
+            follower.store_changed(&news);
         }
         follower.kept(event, keeper);
     };
@@ -97,8 +97,8 @@ pub(crate) fn measure<T: Target>(
     let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
     let is_kept = keeper.is_some();
     let unkept = keeper.as_mut().and_then(|keeper| keeper.finish().err());
-    if let Some(lost) = keeper.as_mut().and_then(Keeper::news) {
-        follower.borrow_mut().store_lost(&lost);
+    if let Some(news) = keeper.as_mut().and_then(Keeper::news) {
+        follower.borrow_mut().store_changed(&news);
     }
     let is_stored = is_kept && unkept.is_none();
     let failed = result.err().map(RunnerError::from);

@@ -37,6 +37,7 @@ Keep
   rm           Remove stored runs
   export       For Prometheus, fio, Iometer, pandas, another Assay
   import       From another Assay, fio, Iometer, CrystalDiskMark, …
+  store        Make one in PostgreSQL, copy one to another
   serve        Results and running runs in a browser, and /metrics
 
 Set up

@@ -40,6 +40,7 @@ mod map;
 mod metrics;
 mod nfs;
 mod outputs;
+mod postgres;
 mod predict;
 mod probe_cache;
 mod read_only;

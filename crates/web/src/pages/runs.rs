@@ -127,12 +127,11 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
             "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
-             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Against baseline</th>{}\
+             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Against baseline</th><th>Limit</th>\
              <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
             chosen(around, found),
             [RunOrder::Newest, RunOrder::Target, RunOrder::Plan].map(|by| sortable(around, by)).concat(),
             sortable(around, RunOrder::P99),
-            sortable(around, RunOrder::Limit),
         ),
     };
     format!(
@@ -186,7 +185,6 @@ fn sortable(around: &Around<'_>, order: RunOrder) -> String {
         RunOrder::Target => ("target", "Target"),
         RunOrder::Plan => ("plan", "Plan"),
         RunOrder::P99 => ("p99", "p99"),
-        RunOrder::Limit => ("limit", "Limit"),
     };
     let (sorted, to) = match (around.order, order) {
         (RunOrder::Newest, RunOrder::Newest) => (" aria-sort=\"descending\"", "oldest"),
@@ -206,7 +204,6 @@ fn order(asked: &Fields) -> RunOrder {
         "target" => RunOrder::Target,
         "plan" => RunOrder::Plan,
         "p99" => RunOrder::P99,
-        "limit" => RunOrder::Limit,
         _ => RunOrder::Newest,
     }
 }
