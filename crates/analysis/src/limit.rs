@@ -20,7 +20,9 @@ use serde::Serialize;
 use crate::expected::Judgement;
 use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
-use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, stalled, step_name};
+use crate::rules::{
+    Fired, Run, StepCase, busy_host, flush_wait, no_cpu_left, shortened, slow_turns, stalled, step_name,
+};
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::RunVerdict;
 use aside::aside;
@@ -38,6 +40,8 @@ const RATE_KEPT: f64 = 0.99;
 const CACHE_ANSWERS: f64 = 0.3;
 /// Below this share of the queue depth asked for, the pauses of the load count more than the target.
 const QUEUE_KEPT: f64 = 0.85;
+/// From this share of the workers' time on, flushes count more than the I/Os between them.
+const FLUSHES: f64 = 0.5;
 /// Rates that differ by no more than this are the same.
 const SAME: f64 = 0.05;
 /// Sizes that differ by this factor are unlike.
@@ -74,7 +78,7 @@ pub enum LimitKind {
     Link,
     /// The interface or bus of the device.
     Interface,
-    /// A flush for each write.
+    /// A flush for each write, or between writes.
     Flush,
     /// Pauses of the load itself.
     Pauses,
@@ -167,9 +171,12 @@ impl RunLimits {
     #[must_use]
     pub fn verdict(&self) -> RunVerdict {
         let count = |limit: &StepLimit| self.steps.iter().filter(|other| other.kind == limit.kind).count();
-        let commonest = self.steps.iter().rev().max_by_key(|limit| count(limit));
+        let weight = |limit: &&StepLimit| (limit.kind != LimitKind::Rate, count(limit));
+        let commonest = self.steps.iter().rev().max_by_key(weight);
         RunVerdict {
             says: self.says.clone(),
+            brief: self.says.clone(),
+            experiment: String::new(),
             limit: commonest.map_or_else(String::new, |limit| limit.limit.clone()),
             tests: commonest.map_or(0, count),
             judged: self.steps.len(),
@@ -208,6 +215,7 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         tester(case),
         // A full link carries no more, however busy the CPUs are.
         link(case),
+        flushes(case),
         host(case).filter(|_| is_short_wait(case)),
         slow_tester(case),
         flush(case, &members),
@@ -350,6 +358,14 @@ fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let mean_us = case.step.write.service.mean_ns()? / 1e3;
     let evidence = format!("each write waits until it is durable, {} on average", time(mean_us));
     Suspect::shown(LimitKind::Flush, "the flush of each write", evidence)
+}
+
+/// The workers wait for flushes between their writes more than for their I/Os, whose latencies do not contain that.
+fn flushes(case: StepCase<'_>) -> Option<Suspect> {
+    let wait = flush_wait(case).filter(|wait| wait.share >= FLUSHES)?;
+    let (share, mean) = (wait.share * 100.0, time(wait.mean_ms * 1e3));
+    let evidence = format!("its workers waited for flushes for {share:.0} % of the time, {mean} each");
+    Suspect::shown(LimitKind::Flush, "the flush between writes", evidence)
 }
 
 /// The load drains its queue, or pauses.
@@ -562,6 +578,10 @@ fn says(summary: &RunSummary, steps: &[StepLimit], disturbed: &[StepId]) -> Opti
             }
             None => groups.push(Group { plainest: limit, limits: vec![limit], indices: vec![at] }),
         }
+    }
+    // That a rate that was asked for is kept is no news beside what limits the others: a curve has ten such steps.
+    if groups.iter().any(|group| group.plainest.kind != LimitKind::Rate) {
+        groups.retain(|group| group.plainest.kind != LimitKind::Rate);
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.indices.len()));
     let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len(), disturbed));

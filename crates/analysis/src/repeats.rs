@@ -123,6 +123,7 @@ mod tests {
             heat: std::sync::Arc::default(),
             expected: None,
             is_bound: false,
+            heat: std::sync::Arc::default(),
         };
         let set = |(iops, n): (&f64, i32)| ResultSet {
             id: format!("r{n}"),

@@ -449,6 +449,9 @@ impl StoreArgs {
 pub(crate) struct SuitesArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<SuitesVerb>,
+    /// Print what each suite is for.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
 }
@@ -467,6 +470,9 @@ pub(crate) struct CheckArgs {
     /// A file, a directory, a block device, iscsi://… or nfs://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
+    /// Print every fact of the network paths, what was negotiated, and how to change each setting.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
     #[command(flatten)]

@@ -77,6 +77,9 @@ pub trait Follower {
         false
     }
 
+    /// Another step follows; no load runs. May take its time.
+    fn between(&mut self) {}
+
     /// Returns the next experiment of a diagnosis; `None` ends it. May take its time: no load runs.
     fn next(&mut self) -> Option<StepId> {
         None

@@ -88,10 +88,7 @@ pub(crate) fn measure<T: Target>(
         None => opener(request),
     };
     let mut rounds = Rounds::new(&header.plan);
-    let mut next = || match steps {
-        Steps::Diagnosis => follower.borrow_mut().next(),
-        Steps::Planned => next_planned(&mut rounds, &kept, &|test| follower.borrow().is_steady(test)),
-    };
+    let mut next = || next_step(steps, &mut rounds, &kept, &follower);
     let enough = enough.clone();
     let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus, start };
     let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
@@ -120,6 +117,20 @@ fn shift(event: &mut Event, by_ns: u64) {
     if let RunEvent::Host(sample) = &mut event.what {
         sample.at_ns = sample.at_ns.saturating_add(by_ns);
     }
+}
+
+/// Returns the next step, before which the follower may take its time.
+fn next_step(
+    steps: Steps,
+    rounds: &mut Rounds<'_>,
+    kept: &[Event],
+    follower: &RefCell<&mut dyn Follower>,
+) -> Option<StepId> {
+    let next = match steps {
+        Steps::Diagnosis => follower.borrow_mut().next(),
+        Steps::Planned => next_planned(rounds, kept, &|test| follower.borrow().is_steady(test)),
+    };
+    next.inspect(|_| follower.borrow_mut().between())
 }
 
 /// Returns the next step of the plan that no earlier run completed.

@@ -41,6 +41,27 @@ fn what_is_left_over_is_the_device_and_it_is_said_to_be_probable() {
 }
 
 #[test]
+fn a_log_that_is_flushed_after_each_write_waits_for_its_flushes() {
+    let with = |flushes: u64| {
+        let (header, mut s) =
+            run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 0 }]\nrun = \"4s\"\n\
+                                   outstanding = 1\nflush = { every = 1 }\n");
+        s.steps[0].cpu.used.as_mut().unwrap().host_busy = 1.0;
+        let mut flush = s.steps[0].write.clone();
+        flush.ops /= flushes;
+        s.steps[0].jobs[0].flush = Some(flush);
+        limits(&header, &s).unwrap()
+    };
+    let of = with(1);
+    assert_eq!(
+        (of.steps[0].kind, of.steps[0].limit.as_str()),
+        (LimitKind::Flush, "the flush between writes")
+    );
+    assert!(of.says.contains("waited for flushes for"), "{}", of.says);
+    assert_ne!(with(20).steps[0].kind, LimitKind::Flush, "a flush now and then is no limit");
+}
+
+#[test]
 fn each_explanation_needs_its_own_number() {
     let queue = "outstanding = 16";
     assert_eq!(kind("outstanding = 1", |_, _| {}), LimitKind::Latency);

@@ -12,7 +12,7 @@ use assay_spec::Plan;
 
 use super::experiments::{Budget, next};
 use crate::output::progress::{Progress, note_above};
-use crate::signals::{enter, terminal_is_closed};
+use crate::signals::{enter, pause_if_asked, terminal_is_closed};
 use assay_results::judged;
 
 /// The program as the follower of a run.
@@ -98,6 +98,10 @@ impl Follower for Following {
     fn is_steady(&self, test: u32) -> bool {
         let sweep = self.run.as_ref().and_then(|run| run.collector.steady_sweep(test));
         sweep.is_some_and(|(_, state)| state.is_reached)
+    }
+
+    fn between(&mut self) {
+        pause_if_asked();
     }
 
     fn next(&mut self) -> Option<StepId> {

@@ -169,8 +169,5 @@ fn found_words(base: &Plan, maxima: &[Maximum], run: &str) -> String {
         let rate = separated(&format!("{:.0}", maximum.rate.0));
         format!("{}: {rate} IOPS with {} outstanding", test.name, maximum.outstanding)
     });
-    format!(
-        "The search of run {run} found {}; loads are shares of that.",
-        found.collect::<Vec<_>>().join("; ")
-    )
+    format!("found in run {run}: {}; loads are shares of that", found.collect::<Vec<_>>().join("; "))
 }

@@ -18,6 +18,7 @@ mod errors;
 mod exchange;
 mod exits;
 mod faults;
+mod figures;
 mod files;
 mod fio_beside;
 mod fio_equal;

@@ -19,7 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
         one by one.",
     gain: Some(E::WithoutSync),
-    look: "Whether the target has a write cache that survives a power loss.",
+    look: "Check whether the target has a write cache that survives a power loss.",
 };
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {

@@ -11,7 +11,7 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PowerState,
     name: "power saving of the drive, its link or the CPU",
-    physics: "What is idle falls asleep, and the next I/O waits until it is awake. With few outstanding each \
+    physics: "An idle device sleeps, and the next I/O waits until it is awake. With few outstanding each \
         I/O meets a sleeper; at half the rate the pauses are longer and the sleep is deeper, so that the \
         latency rises where the load falls; with more outstanding nothing sleeps, and the rate grows by more \
         than the depth.",

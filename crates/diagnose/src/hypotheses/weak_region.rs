@@ -21,7 +21,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     forms: &[expects, expects_waiting],
     helps: "Move the data from the slow part, or replace what it lies on.",
     gain: None,
-    look: "What lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
+    look: "Check what lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
         dmsetup table), a tier. assay map reads the target place by place.",
 };
 
