@@ -1,4 +1,7 @@
 use assay_model::array::{Level, parse, set, shipped, to_toml};
+use assay_model::predict::{Engines, predict};
+use assay_model::resolved::Tables;
+use assay_model::workload::Workload;
 
 use crate::array;
 
@@ -270,4 +273,28 @@ fn rates_that_no_disk_or_drive_has_are_refused() {
         let error = set(&mut array(name), change).unwrap_err().to_string();
         assert!(error.contains("175000") && error.contains("out of range"), "{error}");
     }
+}
+
+/// Half of the bytes double a stream that disks limit; a random read is a seek, whatever it transfers; and drives that
+/// are faster than the processor are held up by it.
+#[test]
+fn compression_halves_what_members_move_and_costs_the_processor() {
+    let mut tables = Tables::default();
+    let mut rate = |name: &str, changes: &str, load: &Workload| {
+        let mut array = array(name);
+        set(&mut array, changes).unwrap_or_else(|e| panic!("{changes}: {e}"));
+        predict(&array, load, Engines::Closed, &mut tables).iops.value
+    };
+    let [read, written] = [100.0, 0.0].map(|reads| Workload::simple("s", 131_072, reads, 0.0, 64));
+    let small = Workload::simple("r", 4096, 100.0, 100.0, 1);
+    let disks = "raid=6 disks=8 link=none target.software=lvm target.cores=4";
+    let ratio = |name: &str, load: &Workload, rate: &mut dyn FnMut(&str, &str, &Workload) -> f64| {
+        rate(name, &format!("{disks} target.compression=2"), load) / rate(name, disks, load)
+    };
+    let streamed = ratio("hdd-7200", &read, &mut rate);
+    assert!((1.9..=2.01).contains(&streamed), "{streamed}");
+    let random = ratio("hdd-7200", &small, &mut rate);
+    assert!((0.99..=1.02).contains(&random), "{random}");
+    let drives = ratio("nvme", &written, &mut rate);
+    assert!(drives < 1.0, "four cores compress 2.9 GB/s: {drives}");
 }
