@@ -29,6 +29,9 @@ const LEAD_ROOM: u32 = 3;
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// After a silence of this length the stream is listened to anew: with a thousand hosts the client's consumer was seen to
+/// hand out nothing more, while the stream had thousands of messages.
+const SILENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether hosts are gone.
 const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);
 /// A host that has not begun so long after it was to is asked again.
@@ -76,6 +79,8 @@ pub(crate) struct Conductor {
     looked: Instant,
     /// When a message came, or it was looked whether one can.
     came: Instant,
+    /// When a message came, or the stream was listened to anew, and the silence after which it is again.
+    heard: (Instant, Duration),
     /// Since when the server keeps no message, and why.
     unkept: Option<(Instant, String)>,
     /// Tells its notes apart from those of an earlier coordinator of the run.
@@ -128,6 +133,7 @@ impl Conductor {
             since: unix_ns(),
             looked: Instant::now(),
             came: Instant::now(),
+            heard: (Instant::now(), SILENCE),
             unkept: None,
             runtime,
         })
@@ -182,17 +188,27 @@ impl Conductor {
             }
         };
         match self.runtime.block_on(next) {
-            Next::Message(Some(message)) => return Some(*message),
-            // The server is there again, and knows nothing of who was listening.
-            Next::Again => {
-                if let Ok(messages) = self.runtime.block_on(self.bus.messages(&self.run(), self.taken)) {
-                    self.messages = messages;
-                }
+            Next::Message(Some(message)) => {
+                self.heard = (Instant::now(), SILENCE);
+                return Some(*message);
             }
+            // The server is there again, and knows nothing of who was listening.
+            Next::Again => self.listen_anew(),
             Next::Message(None) => std::thread::sleep(LOOK_EVERY),
             Next::Nothing => {}
         }
+        if self.heard.0.elapsed() >= self.heard.1 {
+            self.listen_anew();
+        }
         None
+    }
+
+    /// Listens to the stream behind what was taken; a busy server is given longer each time.
+    fn listen_anew(&mut self) {
+        self.heard = (Instant::now(), (self.heard.1 * 2).min(SILENCE * 8));
+        if let Ok(messages) = self.runtime.block_on(self.bus.messages(&self.run(), self.taken)) {
+            self.messages = messages;
+        }
     }
 
     fn run(&self) -> String {
