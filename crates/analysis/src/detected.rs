@@ -33,6 +33,9 @@ const CLOUDS: [(&str, &str); 3] = [
     ("MSFT VIRTUAL DISK", "premium-ssd"),
 ];
 
+/// Size of a drive over that of its sheet: binary units for decimal ones, and blocks that a format takes.
+const SAME_SIZE: std::ops::RangeInclusive<f64> = 0.90..=1.10;
+
 /// An array as far as it is seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detected {
@@ -78,10 +81,10 @@ fn local(layout: &LayoutFacts) -> Detected {
     }
     found.array.controller.tunnels_sata = layout.drives.iter().any(|drive| drive.tunnelled);
     found.array.controller.slot = layout.slot.as_deref().and_then(LinkRate::named).unwrap_or_default();
-    let models: Vec<&str> = layout.drives.iter().map(|drive| drive.model.as_str()).collect();
     found.array.title = match layout.drives.len() {
         1 => format!("{}, {}", first.name, named(&first)),
-        n => format!("{n} drives, {}", models.first().copied().unwrap_or_default()),
+        n if first.model.is_empty() => format!("{n} drives without a model string"),
+        n => format!("{n} drives, {}", first.model),
     };
     found
 }
@@ -98,6 +101,16 @@ fn is_virtual(drive: &DriveFacts) -> bool {
 /// What the drives are: the first of the catalogue among them, or the class that the host sees.
 fn device(layout: &LayoutFacts, found: &mut Detected) {
     let mut unlisted: Vec<&DriveFacts> = Vec::new();
+    if let Some((drive, bytes)) = layout.drives.iter().find_map(|drive| Some((drive, other_size(drive)?))) {
+        found.is_known = false;
+        found.questions.push(format!(
+            "{} says that it is {}, which holds {} and not {}: is it a part of one, or what its name hides?",
+            drive.name,
+            drive.model,
+            Bytes(bytes),
+            Bytes(drive.size_bytes),
+        ));
+    }
     let mut devices: Vec<Device> = Vec::new();
     for drive in &layout.drives {
         let capacity = Some(Bytes(drive.size_bytes)).filter(|size| size.0 > 0);
@@ -142,6 +155,17 @@ fn device(layout: &LayoutFacts, found: &mut Detected) {
         }
         found.array.device = first;
     }
+}
+
+/// Bytes that the catalogue has for a drive whose own size is another: what says its name is not the drive itself.
+fn other_size(drive: &DriveFacts) -> Option<u64> {
+    let listed = match &catalogue::find(&drive.model)?.device {
+        Device::Hdd(hdd) => hdd.capacity.value,
+        Device::Ssd(ssd) => ssd.capacity.value,
+    };
+    let ratio = drive.size_bytes as f64 / listed;
+    let differs = drive.size_bytes > 0 && !SAME_SIZE.contains(&ratio);
+    differs.then(|| format!("{listed:.0}").parse().ok())?
 }
 
 /// The class of a drive that is not listed, by what the host sees of it.
@@ -195,11 +219,15 @@ fn raid(layout: &LayoutFacts, found: &mut Detected) {
     });
     match (level, drives) {
         (Some(level), 2..) if level != Level::Single => {
-            let odd = level == Level::Raid10 && drives % 2 == 1;
-            raid.level = if odd || (level == Level::Raid1 && drives > 4) { Level::Raid10 } else { level };
-            if raid.level == Level::Raid10 && drives % 2 == 1 {
+            let many = level == Level::Raid1 && drives > 4;
+            raid.level = if many { Level::Raid10 } else { level };
+            let odd_and_failed = raid.level == Level::Raid10 && drives % 2 == 1 && layout.failed > 0;
+            if odd_and_failed {
                 raid.disks = seen(f64::from(drives - 1));
-                found.questions.push(format!("RAID10 over {drives} drives is described as {}.", drives - 1));
+                found.questions.push(format!(
+                    "RAID10 over {drives} drives with a failed one is described as {}.",
+                    drives - 1
+                ));
             }
         }
         (_, 2..) => {

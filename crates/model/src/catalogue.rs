@@ -67,6 +67,10 @@ pub struct Hint {
     pub capacity: Option<Bytes>,
 }
 
+/// What a class answers for.
+const NOT_LISTED: &str = ", as the catalogue does not have";
+const NO_MODEL: &str = ", as the drive has no model string";
+
 /// Returns a drive by its model string: from the catalogue, or of its class.
 ///
 /// # Errors
@@ -85,7 +89,11 @@ pub fn device(text: &str, hint: Hint) -> Result<Device, String> {
         )
     })?;
     let capacity = hint.capacity.map(|bytes| bytes.0 as f64).or_else(|| capacity_in(&words(text)));
-    Ok(class.device(text, capacity, &format!("{}, as the catalogue does not have `{text}`", class.name())))
+    let from = match text.trim() {
+        "" => format!("{}{NO_MODEL}", class.name()),
+        text => format!("{}{NOT_LISTED} `{text}`", class.name()),
+    };
+    Ok(class.device(text, capacity, &from))
 }
 
 /// What the numbers of a device come down to, where they are those of a class and not of a model: a sentence.
@@ -96,12 +104,14 @@ pub fn class_note(device: &Device) -> Option<String> {
         Device::Ssd(ssd) => &ssd.read_iops_max.from,
     };
     let said = from.to_string();
-    let class = said.strip_prefix("assumed: ")?.split_once(", as the catalogue")?.0;
-    let name = match device {
-        Device::Hdd(hdd) => &hdd.model,
-        Device::Ssd(ssd) => &ssd.model,
-    };
-    let name = if name.is_empty() { "a drive without a model string" } else { name.as_str() };
+    let said = said.strip_prefix("assumed: ")?;
+    if let Some(class) = said.strip_suffix(NO_MODEL) {
+        return Some(format!(
+            "The drive has no model string: its numbers are those of the {class}, with wide ranges."
+        ));
+    }
+    let (class, name) = said.split_once(NOT_LISTED)?;
+    let name = name.trim().trim_matches('`');
     Some(format!(
         "The catalogue does not have {name}: its numbers are those of the {class}, with wide ranges."
     ))

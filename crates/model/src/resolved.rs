@@ -386,6 +386,8 @@ impl ResolvedArray {
             (true, Kind::Write) if copies_on_write => [Phase::NONE; 2],
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
+        let stored = software::stored(array, self.corner);
+        let phases = phases.map(|phase| Phase { bytes: phase.bytes * stored, ..phase });
         let streams = phases[0].visits == 0;
         let rewrites = random && kind == Kind::Write && array.target.software == SoftwareName::Zfs;
         let streamed =
@@ -404,7 +406,7 @@ impl ResolvedArray {
             start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),
             controller_ns: self.passing_ns(kind, &phases, bytes),
-            stream_ns: if streams { self.stream_ns(kind, streamed) } else { 0.0 },
+            stream_ns: if streams { self.stream_ns(kind, streamed * stored) } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
             part: Part::All,
@@ -515,7 +517,8 @@ impl ResolvedArray {
         };
         let known = [&target.read_op_us, &target.read_kib_us, &target.write_op_us, &target.write_kib_us];
         if known.iter().all(|q| q.is_none()) {
-            return software::cost_ns(target.software, &self.shape, kind, bytes, self.corner);
+            return software::cost_ns(target.software, &self.shape, kind, bytes, self.corner)
+                + software::compression_ns(&self.array, kind, bytes, self.corner);
         }
         let us = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.cost_at(self.corner));
         let commands = self.array.initiator.split.as_ref().map_or(1.0, |s| (bytes / s.value).ceil().max(1.0));

@@ -2,8 +2,8 @@
 //!
 //! Their rows are in `published/unseen/`, their arrays, from data sheets, in `arrays/unseen/`. The half that a
 //! system belongs to follows from its name alone: the open half may be looked at to mend the physics, the half that
-//! is held back is predicted once, after the files and the physics are committed. There are three sets: once both halves
-//! of one had been seen, the next one was collected.
+//! is held back is predicted once, after the files and the physics are committed. There are three sets: once both
+//! halves of one had been seen, the next one was collected.
 
 use crate::array::{Array, ArrayError, parse};
 use crate::published::{self, Published, PublishedError};

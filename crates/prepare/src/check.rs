@@ -32,6 +32,15 @@ pub struct PathInspection {
     pub may_write: bool,
 }
 
+/// What is below a path.
+#[derive(Debug, Clone)]
+pub struct PathDrives {
+    /// The device itself, or the one under the file system.
+    pub device: Option<DeviceFacts>,
+    /// Its file system; `None` for a device.
+    pub filesystem: Option<FilesystemFacts>,
+}
+
 /// Kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathInspectionKind {
@@ -101,6 +110,28 @@ fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
         holds: assay_host::file_users(path),
         is_ours: Some(is_ours),
         ..in_file_system(path, PathInspectionKind::File)?
+    })
+}
+
+/// Returns the drives below a path, of which nothing is opened or probed: what it takes to describe them.
+///
+/// # Errors
+/// If the path, or its device, cannot be looked at.
+pub fn path_drives(path: &Path) -> Result<(PathInspectionKind, PathDrives), PrepareError> {
+    let kind = match file::kind_of(path).map_err(io_error("look at", path))? {
+        PathKind::Missing => return Err(PrepareError::Missing { path: text(path) }),
+        PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(path), what }),
+        PathKind::BlockDevice => PathInspectionKind::Device,
+        PathKind::File => PathInspectionKind::File,
+        PathKind::Directory => PathInspectionKind::Directory,
+    };
+    let device = assay_host::device_of(path).map_err(io_error("look at", path));
+    Ok(match kind {
+        PathInspectionKind::Device => (kind, PathDrives { device: device?, filesystem: None }),
+        PathInspectionKind::File | PathInspectionKind::Directory => {
+            let filesystem = assay_host::filesystem_of(path).map_err(io_error("look at", path))?;
+            (kind, PathDrives { device: device.unwrap_or_default(), filesystem: Some(filesystem) })
+        }
     })
 }
 

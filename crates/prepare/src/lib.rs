@@ -44,7 +44,7 @@ use context::{FillContext, InspectContext, OpenContext};
 use file::Touched;
 use target::{Inspected, Prepared};
 
-pub use check::{PathInspection, PathInspectionKind, inspect_path};
+pub use check::{PathDrives, PathInspection, PathInspectionKind, inspect_path, path_drives};
 pub use closed::{Closed, KeptFile};
 pub use error::PrepareError;
 pub use fill::PrepareProgress;

@@ -211,27 +211,40 @@ struct Series {
     counts: Vec<u32>,
 }
 
-/// The arrays as they are described, or with the numbers of devices that the question asks for.
+/// The arrays as they are described, or at the levels and with the numbers of devices that the question asks for.
 fn described(question: &Question, arrays: &[Array]) -> Result<Vec<Series>, SizingError> {
-    arrays
-        .iter()
-        .map(|array| {
-            let mut array = array.clone();
-            apply(&mut array, &common(question, false))?;
-            let counts = match question.disks {
-                Some(disks) => vec![disks],
-                None if question.how_many || question.limits_devices() => {
-                    let counts = limited(question, counts(array.raid.level, leg_of_array(&array)));
-                    if counts.is_empty() {
-                        return no_such_number(question, &array.name);
-                    }
-                    counts
-                }
-                None => vec![count_of(&array)],
-            };
-            Ok(Series { price_word: array.name.clone(), array, devices: "", counts })
-        })
-        .collect()
+    if let Some(class) = question.classes.first() {
+        return Err(SizingError::Question(format!(
+            "{}: an array of --array has its own devices; leave these words out, or --array",
+            class.name
+        )));
+    }
+    let levels: Vec<Option<Level>> = match &question.levels[..] {
+        [] => vec![None],
+        given => given.iter().copied().map(Some).collect(),
+    };
+    let each = arrays.iter().flat_map(|array| levels.iter().map(move |level| (array, *level)));
+    each.map(|(array, level)| described_at(question, array, level)).collect()
+}
+
+fn described_at(question: &Question, array: &Array, level: Option<Level>) -> Result<Series, SizingError> {
+    let varies = question.disks.is_none() && (question.how_many || question.limits_devices());
+    let mut array = array.clone();
+    if let Some(level) = level.filter(|level| *level != array.raid.level) {
+        let least = || counts(level, leg_of(level)).first().copied().unwrap_or(1);
+        let disks = if varies { least() } else { question.disks.unwrap_or_else(|| count_of(&array)) };
+        apply(&mut array, &resized(level, disks))?;
+    }
+    apply(&mut array, &common(question, false))?;
+    let counts = match question.disks {
+        Some(disks) => vec![disks],
+        None if varies => limited(question, counts(array.raid.level, leg_of_array(&array))),
+        None => vec![count_of(&array)],
+    };
+    if counts.is_empty() {
+        return no_such_number(question, &array.name);
+    }
+    Ok(Series { price_word: array.name.clone(), array, devices: "", counts })
 }
 
 fn count_of(array: &Array) -> u32 {

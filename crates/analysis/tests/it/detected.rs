@@ -12,10 +12,10 @@ fn drive(name: &str, model: &str, link: &str) -> DriveFacts {
         name: name.to_owned(),
         model: model.to_owned(),
         rotational: true,
-        size_bytes: 4_000_787_030_016,
+        size_bytes: 1_000_204_886_016,
         link: link.to_owned(),
         write_cache: Some(true),
-        used_bytes: 4_000_787_030_016,
+        used_bytes: 1_000_204_886_016,
         ..DriveFacts::default()
     }
 }
@@ -79,6 +79,22 @@ fn what_is_not_seen_is_asked_and_a_class_answers() {
         assert!(found.questions.iter().any(|q| q.contains(asked)), "{model}: {:?}", found.questions);
         assert_eq!(file(&found).raid.level, Level::Single);
     }
+}
+
+/// A virtual disk of 64 MiB with the model string of a drive of 8 TB was described, and judged, as that drive.
+#[test]
+fn a_model_string_of_a_drive_of_another_size_is_not_believed() {
+    let of = |size_bytes| {
+        let seen = DriveFacts { size_bytes, ..drive("sda", "ATA ST8000AS0002-1NA", "") };
+        detected(&on(LayoutFacts { drives: vec![seen], ..LayoutFacts::default() })).expect("it is seen")
+    };
+    let small = of(64 << 20);
+    assert!(!small.is_known);
+    let asked = small.questions.iter().any(|q| q.contains("which holds 8TB and not 64MiB"));
+    assert!(asked, "{:?}", small.questions);
+    let whole = of(8_001_563_222_016);
+    assert!(whole.is_known, "{:?}", whole.questions);
+    assert!(matches!(whole.array.device, Device::Hdd(hdd) if hdd.shingled), "the Archive HDD is shingled");
 }
 
 #[test]

@@ -211,6 +211,7 @@ fn walk_target<V: Visitor>(t: &mut Target, v: &mut V) {
     v.maybe("workers", whole(1.0, 65_536.0), &mut t.workers);
     v.maybe("serial_write_ms", real(0.001, 10_000.0), &mut t.serial_write_ms);
     v.number("serial_sequential", real(0.0, 1.0), &mut t.serial_sequential);
+    v.maybe("compression", real(1.0, 100.0), &mut t.compression);
 }
 
 fn walk_protocol<V: Visitor>(p: &mut Protocol, v: &mut V) {

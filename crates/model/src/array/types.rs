@@ -429,6 +429,8 @@ pub struct Target {
     /// Cost, in that queue, of a sequential write that follows a random I/O, as a fraction of a random one.
     /// Pure streams do not pass the queue.
     pub serial_sequential: Quantity,
+    /// Bytes of the load's data over the bytes that reach the members, where the software compresses; absent = none.
+    pub compression: Option<Quantity>,
 }
 
 impl Default for Target {
@@ -443,6 +445,7 @@ impl Default for Target {
             workers: None,
             serial_write_ms: None,
             serial_sequential: Quantity::assumed(0.0),
+            compression: None,
         }
     }
 }

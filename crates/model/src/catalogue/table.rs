@@ -112,8 +112,10 @@ pub(super) fn disks(text: &str) -> Vec<Model> {
 }
 
 fn disk(row: &Row<'_>) -> Option<Model> {
-    let (rpm, capacity) = (row.number("rpm")?, row.bytes("capacity")?);
-    let class = Class::of_speed(rpm, row.number("form")? < 3.0);
+    let capacity = row.bytes("capacity")?;
+    let rpm = row.number("rpm");
+    let of_class = || row.cell("rpm")?.strip_prefix('~')?.parse::<f64>().ok();
+    let class = Class::of_speed(rpm.or_else(of_class)?, row.number("form")? < 3.0);
     let base = match class.device(&row.first_name(), Some(capacity), class.name()) {
         Device::Hdd(hdd) => hdd,
         Device::Ssd(_) => return None,
@@ -127,7 +129,9 @@ fn disk(row: &Row<'_>) -> Option<Model> {
         inner: row.zone("inner"),
     };
     let mut hdd: Hdd = given.over(base, (track, avg, full));
-    hdd.rpm = row.exact(rpm);
+    if let Some(rpm) = rpm {
+        hdd.rpm = row.exact(rpm);
+    }
     hdd.capacity = row.exact(capacity);
     hdd.link = row.link();
     // SAS and Fibre Channel disks come with their write cache off, SATA disks with it on.
@@ -174,6 +178,11 @@ fn drive(row: &Row<'_>) -> Option<Model> {
     set(&mut ssd.qd1_write_iops, "qd1_write", writes);
     ssd.capacity = row.exact(capacity);
     ssd.link = link;
+    if row.number("read_iops").is_some() {
+        // The sheet has what the planes of the dies add.
+        let q = &mut ssd.dies;
+        (q.lo, q.value, q.hi) = (q.lo * 2.0, q.value * 2.0, q.hi * 2.0);
+    }
     caches(row, &mut ssd);
     // No single command is faster than many at a time.
     for (alone, most) in

@@ -271,8 +271,9 @@ impl ResolvedArray {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }
         let place = io_cost.phases.iter().find(|p| p.kind == Kind::Write).map_or(Place::Cached, |p| p.place);
+        let stored = super::software::stored(&self.array, self.corner);
         let of = |case: &crate::raid::Case| {
-            let phases = case.phases.map(|phase| phase.placed(place));
+            let phases = case.phases.map(|p| Phase { bytes: p.bytes * stored, ..p }.placed(place));
             IoCost { phases, part: case.part, ..io_cost.clone() }
         };
         cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()

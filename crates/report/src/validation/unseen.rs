@@ -9,12 +9,12 @@ use crate::table::{Cell, Column, Format, Table};
 const HEAD: &str = "
 ## Systems that the model was not made from
 
-Rows of `published/unseen/`, predicted from the data sheets in `arrays/unseen/`. There are two sets: the first is
-mostly drives of one forum host and of one collection, the second NAS boxes over a network, RAID sets, ZFS pools and
-drives in hosts that are described. The systems of each were split by the parity of the FNV-1a hash of their names,
+Rows of `published/unseen/`, predicted from the data sheets in `arrays/unseen/`. There are three sets: the first
+is mostly drives of one forum host and of one collection, the second NAS boxes over a network, RAID sets, ZFS pools and
+drives in hosts that are described, the third drives that are known by model string, size and class only. The systems of each were split by the parity of the FNV-1a hash of their names,
 and committed, before anything was predicted: the open half was looked at to mend the physics and to set the model
 error, the half that was held back was predicted once, after that. Its table is that only prediction
-(`published/held-back.tsv`, `published/held-back-2.tsv`): later changes of the model do not predict it again. After
+(`published/held-back.tsv`, `published/held-back-2.tsv`, `published/held-back-3.tsv`): later changes of the model do not predict it again. After
 its prediction the held-back half of the first set had been seen, and was used to mend the physics too, before the
 second set was predicted.
 
@@ -103,6 +103,8 @@ fn title(set: Set, half: Half) -> &'static str {
         (Set::First, Half::HeldBack) => "The half that was held back",
         (Set::Second, Half::Open) => "The open half of the second set",
         (Set::Second, Half::HeldBack) => "The half of the second set that was held back",
+        (Set::Third, Half::Open) => "The open half of the third set",
+        (Set::Third, Half::HeldBack) => "The half of the third set that was held back",
     }
 }
 

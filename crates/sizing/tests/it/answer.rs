@@ -540,3 +540,22 @@ mod against_a_curve {
         assert!(matches!(error, MeasuredError::NoCurve(_)), "{error}");
     }
 }
+
+/// Both were passed over, so that the answer was one to another question.
+#[test]
+fn a_level_in_the_question_is_that_of_a_described_array_and_its_devices_are_refused() {
+    let ask = |text: &str| {
+        let question = parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        answer(question, &[array("ts140-raid10")], &Prices::new(), Precision::Closed)
+    };
+    let best = |text: &str| ask(text).unwrap_or_else(|e| panic!("{text}: {e}")).candidates[0].clone();
+    let load = "400 IOPS, 100% write, 4 KiB, mean 60 ms, 100 GB active";
+    let own = best(&format!("how many disks for {load}"));
+    let mirrored = best(&format!("how many disks in RAID10 for {load}"));
+    let parity = best(&format!("how many disks in RAID6 for {load}"));
+    assert_eq!(own.disks, mirrored.disks);
+    assert_eq!(parity.array.raid.level, assay_model::array::Level::Raid6);
+    assert!(parity.disks > mirrored.disks, "{} and {}", parity.disks, mirrored.disks);
+    let refused = ask(&format!("how many 15k rpm disks for {load}")).unwrap_err().to_string();
+    assert!(refused.contains("an array of --array has its own devices"), "{refused}");
+}

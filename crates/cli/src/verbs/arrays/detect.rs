@@ -34,8 +34,9 @@ fn member_of(target: &str) -> anyhow::Result<MemberFacts> {
     let address = target.parse::<Address>().with_context(|| format!("target `{target}`"))?;
     Ok(match address {
         Address::Path(path) => {
-            let found = assay_prepare::inspect_path(&path)?;
-            let kind = match found.kind {
+            // Nothing is written, so that nothing is asked of wipefs, and a disk in use is as good as any.
+            let (kind, found) = assay_prepare::path_drives(&path)?;
+            let kind = match kind {
                 PathInspectionKind::Device => MemberKind::Device,
                 PathInspectionKind::File | PathInspectionKind::Directory => MemberKind::File,
             };
@@ -74,7 +75,7 @@ fn nothing_seen(target: &str, member: &MemberFacts) -> String {
 }
 
 fn file_of(target: &str, found: &Detected) -> String {
-    let mut text = format!("# What this host sees of {target}.\n");
+    let mut text = format!("# What this host sees below `{target}`.\n");
     if let Some(note) = class_note(&found.array.device) {
         text.push_str(&comment(&note));
     }
