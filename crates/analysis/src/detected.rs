@@ -219,15 +219,11 @@ fn raid(layout: &LayoutFacts, found: &mut Detected) {
     });
     match (level, drives) {
         (Some(level), 2..) if level != Level::Single => {
-            let many = level == Level::Raid1 && drives > 4;
-            raid.level = if many { Level::Raid10 } else { level };
-            let odd_and_failed = raid.level == Level::Raid10 && drives % 2 == 1 && layout.failed > 0;
-            if odd_and_failed {
+            let odd = level == Level::Raid10 && drives % 2 == 1;
+            raid.level = if odd || (level == Level::Raid1 && drives > 4) { Level::Raid10 } else { level };
+            if raid.level == Level::Raid10 && drives % 2 == 1 {
                 raid.disks = seen(f64::from(drives - 1));
-                found.questions.push(format!(
-                    "RAID10 over {drives} drives with a failed one is described as {}.",
-                    drives - 1
-                ));
+                found.questions.push(format!("RAID10 over {drives} drives is described as {}.", drives - 1));
             }
         }
         (_, 2..) => {

@@ -118,11 +118,11 @@ pub fn answer(
     let mut tables = Tables::default();
     let mut question = question;
     let mut candidates = Vec::new();
+    check_prices(&question, prices, arrays)?;
     let series = match arrays {
         [] => proposals(&mut question)?,
         arrays => described(&question, arrays)?,
     };
-    check_prices(&question, prices, arrays)?;
     check_changes(&question, &series)?;
     for one in &series {
         if let Some(candidate) = one.fewest(&question, prices, precision, &mut tables)? {

@@ -170,16 +170,9 @@ fn check_raid(raid: &Raid) -> Result<(), Contradiction> {
             format!("`single` has 1 disk, not {disks}; use level 0 for plain striping"),
         );
     }
-    // RAID1E, and RAID10 of md, keep two copies on neighbours of any number of disks; none of them is a pair that a
-    // failed disk could be missing from.
     let mirrored = matches!(raid.level, Level::Raid10);
-    if mirrored && per_group % 2.0 != 0.0 && raid.failed.is_some() {
-        return refuse(
-            "raid.failed",
-            format!(
-                "RAID10 of {per_group} disks, an odd number, is RAID1E: with a failed disk it is not modelled"
-            ),
-        );
+    if mirrored && per_group % 2.0 != 0.0 {
+        return refuse("raid.disks", format!("RAID10 pairs its disks, and {per_group} is odd"));
     }
     check_width(raid)?;
     check_failed(raid)?;

@@ -13,6 +13,10 @@ impl Range {
         Quantity { value: self.1, lo: self.0, hi: self.2, from }
     }
 
+    fn at_least(self, least: f64) -> Self {
+        Self(self.0.max(least), self.1.max(least), self.2.max(least))
+    }
+
     pub(super) fn scaled(self, by: f64) -> Self {
         Self(self.0 * by, self.1 * by, self.2 * by)
     }
@@ -309,7 +313,8 @@ impl Class {
             write_iops_max: q(rates.writes),
             read_mb_s: q(rates.read_mb),
             write_mb_s: q(rates.write_mb.scaled(of_slc)),
-            slc: rates.slc.map(|share| q(share.scaled(capacity))),
+            // A loop device of some MiB is of a class too, and an array file takes no cache below a MiB.
+            slc: rates.slc.map(|share| q(share.scaled(capacity).at_least(1_048_576.0))),
             slc_full_mb_s: rates.slc_full.map(|rate| q(rate.scaled(of_dies))),
             steady_write_iops: Some(q(rates.steady.scaled(of_dies))),
             state: if is_client { FlashState::Fresh } else { FlashState::Unknown },

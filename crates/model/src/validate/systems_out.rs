@@ -1,8 +1,9 @@
 //! Every system predicted with what the others teach: leave one system out.
 //!
-//! For each row of a system, the factors on the sides of its stated interval are learned (`learned.rs`) from the rows
-//! that the other systems of its family have, so that the share of rows inside is one that a system nobody has seen may
-//! expect, as far as it is like these. A family of fewer than [`SYSTEMS_MIN`] other systems has the scatter of all.
+//! For each row of a system, what moves the ends of its stated interval is learned (`learned.rs`) from the rows that
+//! the other systems of its family have, so that the share of rows inside is one that a system nobody has seen may
+//! expect, as far as it is like these. A family of few other systems has the scatter of all, or its own where that is
+//! wider.
 //!
 //! Beside it stands what a factor on the nominal value would do, `b`, the median of ln(measured / value) of the others,
 //! drawn to 0 by n / (n + 3). Predictions do not have it: it makes the rows of other systems no better.
@@ -14,7 +15,7 @@ use serde::Serialize;
 use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
 use crate::family::Family;
-use crate::learned::{self, Learned, Lesson, SYSTEMS_MIN};
+use crate::learned::{self, Learned, Lesson};
 use crate::predict::{Engines, predict_alone};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
@@ -29,6 +30,8 @@ const FACTOR_MAX: f64 = 2.0;
 /// A row, and what is predicted of it with what other systems teach.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrossedRow {
+    /// Of which set.
+    pub set: Set,
     /// System.
     pub system: String,
     /// Row.
@@ -86,12 +89,9 @@ pub(super) fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, Valida
     let mut rows = Vec::new();
     for set in Set::ALL {
         for half in [Half::Open, Half::HeldBack] {
-            if set == Set::Third && half == Half::HeldBack {
-                continue;
-            } // TEMPORARY
             for table in unseen::tables(set, half)? {
                 for row in &table.rows {
-                    rows.extend(stated(&table.name, row, tables)?);
+                    rows.extend(stated(set, &table.name, row, tables)?);
                 }
             }
         }
@@ -103,11 +103,17 @@ pub(super) fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, Valida
     Ok(rows)
 }
 
-fn stated(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<CrossedRow>, ValidateError> {
+fn stated(
+    set: Set,
+    system: &str,
+    row: &Row,
+    tables: &mut Tables,
+) -> Result<Option<CrossedRow>, ValidateError> {
     let Some(Described { model, array, workload, measured }) = described(row)? else { return Ok(None) };
     let prediction = predict_alone(&array, &workload, Engines::Closed, tables);
     let is_bound = prediction.software == Software::Unknown;
     Ok(Some(CrossedRow {
+        set,
         system: system.to_owned(),
         test: row.test.clone(),
         family: Family::of(&array),
@@ -128,9 +134,8 @@ fn stated(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<Crossed
 /// What rows teach; `None` if there are none but bounds.
 fn taught_by(rows: &[&CrossedRow]) -> Option<Learned> {
     let teachers = rows.iter().filter(|row| !row.is_bound);
-    let lesson = |row: &'_ &&CrossedRow| learned::score(row.stated, row.measured);
     let lessons: Vec<Lesson<'_>> =
-        teachers.map(|row| Lesson { system: &row.system, score: lesson(&row) }).collect();
+        teachers.map(|row| Lesson::of(&row.system, row.stated, row.measured)).collect();
     learned::learn(&lessons)
 }
 
@@ -138,8 +143,7 @@ fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
     let others: Vec<&CrossedRow> = all.iter().filter(|other| other.system != row.system).collect();
     let family: Vec<&CrossedRow> =
         others.iter().copied().filter(|other| other.family == row.family).collect();
-    let own = taught_by(&family).filter(|learned| learned.systems >= SYSTEMS_MIN);
-    match own.or_else(|| taught_by(&others)).filter(|_| !row.is_bound) {
+    match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| !row.is_bound) {
         Some(learned) => learned.around(row.stated),
         None => [row.stated; 3],
     }
@@ -169,16 +173,16 @@ fn shifted(row: &CrossedRow, all: &[CrossedRow]) -> f64 {
 pub fn learned_table(rows: &[CrossedRow]) -> String {
     let mut text = String::from(
         "# What the rows of published/unseen/ teach of intervals (crates/model/src/learned.rs): for each family the \
-         number of\n# systems, that of their rows, and the factors on the sides of a stated interval at 50, 80 and \
-         95 %.\n",
+         number of\n# systems, that of their rows, the part of each side that holds 50 %, and the factors on both \
+         ends that hold 80 and 95 %.\n",
     );
     let of = |family: Option<Family>| -> Vec<&CrossedRow> {
         rows.iter().filter(|row| family.is_none_or(|family| row.family == family)).collect()
     };
     for family in Family::ALL.into_iter().map(Some).chain([None]) {
-        if let Some(Learned { z: [half, most, nearly_all], systems, rows }) = taught_by(&of(family)) {
+        if let Some(Learned { part, beyond: [most, nearly_all], systems, rows }) = taught_by(&of(family)) {
             let name = family.map_or(learned::ALL, Family::says);
-            let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{half:.3}\t{most:.3}\t{nearly_all:.3}");
+            let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{part:.3}\t{most:.3}\t{nearly_all:.3}");
         }
     }
     text

@@ -101,8 +101,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("disks = 4", "disks = 4.5", "19: raid.disks: 4.5 must be a whole number"),
     (
         "level = 5\ndisks = 4",
-        "level = 10\ndisks = 5\nfailed = 1",
-        "20: raid.failed: impossible: RAID10 of 5 disks, an odd number, is RAID1E",
+        "level = 10\ndisks = 5",
+        "19: raid.disks: impossible: RAID10 pairs its disks, and 5 is odd",
     ),
     (
         "disks = 4",

@@ -80,7 +80,7 @@ pub fn more(choices: &mut Choices, array: &mut Array) -> String {
         }
     };
     say(true, &["", "", "target.software=md", "target.software=zfs", "target.software=lvm"]);
-    say(true, &["", "", "target.compression=2", "target.compression=1.2..3"]);
+    say(true, &["", "", "target.compression=2", "target.compression=4"]);
     say(true, &["", "raid.member_queue=4"]);
     say(true, &["", "controller.expander=SAS6x4", "controller.expander=SATA3"]);
     say(true, &["", "device.link=SATA2", "device.link=SATA3"]);
