@@ -14,6 +14,8 @@ mod result_set;
 mod short;
 mod spread;
 
+use std::sync::Arc;
+
 use assay_model::quantity::Bounds;
 use assay_statistics::{Estimate, deviation, geometric_mean, level, mean, rank_test, ratio};
 use serde::Serialize;
@@ -21,6 +23,7 @@ use serde::Serialize;
 use crate::cost::Cost;
 use crate::finding::{Finding, Severity};
 use crate::rules;
+use crate::timeline::HeatMap;
 
 pub use best_of::is_round;
 pub use gate::{Gate, broken};
@@ -137,6 +140,8 @@ pub struct Cell {
     pub curve_ms: Vec<(f64, f64)>,
     /// IOPS of each second of the first repetition; may be empty.
     pub seconds: Vec<f64>,
+    /// Its latencies over time; may be empty.
+    pub heat: Arc<HeatMap>,
     /// The price over these rates, where the price is known.
     pub cost: Option<Cost>,
     /// Against the first side; `None` for the first itself.
@@ -386,6 +391,7 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         is_bound: first.is_bound,
         curve_ms: curve(rows),
         seconds: first.seconds.clone(),
+        heat: Arc::clone(&first.heat),
         cost: None,
         against: None,
     })

@@ -24,6 +24,7 @@ mod device;
 mod drives;
 mod facts;
 mod file_id;
+mod found;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gap;
@@ -45,6 +46,7 @@ pub use device::{
     lasting_identity, place_on_disk,
 };
 pub use facts::host_facts;
+pub use found::{Found, found_storage};
 pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write, read_only_mount};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};

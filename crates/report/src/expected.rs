@@ -4,6 +4,7 @@ use assay_analysis::{Agreement, Case, Judgement, Verdict};
 use assay_model::published::{Published, Row};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
+use assay_record::StepId;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
@@ -78,10 +79,11 @@ fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
 }
 
 /// The expectation of a case.
-struct Expected {
-    iops: Bounds,
-    p99_ms: Option<Bounds>,
-    is_bound: bool,
+pub(crate) struct Expected {
+    pub(crate) iops: Bounds,
+    pub(crate) p99_ms: Option<Bounds>,
+    /// Whether the rate is a bound of the hardware, because the cost of software is not known.
+    pub(crate) is_bound: bool,
 }
 
 impl Expected {
@@ -91,6 +93,12 @@ impl Expected {
             false => interval(self.iops),
         }
     }
+}
+
+/// Returns the expectation of a step; `None` where the model cannot express its load.
+pub(crate) fn of_step(judgement: &Judgement, step: StepId) -> Option<Expected> {
+    let (case, verdict) = judgement.step(step)?;
+    verdict.map(|_| expected_of(case))
 }
 
 fn expected_of(case: &Case) -> Expected {

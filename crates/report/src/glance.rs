@@ -91,7 +91,14 @@ pub(crate) fn glance(
     Glance {
         good: good(header, summary, findings, judgement, before),
         limit: limit(header, summary, findings, judgement),
-        changed: before.map(changed),
+        changed: before.map(|before| {
+            let said = changed(before);
+            // A difference of what cannot be used is no change of the target.
+            match spoilt(&measured(summary), findings) {
+                Some(_) if said.tone != Tone::Plain => Said::new(Tone::Doubt, said.says),
+                _ => said,
+            }
+        }),
         next: next(findings),
     }
 }
@@ -127,7 +134,7 @@ fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
 /// A run of which every step was disturbed, or whose data cannot be trusted, is not good however fast it is.
 fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
     if let Some(critical) = findings.iter().find(|finding| finding.severity == Severity::Critical) {
-        return Some(Said::new(Tone::Bad, format!("Not usable: {}", as_clause(&critical.says))));
+        return Some(Said::new(Tone::Bad, format!("Not usable: {}", as_clause(&critical.says, measured))));
     }
     let disturbed = disturbed_steps(findings);
     if !measured.iter().all(|step| disturbed.contains(&step.id)) {
@@ -135,15 +142,17 @@ fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
     }
     let is_of = |finding: &&Finding| finding.steps.iter().any(|step| disturbed.contains(step));
     let why = findings.iter().filter(is_of).max_by_key(|finding| finding.severity);
-    let why = why.map_or_else(|| "every test was disturbed.".to_owned(), |finding| as_clause(&finding.says));
+    let why = why
+        .map_or_else(|| "every test was disturbed.".to_owned(), |finding| as_clause(&finding.says, measured));
     Some(Said::new(Tone::Bad, format!("Not usable: {why}")))
 }
 
-/// The first sentence of a finding after a colon.
-fn as_clause(says: &str) -> String {
+/// The first sentence of a finding after a colon. A name at its beginning stays as it is.
+fn as_clause(says: &str, measured: &[&StepSummary]) -> String {
     let first = first_sentence(says);
     let mut letters = first.chars();
-    let is_name = first.chars().nth(1).is_none_or(char::is_uppercase);
+    let is_name = first.chars().nth(1).is_none_or(char::is_uppercase)
+        || measured.iter().any(|step| first.starts_with(&step.test));
     match letters.next() {
         Some(first) if !is_name => first.to_lowercase().chain(letters).collect(),
         _ => first.to_owned(),
@@ -204,6 +213,7 @@ fn limit(
 
 fn changed(before: Before<'_>) -> Said {
     let says = before.comparison.says.first().cloned().unwrap_or_default();
+    let says = says.strip_prefix("this ").map_or_else(|| says.clone(), |rest| format!("This {rest}"));
     let judged = || {
         let against = |test: &TestPair| Some(test.cells.get(1)?.as_ref()?.against.as_ref()?.change);
         before.comparison.tests.iter().filter_map(against)

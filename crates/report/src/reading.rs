@@ -1,5 +1,7 @@
 //! A document of [`json`](crate::json) read back, to be compared with other results.
 
+use std::sync::Arc;
+
 use assay_analysis::Estimate;
 use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
 use assay_analysis::{Load, Severity, rule_name};
@@ -144,6 +146,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
         curve_ms: Vec::new(),
         seconds: test.series.iter().map(|s| s.iops).collect(),
+        heat: Arc::default(),
         expected: test.expected.as_ref().map(|e| Bounds {
             lo: e.iops.lo,
             value: e.iops.value,

@@ -17,8 +17,8 @@ mod whiskers;
 
 pub(crate) use axis::Axis;
 pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
-pub(crate) use heat::{Heat, HeatColumn};
-pub(crate) use lanes::{Band, Counts, Lane, Lanes};
+pub(crate) use heat::{Heat, HeatColumn, HeatOf, Side};
+pub(crate) use lanes::{Band, Counts, Lane, Lanes, LevelBand};
 pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use pairs::{PairRow, Pairs};
 pub(crate) use rows::{BarRow, Rows};
@@ -35,7 +35,7 @@ const BOTTOM: f64 = 46.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
 /// Colours, dashes and markers there are before they repeat.
-const STYLES: usize = 6;
+pub(crate) const STYLES: usize = 6;
 const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4"];
 
 /// Text that may stand in HTML and in SVG, between tags and in attributes.

@@ -1,7 +1,8 @@
 //! Runs of a list against the baselines of their plans and targets, by digests alone.
 
+use assay_analysis::compare::ResultSet;
 use assay_analysis::trend::Level;
-use assay_record::RunDigest;
+use assay_record::{RunDigest, TestDigest};
 use assay_store::{Baseline, ListedRun, Reader, StoreError, target_key};
 
 use crate::baseline::runs_of_baseline;
@@ -46,6 +47,21 @@ impl Baselines {
             Ok(Repetitions { baseline, runs, digests })
         };
         Ok(Self(store.baselines()?.into_iter().map(read).collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the level of the baseline of a plan on the first of these targets that has one, in each test of its
+    /// first repetition, where the repetitions measured what this reading does.
+    #[must_use]
+    pub fn levels(&self, plan: &str, targets: &[String], reading: &ResultSet) -> Vec<(&TestDigest, Level)> {
+        let is_on = |of: &&Repetitions| {
+            of.baseline.plan == plan && targets.iter().any(|target| target_key(target) == of.baseline.address)
+        };
+        let Some(of) = self.0.iter().find(is_on) else { return Vec::new() };
+        let same: Vec<RunDigest> =
+            of.digests.iter().filter(|digest| reading.is_of_load(digest)).cloned().collect();
+        let first = of.digests.iter().find(|digest| reading.is_of_load(digest));
+        let tests = first.iter().flat_map(|digest| &digest.tests);
+        tests.filter_map(|test| Some((test, Level::of_digests(&same, test)?))).collect()
     }
 
     /// Returns how a run stands; `None` where it has no baseline, or no test that both have completed.

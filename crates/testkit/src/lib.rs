@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
+mod documents;
 pub mod faults;
 pub mod ganesha;
 pub mod images;

@@ -289,11 +289,14 @@ impl ProgramOutput {
     /// Returns standard output as JSON.
     ///
     /// # Panics
-    /// If it is not JSON.
+    /// If it is not JSON, or does not fit the schema that it names.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}:\n{}\n{}", self.out, self.err))
+        let read = serde_json::from_str(&self.out);
+        let document = read.unwrap_or_else(|e| panic!("{e}:\n{}\n{}", self.out, self.err));
+        crate::documents::fits_its_schema(&document);
+        document
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pages over a store with 10,000 runs (`ASSAY_BENCH_RUNS`), asked for as a browser does: the first time and medians
-//! beside their goals. Decides nothing.
+//! beside their goals. With `ASSAY_BENCH_HOLD` it serves the store until its input ends, for a browser. Decides
+//! nothing.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails where it must")]
 #![expect(dead_code, reason = "what tests use and this does not")]
 
@@ -25,16 +26,26 @@ fn main() {
     let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
     many::fill(served.store().path(), 0.0);
     println!("{} runs; the first time, and medians of {ROUNDS}", many::runs());
-    say(&served, "list", "/runs", 50);
+    say(&served, "now", "/", 20);
+    say(&served, "list", "/runs", 20);
+    say(&served, "list, last page", "/runs?page=999999", 50);
+    say(&served, "list by p99", "/runs?sort=p99", 50);
     say(&served, "search: a common word", "/runs?q=vmware", 100);
     say(&served, "search: a rare word", "/runs?q=week+42", 100);
     say(&served, "filter: critical", "/runs?severity=critical", 100);
     say(&served, "a run", &format!("/runs/{RUN}"), 300);
+    say(&served, "what to compare", "/compare", 50);
+    say(&served, "what to compare, searched", "/compare?find=week+42", 100);
     say(&served, "compare two", &compared(&served, 2), 200);
     say(&served, "compare eight", &compared(&served, 8), 200);
     say(&served, "targets", "/targets", 100);
     say(&served, "one target", "/targets?target=/srv/lun3", 300);
     say(&served, "predict", "/predict/part?array=raid6-12bay&disks=20&plan=vmware", 100);
+    say(&served, "diagnoses", "/diagnose", 100);
+    say(&served, "new run", "/new", 50);
+    say(&served, "methods", "/methods", 100);
+    say(&served, "runs as JSON", "/api/v1/runs", 50);
+    say(&served, "trends as JSON", "/api/v1/trends?target=/srv/lun3", 300);
     say(&served, "metrics", "/metrics", 300);
     for path in ["/", "/runs"] {
         let page = served.get(path, &[]).body;
@@ -47,6 +58,15 @@ fn main() {
             bytes as f64 / 1024.0,
             FIRST_LOAD >> 10
         );
+    }
+    hold(&served);
+}
+
+/// Serves until the input ends.
+fn hold(served: &Served) {
+    if std::env::var_os("ASSAY_BENCH_HOLD").is_some() {
+        println!("http://{} {}", served.address(), compared(served, 4));
+        let _ = std::io::stdin().read_line(&mut String::new());
     }
 }
 

@@ -150,6 +150,15 @@ impl App {
         kept(&self.reports, REPORTS_KEPT, key, make)
     }
 
+    /// Returns a number that changes when somebody writes to the store; `None` where it cannot be read.
+    pub(crate) fn writes(&self) -> Option<i64> {
+        let mut known = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.watcher.is_none() {
+            known.watcher = Store::open_existing(&self.options.store).ok().flatten();
+        }
+        known.watcher.as_ref().and_then(|watcher| watcher.writes().ok())
+    }
+
     /// Returns a text that depends on the store alone, made by `make` where it is not known or something was written
     /// since.
     pub(crate) fn unwritten(

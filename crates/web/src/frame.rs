@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use assay_report::html::Span;
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,11 @@ use crate::packed::segment;
 /// With more running runs than this, the page of all of them has a small tile for each.
 pub(crate) const LARGE_MAX: usize = 2;
 /// What a tile does not show; the page of its run does.
-const LARGE_ONLY: [&str; 4] = ["links", "charts", "table", "odds"];
+const LARGE_ONLY: [&str; 5] = ["links", CHARTS, WHOLE, "table", "odds"];
+/// The part that has the charts of the whole time: a viewer is sent them in place of those of the last minutes.
+pub(crate) const WHOLE: &str = "whole";
+/// The part that has the charts.
+pub(crate) const CHARTS: &str = "charts";
 
 /// What is shown of all runs at a moment.
 #[derive(Debug, Default)]
@@ -47,6 +52,8 @@ pub(crate) struct Wanted {
     /// The run that is looked at; `None`: all.
     pub(crate) run: Option<String>,
     pub(crate) extent: Extent,
+    /// How much of the time the charts show.
+    pub(crate) span: Span,
     pub(crate) is_packed: bool,
 }
 
@@ -108,9 +115,16 @@ impl Frame {
             Extent::Whole => self.parts.keys().collect(),
             Extent::Changed => self.changed.iter().collect(),
         };
-        let wanted = ids.into_iter().filter(|id| is_wanted(id));
+        let is_of_other_span = |id: &str| match wanted.span {
+            Span::Last => id.starts_with(WHOLE),
+            Span::Whole => id.starts_with(CHARTS),
+        };
+        let ids = ids.into_iter().filter(|id| is_wanted(id) && !is_of_other_span(id));
+        // Both have the same place on the page.
+        let place =
+            |id: &str| id.strip_prefix(WHOLE).map_or_else(|| id.to_owned(), |run| CHARTS.to_owned() + run);
         let parts: Map<String, Value> =
-            wanted.map(|id| (id.clone(), Value::from(self.parts[id].as_ref()))).collect();
+            ids.map(|id| (place(id), Value::from(self.parts[id].as_ref()))).collect();
         format!("data: {}\n\n", json!({ "runs": self.list(), "parts": parts }))
     }
 }
@@ -134,9 +148,25 @@ mod tests {
         }
     }
 
-    fn text(frame: &Frame, run: Option<&str>, extent: Extent) -> String {
-        let wanted = Wanted { run: run.map(str::to_owned), extent, is_packed: false };
+    fn text_of(frame: &Frame, run: Option<&str>, extent: Extent, span: Span) -> String {
+        let wanted = Wanted { run: run.map(str::to_owned), extent, span, is_packed: false };
         String::from_utf8(frame.event(&wanted).to_vec()).expect("text")
+    }
+
+    fn text(frame: &Frame, run: Option<&str>, extent: Extent) -> String {
+        text_of(frame, run, extent, Span::Last)
+    }
+
+    #[test]
+    fn charts_of_the_whole_time_take_the_place_of_the_others_for_who_asks() {
+        let mut both = shown("a", "1");
+        both.parts.push((WHOLE, "<svg id=whole>".to_owned()));
+        let frame = Frame::after(&Frame::default(), vec![both, shown("b", "1")]);
+        let last = text(&frame, None, Extent::Whole);
+        assert!(last.contains("\"charts-a\":\"<svg>\"") && !last.contains("whole"), "{last}");
+        let whole = text_of(&frame, None, Extent::Whole, Span::Whole);
+        assert!(whole.contains("\"charts-a\":\"<svg id=whole>\""), "{whole}");
+        assert!(!whole.contains("charts-b") && whole.contains("figures-b"), "not drawn yet: {whole}");
     }
 
     #[test]

@@ -8,15 +8,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use assay_analysis::compare::ResultSet;
 use assay_analysis::{Collector, Finding, RunSummary, Standing, StepSummary};
-use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader, StepId};
-use assay_report::html::{Live as LiveCharts, escape};
+use assay_record::{Event, FigureDigest, Outcome, Phase, RunEvent, RunHeader, StepId};
+use assay_report::html::{Live as LiveCharts, Reference, ReferenceLevel, Span, escape};
 use assay_report::standing::moment;
-use assay_results::judged;
+use assay_results::{Baselines, judged};
 use assay_store::{Reader, StoreError};
 use tokio::sync::watch;
 
-use crate::frame::{Frame, Shown};
+use crate::frame::{Frame, Shown, WHOLE};
 
 /// A frame that is younger than this is not drawn again.
 const FRAME_AGE: Duration = Duration::from_millis(900);
@@ -34,12 +35,19 @@ const EVENTS_AT_ONCE: usize = 10_000;
 pub(crate) struct Live {
     follower: Mutex<Follower>,
     frames: watch::Sender<Arc<Frame>>,
+    /// Held by whoever looks at charts of the whole time: they are drawn for nobody else.
+    whole: Arc<()>,
 }
 
 impl Default for Live {
     fn default() -> Self {
-        Self { follower: Mutex::default(), frames: watch::channel(Arc::default()).0 }
+        Self { follower: Mutex::default(), frames: watch::channel(Arc::default()).0, whole: Arc::default() }
     }
+}
+
+/// Somebody who looks at charts of the whole time.
+pub(crate) struct WholeWatcher {
+    _held: Arc<()>,
 }
 
 /// A step of a run that goes on.
@@ -54,6 +62,18 @@ impl Live {
         self.frames.subscribe()
     }
 
+    /// Returns what keeps charts of the whole time drawn as long as it lives.
+    pub(crate) fn watch_whole(&self) -> WholeWatcher {
+        WholeWatcher { _held: Arc::clone(&self.whole) }
+    }
+
+    /// Returns the charts of the whole time of the test that a run measures now; `None` between two windows.
+    pub(crate) fn whole(&self, run: &str) -> Option<String> {
+        let follower = self.follower();
+        let followed = follower.followed.get(run)?;
+        Some(followed.charts(&followed.measured()?, Span::Whole))
+    }
+
     /// Returns true while somebody looks.
     pub(crate) fn is_watched(&self) -> bool {
         self.frames.receiver_count() > 0
@@ -65,7 +85,11 @@ impl Live {
         if follower.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_AGE) {
             follower.follow(store)?;
             let before = Arc::clone(&self.frames.borrow());
-            self.frames.send_replace(Arc::new(Frame::after(&before, follower.shown())));
+            let spans: &[Span] = match Arc::strong_count(&self.whole) > 1 {
+                true => &[Span::Last, Span::Whole],
+                false => &[Span::Last],
+            };
+            self.frames.send_replace(Arc::new(Frame::after(&before, follower.shown(spans))));
         }
         Ok(Arc::clone(&self.frames.borrow()))
     }
@@ -110,6 +134,7 @@ impl Follower {
         }
         for (run, followed) in &mut self.followed {
             followed.read(store, run)?;
+            followed.refer(store);
             if followed.end.is_none() && !running.contains(run) {
                 // What it wrote last may have come between the two looks.
                 followed.read(store, run)?;
@@ -122,10 +147,10 @@ impl Follower {
     }
 
     /// What is shown of each run, the newest first.
-    fn shown(&mut self) -> Vec<Shown> {
+    fn shown(&mut self, spans: &[Span]) -> Vec<Shown> {
         let mut followed: Vec<&mut Followed> = self.followed.values_mut().collect();
         followed.sort_by_key(|followed| std::cmp::Reverse(followed.header.started_unix_ms));
-        followed.into_iter().map(Followed::shown).collect()
+        followed.into_iter().map(|followed| followed.shown(spans)).collect()
     }
 }
 
@@ -141,13 +166,16 @@ struct Followed {
     end: Option<(Instant, Option<Outcome>)>,
     /// What it meant when it was judged last.
     judged: Option<Judged>,
-    drawn: Option<Drawn>,
+    /// What the step that was measured last is compared with.
+    referred: Option<(StepId, Vec<Reference>)>,
+    drawn: Vec<Drawn>,
 }
 
 /// The charts of a step at a moment.
 struct Drawn {
     at: Instant,
     step: StepId,
+    span: Span,
     html: String,
 }
 
@@ -167,7 +195,17 @@ impl Followed {
             None => Standing::new(&header.plan),
         };
         let collector = Collector::new(&header);
-        Self { header, collector, standing, events: 0, outcome: None, end: None, judged: None, drawn: None }
+        Self {
+            header,
+            collector,
+            standing,
+            events: 0,
+            outcome: None,
+            end: None,
+            judged: None,
+            referred: None,
+            drawn: Vec::new(),
+        }
     }
 
     fn read(&mut self, store: &Reader, run: &str) -> Result<(), StoreError> {
@@ -218,7 +256,7 @@ impl Followed {
         self.judged = Some(Judged { at: Instant::now(), summary, findings, odds });
     }
 
-    fn shown(&mut self) -> Shown {
+    fn shown(&mut self, spans: &[Span]) -> Shown {
         let is_old = |judged: &Judged| {
             let measured = judged.summary.steps.iter().map(|step| step.series.len()).sum();
             judged.at.elapsed() >= JUDGE_EVERY * slower(measured)
@@ -232,31 +270,67 @@ impl Followed {
             name: escape(&self.header.plan.name),
             about: format!("on {} from {}", escape(&targets.join(", ")), escape(&self.header.host.name)),
             is_running: self.end.is_none(),
-            parts: self.parts(),
+            parts: self.parts(spans),
         }
     }
 
-    fn parts(&mut self) -> Vec<(&'static str, String)> {
-        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
-        let step = match self.standing.at(at_ns) {
-            Some(at) if matches!(at.phase, Phase::Measure | Phase::Drain) => {
-                self.collector.step_so_far(at.step)
-            }
-            _ => None,
+    /// Finds what the step that is measured now is compared with, once for each step: its baseline, and what its array
+    /// is expected to give.
+    fn refer(&mut self, store: &Reader) {
+        let Some(step) = self.measured() else { return };
+        if self.referred.as_ref().is_some_and(|(known, _)| *known == step.id) {
+            return;
+        }
+        let id = step.id;
+        let mut alone = self.collector.summary();
+        alone.steps = vec![step];
+        let reading = ResultSet::of_run(&self.header, &alone, &[], None);
+        let targets: Vec<String> = self.header.targets.iter().map(|target| target.address.clone()).collect();
+        // A run is shown without what it is compared with where that cannot be read.
+        let baselines = Baselines::read(store).unwrap_or_default();
+        let levels = baselines.levels(&self.header.plan.name, &targets, &reading);
+        let step = &alone.steps[0];
+        let of = levels.iter().find(|(test, _)| test.test == step.test && test.step == step.step);
+        let level = |figure: FigureDigest| ReferenceLevel {
+            lo: figure.lo.unwrap_or(figure.value),
+            hi: figure.hi.unwrap_or(figure.value),
+            value: Some(figure.value),
         };
+        let baseline = of.map(|(test, of)| Reference {
+            name: "baseline",
+            iops: level(of.iops),
+            // The latency of a paced load has the wait in it, the chart has not.
+            p99_us: of.p99_us.filter(|_| !test.is_paced).map(level),
+        });
+        let judgement = judged(&self.header, &alone).ok().and_then(|(_, judgement)| judgement);
+        let expected = judgement.and_then(|judgement| Reference::expected(&judgement, id));
+        self.referred = Some((id, baseline.into_iter().chain(expected).collect()));
+    }
+
+    /// Returns the step that is measured or drained now, with what it has so far.
+    fn measured(&self) -> Option<StepSummary> {
+        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
+        let at = self.standing.at(at_ns)?;
+        matches!(at.phase, Phase::Measure | Phase::Drain).then(|| self.collector.step_so_far(at.step))?
+    }
+
+    fn parts(&mut self, spans: &[Span]) -> Vec<(&'static str, String)> {
+        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
+        let step = self.measured();
         if let Some(step) = &step {
-            self.draw(step);
+            spans.iter().for_each(|span| self.draw(step, *span));
         }
         let (status, name) = self.status(at_ns);
         let mut parts = vec![("status", status), ("step", name)];
         let Some(Judged { summary, findings, odds, .. }) = &self.judged else { return parts };
-        let live = LiveCharts { summary, step: step.as_ref() };
+        let live = LiveCharts { summary, step: step.as_ref(), references: &[] };
         if self.end.is_none() {
             parts.push(("figures", live.figures()));
             parts.push(("links", live.links(&self.header)));
             // Between two windows the charts of the last one stay on the page.
-            if let Some(drawn) = self.drawn.as_ref().filter(|_| step.is_some()) {
-                parts.push(("charts", drawn.html.clone()));
+            for drawn in self.drawn.iter().filter(|_| step.is_some()) {
+                let part = if drawn.span == Span::Last { "charts" } else { WHOLE };
+                parts.push((part, drawn.html.clone()));
             }
         }
         if !odds.is_empty() {
@@ -268,14 +342,23 @@ impl Followed {
     }
 
     /// Draws the charts of the step that goes on, unless those that are there will do.
-    fn draw(&mut self, step: &StepSummary) {
+    fn draw(&mut self, step: &StepSummary, span: Span) {
         let rest = FRAME_AGE * (slower(step.series.len()) - 1);
         let will_do = |drawn: &Drawn| drawn.step == step.id && drawn.at.elapsed() < rest;
-        let Some(judged) = self.judged.as_ref().filter(|_| !self.drawn.as_ref().is_some_and(will_do)) else {
+        let known = self.drawn.iter().find(|drawn| drawn.span == span);
+        if self.judged.is_none() || known.is_some_and(will_do) {
             return;
-        };
-        let html = LiveCharts { summary: &judged.summary, step: Some(step) }.charts();
-        self.drawn = Some(Drawn { at: Instant::now(), step: step.id, html });
+        }
+        let html = self.charts(step, span);
+        self.drawn.retain(|drawn| drawn.span != span);
+        self.drawn.push(Drawn { at: Instant::now(), step: step.id, span, html });
+    }
+
+    fn charts(&self, step: &StepSummary, span: Span) -> String {
+        let Some(Judged { summary, .. }) = &self.judged else { return String::new() };
+        let references = self.referred.as_ref().filter(|(known, _)| *known == step.id);
+        let references = references.map_or(&[][..], |(_, references)| references);
+        LiveCharts { summary, step: Some(step), references }.charts(span)
     }
 
     /// Returns where the run stands, and which step goes on.

@@ -17,6 +17,8 @@ pub struct Options {
     pub tls: Tls,
     /// What may be started from a page; `None`: nothing.
     pub runs: Option<RunPermission>,
+    /// Storage of this host that runs may not be started on: a page says how to allow it.
+    pub found: Vec<RunTarget>,
     /// The process whose run `/own` leads to; `None`: there is none.
     pub own_process: Option<u32>,
     /// What a visitor may use up.

@@ -66,6 +66,7 @@ impl<'p> Page<'p> {
 
     /// Returns the document.
     pub(crate) fn text(&self) -> String {
+        let title = escape(self.title);
         let (style, script, icon) = (assets::STYLE.path(), assets::SCRIPT.path(), assets::ICON.path());
         let refresh = |seconds: u32| format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">");
         let reload = match (self.reload_s, self.always_reload_s) {
@@ -76,11 +77,11 @@ impl<'p> Page<'p> {
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
              content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{} · Assay</title>\n<link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">\n<link \
-             rel=\"stylesheet\" href=\"{style}\">\n<script src=\"{script}\" defer></script>\n{reload}</head>\n<body>\n\
+             <meta name=\"description\" content=\"{title} in Assay, the test bench for storage\">\n<title>{title} · \
+             Assay</title>\n<link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" \
+             href=\"{style}\">\n<script src=\"{script}\" defer></script>\n{reload}</head>\n<body>\n\
              <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}<main id=\"main\">\n{}</main>\n</body>\n\
              </html>\n",
-            escape(self.title),
             self.navigation(),
             self.body
         )

@@ -29,6 +29,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/runs/{run}/stop", post(run::stop))
         .route("/runs/{run}/label", post(edit::label))
         .route("/runs/{run}/note", post(edit::note))
+        .route("/runs/{run}/baseline", post(edit::baseline))
         .route("/runs/{run}/delete", get(delete::ask).post(delete::delete))
         .route("/runs/{run}/file", get(download::run))
         .route("/compare", get(compare::page))

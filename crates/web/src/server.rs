@@ -173,6 +173,8 @@ async fn draw_each_second(app: Arc<App>) {
 async fn complete_runs(app: Arc<App>) {
     // A run that cannot be read, or kept, is tried once.
     let mut tried: HashSet<String> = HashSet::new();
+    // A look at all runs of a large store takes time: it is needed where something was written, or a run was killed.
+    let mut seen: Option<(i64, Vec<String>)> = None;
     let mut ticks = tokio::time::interval(COMPLETE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -180,7 +182,13 @@ async fn complete_runs(app: Arc<App>) {
         if !app.options.store.exists() {
             continue;
         }
-        let found = app.with_store(|store| Ok(incomplete(store)?)).await.unwrap_or_default();
+        let running = app.with_store(|store| Ok(store.running()?)).await.ok();
+        let now = app.writes().zip(running);
+        if now.is_some() && now == seen {
+            continue;
+        }
+        let Ok(found) = app.with_store(|store| Ok(incomplete(store)?)).await else { continue };
+        seen = now;
         let new = found.into_iter().filter(|run| !tried.contains(run)).collect::<Vec<_>>();
         app.set_lacking(new.len());
         for (done, run) in new.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! One set of results as a comparison sees it, whether it is a run, a published table, or a file from elsewhere.
 
+use std::sync::Arc;
+
 use assay_model::array::Array;
 use assay_model::predict::Prediction;
 use assay_model::published::Published;
@@ -7,13 +9,14 @@ use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
 use assay_record::{Content, Latency, Price, RunHeader};
 use assay_spec::units::Bytes;
-use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
+use assay_spec::{Access, Address, Arrivals, Goal, Job, Pacing, Step};
 
 use super::Difference;
 use crate::case::Case;
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
+use crate::timeline::HeatMap;
 use assay_statistics::Estimate;
 
 use crate::precision::{Precision, precision};
@@ -25,6 +28,8 @@ const CURVE_NINES_MAX: f64 = 4.0;
 const CURVE_BEYOND_MIN: f64 = 5.0;
 /// The facet that names the targets.
 pub(super) const TARGET: &str = "target";
+/// The facet that names the host that a path is on.
+pub(super) const OWNER: &str = "host of the target";
 /// The facet that names sizes and positions.
 const ACCESS: &str = "access";
 /// The facet of rows that ran beside others.
@@ -126,6 +131,8 @@ pub struct Row {
     pub curve_ms: Vec<(f64, f64)>,
     /// IOPS of each second; may be empty.
     pub seconds: Vec<f64>,
+    /// Latencies over time; may be empty.
+    pub heat: Arc<HeatMap>,
     /// Expected IOPS by the array file.
     pub expected: Option<Bounds>,
     /// Whether that is a bound only, as the software cost is unknown.
@@ -183,6 +190,7 @@ impl ResultSet {
                 p99_ms: None,
                 curve_ms: Vec::new(),
                 seconds: Vec::new(),
+                heat: Arc::default(),
                 expected: case.load.as_ref().map(|l| l.prediction.iops),
                 is_bound: case.load.as_ref().is_some_and(|l| l.prediction.software == Software::Unknown),
             })
@@ -214,6 +222,7 @@ impl ResultSet {
             p99_ms: None,
             curve_ms: Vec::new(),
             seconds: Vec::new(),
+            heat: Arc::default(),
             expected: Some(expected.iops),
             is_bound: expected.software == Software::Unknown,
         };
@@ -238,7 +247,9 @@ impl ResultSet {
 
     /// Whether both are of the same targets, over the same span and in the same way.
     pub(super) fn is_on_targets_of(&self, other: &Self) -> bool {
-        let decides = |facet: &&Facet| facet.weight >= Weight::Changed || facet.name == TARGET;
+        let decides = |facet: &&Facet| {
+            facet.weight >= Weight::Changed || [TARGET, OWNER].contains(&facet.name.as_str())
+        };
         let same = |facet: &Facet| {
             let there = other.facets.iter().find(|f| f.name == facet.name);
             there.is_some_and(|there| there.value == facet.value)
@@ -306,6 +317,7 @@ impl Row {
             p99_ms: percentile(|of| of.p99_us),
             curve_ms: curve(waited),
             seconds,
+            heat: Arc::new(step.heat.clone()),
             expected: load.map(|l| l.prediction.iops),
             is_bound: load.is_some_and(|l| l.prediction.software == Software::Unknown),
         })
@@ -353,7 +365,10 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
             Facet::new("measured by", from.tool.clone(), Weakens),
         ];
     }
-    vec![
+    // A path means another disk on another host; the name of a LUN or of an export means the same everywhere.
+    let is_local = addresses.iter().any(|address| matches!(address.parse(), Ok(Address::Path(_))));
+    let owner = is_local.then(|| Facet::new(OWNER, host.name.clone(), Subject));
+    let mut facets = vec![
         Facet::new(TARGET, addresses.join(", "), Subject),
         Facet::new("array", array, Subject),
         Facet::new("I/O issued by", of(&|m| m.engine.to_string()), Subject),
@@ -368,7 +383,9 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
         Facet::new("assay", header.version.clone(), Weakens),
         Facet::new("host", format!("{}, {} CPUs", host.name, host.cpus), Weakens),
         Facet::new("kernel", host.kernel.clone(), Weakens),
-    ]
+    ];
+    facets.extend(owner);
+    facets
 }
 
 fn yes_no(yes: bool) -> &'static str {

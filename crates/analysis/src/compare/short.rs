@@ -1,9 +1,11 @@
 //! Runs in short as a comparison sees them: their digests, which need neither their events nor their headers.
 
+use std::sync::Arc;
+
 use assay_record::{FigureDigest, RunDigest, RunHeader, TestDigest};
 use assay_statistics::Estimate;
 
-use super::result_set::{TARGET, known};
+use super::result_set::{OWNER, TARGET, known};
 use super::{Facet, ResultSet, Row, Source, Weight, facets, load_facets};
 use crate::summary::StepSummary;
 
@@ -12,8 +14,9 @@ const WAY: &str = "I/O issued by";
 
 /// Returns what all results of a run depend on, by name.
 pub(crate) fn deciding(header: &RunHeader) -> Vec<(String, String)> {
-    let decides =
-        |facet: &Facet| facet.weight >= Weight::Changed || [TARGET, WAY].contains(&facet.name.as_str());
+    let decides = |facet: &Facet| {
+        facet.weight >= Weight::Changed || [TARGET, OWNER, WAY].contains(&facet.name.as_str())
+    };
     facets(header).into_iter().filter(decides).map(|facet| (facet.name, facet.value)).collect()
 }
 
@@ -65,7 +68,7 @@ impl ResultSet {
 }
 
 fn condition((name, value): &(String, String)) -> Facet {
-    let weight = if [TARGET, WAY].contains(&name.as_str()) { Weight::Subject } else { Weight::Breaks };
+    let weight = if [TARGET, OWNER, WAY].contains(&name.as_str()) { Weight::Subject } else { Weight::Breaks };
     Facet::new(name, value.clone(), weight)
 }
 
@@ -91,6 +94,7 @@ fn row(test: &TestDigest) -> Row {
         p99_ms: test.p99_us.map(ms),
         curve_ms: Vec::new(),
         seconds: Vec::new(),
+        heat: Arc::default(),
         expected: None,
         is_bound: false,
     }

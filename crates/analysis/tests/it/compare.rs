@@ -27,6 +27,7 @@ fn row(iops: f64, noise: f64, seconds: usize) -> Row {
         curve_ms: Vec::new(),
         p99_ms: Some(Estimate::bare(3.0)),
         seconds: (0..seconds).map(second).collect(),
+        heat: std::sync::Arc::default(),
         expected: None,
         is_bound: false,
     }

@@ -20,11 +20,12 @@ Examples:
   From another machine through SSH, without opening a port:
     ssh -L 8080:127.0.0.1:8080 nas-tester
 
-Changes (labels, notes, starting, stopping and deleting runs) need the token; on another address than loopback every \
-page does. The token is made at first start and kept in a file with mode 0600.";
+Changes (labels, notes, baselines, starting, stopping and deleting runs) need the token; on another address than \
+loopback every page does. The token is made at first start and kept in a file with mode 0600.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct ServeArgs {
     /// Where to listen. An address other than loopback requires TLS: --self-signed, or --cert and --key. [default:
     /// 127.0.0.1:8080]
@@ -40,6 +41,10 @@ pub(crate) struct ServeArgs {
     /// A target that runs may be started on, as assay run takes it.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Vec<String>,
+    /// Runs may be started on the disks of this host and in the file systems on them too. As everywhere, nothing in use
+    /// is written to, and a device only with its serial number or WWID.
+    #[arg(long)]
+    pub(crate) found: bool,
     /// A plan file that may be started, in addition to the suites.
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Vec<PathBuf>,

@@ -84,12 +84,16 @@ fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Opt
     targets.extend(
         args.target.iter().map(|text| RunTarget { name: without_secret(text), address: text.clone() }),
     );
+    let mut found = found(&targets);
+    if args.found {
+        targets.append(&mut found);
+    }
     let mut plans = config.plans;
     plans.extend(args.plan.iter().cloned());
     let runs = match args.allow_runs || config.allow_runs {
         true if targets.is_empty() => bail!(
-            "--allow-runs needs the targets that runs may be started on: add --target TARGET, or [[target]] to the \
-             file of --config"
+            "--allow-runs needs the targets that runs may be started on: add --target TARGET or --found, or [[target]] \
+             to the file of --config"
         ),
         true => Some(RunPermission {
             program: std::env::current_exe()
@@ -97,9 +101,9 @@ fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Opt
             targets,
             plans,
         }),
-        false if !args.target.is_empty() || !args.plan.is_empty() => bail!(
-            "--target and --plan list what may be started from the page, and have no effect without --allow-runs: add \
-             --allow-runs"
+        false if !args.target.is_empty() || !args.plan.is_empty() || args.found => bail!(
+            "--target, --found and --plan list what may be started from the page, and have no effect without \
+             --allow-runs: add --allow-runs"
         ),
         false => None,
     };
@@ -110,9 +114,25 @@ fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Opt
         token_file: token_file.unwrap_or_else(|| folder.join("serve-token")),
         tls,
         runs,
+        found,
         own_process: args.until_stdin_ends.then(std::os::unix::process::parent_id),
         limits: Limits::default(),
     })
+}
+
+/// Returns the storage of this host that is not among these targets.
+fn found(targets: &[RunTarget]) -> Vec<RunTarget> {
+    let of = |found: assay_host::Found| {
+        let address = found.path.to_str()?.to_owned();
+        let size = match found.size_bytes {
+            0 => String::new(),
+            bytes => format!(", {}", assay_report::size(bytes)),
+        };
+        let used = if found.is_used { ", in use: read only" } else { "" };
+        Some(RunTarget { name: format!("{}{size}{used}", found.about), address })
+    };
+    let is_new = |found: &RunTarget| targets.iter().all(|target| target.address != found.address);
+    assay_host::found_storage().into_iter().filter_map(of).filter(is_new).collect()
 }
 
 /// The server of a run: a process of its own, so that pages take nothing from the process that measures.

@@ -45,7 +45,7 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     let listed = story.assay(&["baseline", "list", "--json"]).ends(DONE).json();
     assert_eq!((&listed[0]["label"], &listed[0]["target"]), (&"before".into(), &"null:".into()));
     let shown = story.assay(&["show", "dddd"]).ends(DONE);
-    for words in ["CHANGED  this run against baseline before: slower (x", "random", "slower"] {
+    for words in ["CHANGED  This run against baseline before: slower (x", "random", "slower"] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
     let document = story.assay(&["show", "dddd", "--json"]).ends(DONE).json();

@@ -3,10 +3,13 @@
 use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
 
 use super::facts::{self, Fact};
+use super::heat_difference::heat_difference;
 use super::trend::Links;
 use super::{page_end, page_start};
 use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
-use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, Whisker, WhiskerSeries, Whiskers, escape};
+use crate::svg::{
+    Axis, BarSeries, Bars, Line, Lines, STYLES, Side, Star, Whisker, WhiskerSeries, Whiskers, escape,
+};
 
 /// The chart of ratios is as narrow as the others up to this many tests.
 const NAMES_NARROW: usize = 12;
@@ -17,6 +20,8 @@ const SECONDS_DRAWN_MAX: usize = 240;
 const SECONDS_DRAWN_MIN: usize = 10;
 /// Most tests whose lines over time and latency distributions are drawn.
 const CURVES_MAX: usize = 8;
+/// Most maps of differences of a test.
+const MAPS_MAX: usize = 3;
 
 /// The whole page.
 #[must_use]
@@ -135,6 +140,7 @@ fn charts(comparison: &Comparison) -> String {
     for test in single.iter().take(CURVES_MAX) {
         text.push_str(&over_time(comparison, test));
         text.push_str(&latency_curves(comparison, test));
+        text.push_str(&heat_differences(comparison, test));
     }
     text.push_str("</div>\n");
     text
@@ -222,6 +228,18 @@ fn over_time(comparison: &Comparison, test: &TestPair) -> String {
     let title = format!("IOPS over time, {}", test.test);
     let x = Axis::up_to("s since the measured window began", last);
     Lines { title: &title, x, y: Axis::from_zero("IOPS", high), lines, breaks: vec![], marks: vec![] }.svg()
+}
+
+/// How the latencies over time of each further side differ from those of the first; of repetitions the first.
+fn heat_differences(comparison: &Comparison, test: &TestPair) -> String {
+    let heat = |side: usize| test.cells[side].as_ref().map(|cell| &cell.heat);
+    let Some(first) = heat(0) else { return String::new() };
+    let of = |side: usize| {
+        let sides = [0, side].map(|side| Side { name: letter(side).to_string(), style: side % STYLES });
+        let title = format!("Latencies over time, {}: {} less {}", test.test, letter(side), letter(0));
+        Some(heat_difference(&title, (first, heat(side)?), sides))
+    };
+    (1..comparison.sides.len()).take(MAPS_MAX).filter_map(of).collect()
 }
 
 /// The latency distributions of the sides, one over the other.

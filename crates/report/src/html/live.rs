@@ -1,15 +1,17 @@
 //! A run that is going on, and parts of the time of any run: drawn for the pages that are served.
 
-use assay_analysis::{Finding, RunSummary, StepSummary, rule_name};
-use assay_record::RunHeader;
+use assay_analysis::{Finding, Judgement, RunSummary, StepSummary, rule_name};
+use assay_model::quantity::Bounds;
+use assay_record::{RunHeader, StepId};
 use serde_json::{Value, json};
 
 use super::timeline::{self, View};
+use crate::expected;
 use crate::network::LinkUse;
 use crate::number::{self, TimeUnit};
 use crate::svg::{Lane, escape};
 
-pub use super::timeline::TimeRange;
+pub use super::timeline::{Reference, ReferenceLevel, TimeRange};
 
 /// The live chart shows so much of a longer step, s; its stored run shows all of it.
 const SHOWN_S: f64 = 300.0;
@@ -23,6 +25,38 @@ pub struct Live<'l> {
     pub summary: &'l RunSummary,
     /// The step that is measured now, once it has a result.
     pub step: Option<&'l StepSummary>,
+    /// What that step is compared with.
+    pub references: &'l [Reference],
+}
+
+impl Reference {
+    /// Returns what an array is expected to give in a step; `None` where the model cannot express its load.
+    #[must_use]
+    pub fn expected(judgement: &Judgement, step: StepId) -> Option<Self> {
+        let expected = expected::of_step(judgement, step)?;
+        let level = |bounds: Bounds| ReferenceLevel { lo: bounds.lo, hi: bounds.hi, value: None };
+        Some(match expected.is_bound {
+            true => {
+                let most = expected.iops.hi;
+                let iops = ReferenceLevel { lo: most, hi: most, value: Some(most) };
+                Self { name: "at most", iops, p99_us: None }
+            }
+            false => {
+                let us = |ms: Bounds| ReferenceLevel { lo: ms.lo * 1e3, hi: ms.hi * 1e3, value: None };
+                Self { name: "expected", iops: level(expected.iops), p99_us: expected.p99_ms.map(us) }
+            }
+        })
+    }
+}
+
+/// How much of the time of a run that goes on is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Span {
+    /// The last five minutes of the step.
+    #[default]
+    Last,
+    /// The whole test, with its steps one after another.
+    Whole,
 }
 
 impl Live<'_> {
@@ -51,14 +85,23 @@ impl Live<'_> {
         format!("<dl class=\"figures\">\n{all}</dl>\n")
     }
 
-    /// Returns the lanes of the last minutes and the heat map of the step.
+    /// Returns the lanes and the heat map of the step.
     #[must_use]
-    pub fn charts(&self) -> String {
+    pub fn charts(&self, span: Span) -> String {
         let Some(step) = self.step else { return String::new() };
-        let range = (step.seconds > SHOWN_S)
+        let range = (span == Span::Last && step.seconds > SHOWN_S)
             .then_some(TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
-        let lanes = timeline::lanes(&[step], View { range, points_min: POINTS_MIN });
-        format!("{lanes}<div class=\"charts\">\n{}</div>\n", timeline::heat(step))
+        let view = View { range, points_min: POINTS_MIN, references: self.references };
+        let mut steps: Vec<&StepSummary> = match span {
+            Span::Last => Vec::new(),
+            Span::Whole => timeline::steps_of(self.summary, step.id.test),
+        };
+        steps.retain(|before| before.id != step.id);
+        steps.push(step);
+        // A level of the step that goes on is none of the steps before it.
+        let view = if steps.len() > 1 { View { references: &[], ..view } } else { view };
+        let lanes = timeline::lanes(&steps, view);
+        format!("{lanes}<div class=\"charts\">\n{}</div>\n", timeline::heat(step, range))
     }
 
     /// Returns the table of the steps so far.
@@ -102,7 +145,7 @@ impl Live<'_> {
 #[must_use]
 pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<String> {
     let steps = timeline::steps_of(summary, test);
-    let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN });
+    let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN, references: &[] });
     (!drawn.is_empty()).then_some(drawn)
 }
 
@@ -110,7 +153,10 @@ pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> O
 /// written values.
 #[must_use]
 pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<Value> {
-    let chart = timeline::chart(&timeline::steps_of(summary, test), View { range, points_min: POINTS_MIN })?;
+    let chart = timeline::chart(
+        &timeline::steps_of(summary, test),
+        View { range, points_min: POINTS_MIN, references: &[] },
+    )?;
     let line = |(name, points): &(String, Vec<(f64, f64)>)| {
         let times: Vec<f64> = points.iter().map(|(t, _)| (t * 1e3).round() / 1e3).collect();
         let values: Vec<String> = points.iter().map(|(_, value)| number::long(*value)).collect();

@@ -5,7 +5,7 @@ use assay_surface::{Cell, Comparison, SurfaceMap};
 use super::{page_end, page_start};
 use crate::map::{below_ns, head, sentences_of};
 use crate::number::{long, short, size};
-use crate::svg::{Axis, Heat, HeatColumn, Line, Lines, escape};
+use crate::svg::{Axis, Heat, HeatColumn, HeatOf, Line, Lines, escape};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 const MIB: f64 = (1_u64 << 20) as f64;
@@ -56,6 +56,7 @@ fn latencies(map: &SurfaceMap) -> String {
         x: Axis::up_to(title, map.size_bytes as f64 / bytes),
         y: Axis::log("latency of a read, ms", ms(first) / 2.0, ms(last)),
         columns: map.cells.iter().map(column).collect(),
+        of: HeatOf::Shares,
     };
     chart.svg()
 }

@@ -77,6 +77,7 @@ fn rendered(markdown: &str) -> String {
     push_html(&mut html, events.into_iter());
     html.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
         .replace("</table>", "</table></div>")
+        .replace("<pre>", "<pre tabindex=\"0\">")
 }
 
 fn is_elsewhere(address: &str) -> bool {

@@ -2,19 +2,25 @@
 
 use assay_analysis::{Finding, HeatMap, Point, RunSummary, StepSummary, Timeline, TimelineSample};
 
-use crate::number::TimeUnit;
-use crate::svg::{Axis, Band, Counts, Heat, HeatColumn, Lane, Lanes};
+use crate::number::{self, TimeUnit};
+use crate::svg::{Axis, Band, Counts, Heat, HeatColumn, HeatOf, Lane, Lanes, LevelBand};
 
 /// Points of a line beyond this are drawn together: a line has about so many pixels.
 const POINTS_MAX: usize = 400;
 /// Fewer points than this are no line over time.
 const POINTS_MIN: usize = 10;
+/// Title of the time axis of a heat map.
+const HEAT_TIME: &str = "s since the measured window began";
 /// Columns of a heat map.
 const COLUMNS_MAX: usize = 110;
 /// Shown around what a finding is about, s.
 const AROUND_S: f64 = 5.0;
 /// Lines of one lane.
 const LINES_MAX: usize = 4;
+/// A level that is so many times higher than every point is not drawn: the lines would lie on the floor.
+const LEVEL_MAX: f64 = 4.0;
+/// Colour of the first level; lines have those before it.
+const FIRST_LEVEL_STYLE: usize = 2;
 
 /// A part of the time of a test, s since its measured window began.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,28 +40,52 @@ impl TimeRange {
 
 /// What is drawn of a test.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View {
+pub(super) struct View<'v> {
     /// The part of its time; `None`: all of it.
     pub(super) range: Option<TimeRange>,
     /// Fewer points than this are not drawn.
     pub(super) points_min: usize,
+    /// What the test is compared with.
+    pub(super) references: &'v [Reference],
 }
 
-impl Default for View {
+impl Default for View<'_> {
     fn default() -> Self {
-        Self { range: None, points_min: POINTS_MIN }
+        Self { range: None, points_min: POINTS_MIN, references: &[] }
     }
 }
 
+/// What a test is compared with while it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// What it is: `baseline`, `expected`.
+    pub name: &'static str,
+    /// Operations per second.
+    pub iops: ReferenceLevel,
+    /// 99th percentile of the latency, µs; `None` where it is not known.
+    pub p99_us: Option<ReferenceLevel>,
+}
+
+/// A level with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReferenceLevel {
+    /// The low end.
+    pub lo: f64,
+    /// The high end.
+    pub hi: f64,
+    /// The level itself; `None` where only its interval means something.
+    pub value: Option<f64>,
+}
+
 /// Lanes of a test; nothing if its steps are too short for a line.
-pub(super) fn lanes(steps: &[&StepSummary], view: View) -> String {
+pub(super) fn lanes(steps: &[&StepSummary], view: View<'_>) -> String {
     let Some(chart) = chart(steps, view) else { return String::new() };
     let test = steps.first().map_or(0, |step| step.id.test);
     format!("<div class=\"charts one over-time\" data-test=\"{test}\">\n{}</div>\n", chart.svg())
 }
 
 /// The same before it is drawn.
-pub(super) fn chart(steps: &[&StepSummary], view: View) -> Option<Lanes<'static>> {
+pub(super) fn chart(steps: &[&StepSummary], view: View<'_>) -> Option<Lanes<'static>> {
     let parts = parts(steps, view.range);
     let count: usize = parts.iter().map(|part| part.points().count()).sum();
     if count < view.points_min.max(1) {
@@ -67,7 +97,8 @@ pub(super) fn chart(steps: &[&StepSummary], view: View) -> Option<Lanes<'static>
         let shown: Vec<Point> = part.points().cloned().collect();
         points.extend(shown.chunks(together).map(|chunk| (part.offset_s, drawn_together(chunk))));
     }
-    let mut lanes = vec![rate_lane(&points, steps.len()), latency_lane(&points)];
+    let mut lanes =
+        vec![rate_lane(&points, steps.len(), view.references), latency_lane(&points, view.references)];
     let samples: Vec<(f64, &TimelineSample)> = parts.iter().flat_map(Part::samples).collect();
     let chunks = samples.len().div_ceil(POINTS_MAX).max(1);
     lanes.extend(device_lane(&samples, chunks));
@@ -169,18 +200,43 @@ fn parts<'s>(steps: &[&'s StepSummary], range: Option<TimeRange>) -> Vec<Part<'s
     parts
 }
 
-fn rate_lane(points: &[(f64, Point)], steps: usize) -> Lane {
+/// Returns the levels of a lane; those that would press its lines to its floor are left out.
+fn levels(
+    references: &[Reference],
+    top: f64,
+    of: impl Fn(&Reference) -> Option<ReferenceLevel>,
+) -> Vec<LevelBand> {
+    let band = |(index, reference): (usize, &Reference)| {
+        let level = of(reference)?;
+        let says = match level.value {
+            Some(value) => format!("{} {}", reference.name, number::long(value)),
+            None => format!("{} {} to {}", reference.name, number::long(level.lo), number::long(level.hi)),
+        };
+        let (lo, hi, value) = (level.lo, level.hi, level.value);
+        Some(LevelBand { name: says, style: FIRST_LEVEL_STYLE + index, lo, hi, value })
+    };
+    let is_drawn = |band: &LevelBand| band.hi <= top * LEVEL_MAX && band.hi >= band.lo;
+    references.iter().enumerate().filter_map(band).filter(is_drawn).collect()
+}
+
+/// Returns the highest of a lane's lines and levels.
+fn with_levels(top: f64, levels: &[LevelBand]) -> f64 {
+    levels.iter().map(|level| level.hi).fold(top, f64::max)
+}
+
+fn rate_lane(points: &[(f64, Point)], steps: usize, references: &[Reference]) -> Lane {
     let line: Vec<(f64, f64)> = points.iter().map(|(offset, p)| (p.t_s + offset, p.iops)).collect();
     let lowest = line.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
     // Steps of a sweep may lie decades apart; a single load that falls to nothing must be seen to.
+    let levels = levels(references, highest(&line), |reference| Some(reference.iops));
     let y = match steps > 1 && lowest > 0.0 && highest(&line) > lowest * 30.0 {
-        true => Axis::log("", lowest, highest(&line)),
-        false => Axis::from_zero("", highest(&line)),
+        true => Axis::log("", lowest, with_levels(highest(&line), &levels)),
+        false => Axis::from_zero("", with_levels(highest(&line), &levels)),
     };
-    Lane { title: "IOPS".to_owned(), y, lines: vec![("IOPS".to_owned(), line)], height: 110.0 }
+    Lane { title: "IOPS".to_owned(), y, lines: vec![("IOPS".to_owned(), line)], levels, height: 110.0 }
 }
 
-fn latency_lane(points: &[(f64, Point)]) -> Lane {
+fn latency_lane(points: &[(f64, Point)], references: &[Reference]) -> Lane {
     let p99: Vec<f64> = points.iter().filter_map(|(_, p)| p.p99_us).collect();
     let unit = TimeUnit::for_means(&p99.iter().map(|us| us * 1e3).collect::<Vec<_>>());
     let line = |of: fn(&Point) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -188,10 +244,17 @@ fn latency_lane(points: &[(f64, Point)]) -> Lane {
     };
     let (p50, p99) = (line(|p| p.p50_us), line(|p| p.p99_us));
     let low = p50.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
-    let top = highest(&p99).max(highest(&p50));
+    let in_unit = |us: f64| unit.of_ns(us * 1e3);
+    let of = |reference: &Reference| {
+        let ReferenceLevel { lo, hi, value } = reference.p99_us?;
+        Some(ReferenceLevel { lo: in_unit(lo), hi: in_unit(hi), value: value.map(in_unit) })
+    };
+    let mut levels = levels(references, highest(&p99).max(highest(&p50)), of);
+    levels.iter_mut().for_each(|level| level.name.insert_str(0, "p99 "));
+    let top = with_levels(highest(&p99).max(highest(&p50)), &levels);
     let y = if top > low * 30.0 { Axis::log("", low, top) } else { Axis::from_zero("", top) };
     let lines = vec![("p50".to_owned(), p50), ("p99".to_owned(), p99)];
-    Lane { title: format!("service time, {}", unit.name()), y, lines, height: 100.0 }
+    Lane { title: format!("service time, {}", unit.name()), y, lines, levels, height: 100.0 }
 }
 
 /// Rate of the devices. A partition moves what its disk moves, so that one of the two is enough.
@@ -215,7 +278,8 @@ fn cpu_lane(samples: &[(f64, &TimelineSample)], chunk: usize) -> Option<Lane> {
         vec![("all CPUs".to_owned(), line(|s| s.cpu_busy)), ("busiest".to_owned(), line(|s| s.cpu_busy_max))];
     let has_points = lines[0].1.len() > 1;
     let y = Axis::from_zero("", 100.0);
-    has_points.then(|| Lane { title: "CPU of this host, %".to_owned(), y, lines, height: 50.0 })
+    let title = "CPU of this host, %".to_owned();
+    has_points.then(|| Lane { title, y, lines, levels: Vec::new(), height: 50.0 })
 }
 
 /// A lane of quantities that have names.
@@ -244,6 +308,7 @@ fn named_lane(
         title: title.to_owned(),
         y: Axis::from_zero("", top),
         lines,
+        levels: Vec::new(),
         height: 50.0,
     })
 }
@@ -269,9 +334,11 @@ fn highest(line: &[(f64, f64)]) -> f64 {
     line.iter().map(|(_, v)| *v).fold(0.0, f64::max)
 }
 
-/// The heat map of a step; nothing if it is too short for one.
-pub(super) fn heat(step: &StepSummary) -> String {
-    let seconds = &step.heat.seconds;
+/// The heat map of a step, or of a part of its time; nothing if that is too short for one.
+pub(super) fn heat(step: &StepSummary, range: Option<TimeRange>) -> String {
+    let is_before = |second: &usize| range.is_some_and(|range| (*second as f64) < range.from_s);
+    let first = (0..step.heat.seconds.len()).take_while(is_before).count();
+    let seconds = &step.heat.seconds[first..];
     if seconds.len() < POINTS_MIN {
         return String::new();
     }
@@ -294,16 +361,20 @@ pub(super) fn heat(step: &StepSummary) -> String {
     let at = |rung: i32| unit.of_ns(HeatMap::low_ns(rung));
     let together = seconds.len().div_ceil(COLUMNS_MAX);
     let columns = seconds.chunks(together).enumerate().map(|(index, part)| {
-        let from = (index * together) as f64;
+        let from = (first + index * together) as f64;
         let to = (from + part.len() as f64).min(step.seconds);
         HeatColumn { from, to, cells: cells(part, low, &at), says: String::new() }
     });
     let what = if step.total.response.is_some() { "response time" } else { "service time" };
     let chart = Heat {
         title: "Latency over time: share of the I/Os",
-        x: Axis::up_to("s since the measured window began", step.seconds),
+        x: match first {
+            0 => Axis::up_to(HEAT_TIME, step.seconds),
+            first => Axis::between(HEAT_TIME, first as f64, step.seconds),
+        },
         y: Axis::log(&format!("{what}, {}", unit.name()), at(low), at(high + 1)),
         columns: columns.collect(),
+        of: HeatOf::Shares,
     };
     chart.svg()
 }
@@ -337,4 +408,25 @@ pub(super) fn moment(summary: &RunSummary, finding: &Finding) -> Option<(u32, Ti
     let from_s = (episode.from_s - around).max(0.0) + part.offset_s;
     let to_s = (episode.to_s + around).min(part.step.seconds) + part.offset_s;
     Some((first.test, TimeRange { from_s, to_s }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_their_names_and_one_far_above_the_lines_is_left_out() {
+        let level = |lo: f64, hi: f64, value| ReferenceLevel { lo, hi, value };
+        let reference = |name, iops| Reference { name, iops, p99_us: None };
+        let references = [
+            reference("baseline", level(900.0, 1100.0, Some(1000.0))),
+            reference("expected", level(4100.0, 5000.0, None)),
+            reference("expected", level(1500.0, 2500.0, None)),
+        ];
+        let drawn = levels(&references, 1200.0, |reference| Some(reference.iops));
+        let names: Vec<(&str, usize)> = drawn.iter().map(|band| (band.name.as_str(), band.style)).collect();
+        assert_eq!(names, [("baseline 1,000", 2), ("expected 1,500 to 2,500", 4)]);
+        assert_eq!(with_levels(1200.0, &drawn), 2500.0, "the axis reaches to the highest");
+        assert!(levels(&references, 1200.0, |reference| reference.p99_us).is_empty());
+    }
 }

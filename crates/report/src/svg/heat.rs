@@ -1,4 +1,5 @@
-//! How many I/Os took about how long over time, as shades on a logarithmic axis.
+//! How many I/Os took about how long over time, as shades on a logarithmic axis; or how much that differs between two
+//! sides.
 
 use super::{Axis, WIDTH, escape, frame, x_at, y_at};
 
@@ -8,13 +9,28 @@ pub(crate) struct Heat<'c> {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) columns: Vec<HeatColumn>,
+    pub(crate) of: HeatOf,
+}
+
+/// What the shades are of.
+pub(crate) enum HeatOf {
+    /// Shares of the I/Os of a column.
+    Shares,
+    /// Differences of them, of two sides with these colours: above 0 the second has more, below 0 the first.
+    Differences([Side; 2]),
+}
+
+/// A side of a difference.
+pub(crate) struct Side {
+    pub(crate) name: String,
+    pub(crate) style: usize,
 }
 
 /// A stretch of time.
 pub(crate) struct HeatColumn {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Lower end, upper end, and share of the column's I/Os, in [0, 1].
+    /// Lower end, upper end, and share of the column's I/Os, in [0, 1], or a difference of shares, in [-1, 1].
     pub(crate) cells: Vec<(f64, f64, f64)>,
     /// What is shown while a pointer is over the column; empty for nothing.
     pub(crate) says: String,
@@ -27,12 +43,13 @@ const HALVES: f64 = 1.0;
 
 impl Heat<'_> {
     pub(crate) fn svg(&self) -> String {
-        let mut paths = vec![String::new(); SHADES];
+        let mut paths = vec![String::new(); 2 * SHADES];
         for column in &self.columns {
             let (left, right) = (x_at(&self.x, column.from), x_at(&self.x, column.to));
             for (low, high, share) in &column.cells {
                 let (bottom, top) = (y_at(&self.y, *low), y_at(&self.y, *high));
-                paths[shade(*share)].push_str(&format!(
+                let side = if *share < 0.0 { 0 } else { SHADES };
+                paths[side + shade(share.abs())].push_str(&format!(
                     "M{left:.1} {top:.1}h{:.1}v{:.1}h-{0:.1}z",
                     (right - left).max(0.4),
                     (bottom - top).max(0.6),
@@ -41,9 +58,18 @@ impl Heat<'_> {
         }
         let mut body = String::new();
         for (index, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-            body.push_str(&format!("<path class=\"h{index}\" d=\"{path}\"/>\n"));
+            let class = match &self.of {
+                HeatOf::Shares => format!("h{}", index % SHADES),
+                HeatOf::Differences(sides) => {
+                    format!("f{} o{}", sides[index / SHADES].style, index % SHADES)
+                }
+            };
+            body.push_str(&format!("<path class=\"{class}\" d=\"{path}\"/>\n"));
         }
-        body.push_str(&legend());
+        match &self.of {
+            HeatOf::Shares => body.push_str(&legend()),
+            HeatOf::Differences(sides) => body.push_str(&legend_of(sides)),
+        }
         let (top, bottom) = (y_at(&self.y, self.y.top()), y_at(&self.y, self.y.bottom()));
         for column in self.columns.iter().filter(|column| !column.says.is_empty()) {
             let (left, right) = (x_at(&self.x, column.from), x_at(&self.x, column.to));
@@ -67,6 +93,23 @@ fn shade(share: f64) -> usize {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count, not negative")]
 fn index(halves: f64) -> usize {
     (halves.max(0.0) as usize).min(SHADES - 1)
+}
+
+fn legend_of(sides: &[Side; 2]) -> String {
+    let mut at = 64.0;
+    let mut text = String::new();
+    for side in sides {
+        let says = format!("more in {}", side.name);
+        text.push_str(&format!(
+            "<rect class=\"f{}\" x=\"{at:.0}\" y=\"24\" width=\"12\" height=\"10\"/><text x=\"{:.0}\" \
+             y=\"33\">{}</text>\n",
+            side.style,
+            at + 17.0,
+            escape(&says)
+        ));
+        at += 40.0 + says.chars().count() as f64 * 6.4;
+    }
+    text
 }
 
 fn legend() -> String {

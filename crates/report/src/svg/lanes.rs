@@ -39,7 +39,21 @@ pub(crate) struct Lane {
     pub(crate) y: Axis,
     /// Name and points of each line. A gap in time breaks a line.
     pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
+    /// What the lines are compared with.
+    pub(crate) levels: Vec<LevelBand>,
     pub(crate) height: f64,
+}
+
+/// A level with its interval, over the whole time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LevelBand {
+    pub(crate) name: String,
+    /// The colour.
+    pub(crate) style: usize,
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+    /// `None`: the interval says all.
+    pub(crate) value: Option<f64>,
 }
 
 /// As wide as a page, so that letters are as large as those of the other charts; and as wide as a phone, which would
@@ -178,6 +192,9 @@ fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String 
             at + 4.0
         ));
     }
+    for level in &lane.levels {
+        svg.push_str(&level_svg(level, end, &y));
+    }
     let mut legend = LEFT + lane.title.chars().count() as f64 * 6.2 + 18.0;
     for (index, (name, points)) in lane.lines.iter().enumerate() {
         let style = index % STYLES;
@@ -207,7 +224,45 @@ fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String 
             svg.push_str("</g>\n");
         }
     }
+    for level in &lane.levels {
+        let room = 34.0 + level.name.chars().count() as f64 * 6.4;
+        // On a phone its colour and the text under the pointer have to do.
+        if legend + room > end {
+            break;
+        }
+        svg.push_str(&format!(
+            "<rect class=\"band f{}\" x=\"{legend:.1}\" y=\"{:.1}\" width=\"18\" height=\"10\"/><text x=\"{:.1}\" \
+             y=\"{:.1}\">{}</text>\n",
+            level.style,
+            top - 14.0,
+            legend + 22.0,
+            top - 5.0,
+            escape(&level.name)
+        ));
+        legend += room;
+    }
     svg
+}
+
+/// Draws the part of a level that is on the axis.
+fn level_svg(level: &LevelBand, end: f64, y: &impl Fn(f64) -> f64) -> String {
+    let (upper, lower) = (y(level.hi), y(level.lo));
+    let line = level.value.map_or_else(String::new, |value| {
+        format!(
+            "<g class=\"s{}\"><line x1=\"{LEFT}\" y1=\"{1:.1}\" x2=\"{end}\" y2=\"{1:.1}\" \
+             stroke-dasharray=\"6 3\"/></g>",
+            level.style,
+            y(value)
+        )
+    });
+    format!(
+        "<rect class=\"band f{}\" x=\"{LEFT}\" y=\"{upper:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title>\
+         </rect>{line}\n",
+        level.style,
+        end - LEFT,
+        (lower - upper).max(1.0),
+        escape(&level.name)
+    )
 }
 
 /// Points in stretches without a gap.

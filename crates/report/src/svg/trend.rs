@@ -88,9 +88,9 @@ impl TrendChart<'_> {
         let at = x_at(x, step.at_ms as f64) - 3.0;
         // Near the right edge the words stand before the line.
         let is_late = (step.at_ms - self.from_ms.min(step.at_ms)) * 4 > (self.to_ms - self.from_ms) * 3;
-        let (side, class) = if is_late { (-4.0, " class=\"e\"") } else { (4.0, "") };
+        let (side, class) = if is_late { (-4.0, "halo e") } else { (4.0, "halo") };
         format!(
-            "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text{class} \
+            "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text class=\"{class}\" \
              x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
             HEIGHT - BOTTOM,
             at + side,

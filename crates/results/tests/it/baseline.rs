@@ -1,9 +1,10 @@
 //! One run, or one baseline, has the same figures wherever it is read.
 
-use assay_analysis::compare::{Side, compare_with};
+use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_record::RunHeader;
 use assay_results::{
-    Stored, TargetRuns, baseline_level, baseline_side, complete, labelled, read_extract_held, repetitions,
+    Baselines, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled, read_extract_held,
+    repetitions,
 };
 use assay_store::{Baseline, BaselineOf, Store};
 use assay_testkit::synthetic;
@@ -14,7 +15,11 @@ const TARGET: &str = "/srv/t.dat";
 
 /// Stores a run whose I/Os take so long, µs.
 fn run(store: &Store, number: u64, label: &str, service_us: f64) -> RunHeader {
-    let mut header = synthetic::header(synthetic::plan(PLAN));
+    let header = synthetic::header(synthetic::plan(PLAN));
+    run_on(store, header, number, (label, service_us))
+}
+
+fn run_on(store: &Store, mut header: RunHeader, number: u64, (label, service_us): (&str, f64)) -> RunHeader {
     header.run = format!("261001-aa{}{}", (b'a' + u8::try_from(number).unwrap()) as char, 'b');
     header.targets[0].address = TARGET.to_owned();
     header.started_unix_ms += number * 86_400_000;
@@ -69,6 +74,19 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     for p99 in [printed.p99_ms, compared.p99_ms, linked.p99_ms] {
         assert!(close(p99_ms, p99.unwrap()), "p99 {p99_ms} and {p99:?} ms");
     }
+    // The band of the live chart, before the run has ended.
+    let baselines = Baselines::read(&store).unwrap();
+    let mut reading = Stored::read_extract(&store, &later.run).unwrap().result_set();
+    let levels = |plan: &str, reading: &ResultSet| -> Vec<f64> {
+        let levels = baselines.levels(plan, &[TARGET.to_owned()], reading);
+        levels.iter().map(|(_, level)| level.iops.value).collect()
+    };
+    let live = levels("nightly", &reading);
+    assert!(live.len() == 1 && close(drawn.iops.value, live[0]), "{live:?}");
+    assert!(levels("weekly", &reading).is_empty());
+    let facet = reading.rows[0].facets.iter_mut().find(|facet| facet.name == "I/Os in flight");
+    facet.unwrap().value = "9".to_owned();
+    assert!(levels("nightly", &reading).is_empty(), "of another load nothing is known");
     let (lo, hi) = (drawn.iops.lo.unwrap(), drawn.iops.hi.unwrap());
     assert!(drawn.runs == 5 && lo < drawn.iops.value && drawn.iops.value < hi, "{drawn:?}");
 }
@@ -104,4 +122,29 @@ fn a_run_without_a_baseline_is_held_against_the_last_of_the_same_load() {
     let second = run(&store, 1, "b", 152.0);
     let held = read_extract_held(&store, &second.run).unwrap().last.unwrap();
     assert_eq!(held.name, first.run);
+}
+
+/// A store that collects the runs of several hosts drew `/dev/sdb` of one and `/dev/sdb` of another as one trend, and
+/// said that the second had changed.
+#[test]
+fn one_path_on_two_hosts_is_two_targets() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let on = |host: &str, number: u64, service_us: f64| {
+        let mut header = synthetic::header(synthetic::plan(PLAN));
+        header.host.name = host.to_owned();
+        run_on(&store, header, number, ("nightly", service_us))
+    };
+    on("left", 0, 150.0);
+    let right = on("right", 1, 300.0);
+    assert!(read_extract_held(&store, &right.run).unwrap().last.is_none(), "of another host");
+    assert!(TargetRuns::read(&store, TARGET, usize::MAX).unwrap().trends().is_empty());
+    let left = on("left", 2, 151.0);
+    let held = read_extract_held(&store, &left.run).unwrap().last.unwrap();
+    assert_eq!(held.name, "261001-aaab", "of its own host");
+    let trends = TargetRuns::read(&store, TARGET, usize::MAX).unwrap().trends();
+    assert_eq!(
+        trends.iter().map(|trend| (trend.points.len(), trend.others.len())).collect::<Vec<_>>(),
+        [(2, 1)]
+    );
 }

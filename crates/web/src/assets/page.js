@@ -57,6 +57,7 @@ function follow(runs) {
       if (!part || part.querySelector(".over-time.held")) continue;
       patchHtml(part, html);
       reach(part.querySelectorAll(".over-time"));
+      offerFiles(part.parentElement);
       if (part.matches(".live-charts")) again();
     }
     const going = frame.runs.filter((run) => run.endsWith(" true")).length;
@@ -269,6 +270,7 @@ if (predict) {
     if (!answer.ok || (simulated && (asking || again || rest))) return;
     const shown = document.getElementById("answer");
     shown.innerHTML = await answer.text();
+    offerFiles(shown.parentElement);
     history.replaceState(null, "", "?" + query);
     const heading = shown.querySelector("h2, .banner");
     if (simulated && heading) document.getElementById("says").textContent = heading.textContent + ": updated";
@@ -345,29 +347,45 @@ async function savePng(svg, name) {
   URL.revokeObjectURL(image.src);
   canvas.toBlob((blob) => save(blob, name + ".png"));
 }
-for (const holder of document.querySelectorAll(".report .charts, .compared .charts, .trend .charts")) {
-  const charts = holder.matches(".over-time") ? [holder] : [...holder.querySelectorAll(":scope > svg")];
-  for (const chart of charts) {
-    const svg = () => (chart === holder ? drawing(chart) : chart);
-    const title = svg()?.querySelector("text.t")?.textContent ?? "chart";
-    const name = "assay-" + title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
-    const files = document.createElement("p");
-    files.className = "files";
-    files.dataset.own = "yes";
-    for (const [kind, act] of [["SVG", () => save(chartFile(svg()), name + ".svg")], ["PNG", () => savePng(svg(), name)]]) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = kind;
-      button.setAttribute("aria-label", title + " as " + kind);
-      button.addEventListener("click", act);
-      files.append(button);
+const CHARTS = ".report .charts, .compared .charts, .trend .charts, .live-charts .charts, .prediction figure, .diagnosis figure";
+function offerFiles(root) {
+  // Those of a chart that is there no more.
+  for (const files of root.querySelectorAll(".live-charts .charts:not(.over-time) > .files")) if (files.previousElementSibling?.tagName !== "svg") files.remove();
+  for (const holder of root.querySelectorAll(CHARTS)) {
+    const charts = holder.matches(".over-time") ? [holder] : [...holder.querySelectorAll(":scope > svg")];
+    for (const chart of charts) {
+      const has = chart === holder ? chart.querySelector(":scope > .files") : chart.nextElementSibling?.matches(".files");
+      const svg = () => (chart === holder ? drawing(chart) : chart);
+      if (has || !svg()) continue;
+      const files = fileButtons(svg);
+      if (chart === holder) chart.append(files);
+      // A live chart is patched where it stands; in a grid of charts the buttons belong below theirs.
+      else if (holder.matches("figure, .live-charts .charts")) chart.after(files);
+      else {
+        const figure = document.createElement("figure");
+        chart.replaceWith(figure);
+        figure.append(chart, files);
+      }
     }
-    if (chart === holder) { chart.append(files); continue; }
-    const figure = document.createElement("figure");
-    chart.replaceWith(figure);
-    figure.append(chart, files);
   }
 }
+function fileButtons(svg) {
+  const title = svg().querySelector("text.t")?.textContent ?? "chart";
+  const name = "assay-" + title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  const files = document.createElement("p");
+  files.className = "files";
+  files.dataset.own = "yes";
+  for (const [kind, act] of [["SVG", () => save(chartFile(svg()), name + ".svg")], ["PNG", () => savePng(svg(), name)]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = kind;
+    button.setAttribute("aria-label", title + " as " + kind);
+    button.addEventListener("click", act);
+    files.append(button);
+  }
+  return files;
+}
+offerFiles(document);
 
 // A finding leads to its moment in the chart; without this script the page shows that part above the report.
 document.addEventListener("click", (event) => {

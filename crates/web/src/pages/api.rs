@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 
-use assay_report::{RunListing, compare, json, runs_json, trends};
-use assay_results::{read_extract_held, status};
+use assay_analysis::judge_published;
+use assay_model::published as tables;
+use assay_report::expected::published_json;
+use assay_report::{RunListing, compare, diagnosis, json, runs_json, trends};
+use assay_results::{read_extract_held, status, summary_stored};
 use assay_store::{ListedRun, RunSlice};
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -22,12 +25,24 @@ use crate::visitor::Fields;
 
 const OPENAPI: &str = include_str!("../../../../docs/assay.openapi.json");
 /// Schemas of the documents, by the names that their addresses have.
-const SCHEMAS: [(&str, &str); 5] = [
+const SCHEMAS: [(&str, &str); 17] = [
     ("assay.run-1", include_str!("../../../../docs/assay.run-1.schema.json")),
     ("assay.runs-1", include_str!("../../../../docs/assay.runs-1.schema.json")),
     ("assay.compare-1", include_str!("../../../../docs/assay.compare-1.schema.json")),
     ("assay.trends-1", include_str!("../../../../docs/assay.trends-1.schema.json")),
     ("assay.targets-1", include_str!("../../../../docs/assay.targets-1.schema.json")),
+    ("assay.diagnosis-1", include_str!("../../../../docs/assay.diagnosis-1.schema.json")),
+    ("assay.journal-1", include_str!("../../../../docs/assay.journal-1.schema.json")),
+    ("assay.repeats-1", include_str!("../../../../docs/assay.repeats-1.schema.json")),
+    ("assay.predict-1", include_str!("../../../../docs/assay.predict-1.schema.json")),
+    ("assay.size-1", include_str!("../../../../docs/assay.size-1.schema.json")),
+    ("assay.size-measured-1", include_str!("../../../../docs/assay.size-measured-1.schema.json")),
+    ("assay.published-1", include_str!("../../../../docs/assay.published-1.schema.json")),
+    ("assay.check-1", include_str!("../../../../docs/assay.check-1.schema.json")),
+    ("assay.hosts-1", include_str!("../../../../docs/assay.hosts-1.schema.json")),
+    ("assay.map-1", include_str!("../../../../docs/assay.map-1.schema.json")),
+    ("assay.overhead-1", include_str!("../../../../docs/assay.overhead-1.schema.json")),
+    ("assay.scale-1", include_str!("../../../../docs/assay.scale-1.schema.json")),
 ];
 /// Runs of an answer, where nothing else is asked for, and at most.
 const RUNS: usize = 100;
@@ -40,6 +55,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/schemas/{name}", get(schema))
         .route("/runs", get(runs))
         .route("/runs/{run}", get(run))
+        .route("/runs/{run}/diagnosis", get(diagnosis_of))
+        .route("/check", get(check))
+        .route("/published/{table}", get(published))
+        .route("/predict", get(predicted))
         .route("/compare", get(comparison))
         .route("/targets", get(targets))
         .route("/trends", get(of_trends))
@@ -99,6 +118,46 @@ async fn run(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Res
         Ok(answer(document.to_string()))
     })
     .await
+}
+
+async fn diagnosis_of(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Refusal> {
+    checked_id(&run)?;
+    app.with_store(move |store| {
+        let header = store.header(&run)?;
+        let document = diagnosis::document(&header, &summary_stored(store, &run, &header)?);
+        document
+            .map(|document| answer(document.to_string()))
+            .ok_or_else(|| Refusal::not_found("That run is no diagnosis."))
+    })
+    .await
+}
+
+/// Answers the last check as it is stored.
+async fn check(
+    State(app): State<Arc<App>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    app.with_store(move |store| {
+        let found = store.checks()?.into_iter().find(|check| check.address == asked.get("target"));
+        found
+            .map(|check| answer(check.body))
+            .ok_or_else(|| Refusal::not_found("That target was not checked: assay check TARGET"))
+    })
+    .await
+}
+
+async fn published(Path(table): Path<String>) -> Result<Response, Refusal> {
+    let tables = tables::all().map_err(|error| Refusal::internal(error.to_string()))?;
+    let table = tables.into_iter().find(|known| known.name == table);
+    let table = table.ok_or_else(|| Refusal::not_found("There is no published table of that name."))?;
+    Ok(answer(published_json(&table, &judge_published(&table)).to_string()))
+}
+
+async fn predicted(Query(query): Query<Vec<(String, String)>>) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    super::predict::document(asked.get("array"), asked.get("plan"))
+        .map(|document| answer(document.to_string()))
 }
 
 async fn comparison(

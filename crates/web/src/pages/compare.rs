@@ -10,7 +10,7 @@ use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
 use assay_report::minute;
 use assay_results::{Stored, baseline_side, labelled, repetitions, with_distinct_names};
-use assay_store::{Reader, RunFilter, RunSlice};
+use assay_store::{Reader, RunFilter, RunSlice, target_key};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -51,7 +51,7 @@ pub(crate) async fn page(
                 format!("{}<div class=\"compared\">\n{}</div>\n", tools(&names), report::folded(&body))
             }
         };
-        let body = format!("{compared}{}", chooser(store, &names)?);
+        let body = format!("{compared}{}", chooser(store, &asked, &names)?);
         Ok(html(Page::of(&visitor, "Compare", Place::Compare, &body).text()))
     })
     .await
@@ -177,30 +177,8 @@ fn array_named(store: &Reader, name: &str) -> Result<Option<Array>, Refusal> {
 }
 
 /// Returns the form of everything that can be compared.
-fn chooser(store: &Reader, chosen: &[&str]) -> Result<String, Refusal> {
-    let tick = |value: &str, text: &str| {
-        let checked = if chosen.contains(&value) { " checked" } else { "" };
-        format!(
-            "<label class=\"tick\"><input type=\"checkbox\" name=\"r\" value=\"{}\"{checked}> {}</label>\n",
-            escape(value),
-            escape(text)
-        )
-    };
-    let mut found = store.list(&RunFilter::default(), RunSlice { skip: 0, limit: OFFERED })?.runs;
-    found.retain(|run| !run.row.is_running);
-    let listed = |run: &assay_store::ListedRun| {
-        let row = &run.row;
-        let label = row.label.as_ref().map_or_else(String::new, |label| format!(" “{label}”"));
-        let started = minute(row.started_unix_ms);
-        tick(&row.run, &format!("{}{label}: {} on {}, {started}", row.run, row.name, row.targets.join(", ")))
-    };
-    let runs: String = found.iter().map(listed).collect();
-    // Runs that were chosen elsewhere stay chosen.
-    let older: String = chosen
-        .iter()
-        .filter(|name| !name.contains(':') && found.iter().all(|run| run.row.run != **name))
-        .map(|name| tick(name, name))
-        .collect();
+fn chooser(store: &Reader, asked: &Fields, chosen: &[&str]) -> Result<String, Refusal> {
+    let tick = |value: &str, text: &str| tick(value, text, chosen.contains(&value));
     let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
     let tables: String =
         tables.iter().map(|table| tick(&format!("published:{}", table.name), &table.system)).collect();
@@ -212,9 +190,62 @@ fn chooser(store: &Reader, chosen: &[&str]) -> Result<String, Refusal> {
     let arrays = shipped::all().map_err(|error| Refusal::internal(error.to_string()))?;
     let arrays: String =
         arrays.iter().map(|array| tick(&format!("array:{}", array.name), &array.title)).collect();
+    let runs = runs(store, asked, chosen)?;
     Ok(format!(
-        "<form class=\"chooser\" method=\"get\" action=\"/compare\">\n<fieldset><legend>Runs</legend>{older}{runs}\
+        "<form class=\"chooser\" method=\"get\" action=\"/compare\">\n<fieldset><legend>Runs</legend>\n{runs}\
          </fieldset>\n<fieldset><legend>Published tables</legend>{tables}</fieldset>\n<fieldset><legend>Arrays, as \
          predicted for the plan of the first run</legend>{own}{arrays}</fieldset>\n<button>Compare</button>\n</form>\n"
+    ))
+}
+
+fn tick(value: &str, text: &str, is_chosen: bool) -> String {
+    let checked = if is_chosen { " checked" } else { "" };
+    format!(
+        "<label class=\"tick\"><input type=\"checkbox\" name=\"r\" value=\"{}\"{checked}> {}</label>\n",
+        escape(value),
+        escape(text)
+    )
+}
+
+/// Returns the search and the runs that it found. Runs that were chosen elsewhere stay chosen.
+fn runs(store: &Reader, asked: &Fields, chosen: &[&str]) -> Result<String, Refusal> {
+    let is_same = asked.get("same") == "yes";
+    let first = chosen.iter().find(|name| !name.contains(':')).filter(|_| is_same);
+    let alike = first.map(|run| store.row(run)).transpose()?;
+    let filter = RunFilter {
+        text: asked.get("find").trim().to_owned(),
+        plan: alike.as_ref().map(|row| row.name.clone()),
+        on_target: alike.as_ref().and_then(|row| row.targets.first()).map(|target| target_key(target)),
+        ..RunFilter::default()
+    };
+    let mut found = store.list(&filter, RunSlice { skip: 0, limit: OFFERED })?.runs;
+    found.retain(|run| !run.row.is_running);
+    let listed = |run: &assay_store::ListedRun| {
+        let row = &run.row;
+        let label = row.label.as_ref().map_or_else(String::new, |label| format!(" “{label}”"));
+        let says = format!(
+            "{}{label}: {} on {}, {}",
+            row.run,
+            row.name,
+            row.targets.join(", "),
+            minute(row.started_unix_ms)
+        );
+        tick(&row.run, &says, chosen.contains(&row.run.as_str()))
+    };
+    let runs: String = match found.is_empty() {
+        true => "<p>No run matches.</p>\n".to_owned(),
+        false => found.iter().map(listed).collect(),
+    };
+    let older: String = chosen
+        .iter()
+        .filter(|name| !name.contains(':') && found.iter().all(|run| run.row.run != **name))
+        .map(|name| tick(name, name, true))
+        .collect();
+    Ok(format!(
+        "<p><input type=\"search\" name=\"find\" value=\"{}\" aria-label=\"Search runs\" placeholder=\"Search: plan, \
+         target, label, note, test\"> <label><input type=\"checkbox\" name=\"same\" value=\"yes\"{}> same plan and \
+         target as the first chosen run</label> <button>Search</button></p>\n{older}{runs}",
+        escape(asked.get("find")),
+        if is_same { " checked" } else { "" },
     ))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assay_report::html::escape;
+use assay_store::{Baseline, BaselineOf};
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 
@@ -82,8 +83,9 @@ async fn question(
                 "Delete permanently",
             ),
         };
+        let baseline = baseline_lost(&run, &store.baselines()?);
         let body = format!(
-            "<h1>Delete a run</h1>\n{asks}\n<form method=\"post\" action=\"/runs/{run}/delete\">{}<input \
+            "<h1>Delete a run</h1>\n{asks}\n{baseline}<form method=\"post\" action=\"/runs/{run}/delete\">{}<input \
              type=\"hidden\" name=\"{SURE}\" value=\"{}\"><button class=\"stop\">{button}</button> <a class=\"button\" \
              href=\"/runs/{run}\">Keep it</a></form>\n",
             visitor.hidden(),
@@ -92,4 +94,17 @@ async fn question(
         Ok(html(Page::of(&visitor, "Delete a run", Place::Runs, &body).text()))
     })
     .await
+}
+
+/// Says which baselines go with a run.
+fn baseline_lost(run: &str, known: &[Baseline]) -> String {
+    let of = known.iter().filter(|known| matches!(&known.of, BaselineOf::Run(of) if of == run));
+    of.map(|of| {
+        format!(
+            "<p>It is the baseline of {} on {}; without it later runs are compared with the run before them.</p>\n",
+            escape(&of.plan),
+            escape(&of.address)
+        )
+    })
+    .collect()
 }

@@ -18,7 +18,7 @@ use axum::response::Response;
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
 use crate::launch::{Launch, LaunchError};
-use crate::options::RunPermission;
+use crate::options::{RunPermission, RunTarget};
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
 
@@ -57,9 +57,12 @@ pub(crate) async fn page(
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
     let Some(permission) = &app.options.runs else {
-        let body = "<h1>New run</h1>\n<p>This server starts no runs. To allow it, start it with the targets that may \
-                    be chosen: <code>assay serve --allow-runs --target ./t.dat</code></p>\n";
-        return Ok(html(Page::of(&visitor, "New run", Place::NewRun, body).text()));
+        let body = format!(
+            "<h1>New run</h1>\n<p>This server starts no runs. To allow it, start it with the targets that may be \
+             chosen: <code>assay serve --allow-runs --target ./t.dat</code></p>\n{}",
+            found(&app.options.found)
+        );
+        return Ok(html(Page::of(&visitor, "New run", Place::NewRun, &body).text()));
     };
     let asked = Fields::new(query);
     let preview = match asked.get("target") {
@@ -72,8 +75,39 @@ pub(crate) async fn page(
             Err(says) => refused(&says),
         },
     };
-    let body = format!("<h1>New run</h1>\n{preview}{}", form(permission, &asked));
+    let body =
+        format!("<h1>New run</h1>\n{preview}{}{}", form(permission, &asked), found(&app.options.found));
     Ok(html(Page::of(&visitor, "New run", Place::NewRun, &body).text()))
+}
+
+/// Returns the storage of this host that cannot be chosen, and how to allow it.
+fn found(found: &[RunTarget]) -> String {
+    if found.is_empty() {
+        return String::new();
+    }
+    let line = |target: &RunTarget| {
+        format!(
+            "<li>{}: <code>--target {}</code></li>\n",
+            escape(&target.name),
+            escape(&quoted(&target.address))
+        )
+    };
+    let all: String = found.iter().map(line).collect();
+    format!(
+        "<details class=\"found\"><summary>Storage of this host that is not offered ({})</summary>\n<p>Whoever starts \
+         the server decides what runs may be started on: add these options to <code>assay serve --allow-runs</code>, \
+         or <code>--found</code> for all of them.</p>\n<ul>{all}</ul></details>\n",
+        found.len()
+    )
+}
+
+/// Returns a word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:=,".contains(letter);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Returns links that run a plan on a target again; nothing where this server may not.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use assay_report::html::escape;
+use assay_report::html::{Span, escape};
 use assay_store::Process;
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Query, State};
@@ -14,8 +14,9 @@ use tokio::sync::watch;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::frame::{Extent, Frame, Shown, Wanted};
+use crate::frame::{CHARTS, Extent, Frame, Shown, Wanted};
 use crate::launch::run_of;
+use crate::live::WholeWatcher;
 use crate::packed::{STREAM_HEAD, is_accepted};
 use crate::page::{Page, Place};
 use crate::run_id::checked_id;
@@ -24,18 +25,26 @@ use crate::visitor::Visitor;
 /// Seconds after which a browser without script looks again.
 const RELOAD_S: u32 = 5;
 /// Parts of a run on the page, in their order; those of an ended run may lack some.
-const PARTS: [&str; 7] = ["status", "step", "figures", "links", "finding", "charts", "table"];
+const PARTS: [&str; 7] = ["status", "step", "figures", "links", "finding", CHARTS, "table"];
 const TILE_PARTS: [&str; 4] = ["status", "step", "figures", "finding"];
 
 pub(crate) async fn page(
     State(app): State<Arc<App>>,
     Extension(visitor): Extension<Visitor>,
+    Query(of): Query<Of>,
 ) -> Result<Response, Refusal> {
     let frame = frame(&app).await?;
+    let span = of.span();
+    let query = if span == Span::Whole { "?span=whole" } else { "" };
+    let switch = match frame.is_tiled() || !frame.runs.iter().any(|shown| shown.is_running) {
+        true => String::new(),
+        false => span_switch("/", span),
+    };
     let body = format!(
-        "<h1>Now</h1>\n<div id=\"runs\" data-live=\"/live\" data-list=\"/now/list\" data-shown=\"{}\">\n{}</div>\n",
+        "<h1>Now</h1>\n{switch}<div id=\"runs\" data-live=\"/live{query}\" data-list=\"/now/list{query}\" \
+         data-shown=\"{}\">\n{}</div>\n",
         frame.list().join(" "),
-        articles(&frame, &visitor)
+        articles(&app, &frame, &visitor, span)
     );
     let title = match frame.runs.iter().filter(|shown| shown.is_running).count() {
         0 => "No run".to_owned(),
@@ -65,14 +74,41 @@ pub(crate) async fn own(
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     Extension(visitor): Extension<Visitor>,
+    Query(of): Query<Of>,
 ) -> Result<Response, Refusal> {
-    Ok(html(articles(&*frame(&app).await?, &visitor)))
+    let frame = frame(&app).await?;
+    Ok(html(articles(&app, &frame, &visitor, of.span())))
 }
 
-/// Which run a stream is of.
+/// Which run a stream is of, and how much of the time its charts show.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Of {
     run: Option<String>,
+    span: Option<String>,
+}
+
+impl Of {
+    fn span(&self) -> Span {
+        span_named(self.span.as_deref())
+    }
+}
+
+/// Returns how much of the time the charts show that an address asks for.
+pub(crate) fn span_named(name: Option<&str>) -> Span {
+    if name == Some("whole") { Span::Whole } else { Span::Last }
+}
+
+/// Returns the links to the other span of the charts of a page.
+pub(crate) fn span_switch(path: &str, span: Span) -> String {
+    let link = |is_now: bool, query: &str, says: &str| match is_now {
+        true => format!("<strong aria-current=\"true\">{says}</strong>"),
+        false => format!("<a href=\"{path}{query}\">{says}</a>"),
+    };
+    format!(
+        "<p class=\"tools\">Charts: {} {}</p>\n",
+        link(span == Span::Last, "", "last 5 minutes"),
+        link(span == Span::Whole, "?span=whole", "whole test")
+    )
 }
 
 /// Answers with a stream of frames: of one run, or of all.
@@ -86,7 +122,10 @@ pub(crate) async fn live(
     let receiver = app.live.frames();
     let first = frame(&app).await?;
     let is_packed = is_accepted(&headers);
-    let following = Following { receiver, first: Some(first), sent: None, run: of.run, is_packed };
+    let span = of.span();
+    let whole = (span == Span::Whole).then(|| app.live.watch_whole());
+    let following =
+        Following { receiver, first: Some(first), sent: None, run: of.run, span, is_packed, _whole: whole };
     let body = Body::from_stream(futures_util::stream::unfold(following, next_frame));
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -104,7 +143,9 @@ struct Following {
     /// The last frame that was sent.
     sent: Option<u64>,
     run: Option<String>,
+    span: Span,
     is_packed: bool,
+    _whole: Option<WholeWatcher>,
 }
 
 async fn next_frame(mut of: Following) -> Option<(Result<Bytes, Infallible>, Following)> {
@@ -123,7 +164,7 @@ async fn next_frame(mut of: Following) -> Option<(Result<Bytes, Infallible>, Fol
         Some(sent) if sent + 1 == frame.number => Extent::Changed,
         _ => Extent::Whole,
     };
-    let event = frame.event(&Wanted { run: of.run.clone(), extent, is_packed: of.is_packed });
+    let event = frame.event(&Wanted { run: of.run.clone(), extent, span: of.span, is_packed: of.is_packed });
     let bytes = match (of.sent, of.is_packed) {
         (None, true) => [&STREAM_HEAD[..], &event[..]].concat().into(),
         _ => event,
@@ -141,14 +182,14 @@ async fn frame(app: &Arc<App>) -> Result<Arc<Frame>, Refusal> {
     app.with_store(move |store| Ok(following.live.frame(store)?)).await
 }
 
-fn articles(frame: &Frame, visitor: &Visitor) -> String {
+fn articles(app: &App, frame: &Frame, visitor: &Visitor, span: Span) -> String {
     if frame.runs.is_empty() {
         return "<p>No run is in progress. A run that is started here or in a terminal appears within two seconds: \
                 <code>assay run vmware ./t.dat --quick</code></p>\n<p><a href=\"/runs\">All stored runs</a></p>\n"
             .to_owned();
     }
     if !frame.is_tiled() {
-        return frame.runs.iter().map(|shown| article(shown, visitor)).collect();
+        return frame.runs.iter().map(|shown| article(app, shown, visitor, span)).collect();
     }
     let tiles: String = frame.runs.iter().map(|shown| tile(shown, visitor)).collect();
     format!("<div class=\"tiles\">\n{tiles}</div>\n")
@@ -160,8 +201,13 @@ fn tile(shown: &Shown, visitor: &Visitor) -> String {
 }
 
 /// Returns a run with all its parts.
-pub(crate) fn article(shown: &Shown, visitor: &Visitor) -> String {
-    drawn(shown, visitor, &PARTS, "live")
+pub(crate) fn article(app: &App, shown: &Shown, visitor: &Visitor, span: Span) -> String {
+    let whole = (span == Span::Whole).then(|| app.live.whole(&shown.run)).flatten();
+    let Some(whole) = whole else { return drawn(shown, visitor, &PARTS, "live") };
+    let mut shown = shown.clone();
+    shown.parts.retain(|(part, _)| *part != CHARTS);
+    shown.parts.push((CHARTS, whole));
+    drawn(&shown, visitor, &PARTS, "live")
 }
 
 fn drawn(shown: &Shown, visitor: &Visitor, names: &[&str], class: &str) -> String {

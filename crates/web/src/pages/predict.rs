@@ -12,13 +12,14 @@ use assay_model::from_plan::{Extent, predict_step, workloads};
 use assay_model::predict::Engines;
 use assay_model::quantity::Quantity;
 use assay_model::resolved::Tables;
-use assay_report::html::{escape, prediction};
-use assay_report::prediction::Expectation;
+use assay_report::html::{self as report, escape};
+use assay_report::prediction::{self, Expectation};
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Overrides, Plan, PlanFile};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
+use serde_json::Value;
 
 use crate::answer::{Refusal, html};
 use crate::app::App;
@@ -303,14 +304,24 @@ fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
         escape(&plan.name),
         escape(&chosen.array.title),
         // The definitions are on a page of their own.
-        prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
+        report::prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
     )
 }
 
 /// Returns what an array is expected to give with a plan, by the closed form.
 pub(crate) fn expected(array: &Array, plan: &Plan) -> String {
     let (rows, _) = rows(array, plan, Engines::Closed);
-    prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
+    report::prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
+}
+
+/// Returns what the closed form expects of an array that ships under a suite, as a document.
+pub(crate) fn document(array: &str, suite: &str) -> Result<Value, Refusal> {
+    let found = shipped::named(array).transpose().map_err(|error| Refusal::internal(error.to_string()))?;
+    let array = found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?;
+    let plan = plan(suite).map_err(Refusal::bad)?;
+    let (rows, _) = rows(&array, &plan, Engines::Closed);
+    let page = prediction::Page { array: &array, plan: &plan.name, span_bytes: SPAN.0, rows: &rows };
+    Ok(prediction::document(page))
 }
 
 fn plan(name: &str) -> Result<Plan, String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_analysis::{RunStatus, RunSummary};
-use assay_report::html::{self as report, TimeRange, escape};
+use assay_report::html::{self as report, Span, TimeRange, escape};
 use assay_results::{read_extract_held, status, summary_stored};
 use assay_store::{Reader, RunRow};
 use axum::extract::{Extension, Path, Query, State};
@@ -25,6 +25,12 @@ pub(crate) struct Part {
     to: Option<f64>,
 }
 
+/// How much of the time the charts of a run that goes on show.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Spanned {
+    span: Option<String>,
+}
+
 impl Part {
     fn range(self) -> Result<Option<TimeRange>, Refusal> {
         let (Some(from_s), Some(to_s)) = (self.from, self.to) else { return Ok(None) };
@@ -41,15 +47,17 @@ pub(crate) async fn page(
     Extension(visitor): Extension<Visitor>,
     Path(run): Path<String>,
     Query(part): Query<Part>,
+    Query(spanned): Query<Spanned>,
 ) -> Result<Response, Refusal> {
     checked_id(&run)?;
     let range = part.range()?;
+    let span = super::now::span_named(spanned.span.as_deref());
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let row = store.row(&run)?;
         let zoomed = range.map(|range| zoomed(&shared, store, &run, part.test, range)).transpose()?;
         let (report, live) = match row.is_running {
-            true => (report_of(store, &run)?.into(), live(&shared, store, &run, &visitor)?),
+            true => (report_of(store, &run)?.into(), live(&shared, store, &run, (&visitor, span))?),
             // What the report says beside the run's own events may have changed.
             false => {
                 let key = format!("{row:?} {:?}", store.baselines()?);
@@ -57,7 +65,11 @@ pub(crate) async fn page(
             }
         };
         let again = super::new_run::again(shared.options.runs.as_ref(), &row.name, &row.targets);
-        let body = format!("{live}{}", body(&row, &report, &again, &zoomed.unwrap_or_default(), &visitor));
+        let change = match visitor.csrf() {
+            Some(_) => super::edit::forms(&row, &store.baselines()?, &visitor),
+            None => String::new(),
+        };
+        let body = format!("{live}{}", body(&row, &report, &again, &zoomed.unwrap_or_default(), &change));
         let title = format!("{} · {run}", row.name);
         let page = Page::of(&visitor, &title, Place::Runs, &body);
         Ok(html(if row.is_running { page.reloaded_without_script(5) } else { page }.text()))
@@ -73,13 +85,15 @@ fn report_of(store: &Reader, run: &str) -> Result<String, Refusal> {
 }
 
 /// Returns what moves of a run that goes on.
-fn live(app: &App, store: &Reader, run: &str, visitor: &Visitor) -> Result<String, Refusal> {
+fn live(app: &App, store: &Reader, run: &str, (visitor, span): (&Visitor, Span)) -> Result<String, Refusal> {
     let frame = app.live.frame(store)?;
+    let query = if span == Span::Whole { "&amp;span=whole" } else { "" };
     Ok(frame.runs.iter().find(|shown| shown.run == run).map_or_else(String::new, |shown| {
         format!(
-            "<div id=\"runs\" data-live=\"/live?run={0}\" data-reload=\"{0}\">\n{1}</div>\n",
+            "{1}<div id=\"runs\" data-live=\"/live?run={0}{query}\" data-reload=\"{0}\">\n{2}</div>\n",
             escape(run),
-            super::now::article(shown, visitor)
+            super::now::span_switch(&format!("/runs/{run}"), span),
+            super::now::article(app, shown, visitor, span)
         )
     }))
 }
@@ -99,7 +113,7 @@ fn zoomed(app: &App, store: &Reader, run: &str, test: u32, range: TimeRange) -> 
     }))
 }
 
-fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, visitor: &Visitor) -> String {
+fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, change: &str) -> String {
     let run = escape(&row.run);
     let status = match status(row) {
         RunStatus::Partial => {
@@ -114,10 +128,6 @@ fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, visitor: &Visitor
     let lost = row.lost.as_ref().map_or_else(String::new, |why| {
         format!("<p class=\"banner\">Its last events could not be stored: {}</p>\n", escape(why))
     });
-    let change = match visitor.csrf() {
-        Some(_) => super::edit::forms(&run, row.label.as_deref(), row.note.as_deref(), visitor),
-        None => String::new(),
-    };
     let tools = format!(
         "<p class=\"tools\">{again}<a href=\"/compare?r={run}\">Compare with…</a> <a \
          href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> <a href=\"/runs\">All \

@@ -260,11 +260,11 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
     format!(
         "<tr><td><input type=\"checkbox\" form=\"compare\" name=\"r\" value=\"{id}\" aria-label=\"Compare run \
          {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}</a>{}</td><td class=\"w\">{}</td><td \
-         class=\"w\">{}{}</td><td class=\"w\">{name}</td><td>{p99}</td><td>{}</td><td class=\"w limit\">{}</td>\
-         <td>{}</td><td class=\"w\">{}</td></tr>\n",
+         class=\"w\">{}{}</td><td class=\"w\">{name}</td><td data-head=\"p99\">{p99}</td><td>{}</td>\
+         <td class=\"w limit\">{}</td><td>{}</td><td class=\"w\">{}</td></tr>\n",
         minute(row.started_unix_ms),
         state_badge(row),
-        escape(&row.targets.join(", ")),
+        target(&row.targets.join(", ")),
         escape(&row.name),
         digest.map_or_else(String::new, changed_badge),
         against(around.baselines.against(run)),
@@ -272,6 +272,12 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
         digest.map_or_else(String::new, findings),
         words(run, around.visitor)
     )
+}
+
+/// A long address is cut; all of it is under the pointer.
+fn target(addresses: &str) -> String {
+    let text = escape(addresses);
+    format!("<span class=\"cut\" title=\"{text}\">{text}</span>")
 }
 
 /// A state that is not the usual one.
@@ -311,7 +317,7 @@ fn of_test(test: &TestDigest) -> (String, String) {
 fn against(in_short: Option<InShort>) -> String {
     let percent = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
     match in_short {
-        None => "-".to_owned(),
+        None => String::new(),
         Some(InShort::Own) => "<span class=\"soft\">is it</span>".to_owned(),
         Some(InShort::Ratio { is_beyond: Some(false), .. }) => "≈".to_owned(),
         Some(InShort::Ratio { ratio, is_beyond: None }) => percent(ratio),
@@ -322,9 +328,11 @@ fn against(in_short: Option<InShort>) -> String {
     }
 }
 
-/// The first sentence of a verdict; all of it under the pointer.
+/// The first clause of a verdict; all of it under the pointer.
 fn limit(verdict: &str) -> String {
-    format!("<span title=\"{}\">{}</span>", escape(verdict), escape(first_sentence(verdict)))
+    let sentence = first_sentence(verdict);
+    let clause = sentence.split(';').next().unwrap_or(sentence);
+    format!("<span class=\"cut\" title=\"{}\">{}</span>", escape(verdict), escape(clause))
 }
 
 /// Returns the number of findings of each severity.

@@ -117,7 +117,7 @@ fn card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal
 fn of_one(app: &App, store: &Reader, asked: &Fields) -> Result<String, Refusal> {
     let of = Card::read(app, store, asked.get("target"), usize::MAX)?;
     Ok(format!(
-        "<p class=\"tools\"><a href=\"/targets\">All targets</a> {}</p>\n<h1>{}</h1>\n{}{}",
+        "<p class=\"tools\"><a href=\"/targets\">All targets</a> {}</p>\n<h1>{}</h1>\n{}<h2>Trends</h2>\n{}",
         super::files::links(&format!("/targets/file?target={}&amp;", escape(&encoded(&of.target.address)))),
         escape(&of.target.address),
         head(store, &of)?,

@@ -16,6 +16,9 @@ fn every_address_of_the_description_answers_a_document_of_its_schema() {
         serde_json::from_str(&answer.body).unwrap()
     };
     let known = json("/api/v1/targets");
+    let body = serde_json::json!({ "schema": "assay.check/1", "target": "x", "kind": "file" }).to_string();
+    let address = known["targets"][0]["target"].as_str().unwrap().to_owned();
+    served.store().set_checked(&assay_store::Checked { address, checked_unix_ms: 1, body }).unwrap();
     let target = known["targets"][0]["target"].as_str().unwrap();
     let target: String = target.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let description = json("/api/v1/openapi.json");
@@ -23,10 +26,17 @@ fn every_address_of_the_description_answers_a_document_of_its_schema() {
     for (path, item) in description["paths"].as_object().unwrap() {
         let query = match path.as_str() {
             "/api/v1/compare" => format!("?r={RUN}&r=261121-aaaa"),
-            "/api/v1/trends" => format!("?target={target}"),
+            "/api/v1/trends" | "/api/v1/check" => format!("?target={target}"),
+            "/api/v1/predict" => "?array=raid6-12bay&plan=vmware".to_owned(),
             _ => String::new(),
         };
-        let address = path.replace("{run}", RUN).replace("{name}", "assay.run-1");
+        let address =
+            path.replace("{run}", RUN).replace("{name}", "assay.run-1").replace("{table}", "ix4-200d");
+        if path.ends_with("/diagnosis") {
+            // The stored runs are none; the program's own tests check a diagnosis by its schema.
+            assert_eq!(served.get(&address, &[]).status, 404);
+            continue;
+        }
         let document = json(&format!("{address}{query}"));
         let schema = &item["get"]["responses"]["200"]["content"]["application/json"]["schema"];
         let schema = schema["$ref"].as_str().map_or_else(|| schema.clone(), json);
@@ -38,7 +48,30 @@ fn every_address_of_the_description_answers_a_document_of_its_schema() {
         assert!(wrong.is_empty(), "{path}: {wrong:#?}");
         checked += 1;
     }
-    assert_eq!(checked, 7);
+    assert_eq!(checked, 10);
+}
+
+/// Each schema is valid and says the version that its documents have.
+#[test]
+fn every_schema_is_one_and_names_its_document() {
+    let served = Served::start(Reach::Loopback);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let Some(name) = file.strip_suffix(".schema.json") else { continue };
+        let answer = served.get(&format!("/api/v1/schemas/{name}"), &[]);
+        assert_eq!(answer.status, 200, "{name} is in docs and not served");
+        let schema: Value = serde_json::from_str(&answer.body).unwrap();
+        assert!(schema["$id"].as_str().unwrap().starts_with(name), "{name}");
+        jsonschema::validator_for(&schema).unwrap();
+        // A list has no field that says its version.
+        let version = &schema["properties"]["schema"]["const"];
+        let expected = name.replace("-1", "/1");
+        assert!(schema["type"] == "array" || *version == expected, "{name}: {version}");
+        checked += 1;
+    }
+    assert_eq!(checked, 17);
 }
 
 #[test]
@@ -57,6 +90,10 @@ fn lists_are_filtered_and_cut_and_what_is_not_there_is_refused() {
         ("/api/v1/compare?r=261121-aaaa", 400),
         ("/api/v1/trends?target=/etc/passwd", 404),
         ("/api/v1/schemas/passwd", 404),
+        ("/api/v1/published/passwd", 404),
+        ("/api/v1/predict?array=passwd&plan=vmware", 404),
+        ("/api/v1/predict?array=raid6-12bay&plan=passwd", 400),
+        ("/api/v1/check?target=/etc/passwd", 404),
     ] {
         assert_eq!(served.get(path, &[]).status, status, "{path}");
     }

@@ -163,3 +163,41 @@ fn a_page_is_packed_for_whoever_accepts_that() {
     let (packed, plain) = (packed.header("content-length").unwrap(), plain.header("content-length").unwrap());
     assert!(length(packed) * 3 < length(plain), "{packed} of {plain} bytes");
 }
+
+#[test]
+fn a_run_is_made_the_baseline_and_no_more_by_who_is_signed_in() {
+    let served = Served::start(Reach::Loopback);
+    let (cookie, csrf) = served.sign_in();
+    let post = |run: &str, fields: &str| {
+        served.send("POST", &format!("/runs/{run}/baseline"), &[&cookie], &format!("csrf={csrf}&{fields}"))
+    };
+    let path = format!("/runs/{RUN}/baseline");
+    assert_eq!(served.send("POST", &path, &[], "target=0&is=yes").status, 401, "not by everybody");
+    let page = |run: &str| served.get(&format!("/runs/{run}"), &[&cookie]).body;
+    assert!(page(RUN).contains("There is no baseline of"), "{}", page(RUN));
+    let answer = post(RUN, "target=0&is=yes");
+    assert_eq!(answer.header("location"), Some(format!("/runs/{RUN}").as_str()), "{}", answer.body);
+    assert!(page(RUN).contains("This run is the baseline of"));
+    // Another run of another tab is not removed by a form of the first.
+    let known = served.store().baselines().unwrap();
+    assert_eq!(known.len(), 1, "{known:?}");
+    assert_eq!(post("261121-aaaa", "target=0&is=no").status, 303);
+    assert_eq!(served.store().baselines().unwrap(), known);
+    for wrong in ["target=7&is=yes", "target=0&is=perhaps", ""] {
+        assert_eq!(post(RUN, wrong).status, 400, "{wrong}");
+    }
+    assert_eq!(served.store().baselines().unwrap(), known);
+    assert_eq!(post(RUN, "target=0&is=no").status, 303);
+    assert!(served.store().baselines().unwrap().is_empty());
+}
+
+#[test]
+fn runs_are_searched_for_a_comparison_and_what_was_chosen_stays() {
+    let served = Served::start(Reach::Loopback);
+    let offered = served.get("/compare?find=261121-aaaa", &[]).body;
+    assert!(offered.contains("value=\"261121-aaaa\""), "{offered}");
+    assert!(!offered.contains(&format!("value=\"{RUN}\"")), "{offered}");
+    let kept = served.get(&format!("/compare?find=no-such-word&r={RUN}"), &[]).body;
+    assert!(kept.contains(&format!("value=\"{RUN}\" checked")), "{kept}");
+    assert!(kept.contains("No run matches"), "{kept}");
+}

@@ -27,9 +27,10 @@ const READS: [&str; 19] = [
 ];
 
 /// Every route that changes something.
-const CHANGES: [&str; 6] = [
+const CHANGES: [&str; 7] = [
     "/runs/261121-k7f2/label",
     "/runs/261121-k7f2/note",
+    "/runs/261121-k7f2/baseline",
     "/runs/261121-k7f2/stop",
     "/runs/261121-k7f2/delete",
     "/new",

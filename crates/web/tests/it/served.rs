@@ -63,6 +63,7 @@ impl Served {
                 }],
                 plans: vec![],
             }),
+            found: vec![RunTarget { name: format!("found{HOSTILE}"), address: "/dev/sdz".to_owned() }],
             own_process: None,
             limits,
         };

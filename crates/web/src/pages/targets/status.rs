@@ -10,7 +10,7 @@ use super::{Card, link};
 pub(super) fn table(cards: &[Card]) -> String {
     let rows: String = cards.iter().map(row).collect();
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"status\"><caption>State is the worst \
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"states\"><caption>State is the worst \
          of: faults of the last check, the \
          last run against its baseline, the last change of a trend.</caption>\n<thead><tr><th>Target</th><th \
          class=\"w\">State</th><th class=\"w\">Last change</th><th>Last run</th><th>Runs</th><th>Faults</th>\
