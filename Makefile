@@ -6,7 +6,7 @@ RUN_FOLDER ?= target/run
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
 	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio chromium iostat nft setpriv \
-	systemd-analyze prometheus-client nats-server
+	systemd-analyze prometheus-client nats-server postgres
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # Most tests wait: for a window of measuring, a server, a link. So there are more at a time than CPUs.
@@ -14,7 +14,7 @@ TEST_THREADS ?= 6
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench dist docs fuzz lab soak soak-day soak-faults soak-targets soak-vm
+.PHONY: run test check advisories bench dist docs fuzz lab soak soak-day soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -39,6 +39,10 @@ bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-web --bench pages)
 	$(CARGO) xtask bench $(BENCH)
+
+advisories: ## check the crates of Cargo.lock against the advisories of RustSec; make dist does so first
+	@scripts/need.sh git python3-venv
+	@scripts/advisories.sh
 
 dist: ## what is distributed, in target/packages: .deb, .rpm, .tar.gz, bill of materials, checksums; checked by lintian
 	@scripts/need.sh git objdump lintian python3-venv

@@ -85,6 +85,7 @@ checks() {
     ls -l "$out"
 }
 
+scripts/advisories.sh
 tools
 program
 papers

@@ -44,6 +44,7 @@ package_of() {
         prometheus-client) echo python3-prometheus-client ;;
         objdump) echo binutils ;;
         python3-venv) echo python3-venv ;;
+        postgres) echo postgresql ;;
         git | chromium | fio | g++ | istgt | nats-server | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
         *) echo "" ;;
     esac
@@ -57,6 +58,8 @@ have() {
         # Libraries of the system's own Python.
         prometheus-client) /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ;;
         python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
+        # Debian keeps the programs of each version in a folder of its own.
+        postgres) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
         *) command -v "$1" >/dev/null 2>&1 ;;
     esac
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Types the first commands of five users, and those of the README, in terminals of 80 and of 60 columns and 24 lines, each in
 # an empty home, and writes what the terminals show to docs/sessions/. Usage: scripts/sessions.sh [PROGRAM [USER…]]
-# Needs tmux. The figures are those of the machine that it runs on.
+# Each command is followed by the seconds that it took. COLUMNS_SHOWN=80 writes those alone. Needs tmux. The figures are
+# those of the machine that it runs on.
 set -eu
 
 folder=$(cd "$(dirname "$0")/.." && pwd)
@@ -67,6 +68,25 @@ assay report after -o after.html
 assay size "how many 15k rpm disks in RAID10 for 1500 IOPS, 66% read, 8 KiB, mean 10 ms, 2 TB"
 END
         ;;
+    glance) cat <<'END'
+assay
+assay ./t.dat
+assay run vmware ./t.dat --quick --size 64MiB --label before
+assay run vmware ./t.dat --quick --size 64MiB --label after
+assay compare before after
+assay runs
+assay check ./t.dat
+assay probe-cache ./t.dat --size 64MiB
+assay map ./t.dat --budget 5s
+assay curve ./t.dat --quick --size 64MiB
+assay diagnose ./t.dat --budget 20s
+assay scale latency-qd1 ./t.dat --set run=1s --set warmup=0s
+assay predict nas-4bay
+assay size "how many 15k rpm disks in RAID10 for 1500 IOPS, 66% read, 8 KiB, mean 10 ms, 2 TB"
+assay suites
+assay arrays
+END
+        ;;
     *) echo "no user is called $1" >&2; exit 1 ;;
     esac
 }
@@ -75,14 +95,16 @@ END
 cat >"$home/type" <<'END'
 while read -r command; do
     printf '$ %s\n' "$command"
+    began=$(date +%s)
     eval "$command" </dev/tty
+    printf '[%s s]\n' "$(($(date +%s) - began))"
 done <commands
 tmux -L "$1" wait-for -S typed
 sleep 60
 END
 
-for user in ${*:-first home-nas vmware-iscsi dba nightly consultant}; do
-    for columns in 80 60; do
+for user in ${*:-first home-nas vmware-iscsi dba nightly consultant glance}; do
+    for columns in ${COLUMNS_SHOWN:-80 60}; do
         rm -rf "$home"/*.dat "$home"/*.prom "$home"/*.html "$home"/*.bbcode "$home/.local"
         commands "$user" >"$home/commands"
         tmux -L "$socket" -f /dev/null new-session -d -x "$columns" -y 24 -s first "sleep 0.2; \

@@ -28,6 +28,7 @@ use crate::timeline::HeatMap;
 pub use best_of::is_round;
 pub use gate::{Gate, broken};
 pub use result_set::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
+pub use short::{Effective, effective};
 pub(crate) use short::{deciding, load};
 pub use spread::SpreadSource;
 
@@ -307,9 +308,12 @@ impl Purpose {
 fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
     let all: Vec<&ResultSet> = sides.iter().flat_map(|s| &s.readings).collect();
     let mut found: Vec<Difference> = Vec::new();
-    for facet in all.iter().flat_map(|r| &r.facets) {
+    for (own, facet) in all.iter().flat_map(|r| r.facets.iter().map(move |facet| (*r, facet))) {
         let value = |r: &ResultSet| r.facets.iter().find(|f| f.name == facet.name).map(|f| f.value.clone());
-        let differs = all.iter().filter_map(|r| value(r)).any(|v| v != facet.value);
+        // One label may have runs of several plans: those differ by intention, and their tests are not compared with
+        // each other.
+        let is_other = |r: &ResultSet| value(r).is_some_and(|v| v != facet.value);
+        let differs = all.iter().any(|r| is_other(r) && r.has_tests_of(own));
         if !differs || found.iter().any(|d| d.what == facet.name) {
             continue;
         }
@@ -319,9 +323,11 @@ fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
             values.dedup();
             values.join(", ")
         };
-        let is_in_repetitions = sides
-            .iter()
-            .any(|side| side.readings.iter().any(|reading| value(reading) != value(&side.readings[0])));
+        let differ = |(a, b): (&ResultSet, &ResultSet)| value(a) != value(b) && a.has_tests_of(b);
+        let is_in_repetitions = sides.iter().any(|side| {
+            let others = |a| side.readings.iter().map(move |b| (a, b));
+            side.readings.iter().flat_map(others).any(differ)
+        });
         let purpose = if is_in_repetitions { Purpose::Same } else { purpose };
         found.push(Difference {
             what: facet.name.clone(),

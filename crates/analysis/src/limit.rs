@@ -6,11 +6,13 @@
 //! verdict sharper (`verdict`); experiments of its own would make it surer.
 
 mod aside;
+mod control_group;
+mod held;
 mod level;
 
 use std::collections::BTreeSet;
 
-use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId};
+use assay_record::{DeviceFacts, MemberFacts, MemberKind, RunHeader, StepId, TargetFacts};
 use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
@@ -18,10 +20,14 @@ use serde::Serialize;
 use crate::expected::Judgement;
 use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
-use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, stalled, step_name};
+use crate::rules::{
+    Fired, Run, StepCase, busy_host, flush_wait, no_cpu_left, shortened, slow_turns, stalled, step_name,
+};
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::RunVerdict;
 use aside::aside;
+use control_group::control_group;
+use held::{Held, held};
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
@@ -34,6 +40,8 @@ const RATE_KEPT: f64 = 0.99;
 const CACHE_ANSWERS: f64 = 0.3;
 /// Below this share of the queue depth asked for, the pauses of the load count more than the target.
 const QUEUE_KEPT: f64 = 0.85;
+/// From this share of the workers' time on, flushes count more than the I/Os between them.
+const FLUSHES: f64 = 0.5;
 /// Rates that differ by no more than this are the same.
 const SAME: f64 = 0.05;
 /// Sizes that differ by this factor are unlike.
@@ -54,6 +62,8 @@ const CLAUSES_MAX: usize = 2;
 pub enum LimitKind {
     /// The rate that the plan offers.
     Rate,
+    /// A limit of this process's control groups.
+    ControlGroup,
     /// A file in this host's memory.
     Memory,
     /// The CPU time of the tester.
@@ -68,7 +78,7 @@ pub enum LimitKind {
     Link,
     /// The interface or bus of the device.
     Interface,
-    /// A flush for each write.
+    /// A flush for each write, or between writes.
     Flush,
     /// Pauses of the load itself.
     Pauses,
@@ -161,9 +171,12 @@ impl RunLimits {
     #[must_use]
     pub fn verdict(&self) -> RunVerdict {
         let count = |limit: &StepLimit| self.steps.iter().filter(|other| other.kind == limit.kind).count();
-        let commonest = self.steps.iter().rev().max_by_key(|limit| count(limit));
+        let weight = |limit: &&StepLimit| (limit.kind != LimitKind::Rate, count(limit));
+        let commonest = self.steps.iter().rev().max_by_key(weight);
         RunVerdict {
             says: self.says.clone(),
+            brief: self.says.clone(),
+            experiment: String::new(),
             limit: commonest.map_or_else(String::new, |limit| limit.limit.clone()),
             tests: commonest.map_or(0, count),
             judged: self.steps.len(),
@@ -197,9 +210,12 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
     let mut suspects = [
         rate(case),
         memory(&members),
+        // Busy CPUs do not make a rate equal to a number in a file.
+        control_group(case),
         tester(case),
         // A full link carries no more, however busy the CPUs are.
         link(case),
+        flushes(case),
         host(case).filter(|_| is_short_wait(case)),
         slow_tester(case),
         flush(case, &members),
@@ -221,7 +237,10 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
     // What is left over is no second suspect of something that a number shows, and the throughput that a full link or
     // interface has in several tests is a consequence.
     let is_full = matches!(kind, LimitKind::Link | LimitKind::Interface);
+    // A rate that equals a limit that stands in a file has one explanation.
+    let is_quoted = kind == LimitKind::ControlGroup;
     let second = suspects
+        .filter(|_| !is_quoted)
         .find(|next| next.certainty == Certainty::Shown && !(is_full && next.kind == LimitKind::Throughput));
     let second = second.map(|next| next.limit).unwrap_or_default();
     Some(StepLimit { step: step.id, kind, limit, evidence, certainty, second })
@@ -341,6 +360,14 @@ fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     Suspect::shown(LimitKind::Flush, "the flush of each write", evidence)
 }
 
+/// The workers wait for flushes between their writes more than for their I/Os, whose latencies do not contain that.
+fn flushes(case: StepCase<'_>) -> Option<Suspect> {
+    let wait = flush_wait(case).filter(|wait| wait.share >= FLUSHES)?;
+    let (share, mean) = (wait.share * 100.0, time(wait.mean_ms * 1e3));
+    let evidence = format!("its workers waited for flushes for {share:.0} % of the time, {mean} each");
+    Suspect::shown(LimitKind::Flush, "the flush between writes", evidence)
+}
+
 /// The load drains its queue, or pauses.
 fn pauses(case: StepCase<'_>) -> Option<Suspect> {
     let (asked, kept) = (case.step.outstanding_asked as f64, case.step.outstanding_effective);
@@ -431,14 +458,18 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let tester = case.step.cpu.tester_us_per_io.map(|us| us * case.step.total.iops / 1e6);
     let tester = tester.map_or(String::new(), |cpus| format!(" while the tester used {cpus:.2} CPUs"));
     let ceiling = step_ceiling(case.run.header, case.step.id).and_then(|c| c.mb_per_s).filter(|c| *c > 0.0);
-    let (kind, limit, place) = match members {
-        _ if members.iter().all(|m| m.lun.is_some() || m.nfs.is_some()) => {
-            (LimitKind::Target, "the target behind the network".to_owned(), "waited for it")
+    let Held { by, share, is_part } = held(case);
+    let kept = kept * share;
+    let are_remote = members.iter().all(|m| m.lun.is_some() || m.nfs.is_some());
+    let devices = members.iter().all(|m| m.device.is_some());
+    let (kind, limit, place) = match by.as_slice() {
+        [target] if are_remote && is_part => {
+            (LimitKind::Target, format!("the target {}", target.address), "waited for it")
         }
-        [member, ..] if members.iter().all(|m| m.device.is_some()) => {
-            let device = member.device.as_ref()?;
-            let model = if device.model.is_empty() { String::new() } else { format!(" ({})", device.model) };
-            (LimitKind::Device, format!("the device {}{model}", device.name), "waited in it")
+        _ if are_remote => (LimitKind::Target, "the target behind the network".to_owned(), "waited for it"),
+        targets if devices => {
+            let place = if targets.len() > 1 { "waited in them" } else { "waited in it" };
+            (LimitKind::Device, devices_named(targets), place)
         }
         _ => (LimitKind::Device, "the storage below the file system".to_owned(), "waited for it"),
     };
@@ -448,6 +479,21 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     });
     let evidence = format!("{kept:.1} of {asked} I/Os {place}{tester}{link}");
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
+}
+
+/// Devices by their names, and the only one with its model.
+fn devices_named(targets: &[&TargetFacts]) -> String {
+    let devices: Vec<&DeviceFacts> = targets.iter().filter_map(|t| t.member.device.as_ref()).collect();
+    let mut names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match (names.as_slice(), devices.first()) {
+        ([name], Some(device)) if !device.model.is_empty() => format!("the device {name} ({})", device.model),
+        ([name], _) => format!("the device {name}"),
+        ([a, b], _) => format!("the devices {a} and {b}"),
+        ([a, b, rest @ ..], _) => format!("the devices {a}, {b} and {} more", rest.len()),
+        _ => "the device".to_owned(),
+    }
 }
 
 /// Steps that one limit explains.
@@ -463,14 +509,20 @@ impl Group<'_> {
     /// What limits them, for `all` steps that have a limit. A disturbed step is sure of nothing but what disturbed it.
     fn says(&self, names: &[String], all: usize, disturbed: &[StepId]) -> String {
         let is_itself = |limit: &StepLimit| {
-            use LimitKind::{Host, Memory, Neighbour, Rate, Tester};
-            matches!(limit.kind, Host | Memory | Neighbour | Rate | Tester)
+            use LimitKind::{ControlGroup, Host, Memory, Neighbour, Rate, Tester};
+            matches!(limit.kind, ControlGroup | Host | Memory | Neighbour | Rate | Tester)
         };
         let is_clean = |limit: &StepLimit| is_itself(limit) || !disturbed.contains(&limit.step);
         let is_sure = |limit: &&StepLimit| {
             limit.certainty == Certainty::Shown && limit.second.is_empty() && is_clean(limit)
         };
-        let is = if self.limits.iter().all(is_sure) { "limits" } else { "probably limits" };
+        let limit = &self.plainest.limit;
+        let verb = if ["the devices ", "the pauses "].iter().any(|many| limit.starts_with(many)) {
+            "limit"
+        } else {
+            "limits"
+        };
+        let probably = if self.limits.iter().all(is_sure) { "" } else { "probably " };
         let what = match (all, self.indices.len()) {
             (1, _) => "this test".to_owned(),
             (2, 2) => "both tests".to_owned(),
@@ -478,7 +530,7 @@ impl Group<'_> {
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),
             _ => shortened(names, &self.indices),
         };
-        format!("{} {is} {what} ({}{})", self.plainest.limit, self.plainest.evidence, self.second(names))
+        format!("{limit} {probably}{verb} {what} ({}{})", self.plainest.evidence, self.second(names))
     }
 
     /// The second suspect of the step whose numbers are said, else of the first that has one.
@@ -492,13 +544,16 @@ impl Group<'_> {
     }
 }
 
-/// Whether one limit explains two steps: of the same kind, and a rate is the same rate in both.
+/// Whether one limit explains two steps: of the same kind, at the same place, and a rate is the same rate in both.
 fn is_one((limit, step): (&StepLimit, &StepSummary), (other, its): (&StepLimit, &StepSummary)) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 2.0 * SAME * a.max(b);
     limit.kind == other.kind
         && match limit.kind {
             LimitKind::Operations => near(step.total.iops, its.total.iops),
             LimitKind::Throughput => near(step.total.mb_per_s, its.total.mb_per_s),
+            LimitKind::ControlGroup | LimitKind::Interface | LimitKind::Device | LimitKind::Target => {
+                limit.limit == other.limit
+            }
             _ => true,
         }
 }
@@ -523,6 +578,10 @@ fn says(summary: &RunSummary, steps: &[StepLimit], disturbed: &[StepId]) -> Opti
             }
             None => groups.push(Group { plainest: limit, limits: vec![limit], indices: vec![at] }),
         }
+    }
+    // That a rate that was asked for is kept is no news beside what limits the others: a curve has ten such steps.
+    if groups.iter().any(|group| group.plainest.kind != LimitKind::Rate) {
+        groups.retain(|group| group.plainest.kind != LimitKind::Rate);
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.indices.len()));
     let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len(), disturbed));

@@ -120,8 +120,10 @@ mod tests {
             p99_ms: None,
             curve_ms: Vec::new(),
             seconds: vec![iops; 10],
+            heat: std::sync::Arc::default(),
             expected: None,
             is_bound: false,
+            heat: std::sync::Arc::default(),
         };
         let set = |(iops, n): (&f64, i32)| ResultSet {
             id: format!("r{n}"),

@@ -42,6 +42,7 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
+pub(crate) use flush::flush_wait;
 pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns};
 pub(crate) use load::stalled;
 pub(crate) use neighbour::foreign_share;

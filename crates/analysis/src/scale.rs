@@ -8,7 +8,7 @@ use crate::tester::{TesterUse, tester_use};
 
 /// A larger load that brings less than this much more found a limit.
 const GAIN_MIN: f64 = 0.1;
-/// A rate above this share of the null ceiling is the tester's.
+/// A rate above this share of the generator limit is the tester's.
 const CEILING_SHARE: f64 = 0.7;
 /// A worker that is busier than this has no time left for more.
 const WORKER_BUSY: f64 = 0.9;
@@ -123,7 +123,7 @@ fn judge(points: &[ScalePoint]) -> (ScaleLimit, String) {
     let host = percent(|used| used.host_busy_ratio);
     let steal = percent(|used| used.steal_ratio);
     let facts = format!(
-        "{ceiling:.0} % of the null ceiling, workers {busy:.0} % busy, host {host:.0} % busy, steal {steal:.0} %"
+        "{ceiling:.0} % of the generator limit, workers {busy:.0} % busy, host {host:.0} % busy, steal {steal:.0} %"
     );
     let (limit, who) = if ceiling > CEILING_SHARE * 100.0 || busy > WORKER_BUSY * 100.0 {
         (ScaleLimit::Tester, "the tester is the limit")

@@ -51,7 +51,7 @@ pub fn tester_use(header: &RunHeader, summary: &RunSummary, step: &StepSummary) 
 pub struct TesterLimits {
     /// The highest of each number.
     pub most: TesterUse,
-    /// The step that came nearest to the null ceiling.
+    /// The step that came nearest to the generator limit.
     pub nearest: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
+use assay_spec::units::GIB;
 
 use crate::case::{Case, JobCase, Measured, Modelled};
 use crate::figures::whole;
@@ -12,6 +13,9 @@ use crate::rules::{Effect, Found};
 const TOLERANCE: f64 = 0.10;
 /// So far above the interval something is faster than the array file says.
 const FASTER: f64 = 1.25;
+/// Memory that servers have, and hypervisors, holds a good part of a smaller span, bytes.
+const MEMORY_HOLDS: u64 = 128 * GIB;
+
 /// Whether a measurement agrees with its expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,7 +42,7 @@ pub struct Verdict {
     /// Whether the measurement agrees with the expectation.
     #[serde(rename = "standing")]
     pub agreement: Agreement,
-    /// Measured over expected, nominal.
+    /// Measured over expected: over the nominal value, or over the bound where only that is known.
     pub ratio: f64,
     /// Names of the rules that support it.
     pub rules: Vec<String>,
@@ -52,6 +56,12 @@ pub struct Verdict {
 pub struct RunVerdict {
     /// The verdict in full sentences.
     pub says: String,
+    /// Its first sentence: the first suspect, and the second.
+    #[serde(skip)]
+    pub brief: String,
+    /// The experiment that tells the suspects apart, or confirms the only one; empty where there is none.
+    #[serde(skip)]
+    pub experiment: String,
     /// The first suspect of most tests.
     pub limit: String,
     /// Number of tests with this first suspect.
@@ -142,14 +152,12 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
         1 => "probably ",
         _ => "",
     };
-    let ratio = if p.iops.value > 0.0 { case.measured.iops / p.iops.value } else { 0.0 };
+    let ratio = ratio(&case.measured, p.iops, p.software);
     let expected = expected_words(p.iops, p.software);
     let numbers = format!(
-        "{} IOPS measured{}, {expected} expected (x{:.2})",
+        "{} IOPS measured{}, {expected} expected (x{ratio:.2})",
         whole(case.measured.iops),
-        unsteady(&case.measured),
-        // A rate under a bound is measured by that bound, as it stands beside it.
-        if p.software == Software::Unknown { case.measured.iops / p.iops.hi } else { ratio }
+        unsteady(&case.measured)
     );
     let experiment = experiment(&suspects, load);
     let verdict = verdict(&Reasons { agreement, certainty, suspects, numbers, experiment, ratio });
@@ -158,6 +166,12 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
         rule_aliases: support.iter().flat_map(|f| f.finding.aliases.clone()).collect(),
         ..verdict
     })
+}
+
+/// Returns a rate over its expectation, as the two stand beside each other: under a bound, over that bound.
+fn ratio(measured: &Measured, expected: Bounds, software: Software) -> f64 {
+    let of = if software == Software::Unknown { expected.hi } else { expected.value };
+    if of > 0.0 { measured.iops / of } else { 0.0 }
 }
 
 /// What a verdict rests on.
@@ -245,7 +259,7 @@ fn of_job(measured: &Measured, beside: &JobCase) -> Verdict {
         Agreement::Above => (Suspect::FasterArray, Some(Suspect::Cache)),
     };
     let is_certain = agreement == Agreement::AsExpected && all.software != Software::Unknown;
-    let ratio = if expected.value > 0.0 { measured.iops / expected.value } else { 0.0 };
+    let ratio = ratio(measured, expected, all.software);
     let others = match all.jobs.len() - 1 {
         1 => "one other job".to_owned(),
         n => format!("{n} other jobs"),
@@ -279,7 +293,10 @@ fn suspects(load: &Modelled, agreement: Agreement, support: &[&Found]) -> (Suspe
     let first = p.table.resources.iter().find(|r| r.kind == p.limit).or(p.table.first());
     let has = |effect: Effect| support.iter().any(|f| f.effect == effect);
     match agreement {
-        Agreement::Above if has(Effect::ShowsCache) => (Suspect::Cache, Some(Suspect::FasterArray)),
+        // Memory in front of the disks holds so small a span, whether or not the file describes it.
+        Agreement::Above if has(Effect::ShowsCache) || load.workload.span.0 < MEMORY_HOLDS => {
+            (Suspect::Cache, Some(Suspect::FasterArray))
+        }
         Agreement::Above => (Suspect::FasterArray, Some(Suspect::Cache)),
         Agreement::Below if p.software == Software::Unknown => {
             let software = if has(Effect::Serialises) { Suspect::SerialSoftware } else { Suspect::Software };
@@ -374,18 +391,19 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
             format!("{} {verb} faster than expected, explained by {}", capital(&of), commonest.limit)
         }
     };
-    let experiment = match commonest.second.as_str() {
-        "" => format!(". To confirm it: {}", commonest.experiment),
-        second => format!("; second suspect: {second}. To tell them apart: {}", commonest.experiment),
+    let (brief, purpose) = match commonest.second.as_str() {
+        "" => (format!("{lead}."), "To confirm it"),
+        second => (format!("{lead}; second suspect: {second}."), "To tell them apart"),
     };
+    let experiment = format!("{purpose}: {}", commonest.experiment);
     let far = |v: &Verdict| v.ratio.max(1e-9).ln().abs();
     let (case, furthest) = judged.iter().max_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
     let further = match judged.len() {
         1 => String::new(),
         _ => format!(" Furthest from its expectation is {} (x{:.2}).", case.measured.name, furthest.ratio),
     };
-    let says = format!("{lead}{experiment}{further}");
-    Some(RunVerdict { says, limit: commonest.limit.clone(), tests, judged: judged.len() })
+    let says = format!("{brief} {experiment}{further}");
+    Some(RunVerdict { says, brief, experiment, limit: commonest.limit.clone(), tests, judged: judged.len() })
 }
 
 fn capital(text: &str) -> String {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use assay_record::Price;
 use assay_spec::Tolerance;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
+use assay_store::StoreAddress;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -21,6 +22,7 @@ mod probe;
 mod results;
 mod series;
 mod serve;
+mod store;
 
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
@@ -34,6 +36,7 @@ pub(crate) use probe::*;
 pub(crate) use results::*;
 pub(crate) use series::*;
 pub(crate) use serve::*;
+pub(crate) use store::*;
 
 /// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports with the suites people compare by.
 ///
@@ -119,6 +122,8 @@ pub(crate) enum Verb {
     Hosts(HostsArgs),
     /// Follow a run over several hosts whose coordinator has ended, to its end.
     Attach(AttachArgs),
+    /// Copy a store to another one, or print the SQL of a store in a PostgreSQL server.
+    Store(StoreVerbArgs),
     /// Record which array a target is on, so that every run on it shows expected and measured values.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.
@@ -412,8 +417,9 @@ pub(crate) enum Io {
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where runs are kept. [env: ASSAY_STORE] [default: assay/runs.sqlite in the XDG data folder]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Where runs are kept: a file, or postgres://USER@HOST/DATABASE. [env: ASSAY_STORE] [default: assay/runs.sqlite in
+    /// the XDG data folder]
+    #[arg(long, global = true, value_name = "STORE")]
     store: Option<PathBuf>,
 }
 
@@ -429,20 +435,12 @@ impl StoreArgs {
         self.store.clone().or_else(|| of_environment().map(PathBuf::from))
     }
 
-    /// The file of the store: the one that is named, or that of this user.
-    pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
-        let path = self.named().map_or_else(assay_store::default_path, Ok)?;
-        // As with targets, a word that looks like an address is never a path.
-        let text = path.to_string_lossy();
-        let is_scheme = |first: std::path::Component<'_>| first.as_os_str().to_string_lossy().contains(':');
-        // In the environment it may have a secret; the command line was searched for them.
-        if path.components().next().is_some_and(is_scheme) || assay_spec::has_secret(&text) {
-            let name = assay_spec::without_secret(&text);
-            anyhow::bail!(
-                "{name} cannot be the store: it looks like an address, and a store is a file; write ./{name}"
-            );
+    /// The store: the one that is named, or the file of this user.
+    pub(crate) fn address(&self) -> anyhow::Result<StoreAddress> {
+        match self.named() {
+            Some(named) => Ok(StoreAddress::parse(named)?),
+            None => Ok(StoreAddress::File(assay_store::default_path()?)),
         }
-        Ok(path)
     }
 }
 
@@ -451,6 +449,9 @@ impl StoreArgs {
 pub(crate) struct SuitesArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<SuitesVerb>,
+    /// Print what each suite is for.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
 }
@@ -469,6 +470,9 @@ pub(crate) struct CheckArgs {
     /// A file, a directory, a block device, iscsi://… or nfs://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
+    /// Print every fact of the network paths, what was negotiated, and how to change each setting.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
     #[command(flatten)]

@@ -62,7 +62,7 @@ fn parsed(typed: &[String]) -> Cli {
             note!("error: {says}");
             std::process::exit(error.exit_code());
         }
-        if let Some(says) = other_tools::meant(&error) {
+        if let Some(says) = other_tools::meant(&error, typed) {
             note!("{}", terminal::wrapped(&format!("error: {says}")));
             std::process::exit(error.exit_code());
         }

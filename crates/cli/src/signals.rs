@@ -1,6 +1,6 @@
 //! Signals that ask the program to stop: Ctrl-C, SIGTERM, and SIGHUP when the terminal is closed. The first one asks a
-//! run to end, so that everything measured is kept; the second one ends the program.
-
+//! run to end, so that everything measured is kept; the second one ends the program. Ctrl-Z pauses a run where no load
+//! runs, between two steps, so that no window has a hole; the second one does so at once.
 //!
 //! A stop does not wait for ever for a server or a disk that does not answer: once its time is over the program ends
 //! itself, whatever its threads wait for. What was measured is in the store by then.
@@ -17,6 +17,9 @@ use nix::sys::signal::{SigSet, Signal};
 use crate::exit::Exit;
 use crate::output::progress::{note_above, note_interrupt};
 use crate::output::terminal::note;
+
+/// Set by Ctrl-Z until the present step ends.
+static IS_PAUSE_ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Set by SIGHUP.
 static TERMINAL_IS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -103,12 +106,20 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     if !is_ignored(Signal::SIGHUP) {
         signals.add(Signal::SIGHUP);
     }
+    // A shell without job control ignores it for its children.
+    if !is_ignored(Signal::SIGTSTP) {
+        signals.add(Signal::SIGTSTP);
+    }
     signals.thread_block().context("cannot listen for Ctrl-C")?;
     let stop = StopSignal::default();
     let asked = stop.clone();
     let listen = move || {
         let mut first = None;
         while let Ok(signal) = signals.wait() {
+            if signal == Signal::SIGTSTP {
+                ask_for_pause();
+                continue;
+            }
             let since = first.get_or_insert_with(Instant::now).elapsed();
             hear(signal, since, &asked);
         }
@@ -135,6 +146,32 @@ fn hear(signal: Signal, since: Duration, stop: &StopSignal) {
     begin_stop(stop);
     let says = "stopping: what was measured is kept; Ctrl-C again stops at once";
     if signal == Signal::SIGINT { note_interrupt(says) } else { note_above(says) }
+}
+
+/// Takes Ctrl-Z: the program pauses when the present step ends, or at once where none is measured, or if it was asked
+/// before.
+fn ask_for_pause() {
+    let is_measuring = STAGE.load(Ordering::Relaxed) == Stage::Measuring as u8;
+    if !is_measuring || IS_PAUSE_ASKED.swap(true, Ordering::Relaxed) {
+        IS_PAUSE_ASKED.store(false, Ordering::Relaxed);
+        suspend();
+        return;
+    }
+    note_interrupt("pausing when this step ends; Ctrl-Z again pauses at once, with a gap in its window");
+}
+
+/// Pauses between two steps, if Ctrl-Z asked for it.
+pub(crate) fn pause_if_asked() {
+    if IS_PAUSE_ASKED.swap(false, Ordering::Relaxed) {
+        note_above("paused between two steps; to go on: fg");
+        suspend();
+    }
+}
+
+/// Stops the whole process, as the terminal does, until it is continued.
+fn suspend() {
+    // No process may refuse it, so a failure leaves nothing to say: the run goes on.
+    let _ = nix::sys::signal::raise(Signal::SIGSTOP);
 }
 
 fn begin_stop(stop: &StopSignal) {

@@ -10,6 +10,7 @@ mod curve;
 mod diagnose;
 mod export;
 mod hosts;
+mod import;
 mod journal;
 mod lab;
 pub(crate) mod look;
@@ -24,6 +25,7 @@ mod runs;
 mod scale;
 mod serve;
 mod size;
+mod store;
 mod suites;
 mod target;
 
@@ -53,7 +55,7 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),
-        Verb::Import(args) => export::import(args),
+        Verb::Import(args) => import::import(args),
         Verb::Convert(args) => convert::convert(args),
         Verb::Predict(args) => predict::predict(args),
         Verb::Size(args) => size::size(args),
@@ -64,6 +66,7 @@ pub(crate) fn answer(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Agent(args) => hosts::agent(args),
         Verb::Hosts(args) => hosts::hosts(args),
         Verb::Attach(args) => hosts::attach(args),
+        Verb::Store(args) => store::store(args),
         Verb::Target(args) => target::target(args),
         Verb::Completions(args) => program::completions(args),
         Verb::Man(args) => program::man(args),

@@ -12,6 +12,7 @@
 mod belief;
 mod cause;
 mod choose;
+mod clause;
 mod diagnosis;
 mod evidence;
 mod experiments;

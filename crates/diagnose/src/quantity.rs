@@ -239,6 +239,11 @@ impl Quantity {
         let experiment = match self {
             Self::Rate(experiment) => experiment,
             Self::MedianToMean => return Some(Range { lo: 0.82, hi: 1.08 }),
+            // Times of one service, as scattered as a seek with its queue is, hardly more.
+            Self::LowToMean => return Some(Range { lo: 0.15, hi: 1.07 }),
+            // At 0.35 to 0.7 of the rate of one server that is an I/O's own time and 0.3 to 1.2 of it to wait; with
+            // several servers less (Pollaczek 1930, Khinchin 1932).
+            Self::PacedToOne => return Some(Range { lo: 0.8, hi: 2.6 }),
             _ => return None,
         };
         match experiment {

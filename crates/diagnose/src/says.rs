@@ -7,6 +7,7 @@ use assay_record::{Experiment, HostNote, RunHeader};
 
 use crate::belief::{Belief, Odds, SETTLED, density};
 use crate::cause::Cause;
+use crate::clause;
 use crate::diagnosis::{Diagnosis, Row, SeriesPoint};
 use crate::evidence::evidence;
 use crate::experiments::SIZE_TIMES;
@@ -39,6 +40,8 @@ const GAIN_LEAST: f64 = 1.05;
 const LIKELY: f64 = 0.5;
 /// A diagnosis of this length is not worth repeating with more time, s.
 const LONG_BUDGET_S: f64 = 600.0;
+/// Other programs that take more of the CPU time than this are stopped before a target is looked at.
+const HOST_BUSY: f64 = 0.6;
 /// What to do about a cause that is not in the list.
 const OPEN_HELPS: &str = "Look at the statistics of the target while the load runs: latency and utilisation of each \
     disk and each member of an array, its CPU, its error counters and its log.";
@@ -119,7 +122,7 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
         rows: rows.collect(),
         ruled_out: ruled_out(setting, seen, &belief, &odds),
         helps: if first_listed_of_open(&odds).is_some() {
-            OPEN_HELPS.to_owned()
+            open_helps(&observations)
         } else {
             helps(&observations, best_first)
         },
@@ -190,11 +193,14 @@ fn evidence_of(
     let misfits = belief.misfits(nearest.cause);
     let oddest = observations.iter().zip(&misfits).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     oddest.map_or_else(String::new, |(o, _)| {
-        let expected = belief
-            .best_form(nearest.cause)
-            .and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
-            .unwrap_or(o.quantity.usual());
-        capitalised(&unexplained(o, o.quantity.stated_range(expected), nearest.name))
+        let best = belief.best_form(nearest.cause);
+        let expected = best.and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting));
+        // A cause that says nothing of a number leaves it what it usually is.
+        let (range, whose) = match expected {
+            Some(range) => (range, format!("{} would give", nearest.name)),
+            None => (o.quantity.usual(), "usual is".to_owned()),
+        };
+        capitalised(&unexplained(o, o.quantity.stated_range(range), &whose))
     })
 }
 
@@ -213,39 +219,26 @@ fn places_say(setting: &Setting, seen: &Observed, cause: Cause) -> Option<String
 /// The open answer.
 fn open_sentence(setting: &Setting, seen: &Observed, odds: &[Odds], nearest: Odds) -> String {
     format!(
-        "None of the causes that Assay knows explains the rate of {} ({} IOPS), with a probability of {}. The nearest \
-         is {} ({}).",
+        "Unknown: with a probability of {}, none of the causes that Assay knows limits {} ({} IOPS). The nearest is {} \
+         ({}).",
+        percent(odds[0].probability),
         setting.load,
         whole(seen.base_iops()),
-        percent(odds[0].probability),
         nearest.name,
         percent(nearest.probability)
     )
 }
 
 /// The number that the nearest cause does not explain, a sentence.
-fn unexplained(o: &Observation, expected: Range, nearest: &str) -> String {
+fn unexplained(o: &Observation, expected: Range, whose: &str) -> String {
     let value = o.quantity.stated(o.value);
-    let (lo, hi) = (number(expected.lo), number(expected.hi));
+    let says = clause::measured(o.quantity, o.experiment, value);
     match o.quantity {
-        Quantity::MedianToMean if value < expected.lo => format!(
-            "the median latency is {:.0} % of the mean, so that a small part of the I/Os takes nearly all of the time.",
-            value * 100.0
-        ),
-        Quantity::Rate(Experiment::Base) => {
-            format!("the rate of the load itself changed by a factor of {} meanwhile.", number(value))
+        Quantity::MedianToMean if value < expected.lo => {
+            format!("{says}, so that a small part of the I/Os takes nearly all of the time.")
         }
-        Quantity::Rate(experiment) => format!(
-            "{} gives {} times the IOPS, and {nearest} would give {lo} to {hi} times.",
-            experiment.name(),
-            number(value)
-        ),
-        quantity => format!(
-            "{} of {} is {}, and {nearest} would give {lo} to {hi}.",
-            quantity.words(),
-            o.experiment.name(),
-            number(value)
-        ),
+        Quantity::Rate(Experiment::Base) => format!("{says}."),
+        quantity => format!("{says}; {whose} {}.", clause::needed(quantity, expected)),
     }
 }
 
@@ -274,21 +267,32 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
         });
         let Some((factor, missed, o)) = strongest else { continue };
         let why = match (missed, first.expected(first_form, o.quantity, setting)) {
-            (Some(range), _) => format!("and {} to {} is expected", number(range.lo), number(range.hi)),
-            (None, Some(_)) => format!("which {} explains better", first.name),
+            (Some(range), _) => format!("it would give {}", clause::needed(o.quantity, range)),
+            (None, Some(_)) => format!("that fits {} better", first.name),
             (None, None) => continue,
         };
         let says = format!(
-            "{}: {}, {} was {}, {why}",
+            "{}: {}; {why}",
             capitalised(hypothesis.name),
-            o.experiment.name(),
-            o.quantity.words(),
-            number(o.quantity.stated(o.value)),
+            clause::measured(o.quantity, o.experiment, o.quantity.stated(o.value)),
         );
         said.push((factor, says));
     }
     said.sort_by(|a, b| b.0.total_cmp(&a.0));
     said.into_iter().take(NAMED_MAX).map(|(_, says)| says).collect()
+}
+
+/// What to do where no known cause is the answer: a host without CPU time says nothing of its target.
+fn open_helps(observations: &[Observation]) -> String {
+    let others = observations.iter().filter(|o| o.quantity == Quantity::OthersBusy).map(|o| o.value);
+    match others.fold(0.0, f64::max) {
+        busy if busy > HOST_BUSY => format!(
+            "Stop the other programs of this host (top shows them), which take {:.0} % of its CPU time, and diagnose \
+             again.",
+            busy * 100.0
+        ),
+        _ => OPEN_HELPS.to_owned(),
+    }
 }
 
 fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {

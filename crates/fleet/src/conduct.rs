@@ -15,15 +15,17 @@ use crate::bus::{Bus, LEASE};
 use crate::clock::unix_ns;
 use crate::error::FleetError;
 use crate::merge::{Merge, Standing};
-use crate::probe::{ASK_LIMIT, AT_A_TIME, best, probe};
+use crate::probe::{ASK_LIMIT, AT_A_TIME, best, limit_of, probe, probes};
 use crate::watch::{STOP_LIMIT, Watch};
 use crate::wire::{Ask, Noted, Placed, Said, parsed};
 
 /// A step begins so long after every host is ready: the word has to reach all of them before.
 const LEAD: Duration = Duration::from_millis(300);
-/// And so much longer for each host.
+/// And so much longer for each host, at least.
 const LEAD_OF_EACH: Duration = Duration::from_micros(200);
-/// Requests by which a clock is measured anew before each step.
+/// Each host is asked to begin within this many times what a request has taken on average just before.
+const LEAD_ROOM: u32 = 3;
+/// Requests by which a clock is measured anew before each step, at most.
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -31,6 +33,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);
 /// A host that has not begun so long after it was to is asked again.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
+/// When nothing has come through the stream for so long, once a stop was asked for, it is looked whether it takes
+/// messages; otherwise after a lease.
+const SILENT_STOPPING: Duration = Duration::from_secs(1);
+/// After its own time a run waits for so long for a stream that takes messages again. Agents wait no longer either.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Once a stop was asked for, a host that is silent for so long is given up.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 
@@ -67,6 +74,10 @@ pub(crate) struct Conductor {
     notes: u64,
     /// When it was looked whether hosts are gone.
     looked: Instant,
+    /// When a message came, or it was looked whether one can.
+    came: Instant,
+    /// Since when the server keeps no message, and why.
+    unkept: Option<(Instant, String)>,
     /// Tells its notes apart from those of an earlier coordinator of the run.
     since: i64,
     // Last: what is above lives in it.
@@ -116,6 +127,8 @@ impl Conductor {
             notes: 0,
             since: unix_ns(),
             looked: Instant::now(),
+            came: Instant::now(),
+            unkept: None,
             runtime,
         })
     }
@@ -123,13 +136,14 @@ impl Conductor {
     /// Conducts the run to its end.
     pub(crate) fn conduct(mut self, sinks: &mut Sinks<'_>) -> Result<FleetDone, FleetError> {
         let mut kept = Kept { keeper: None, sinks, is_enough: false };
-        while !self.merge.is_over() {
+        while !self.merge.is_over() && !self.is_cut() {
             for event in self.listen() {
                 kept.take(&event, self.merge.placed());
                 self.follow(&event, &mut kept);
             }
             self.look_at_stop();
             self.look_at_hosts();
+            self.look_at_stream(&mut kept);
             match self.is_open {
                 false => self.open(kept.sinks.follower)?,
                 true => self.begin_due(),
@@ -146,6 +160,7 @@ impl Conductor {
             return Vec::new();
         }
         self.taken = sequence;
+        (self.came, self.unkept) = (Instant::now(), None);
         let subject = message.subject.as_str();
         match subject.strip_prefix(&format!("assay.run.{}.", self.run())).map(str::to_owned) {
             Some(host) => {
@@ -253,6 +268,44 @@ impl Conductor {
         }
     }
 
+    /// Looks whether a stream from which nothing comes takes messages. The disk of the server may be full, or the
+    /// server gone: the hosts may be well all the same.
+    fn look_at_stream(&mut self, kept: &mut Kept<'_, '_>) {
+        let limit = if self.is_stopping { SILENT_STOPPING } else { LEASE };
+        if !self.is_open || self.came.elapsed() < limit {
+            return;
+        }
+        let (run, id) = (self.run(), format!("{}.{}", self.since, self.notes));
+        self.notes += 1;
+        let note = async { tokio::time::timeout(ASK_LIMIT, self.bus.note(&run, &id, &Noted::Here)).await };
+        let why = match self.runtime.block_on(note) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => {
+                Some(format!("the NATS server does not keep the messages of run {run}: it does not answer"))
+            }
+        };
+        self.came = Instant::now();
+        let Some(why) = why else { return };
+        if self.unkept.is_none() && self.merge.header().is_some() {
+            let warning = Warning {
+                rule: "messages-not-kept".to_owned(),
+                says: format!("Nothing has come from any host for {} s: {why}.", limit.as_secs()),
+                next: "The loads go on, and agents keep what they have to say. Look whether the server runs and has \
+                       room on its disk; one whose disk was full has to be started again."
+                    .to_owned(),
+            };
+            kept.keep(&Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });
+        }
+        self.unkept.get_or_insert((Instant::now(), why));
+    }
+
+    /// Whether the end of the run cannot be waited for.
+    fn is_cut(&self) -> bool {
+        let limit = || Duration::from_nanos(self.merge.placed().plan.time().0) + PATIENCE;
+        self.unkept.as_ref().is_some_and(|(since, _)| self.is_stopping || since.elapsed() > limit())
+    }
+
     /// Writes a note into the stream, from which it is read like what the hosts say. Returns whether it is there; where
     /// the bus is away, the next look notes it again.
     fn note(&mut self, noted: &Noted) -> bool {
@@ -294,17 +347,21 @@ impl Conductor {
     fn tell(&self, ask: impl Fn(String) -> Ask) {
         let (bus, run) = (&self.bus, self.run());
         let hosts: Vec<String> = self.merge.standings().map(|(host, _)| host.to_owned()).collect();
+        let limit = limit_of(hosts.len());
         self.runtime.block_on(join_all(hosts.iter().map(|host| {
             let ask = ask(run.clone());
-            async move { bus.ask(host, &ask, ASK_LIMIT).await }
+            async move { bus.ask(host, &ask, limit).await }
         })));
     }
 
     /// Begins the step for which every host is ready: by a note, from which the hosts are asked when it is read.
     fn begin_due(&mut self) {
         if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
-            let clocks = self.runtime.block_on(clocks(&self.bus, &hosts));
-            let lead = LEAD + LEAD_OF_EACH * u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+            let (asked, count) = (Instant::now(), u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
+            let each = probes(hosts.len()).min(PROBES);
+            let clocks = self.runtime.block_on(clocks(&self.bus, &hosts, each));
+            let of_each = (asked.elapsed() / each.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
+            let lead = LEAD + of_each * count;
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
             if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {
                 self.begun = Some(step);
@@ -325,11 +382,22 @@ impl Conductor {
         )));
     }
 
+    /// Returns why the run has no end.
+    fn cut(&self) -> Option<String> {
+        let (_, why) = self.unkept.as_ref().filter(|_| self.is_cut())?;
+        Some(format!(
+            "{why}; the run is stored as far as its messages came, and assay attach {} follows the rest when the \
+             server keeps messages again",
+            self.run()
+        ))
+    }
+
     fn finish(self, kept: Kept<'_, '_>) -> Result<FleetDone, FleetError> {
         let Kept { keeper, sinks, .. } = kept;
         sinks.follower.stage(Stage::Over);
         let mut failures = self.merge.failures.clone();
         failures.extend(self.merge.standings().filter_map(refusal));
+        failures.extend(self.cut());
         let Some(header) = self.merge.header().cloned() else {
             // Nothing of it is stored, and nothing will be.
             let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
@@ -338,17 +406,17 @@ impl Conductor {
                 false => FleetError::Failed(failures.join("; ")),
             });
         };
-        let mut is_stored = false;
+        let (mut is_stored, is_cut) = (false, self.is_cut());
         if let Some(mut keeper) = keeper {
             match keeper.finish() {
                 Ok(()) => is_stored = true,
                 Err(lost) => failures.push(lost.to_string()),
             }
-            if let Some(lost) = keeper.news() {
-                sinks.follower.store_lost(&lost);
+            if let Some(news) = keeper.news() {
+                sinks.follower.store_changed(&news);
             }
         }
-        if is_stored {
+        if is_stored && !is_cut {
             // It stays where the run is not stored: assay attach stores it.
             let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
         }
@@ -359,8 +427,9 @@ impl Conductor {
 /// Has every host give up a run that has opened nothing, and forgets it.
 pub(crate) async fn call_off(bus: &Bus, placed: &Placed) {
     let hosts = &placed.hosts;
+    let limit = limit_of(hosts.len());
     let asks =
-        hosts.iter().map(|host| async { bus.ask(host, &Ask::CallOff(placed.run.clone()), ASK_LIMIT).await });
+        hosts.iter().map(|host| async { bus.ask(host, &Ask::CallOff(placed.run.clone()), limit).await });
     join_all(asks).await;
     // A stream that stays costs the server a few kilobytes.
     let _ = bus.delete_stream(&placed.run).await;
@@ -375,10 +444,10 @@ fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
 }
 
 /// Measures the clocks of hosts anew. One that does not answer keeps the offset that is known.
-async fn clocks(bus: &Bus, hosts: &[(String, StepId)]) -> BTreeMap<String, ClockOffset> {
+async fn clocks(bus: &Bus, hosts: &[(String, StepId)], each: u32) -> BTreeMap<String, ClockOffset> {
     let measured = stream::iter(hosts).map(|(host, _)| async move {
         let first = probe(bus, host).await?;
-        let measured = best(bus, host, first, PROBES - 1).await;
+        let measured = best(bus, host, first, each - 1).await;
         Some((host.clone(), ClockOffset::from(measured.offset)))
     });
     measured.buffered(AT_A_TIME).filter_map(std::future::ready).collect().await
@@ -408,8 +477,8 @@ impl Kept<'_, '_> {
         self.is_enough |= follower.event(event);
         let Some(keeper) = &mut self.keeper else { return };
         keeper.append(event);
-        if let Some(lost) = keeper.news() {
-            follower.store_lost(&lost);
+        if let Some(news) = keeper.news() {
+            follower.store_changed(&news);
         }
         follower.kept(event, keeper);
     }

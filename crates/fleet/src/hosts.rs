@@ -13,6 +13,8 @@ use crate::error::FleetError;
 use crate::probe::{ASK_LIMIT, AT_A_TIME, Probed, best, probe, probes};
 use crate::wire::{Announcement, parsed, version};
 
+/// Announcements that are read at a time.
+const READ_AT_A_TIME: usize = 64;
 /// How often the list is read until it comes.
 const KEYS_TRIES: u32 = 5;
 
@@ -131,12 +133,16 @@ async fn announced(bus: &Bus) -> Result<Vec<Announcement>, FleetError> {
     let bucket = bus.bucket().await?;
     let mut keys = keys(&bucket).await?;
     keys.sort();
+    let bucket = &bucket;
+    let read = stream::iter(&keys).map(|key| async move { (key, bucket.get(key).await) });
+    let read = read.buffered(READ_AT_A_TIME);
+    let mut read = std::pin::pin!(read);
     let mut announced = Vec::new();
-    for key in keys {
-        let value = bucket.get(&key).await.map_err(|error| failed(&error))?;
+    while let Some((key, value)) = read.next().await {
+        let value = value.map_err(|error| failed(&error))?;
         // An agent that has left meanwhile is not there, nor is one that says it is another.
         let agent = value.and_then(|value| parsed::<Announcement>(&value));
-        announced.extend(agent.filter(|agent| agent.name == key));
+        announced.extend(agent.filter(|agent| agent.name == *key));
     }
     Ok(announced)
 }

@@ -35,6 +35,7 @@ mod merge;
 mod outbox;
 mod probe;
 mod run;
+mod shared;
 mod step_end;
 mod task;
 mod watch;

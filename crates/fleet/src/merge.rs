@@ -153,6 +153,11 @@ impl Merge {
         self.is_over
     }
 
+    /// Returns the time of the newest event, ns since the run began.
+    pub(crate) fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
     pub(crate) fn standings(&self) -> impl Iterator<Item = (&str, &Standing)> {
         self.hosts.iter().map(|host| (host.name.as_str(), &host.standing))
     }
@@ -237,7 +242,7 @@ impl Merge {
     /// Takes a message of a coordinator.
     pub(crate) fn note(&mut self, noted: Noted) -> Vec<Event> {
         match noted {
-            Noted::Placed(_) => Vec::new(),
+            Noted::Placed(_) | Noted::Here => Vec::new(),
             Noted::Begin { step, at_unix_ns, clocks } => {
                 let known = self.steps.get_mut(&step).filter(|state| state.at_unix_ns.is_none());
                 let Some(state) = known else { return Vec::new() };

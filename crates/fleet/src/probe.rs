@@ -11,6 +11,12 @@ pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// So many hosts are asked for their clocks at a time: more would wait for one another, and their errors grow.
 pub(crate) const AT_A_TIME: usize = 8;
 
+/// Returns how long so many hosts may take to answer if all of them are asked at once.
+pub(crate) fn limit_of(hosts: usize) -> Duration {
+    const OF_EACH: Duration = Duration::from_millis(10);
+    ASK_LIMIT + OF_EACH * u32::try_from(hosts).unwrap_or(u32::MAX)
+}
+
 /// Returns by how many requests the offset of each of so many hosts is measured; the quickest of them counts.
 pub(crate) fn probes(hosts: usize) -> u32 {
     const OF_ALL: usize = 3200;

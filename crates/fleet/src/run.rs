@@ -15,7 +15,8 @@ use crate::bus::{Bus, BusOptions, check_name};
 use crate::conduct::{Conductor, FleetDone, call_off};
 use crate::error::FleetError;
 use crate::hosts::{HostList, HostState, ListedHost, listed};
-use crate::probe::ASK_LIMIT;
+use crate::probe::{ASK_LIMIT, limit_of};
+use crate::shared::written_by_several;
 use crate::task::TaskOptions;
 use crate::wire::{Answer, Ask, Noted, Placed, Task, parsed};
 
@@ -55,6 +56,10 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     let clocks = clocks(&hosts);
     let placed = Placed { hosts: names, clocks, ..placed(order, sinks.store)? };
     let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
+    let may_overwrite = !order.order.options.overwrite.is_empty();
+    if let Some(why) = written_by_several(&placement, &order.targets, may_overwrite) {
+        return Err(FleetError::Refused(why));
+    }
     let stop = order.order.stop.clone();
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
     let messages = runtime.block_on(bus.messages(&placed.run, 0))?;
@@ -183,12 +188,13 @@ async fn ask_to_inspect(
     bus.create_stream(run).await?;
     bus.note(run, "placed", &Noted::Placed(Box::new(placed.clone()))).await?;
     let options = TaskOptions::of(&order.order.options, order.order.remove, order.order.keep_awake);
+    let limit = limit_of(placement.hosts.len());
     let asks = placement.hosts.iter().map(|host| {
         let targets = order.targets.iter().map(|target| target.replace("{host}", &host.host)).collect();
         let (plan, options) = (host.plan.clone(), options.clone());
         let task = Task { run: run.clone(), plan, targets, options };
         async move {
-            match bus.ask(&host.host, &Ask::Inspect(Box::new(task)), ASK_LIMIT).await {
+            match bus.ask(&host.host, &Ask::Inspect(Box::new(task)), limit).await {
                 Some(Answer::Accepted) => None,
                 Some(Answer::Refused(why)) => Some(format!("{}: {why}", host.host)),
                 _ => Some(format!("{} does not answer", host.host)),

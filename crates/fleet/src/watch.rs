@@ -9,10 +9,16 @@ use futures_util::future::join_all;
 use crate::bus::Bus;
 use crate::wire::{Answer, Ask};
 
-/// How often every host is asked.
+/// How often every host is asked, if there are few, and how much later for each: 1,000 hosts every 5 s, a third of a
+/// lease.
 const ASK_EVERY: Duration = Duration::from_secs(1);
+const ASK_LATER: Duration = Duration::from_millis(4);
 /// A stop that was not answered within this is reported as not arrived.
 pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(1);
+
+fn ask_every(hosts: usize) -> Duration {
+    ASK_EVERY + ASK_LATER * u32::try_from(hosts).unwrap_or(u32::MAX)
+}
 
 /// What is known of the hosts.
 #[derive(Debug, Clone)]
@@ -44,7 +50,7 @@ impl Watch {
     }
 
     async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
-        let mut tick = tokio::time::interval(ASK_EVERY);
+        let mut tick = tokio::time::interval(ask_every(hosts.len()));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // The other one is the conductor's.
         while Arc::strong_count(&self.0) > 1 {

@@ -164,6 +164,8 @@ pub(crate) enum Noted {
     },
     /// Something for the reader of the results.
     Warning(Warning),
+    /// Nothing: it shows whether the stream takes messages.
+    Here,
 }
 
 /// What runs where, and what the store keeps with it.
@@ -190,7 +192,8 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("what is said on the bus has string keys")
 }
 
-/// Reads what somebody else has said; `None` if it is not understood.
+/// Reads what somebody else has said; `None` if it is not understood. As text, as the store reads events: a reader of
+/// bytes would be compiled a second time for all that a record has.
 pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    serde_json::from_slice(bytes).ok()
+    serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()
 }

@@ -22,8 +22,8 @@ pub struct Event {
     pub what: RunEvent,
 }
 
-/// An event of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An event of a run. Its JSON is read in `version.rs`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "event", content = "body")]
 pub enum RunEvent {
     /// The first event of every run.

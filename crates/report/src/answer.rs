@@ -55,6 +55,13 @@ impl Answer {
             .collect()
     }
 
+    /// Leaves out the limit, and all doubts but the first: of what has a table of its own.
+    pub(crate) fn be_short(&mut self) {
+        self.limit = None;
+        let others = self.warnings.drain(self.warnings.len().min(1)..).map(|warned| warned.rule);
+        self.more_warnings.splice(0..0, others.collect::<Vec<_>>());
+    }
+
     /// Returns what is left out of it, in words; empty where nothing is.
     pub(crate) fn rest(&self) -> String {
         let named = |names: &[String], one: &str, many: &str| match names {
@@ -63,7 +70,7 @@ impl Answer {
             names => Some(format!("{} {many} ({})", names.len(), names.join(", "))),
         };
         let warnings = named(&self.more_warnings, "more warning", "more warnings");
-        let remarks = named(&self.remarks, "remark", "remarks");
+        let remarks = named(&self.remarks, "other finding", "other findings");
         warnings.into_iter().chain(remarks).collect::<Vec<_>>().join(", ")
     }
 }
@@ -80,6 +87,7 @@ pub(crate) fn answer(
     let mut doubts: Vec<&Finding> = findings.iter().filter(is_doubt).collect();
     // Of one severity, what changed the numbers comes before what explains them.
     doubts.sort_by_key(|f| std::cmp::Reverse((f.severity, is_disturbance(f))));
+    let (shown, more) = shown(&doubts);
     let mut remarks: Vec<String> = Vec::new();
     for finding in findings.iter().filter(|f| !is_doubt(f)) {
         if !remarks.contains(&finding.rule) {
@@ -87,16 +95,35 @@ pub(crate) fn answer(
         }
     }
     let glance = meta.glance(header, summary, findings);
-    let next = doubts.iter().copied().chain(findings).find(|f| !f.next.is_empty());
+    let of = |f: &Finding| (!f.next.is_empty()).then(|| f.next.clone());
+    let next = doubts.iter().find_map(|f| of(f)).or_else(|| {
+        let verdict = meta.judgement.and_then(|judgement| judgement.verdict.as_ref());
+        verdict.map(|verdict| verdict.experiment.clone()).or_else(|| findings.iter().find_map(of))
+    });
     Answer {
         good: glance.good.map(|said| said.says),
         limit: glance.limit.map(|said| said.says),
-        changed: glance.changed.map(|said| said.says).filter(|says| !says.is_empty()),
-        warnings: doubts.iter().take(WARNINGS_MAX).map(|finding| warned(finding)).collect(),
-        next: next.map(|finding| finding.next.clone()),
-        more_warnings: doubts.iter().skip(WARNINGS_MAX).map(|finding| finding.rule.clone()).collect(),
+        changed: glance
+            .changed
+            .map(|said| first_sentence(&said.says).to_owned())
+            .filter(|says| !says.is_empty()),
+        warnings: shown.into_iter().map(warned).collect(),
+        next,
+        more_warnings: more.into_iter().map(|finding| finding.rule.clone()).collect(),
         remarks,
     }
+}
+
+/// Parts doubts into those that are shown and the others: of two with the same next step, which have one cause, the
+/// first is shown.
+fn shown<'f>(doubts: &[&'f Finding]) -> (Vec<&'f Finding>, Vec<&'f Finding>) {
+    let (mut shown, mut more): (Vec<&Finding>, Vec<&Finding>) = (Vec::new(), Vec::new());
+    for finding in doubts {
+        let is_said = shown.iter().any(|known| !known.next.is_empty() && known.next == finding.next);
+        let is_shown = shown.len() < WARNINGS_MAX && (!is_said || finding.severity == Severity::Critical);
+        if is_shown { shown.push(finding) } else { more.push(finding) }
+    }
+    (shown, more)
 }
 
 fn warned(finding: &Finding) -> Warned {

@@ -1,5 +1,7 @@
 //! Results side by side, as text and as JSON. The HTML page is in `html/compare.rs`.
 
+mod pair;
+
 use assay_analysis::Estimate;
 use assay_analysis::compare::{
     Against, Cell, Change, Comparison, Difference, Judged, Source, SpreadSource, TestPair, Weight,
@@ -30,14 +32,23 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let mut text = sides(comparison, width);
     text.push_str(&differences(comparison, width));
     let (shared, lone) = shared_and_lone(comparison);
+    // Two sides, as most comparisons have, fit a screen.
+    let is_pair = options.detail == Detail::Brief && comparison.sides.len() == 2;
     if !shared.is_empty() {
         text.push('\n');
-        text.push_str(&result_table(comparison, Reader::Person).render(Format::Text(width)));
+        let results =
+            if is_pair { pair::table(comparison) } else { result_table(comparison, Reader::Person) };
+        text.push_str(&results.render(Format::Text(width)));
+        text.push_str(&if is_pair { pair::repeated(comparison, width) } else { String::new() });
+        text.push_str(&if is_pair { pair::bounds(comparison, width) } else { String::new() });
     }
     for says in lone {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
-    text.push_str(&findings(comparison, width, options.detail));
+    text.push_str(&match is_pair {
+        true => pair::findings(comparison, width),
+        false => findings(comparison, width, options.detail),
+    });
     text.push('\n');
     for says in &comparison.says {
         text.push_str(&wrap(says, width, "  "));
@@ -119,9 +130,13 @@ pub(crate) enum Reader {
     Program,
 }
 
+fn number_column(title: &str, unit: &str) -> Column {
+    Column::number(title, unit).decimals(Decimals::Each)
+}
+
 /// Returns the tests of several sides: a group for each test, a row for each side.
 pub(crate) fn result_table(comparison: &Comparison, reader: Reader) -> Table {
-    let number = |title: &str, unit: &str| Column::number(title, unit).decimals(Decimals::Each);
+    let number = number_column;
     let side = Column::text("Side").narrow(Narrow::Cut(NAME_COLUMNS));
     // Both follow from the others, or nearly.
     let mib_per_s = number("MiB/s", "").narrow(Narrow::Drop(2));
@@ -250,17 +265,7 @@ pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<Stri
     if !repeats.is_empty() {
         lines.push(format!("repeated: {}", repeats.join("; ")));
     }
-    let costs: Vec<String> = cells
-        .iter()
-        .filter_map(|(i, c)| {
-            let cost = c.cost.as_ref()?;
-            let (iops, mib) = (short(cost.per_1000_iops), short(cost.per_mib_per_s));
-            Some(format!("{} {iops} {1} per 1000 IOPS, {mib} {1} per MiB/s", letter(*i), cost.currency))
-        })
-        .collect();
-    if !costs.is_empty() {
-        lines.push(format!("cost: {}", costs.join("; ")));
-    }
+    lines.extend(costs_line(&cells));
     lines.extend(latency_line(test, &cells));
     lines.extend(expected_line(comparison, &cells));
     let mut changed: Vec<String> = cells
@@ -281,6 +286,17 @@ pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<Stri
         lines.push(format!("not comparable: {}", words.join("; ")));
     }
     lines
+}
+
+/// Prices for what each side does.
+fn costs_line(cells: &[(usize, &Cell)]) -> Option<String> {
+    let of_side = |(index, cell): &(usize, &Cell)| {
+        let cost = cell.cost.as_ref()?;
+        let (iops, mib) = (short(cost.per_1000_iops), short(cost.per_mib_per_s));
+        Some(format!("{} {iops} {1} per 1000 IOPS, {mib} {1} per MiB/s", letter(*index), cost.currency))
+    };
+    let costs: Vec<String> = cells.iter().filter_map(of_side).collect();
+    (!costs.is_empty()).then(|| format!("cost: {}", costs.join("; ")))
 }
 
 /// The changes of p50 and p99, where less is faster; the p99 of paced loads stands in the table.

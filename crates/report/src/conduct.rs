@@ -6,7 +6,7 @@ use assay_record::RunHeader;
 use crate::layout::wrap;
 use crate::number::separated;
 
-/// A rate above this share of the null ceiling is near it; the finding `near-null-ceiling` says the same.
+/// A rate above this share of the generator limit is near it; the finding `near-null-ceiling` says the same.
 const NEAR: f64 = 0.7;
 
 /// Returns the line that tells whether the tester was the bottleneck; empty where nothing is known, or no storage was
@@ -38,7 +38,7 @@ pub(crate) fn tester_line(header: &RunHeader, summary: &RunSummary) -> Option<St
     if let (Some(ratio), Some(iops), Some(step)) = (null_ceiling_ratio, null_ceiling_iops, &limits.nearest) {
         let near = if ratio > NEAR { ", so the tester may be the limit" } else { "" };
         words.push(format!(
-            "{} of this host's null ceiling ({} IOPS) in {step}{near}",
+            "{} of this host's generator limit ({} IOPS) in {step}{near}",
             percent(ratio),
             separated(&format!("{iops:.0}"))
         ));

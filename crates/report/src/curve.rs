@@ -6,18 +6,20 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{TimeUnit, rounded, separated};
+use crate::options::{Detail, TextOptions};
 use crate::svg::{Axis, Line, Lines, Mark, escape};
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Table};
 
 /// Returns the curves of a run as text; nothing where it has none.
-pub(crate) fn text(header: &RunHeader, summary: &RunSummary, columns: usize, prose: usize) -> String {
+pub(crate) fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    let (columns, prose) = (options.width, options.prose());
     let load = load_curves(header, summary).into_iter().map(|curve| {
         let table = load_table(&curve).render(Format::Text(columns));
-        (format!("{}: response over offered load", curve.test), table, load_words(&curve))
+        (format!("{}: response over offered load", curve.test), table, load_words(&curve, options.detail))
     });
     let depth = depth_curves(header, summary).into_iter().map(|curve| {
         let table = depth_table(&curve).render(Format::Text(columns));
-        (format!("{}: rate over queue depth", curve.test), table, depth_words(&curve))
+        (format!("{}: rate over queue depth", curve.test), table, depth_words(&curve, options.detail))
     });
     let mut text = String::new();
     for (title, table, words) in load.chain(depth) {
@@ -159,7 +161,10 @@ fn base(curve: &LoadCurve) -> Option<f64> {
 }
 
 /// Maximum, knee and saturation, a sentence each.
-pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
+pub(crate) fn load_words(curve: &LoadCurve, detail: Detail) -> Vec<String> {
+    if detail == Detail::Brief {
+        return brief_words(curve);
+    }
     let mut words = Vec::new();
     if let Some(maximum) = curve.maximum {
         words.push(format!(
@@ -196,6 +201,30 @@ pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
     words
 }
 
+/// Maximum, knee and saturation in a line each: the table above has the rest.
+fn brief_words(curve: &LoadCurve) -> Vec<String> {
+    let maximum = curve.maximum.map(|of| {
+        format!("Maximum: {} IOPS in a closed loop with {} in flight.", whole(of.iops), of.outstanding)
+    });
+    let knee = curve.knee.filter(|_| !curve.is_unsteady()).map(|knee| {
+        let point = &curve.points[knee];
+        format!(
+            "Knee: {} IOPS at {}; beyond it latency grows faster than the rate.",
+            whole(point.achieved),
+            time(point.response_us)
+        )
+    });
+    let saturated = match curve.points.iter().find(|point| point.is_saturated) {
+        _ if curve.is_unsteady() => Some(saturation_words(curve)),
+        Some(first) => Some(format!(
+            "Saturated from {} on: it completes fewer I/Os than are due.",
+            swept_value(&first.label).replace('%', " %")
+        )),
+        None => Some("No load saturates it.".to_owned()),
+    };
+    [maximum, knee, saturated].into_iter().flatten().collect()
+}
+
 /// From which load on the target falls behind; or that it did so at times, which no load explains.
 fn saturation_words(curve: &LoadCurve) -> String {
     let labels = |is_saturated: bool| {
@@ -207,8 +236,8 @@ fn saturation_words(curve: &LoadCurve) -> String {
         let slow: Vec<String> = labels(true).collect();
         let kept = labels(false).next_back().unwrap_or_default();
         return format!(
-            "UNRELIABLE: {} fell behind ({behind}) and {kept} did not, so the target or this host was slower for a \
-             while, and no knee is named. Measure again when nothing else runs, each step longer (--run 60s).",
+            "UNRELIABLE: {} fell behind and {kept} did not: the target or this host was slower for a while, so no \
+             knee is named. Rerun when nothing else runs, each step longer (--run 60s).",
             slow.join(", ")
         );
     }
@@ -222,7 +251,7 @@ fn saturation_words(curve: &LoadCurve) -> String {
 }
 
 /// Knee and Little's law, a sentence each.
-pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
+pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
     let knee = &curve.points[curve.knee];
     let mut words = vec![format!(
         "Knee: QD {}, the depth with the highest rate over mean latency: {} IOPS at {}.",
@@ -237,6 +266,9 @@ pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
             last.iops / knee.iops.max(f64::MIN_POSITIVE),
             last.mean_us / knee.mean_us.max(f64::MIN_POSITIVE)
         ));
+    }
+    if detail == Detail::Brief {
+        return words;
     }
     words.push(format!(
         "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} requested.",
@@ -260,7 +292,7 @@ pub(crate) fn html(header: &RunHeader, summary: &RunSummary) -> String {
             &format!("{}: response over offered load", curve.test),
             &format!("{}{}", response_chart(&curve), achieved_chart(&curve)),
             &load_table(&curve).html("Response counts from when an I/O was due, service from its issue."),
-            &load_words(&curve),
+            &load_words(&curve, Detail::Full),
         ));
     }
     for curve in depth_curves(header, summary) {
@@ -268,7 +300,7 @@ pub(crate) fn html(header: &RunHeader, summary: &RunSummary) -> String {
             &format!("{}: rate over queue depth", curve.test),
             &format!("{}{}", depth_rate_chart(&curve), depth_latency_chart(&curve)),
             &depth_table(&curve).html("IOPS x Avg is the mean number of I/Os in flight (Little's law)."),
-            &depth_words(&curve),
+            &depth_words(&curve, Detail::Full),
         ));
     }
     text
@@ -433,13 +465,13 @@ mod tests {
             points: vec![point(10.0), point(50.0), point(95.0)],
             knee: Some(1),
         };
-        let words = load_words(&curve).join(" ");
+        let words = load_words(&curve, Detail::Full).join(" ");
         assert!(words.contains("Loads are shares of 162,941 IOPS."), "{words}");
         assert!(words.contains("Knee: 81,470 IOPS, the load of 50 %,"), "{words}");
         let saturated = |which: &[usize]| {
             let mut curve = curve.clone();
             which.iter().for_each(|index| curve.points[*index].is_saturated = true);
-            load_words(&curve).join(" ")
+            load_words(&curve, Detail::Full).join(" ")
         };
         assert!(saturated(&[1, 2]).contains("Saturated from load=50% on:"), "{}", saturated(&[1, 2]));
         let one = saturated(&[1]);

@@ -6,7 +6,7 @@ mod among;
 use assay_analysis::compare::{Change, Comparison, TestPair};
 use assay_analysis::{
     Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
-    verdict_on,
+    is_disturbance, verdict_on,
 };
 use assay_record::RunHeader;
 
@@ -99,7 +99,7 @@ pub(crate) fn glance(
                 _ => said,
             }
         }),
-        next: next(findings),
+        next: next(findings, judgement),
     }
 }
 
@@ -134,29 +134,18 @@ fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
 /// A run of which every step was disturbed, or whose data cannot be trusted, is not good however fast it is.
 fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
     if let Some(critical) = findings.iter().find(|finding| finding.severity == Severity::Critical) {
-        return Some(Said::new(Tone::Bad, format!("Not usable: {}", as_clause(&critical.says, measured))));
+        return Some(Said::new(Tone::Bad, format!("Not usable: {}", first_sentence(&critical.says))));
     }
     let disturbed = disturbed_steps(findings);
     if !measured.iter().all(|step| disturbed.contains(&step.id)) {
         return None;
     }
-    let is_of = |finding: &&Finding| finding.steps.iter().any(|step| disturbed.contains(step));
-    let why = findings.iter().filter(is_of).max_by_key(|finding| finding.severity);
-    let why = why
-        .map_or_else(|| "every test was disturbed.".to_owned(), |finding| as_clause(&finding.says, measured));
-    Some(Said::new(Tone::Bad, format!("Not usable: {why}")))
-}
-
-/// The first sentence of a finding after a colon. A name at its beginning stays as it is.
-fn as_clause(says: &str, measured: &[&StepSummary]) -> String {
-    let first = first_sentence(says);
-    let mut letters = first.chars();
-    let is_name = first.chars().nth(1).is_none_or(char::is_uppercase)
-        || measured.iter().any(|step| first.starts_with(&step.test));
-    match letters.next() {
-        Some(first) if !is_name => first.to_lowercase().chain(letters).collect(),
-        _ => first.to_owned(),
-    }
+    // The findings stand in full beside this sentence, so it names them.
+    let mut rules: Vec<&str> =
+        findings.iter().filter(|f| is_disturbance(f)).map(|f| f.rule.as_str()).collect();
+    rules.dedup();
+    let of = if measured.len() == 1 { "the test" } else { "every test" };
+    Some(Said::new(Tone::Bad, format!("Not usable: {of} was disturbed ({}).", rules.join(", "))))
 }
 
 fn by_baseline(before: Before<'_>) -> Said {
@@ -208,7 +197,7 @@ fn limit(
 ) -> Option<Said> {
     let verdict = verdict_on(header, summary, judgement)?;
     let is_spoilt = spoilt(&measured(summary), findings).is_some();
-    Some(Said::new(if is_spoilt { Tone::Doubt } else { Tone::Plain }, verdict.says))
+    Some(Said::new(if is_spoilt { Tone::Doubt } else { Tone::Plain }, verdict.brief))
 }
 
 fn changed(before: Before<'_>) -> Said {
@@ -235,8 +224,8 @@ fn opening(sentence: &str) -> Vec<&str> {
     sentence.split_whitespace().take(OPENING_WORDS).collect()
 }
 
-/// The next steps of the gravest findings, each once.
-fn next(findings: &[Finding]) -> Vec<String> {
+/// The next steps of the gravest findings, each once; then the experiment of the verdict.
+fn next(findings: &[Finding], judgement: Option<&Judgement>) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     for finding in findings.iter().filter(|f| f.severity > Severity::Info && !f.next.is_empty()) {
         // Two findings with one cause say the same in other words.
@@ -245,6 +234,8 @@ fn next(findings: &[Finding]) -> Vec<String> {
             steps.push(finding.next.clone());
         }
     }
+    let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
+    steps.extend(verdict.map(|verdict| verdict.experiment.clone()).filter(|_| steps.len() < NEXT_MAX));
     if steps.is_empty() {
         let says = "Nothing puts these numbers in doubt. Repeat the run with a label (--label) before a comparison: \
                     only repetitions distinguish a small change from noise.";

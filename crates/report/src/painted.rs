@@ -4,7 +4,7 @@ use assay_analysis::Severity;
 
 use crate::escape::Style;
 use crate::layout::wrap;
-use crate::options::{Color, TextOptions};
+use crate::options::{Color, Detail, TextOptions};
 use crate::table::Table;
 
 pub(crate) fn of_table(table: &Table, options: TextOptions) -> String {
@@ -13,7 +13,9 @@ pub(crate) fn of_table(table: &Table, options: TextOptions) -> String {
         Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
         None => table.text,
     };
-    if !table.dropped.is_empty() {
+    // What all processors did says nothing of the storage: in brief its column may go unsaid.
+    let is_told = |name: &String| options.detail == Detail::Full || name != "CPU %";
+    if table.dropped.iter().any(is_told) {
         let says = format!("A wider terminal also shows {}.", table.dropped.join(", "));
         text.push_str(&format!("{}\n", wrap(&says, options.width, "")));
     }

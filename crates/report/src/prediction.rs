@@ -82,28 +82,15 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
     );
     let brief = brief::table(rows).filter(|_| options.detail == Detail::Brief);
     let is_brief = brief.is_some();
-    text.push_str(&brief.unwrap_or_else(|| numbers(rows)).render(Format::Text(columns)));
+    let shown = brief.unwrap_or_else(|| numbers(rows)).text(columns);
+    text.push_str(&shown.text);
     let mut say = |sentence: &str| text.push_str(&format!("\n{}\n", wrap(sentence, columns, "")));
-    if rows.iter().any(is_bound) {
-        say(
-            "\"At most\" and \"at least\" are bounds of the hardware alone, because the software cost is unknown. \
-             Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
-             measures it.",
-        );
-        let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
-        if has_both && is_brief {
-            say(
-                "\"No software\" is the same hardware at its nominal values, without any software: no expectation. The \
-                 gain of a change is that of the bounds.",
-            );
-        } else if has_both {
-            say(
-                "\"Simulated without software\" is the same hardware at the nominal values of the array file, where a \
-                 bound takes the fastest: no bound, and no expectation. Software makes a target slower than that, and \
-                 a cache that the file does not have makes it faster.",
-            );
-        }
+    if let [what_if] = rows.first().map_or(&[][..], |row| &row.what_ifs)
+        && is_brief
+    {
+        say(&format!("The gain is that of {}.", what_if.change));
     }
+    bound_words(rows, is_brief).into_iter().for_each(&mut say);
     if let Some(note) = class_note(&array.device) {
         say(&note);
     }
@@ -117,7 +104,7 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
         _ => None,
     });
     let vague: Vec<&str> = vague.collect();
-    if !vague.is_empty() {
+    if !vague.is_empty() && shown.dropped.is_empty() {
         say(&format!("p99 is an order of magnitude, no number, in {}.", vague.join(", ")));
     }
     // A row has the gain of each change; what a curve, or jobs side by side, show needs more room.
@@ -138,6 +125,21 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
         text.push_str(&format!("\n{}\n", wrap(says, columns, "")));
     }
     text
+}
+
+/// What the words of bounds mean; nothing where there are none.
+fn bound_words(rows: &[Expectation], is_brief: bool) -> Vec<&'static str> {
+    const BOUNDS: &str = "\"At most\" and \"at least\" are bounds of the hardware alone, because the software cost is \
+                          unknown. Software of storage targets has been 2 to 30 times slower than its hardware; assay \
+                          calibrate measures it.";
+    const BRIEF: &str = "\"No software\" is the same hardware at its nominal values: no expectation. The gain of a \
+                         change is that of the bounds.";
+    const FULL: &str = "\"Simulated without software\" is the same hardware at the nominal values of the array file, \
+                        where a bound takes the fastest: no bound, and no expectation. Software makes a target slower \
+                        than that, and a cache that the file does not have makes it faster.";
+    let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
+    let bounds = rows.iter().any(is_bound).then_some(BOUNDS);
+    bounds.into_iter().chain(has_both.then_some(if is_brief { BRIEF } else { FULL })).collect()
 }
 
 fn is_bound(row: &Expectation) -> bool {

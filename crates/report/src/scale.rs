@@ -4,7 +4,7 @@ use assay_analysis::scale::{ScalePoint, ScaledTest};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::options::TextOptions;
+use crate::options::{Detail, TextOptions};
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
 
 /// Name and version of the JSON document's form.
@@ -26,12 +26,43 @@ pub struct ScaleCheck {
 pub fn table(check: &ScaleCheck, options: TextOptions) -> String {
     let runs = format!("Scale check, runs {}", check.runs.join(", "));
     let mut text = format!("{}\n{}\n\n", check.about, wrap(&runs, options.width, "  "));
-    text.push_str(&result_table(check).render(Format::Text(options.width)));
+    let is_brief = options.detail == Detail::Brief;
+    let results = if is_brief { flat_table(check) } else { result_table(check) };
+    text.push_str(&results.render(Format::Text(options.width)));
+    let gap = if is_brief { "" } else { "\n" };
+    text.push_str(if is_brief { "\n" } else { "" });
     for test in &check.tests {
         let says = format!("{}: {}", test.name, test.says);
-        text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
+        text.push_str(&format!("{gap}{}\n", wrap(&says, options.prose(), "  ")));
     }
     text
+}
+
+/// A row for each load of each test, so that four tests fit a screen.
+fn flat_table(check: &ScaleCheck) -> Table {
+    let percent = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(0));
+    let count = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(0));
+    let mut table = Table::new(vec![
+        Column::text("Test"),
+        count("Workers"),
+        count("Targets"),
+        Column::number("IOPS", ""),
+        Column::number("of first", "x").decimals(Decimals::Fixed(2)),
+        percent("ceiling %"),
+        percent("workers %").narrow(Narrow::Drop(2)),
+        percent("host %"),
+    ]);
+    for test in &check.tests {
+        let first = test.points.first().map_or(1.0, |point| point.iops);
+        for point in &test.points {
+            let [_, iops, of_first, _, _, ceiling, workers, host, _] = cells(point, first);
+            let name = test.name.clone().into();
+            let load = [f64::from(point.workers).into(), (point.targets as f64).into()];
+            let [workers_in_use, targets] = load;
+            table.push([name, workers_in_use, targets, iops, of_first, ceiling, workers, host]);
+        }
+    }
+    table
 }
 
 fn result_table(check: &ScaleCheck) -> Table {
@@ -51,15 +82,15 @@ fn result_table(check: &ScaleCheck) -> Table {
     for test in &check.tests {
         table.rows.push(Row::Group(test.name.clone()));
         let first = test.points.first().map_or(1.0, |point| point.iops);
-        table.rows.extend(test.points.iter().map(|point| Row::Cells(cells(point, first))));
+        table.rows.extend(test.points.iter().map(|point| Row::Cells(cells(point, first).into())));
     }
     table
 }
 
-fn cells(point: &ScalePoint, first: f64) -> Vec<Cell> {
+fn cells(point: &ScalePoint, first: f64) -> [Cell; 9] {
     let used = point.tester.as_ref();
     let percent = |ratio: Option<f64>| -> Cell { ratio.map(|ratio| ratio * 100.0).into() };
-    vec![
+    [
         point.load.clone().into(),
         point.iops.into(),
         (point.iops / first).into(),

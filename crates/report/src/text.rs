@@ -50,7 +50,7 @@ fn brief(
     meta: Meta<'_>,
     options: TextOptions,
 ) -> String {
-    let mut text = heading(header, summary, options.width);
+    let mut text = heading(header, summary, options);
     // What experiments, curves and probes found has tables of its own; their steps are one flag away.
     let own = own_tables(header, summary, options);
     // A table has a row for each of many runs; the block says the same in the form that is known.
@@ -63,7 +63,11 @@ fn brief(
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
-    let answer = answer(header, summary, findings, meta);
+    let mut answer = answer(header, summary, findings, meta);
+    // A table of its own says what limits, and what puts it in doubt needs one line.
+    if !own.is_empty() {
+        answer.be_short();
+    }
     let is_diagnosis = header.diagnosis.is_some();
     let lines = answer.lines();
     // A diagnosis says itself what to do.
@@ -109,7 +113,7 @@ fn full(
     meta: Meta<'_>,
     options: TextOptions,
 ) -> String {
-    let mut text = heading(header, summary, options.width);
+    let mut text = heading(header, summary, options);
     let block = crystaldiskmark::block(&summary.steps, options.width)
         .or_else(|| steady_sweeps(header, summary, options));
     text.push_str(&forum_table(header, summary, options));
@@ -144,7 +148,7 @@ fn forum_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -
 fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
     let mut text = crate::diagnosis::text(header, summary, options).unwrap_or_default();
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
-    text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::curve::text(header, summary, options));
     text
 }
 
@@ -218,7 +222,7 @@ fn title(header: &RunHeader) -> String {
     escape::line(&format!("{} on {}", header.plan.name, targets.join(", "))).into_owned()
 }
 
-fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
+fn heading(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
     let status = match summary.status {
         RunStatus::Done => String::new(),
         other => format!(" ({})", other.name().to_uppercase()),
@@ -228,13 +232,20 @@ fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
         Some(from) => {
             format!("Run {}{status}, {started}, {}, imported from {}", header.run, from.tool, from.file)
         }
-        None => format!(
-            "Run {}{status}, {started}, {} with Linux {}, assay {}",
-            header.run, header.host.name, header.host.kernel, header.version
-        ),
+        None => {
+            let version = match options.detail {
+                Detail::Brief => String::new(),
+                Detail::Full => format!(", assay {}", header.version),
+            };
+            let host = &header.host;
+            format!(
+                "Run {}{status}, {started}, {} with Linux {}{version}",
+                header.run, host.name, host.kernel
+            )
+        }
     };
     // Addresses are copied from here, so their line is left to the terminal.
-    format!("{}\n{}\n\n", title(header), wrap(&run, columns, "  "))
+    format!("{}\n{}\n\n", title(header), wrap(&run, options.width, "  "))
 }
 
 /// A sentence for each step: use of the links, round trips under load, retransmits.

@@ -1,10 +1,11 @@
 //! What is kept beside a run so that lists and pages need not read its events. A run writes it at its end; those of
 //! earlier versions of Assay and those that were killed lack it.
 
-use assay_analysis::{RunExtract, digest};
-use assay_store::{Reader, Store, StoreError};
+use assay_analysis::{RunExtract, RunSummary, digest};
+use assay_record::{Event, RunDigest, RunHeader};
+use assay_store::{Completed, PackedExtract, Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_stored, judged, summary_of_extract};
+use crate::stored::{ReadError, collector_of, collector_stored, judged, summary_of_extract};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -32,8 +33,20 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
             collector.summary()
         }
     };
-    let (findings, judgement) = judged(&header, &summary)?;
-    let diagnosed = assay_diagnose::headline(&header, &summary);
-    let digest = digest(&header, &summary, &findings, judgement.as_ref(), diagnosed);
-    Ok(store.set_digest(run, &digest)?)
+    Ok(store.set_digest(run, &digest_of(&header, &summary)?)?)
+}
+
+/// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run
+/// cannot be read.
+#[must_use]
+pub fn completed(header: &RunHeader, events: &[Event]) -> Option<Completed> {
+    let collector = collector_of(header, events);
+    let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract()).ok()?;
+    Some(Completed { digest: digest_of(header, &collector.summary()).ok()?, extract })
+}
+
+fn digest_of(header: &RunHeader, summary: &RunSummary) -> Result<RunDigest, ReadError> {
+    let (findings, judgement) = judged(header, summary)?;
+    let diagnosed = assay_diagnose::headline(header, summary);
+    Ok(digest(header, summary, &findings, judgement.as_ref(), diagnosed))
 }

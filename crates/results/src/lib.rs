@@ -18,7 +18,7 @@ mod targets;
 pub use baseline::{
     against_earlier, baseline_of, baseline_side, held, read_extract_held, read_held, runs_of_baseline,
 };
-pub use complete::{complete, incomplete};
+pub use complete::{complete, completed, incomplete};
 pub use short::{Baselines, InShort};
 pub use sides::{labelled, name_of, repetitions, with_distinct_names};
 pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};

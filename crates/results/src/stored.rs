@@ -112,7 +112,7 @@ pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
     collector_of(header, events).summary()
 }
 
-fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
+pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
     collector

@@ -1,5 +1,6 @@
 //! What the store knows of a target: its runs in short, their trends, and the last value of each test.
 
+use assay_analysis::compare::{Effective, effective};
 use assay_analysis::trend::{Level, Trend, TrendEvent, TrendRun, events, trends};
 use assay_record::{RunHeader, TestDigest};
 use assay_report::html::ChangeFacts;
@@ -20,12 +21,14 @@ pub struct TargetRuns {
 }
 
 /// The last complete result of a test.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct LastTest<'r> {
     /// The run that it is of.
     pub run: &'r ListedRun,
     /// Its figures.
     pub test: &'r TestDigest,
+    /// How it was measured.
+    pub effective: Effective,
 }
 
 impl TargetRuns {
@@ -56,21 +59,24 @@ impl TargetRuns {
         self.runs.iter().filter(|run| of(run)).filter_map(trend_run).collect()
     }
 
-    /// Returns the last complete result of each test of each plan, for each load that the command line made of it.
+    /// Returns the last complete result of each test of each plan, for each load that the command line made of it and
+    /// each way in which it was measured.
     #[must_use]
     pub fn last(&self) -> Vec<LastTest<'_>> {
         let mut last: Vec<LastTest<'_>> = Vec::new();
         for run in &self.runs {
             let Some(digest) = run.digest.as_ref().filter(|digest| !digest.is_diagnosis) else { continue };
             for test in digest.tests.iter().filter(|test| test.complete) {
+                let effective = effective(digest, test);
                 let is_same = |known: &LastTest<'_>| {
                     known.run.row.name == run.row.name
                         && known.run.digest.as_ref().is_some_and(|known| known.changed == digest.changed)
                         && known.test.test == test.test
                         && known.test.step == test.step
+                        && known.effective == effective
                 };
                 if !last.iter().any(is_same) {
-                    last.push(LastTest { run, test });
+                    last.push(LastTest { run, test, effective });
                 }
             }
         }

@@ -5,7 +5,7 @@ use assay_prepare::PrepareProgress;
 use assay_record::{DiagnosisFacts, Event, Gap, RunHeader, StepId, Warning};
 use assay_spec::Plan;
 
-use crate::keep::{Keeper, LostStore};
+use crate::keep::{Keeper, StoreNews};
 
 /// What a run is at; it decides what a stop waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,9 @@ pub trait Follower {
         false
     }
 
+    /// Another step follows; no load runs. May take its time.
+    fn between(&mut self) {}
+
     /// Returns the next experiment of a diagnosis; `None` ends it. May take its time: no load runs.
     fn next(&mut self) -> Option<StepId> {
         None
@@ -87,6 +90,6 @@ pub trait Follower {
         None
     }
 
-    /// The store no longer takes the run, which goes on.
-    fn store_lost(&mut self, _lost: &LostStore) {}
+    /// The store no longer takes the run, which goes on, or takes it again.
+    fn store_changed(&mut self, _news: &StoreNews) {}
 }

@@ -1,68 +1,75 @@
 //! Where the events of a run go: into the store, and, from the moment on when the store does not take them, into a file
 //! that `assay import` reads. A store that is full, deleted or replaced costs neither the run nor its record, and is
-//! reported when it happens.
+//! reported when it happens. A server that is away is asked again, and gets what it missed from the file.
 
+#[cfg(test)]
+mod away;
 #[cfg(test)]
 mod failing;
 
-use std::fs::File;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use assay_record::{Event, ExportCover, RunDigest, RunEvent, RunHeader};
-use assay_store::{RunWriter, Store};
+use assay_store::{RunWriter, Store, StoreAddress, StoreError, default_path};
 use serde::Serialize;
 
 use crate::error::NotStored;
+use crate::spool::{Lines, Spool};
 
-/// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
-/// from the store where that is still possible.
-const KEPT_BYTES_MAX: usize = if cfg!(test) { 40_000 } else { 16 << 20 };
+/// How long a server that is away is left alone before it is asked again: at first, and at most.
+const AGAIN_FIRST: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(1) };
+const AGAIN_MOST: Duration = Duration::from_secs(30);
+/// How long the end of a run waits for a server that is away: it may have been started again just now.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_STEP: Duration =
+    if cfg!(test) { Duration::from_millis(2) } else { Duration::from_millis(200) };
 
 /// Keeps the events of a run.
 pub struct Keeper {
     cover: ExportCover,
-    store: PathBuf,
+    store: StoreAddress,
     /// `None` where the store did not even take the beginning.
     writer: Option<RunWriter>,
     lines: Lines,
+    /// Folder of that file; `None` chooses one.
+    spool_folder: Option<PathBuf>,
+    patience: Duration,
     spool: Option<Spool>,
     /// Why the store does not hold all of the run.
     lost: Option<String>,
-    /// The same, until it is reported.
-    news: Option<LostStore>,
+    /// When a server that is away is asked again.
+    again: Option<Again>,
+    /// What happened to the store, until it is reported.
+    news: Option<StoreNews>,
+}
+
+/// What happened to the store of a run that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreNews {
+    /// It no longer takes the events.
+    Lost(LostStore),
+    /// Its server is back, and has all events.
+    Back(StoreAddress),
 }
 
 /// A store that no longer takes the events of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostStore {
-    /// Path of the store.
-    pub store: PathBuf,
+    /// Where it is.
+    pub store: StoreAddress,
     /// Reason.
     pub why: String,
     /// File that takes the events instead; `None` keeps them in memory.
     pub instead: Option<PathBuf>,
+    /// Whether it is asked again until the run ends.
+    pub is_asked_again: bool,
 }
 
-/// The events so far as lines of JSON, as long as they are not too many.
-#[derive(Default)]
-struct Lines {
-    lines: Vec<String>,
-    bytes: usize,
-    /// How many there were, also of those that are not kept.
-    count: usize,
-}
-
-/// The file that takes a run's place in the store. It has whole lines only.
-struct Spool {
-    path: PathBuf,
-    file: File,
-    /// Length of the lines that it took, bytes.
-    bytes: u64,
-    /// Lines that it has not taken yet: its file system may be full for a while.
-    waiting: Lines,
-    /// Whether lines are missing, so that none may follow.
-    is_cut: bool,
+/// The next time that a server is asked.
+struct Again {
+    at: Instant,
+    wait: Duration,
 }
 
 impl Keeper {
@@ -72,16 +79,19 @@ impl Keeper {
         let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {
             cover,
-            store: store.path().to_owned(),
+            store: store.address().clone(),
             writer: None,
             lines: Lines::default(),
+            spool_folder: None,
+            patience: PATIENCE,
             spool: None,
             lost: None,
+            again: None,
             news: None,
         };
         match store.begin_run(header, label, note) {
             Ok(writer) => keeper.writer = Some(writer),
-            Err(error) => keeper.lose(chain(&error)),
+            Err(error) => keeper.lose(&error),
         }
         keeper.take(&Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) });
         keeper
@@ -93,11 +103,47 @@ impl Keeper {
             return;
         }
         self.take(event);
-        if self.lost.is_none()
-            && let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event))
-        {
-            self.lose(chain(&error));
+        if self.lost.is_none() {
+            if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event)) {
+                self.lose(&error);
+            }
+        } else if self.again.as_ref().is_some_and(|again| again.at <= Instant::now()) {
+            self.ask_again();
         }
+    }
+
+    /// Gives a server that was away what it missed.
+    fn ask_again(&mut self) {
+        let Some(again) = &mut self.again else { return };
+        again.wait = (again.wait * 2).min(AGAIN_MOST);
+        again.at = Instant::now() + again.wait;
+        match self.catch_up() {
+            Ok(()) => {
+                (self.lost, self.again) = (None, None);
+                // A loss that nobody has heard of needs no report.
+                let is_known = self.news.take().is_none();
+                self.news = is_known.then(|| StoreNews::Back(self.store.clone()));
+            }
+            Err(Some(error)) if error.is_away() => {}
+            // What it kept of the run is gone, or the events are.
+            Err(_) => self.again = None,
+        }
+    }
+
+    /// Appends what the store does not have. An error is that of the store, or that the events are not there any more.
+    fn catch_up(&mut self) -> Result<(), Option<StoreError>> {
+        let writer = self.writer.as_mut().ok_or(None)?;
+        let stored = writer.resume().map_err(Some)?;
+        // The file begins with its cover.
+        let missing = match &self.spool {
+            Some(spool) => spool.since(stored + 1),
+            None => self.lines.since(stored),
+        };
+        for line in missing.ok_or(None)? {
+            let event: Event = serde_json::from_str(&line).map_err(|_| None)?;
+            writer.append(&event).map_err(Some)?;
+        }
+        Ok(())
     }
 
     /// Keeps the run in short for lists, beside the events that are stored. One that cannot be kept is made again by
@@ -121,12 +167,27 @@ impl Keeper {
     /// # Errors
     /// Where it cannot, with the place where it is instead.
     pub fn finish(&mut self) -> Result<(), NotStored> {
-        if self.lost.is_none()
-            && let Some(Err(error)) = self.writer.as_ref().map(RunWriter::finish)
-        {
-            self.lose(chain(&error));
+        let began = Instant::now();
+        loop {
+            if self.lost.is_none()
+                && let Some(Err(error)) = self.writer.as_mut().map(RunWriter::finish)
+            {
+                self.lose(&error);
+            }
+            if self.again.is_none() || began.elapsed() >= self.patience {
+                break;
+            }
+            self.ask_again();
+            if self.lost.is_some() {
+                std::thread::sleep(PATIENCE_STEP);
+            }
         }
-        let Some(why) = self.lost.clone() else { return Ok(()) };
+        let Some(why) = self.lost.clone() else {
+            // The store has all that it has.
+            let spool = self.spool.take();
+            spool.into_iter().for_each(|spool| drop(std::fs::remove_file(&spool.path)));
+            return Ok(());
+        };
         if self.spool.is_none() {
             self.open_spool();
         }
@@ -148,29 +209,45 @@ impl Keeper {
             }
             None => self.lines.push(line),
         }
+        // A server that is away gives nothing back, so that what does not fit into memory must be in a file before.
+        if self.spool.is_none() && self.store.file().is_none() && self.lines.is_full() {
+            self.open_spool();
+        }
     }
 
     /// Opens the file that takes the store's place.
-    fn lose(&mut self, why: String) {
-        self.open_spool();
+    fn lose(&mut self, error: &StoreError) {
+        if self.spool.is_none() {
+            self.open_spool();
+        }
+        let (store, why) = (self.store.clone(), chain(error));
         let instead = self.spool.as_ref().map(|spool| spool.path.clone());
-        self.news = Some(LostStore { store: self.store.clone(), why: why.clone(), instead });
+        let is_asked_again = error.is_away() && self.writer.is_some();
+        self.again = is_asked_again.then(|| Again { at: Instant::now() + AGAIN_FIRST, wait: AGAIN_FIRST });
+        self.news = Some(StoreNews::Lost(LostStore { store, why: why.clone(), instead, is_asked_again }));
         self.lost = Some(why);
     }
 
-    /// Returns the loss of the store, once.
-    pub fn news(&mut self) -> Option<LostStore> {
+    /// Returns what happened to the store, once.
+    pub fn news(&mut self) -> Option<StoreNews> {
         self.news.take()
     }
 
-    /// Opens the file beside the store, else in the working directory, else in that of temporary files, and writes what
-    /// there is so far.
+    /// Opens the file beside the store, or for a server where a store of this user would be, else in the working
+    /// directory, else in that of temporary files, and writes what there is so far.
     fn open_spool(&mut self) {
         let Ok(cover) = serde_json::to_string(&self.cover) else { return };
         let earlier = self.earlier();
         let name = format!("{}.assay", self.cover.run);
-        let beside = self.store.parent().map(Path::to_owned);
-        for folder in beside.into_iter().chain([PathBuf::from("."), std::env::temp_dir()]) {
+        let own = default_path().ok();
+        let beside = self.store.file().or(own.as_deref()).and_then(Path::parent).map(Path::to_owned);
+        for folder in self
+            .spool_folder
+            .clone()
+            .into_iter()
+            .chain(beside)
+            .chain([PathBuf::from("."), std::env::temp_dir()])
+        {
             let Some(mut spool) = Spool::create(&folder, &name) else { continue };
             let lines = std::iter::once(&cover).chain(&earlier);
             if !lines.cloned().all(|line| spool.put(line)) {
@@ -202,60 +279,6 @@ impl Keeper {
             read.extend(self.lines.lines.iter().cloned());
         }
         read
-    }
-}
-
-impl Lines {
-    fn push(&mut self, line: String) {
-        self.count += 1;
-        self.bytes += line.len();
-        if self.bytes > KEPT_BYTES_MAX {
-            self.lines.clear();
-            self.bytes = line.len();
-        }
-        self.lines.push(line);
-    }
-
-    /// Returns whether lines that there were are not kept any more.
-    fn is_short(&self) -> bool {
-        self.lines.len() < self.count
-    }
-
-    /// Removes the first lines, which are kept elsewhere.
-    fn forget(&mut self, count: usize) {
-        self.bytes -= self.lines.drain(..count).map(|line| line.len()).sum::<usize>();
-        self.count -= count;
-    }
-}
-
-impl Spool {
-    fn create(folder: &Path, name: &str) -> Option<Self> {
-        let path = folder.join(name);
-        let file = File::options().write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        Some(Self { path, file, bytes: 0, waiting: Lines::default(), is_cut: false })
-    }
-
-    /// Takes a line. Returns whether the file has all lines.
-    fn put(&mut self, line: String) -> bool {
-        self.waiting.push(line + "\n");
-        self.write()
-    }
-
-    /// Writes the lines that wait. Returns whether the file has all lines.
-    fn write(&mut self) -> bool {
-        self.is_cut |= self.waiting.is_short();
-        let mut written = 0;
-        for line in self.waiting.lines.iter().filter(|_| !self.is_cut) {
-            if self.file.write_all_at(line.as_bytes(), self.bytes).is_err() {
-                // Half a line could not be read again.
-                let _ = self.file.set_len(self.bytes);
-                break;
-            }
-            self.bytes += line.len() as u64;
-            written += 1;
-        }
-        self.waiting.forget(written);
-        !self.is_cut && self.waiting.lines.is_empty()
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  Order ──> prepare ──> header ──> engine ──Event──> Follower, then Keeper ──> store
-//!               │           ^                                     └─> file beside it, once the store is lost
+//!               │           ^                                     └─> file beside it, while the store is lost
 //!               └─ a diagnosis plans its experiments here
 //! ```
 //!
@@ -25,13 +25,14 @@ mod order;
 mod reader;
 mod rounds;
 mod run;
+mod spool;
 mod targets;
 
 pub use ceiling::on_null;
 pub use close::Left;
 pub use error::{Consequence, NotStored, RunnerError};
 pub use follower::{Experiments, Follower, Stage};
-pub use keep::{Keeper, LostStore};
+pub use keep::{Keeper, LostStore, StoreNews};
 pub use order::{Order, Steps, Turn, label_of};
 pub use reader::{Reader, Reading};
 pub use run::{Done, Sinks, run};

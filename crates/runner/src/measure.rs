@@ -60,8 +60,8 @@ pub(crate) fn measure<T: Target>(
         }
         let Some(keeper) = &mut keeper else { return };
         keeper.append(event);
-        if let Some(lost) = keeper.news() {
-            follower.store_lost(&lost);
+        if let Some(news) = keeper.news() {
+            follower.store_changed(&news);
         }
         follower.kept(event, keeper);
     };
@@ -88,17 +88,14 @@ pub(crate) fn measure<T: Target>(
         None => opener(request),
     };
     let mut rounds = Rounds::new(&header.plan);
-    let mut next = || match steps {
-        Steps::Diagnosis => follower.borrow_mut().next(),
-        Steps::Planned => next_planned(&mut rounds, &kept, &|test| follower.borrow().is_steady(test)),
-    };
+    let mut next = || next_step(steps, &mut rounds, &kept, &follower);
     let enough = enough.clone();
     let request = RunRequest { header: header.clone(), targets, warnings, stop, enough, cpus, start };
     let result = assay_engine::run_ordered(request, &open, &mut next, &mut sink);
     let is_kept = keeper.is_some();
     let unkept = keeper.as_mut().and_then(|keeper| keeper.finish().err());
-    if let Some(lost) = keeper.as_mut().and_then(Keeper::news) {
-        follower.borrow_mut().store_lost(&lost);
+    if let Some(news) = keeper.as_mut().and_then(Keeper::news) {
+        follower.borrow_mut().store_changed(&news);
     }
     let is_stored = is_kept && unkept.is_none();
     let failed = result.err().map(RunnerError::from);
@@ -120,6 +117,20 @@ fn shift(event: &mut Event, by_ns: u64) {
     if let RunEvent::Host(sample) = &mut event.what {
         sample.at_ns = sample.at_ns.saturating_add(by_ns);
     }
+}
+
+/// Returns the next step, before which the follower may take its time.
+fn next_step(
+    steps: Steps,
+    rounds: &mut Rounds<'_>,
+    kept: &[Event],
+    follower: &RefCell<&mut dyn Follower>,
+) -> Option<StepId> {
+    let next = match steps {
+        Steps::Diagnosis => follower.borrow_mut().next(),
+        Steps::Planned => next_planned(rounds, kept, &|test| follower.borrow().is_steady(test)),
+    };
+    next.inspect(|_| follower.borrow_mut().between())
 }
 
 /// Returns the next step of the plan that no earlier run completed.

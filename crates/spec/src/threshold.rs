@@ -52,7 +52,11 @@ pub enum ThresholdError {
     )]
     Form(String),
     /// The quantity is not known.
-    #[error("`{0}` cannot be limited; choose from iops, mib/s, mean, p50, p90, p95, p99, p99.9 and errors")]
+    #[error(
+        "`{}` cannot be limited{}; choose from iops, mib/s, mean, p50, p90, p95, p99, p99.9 and errors",
+        .0,
+        called_here(.0)
+    )]
     Quantity(String),
     /// The value has no meaning for the quantity.
     #[error("`{value}` is no limit of {quantity}; {example}")]
@@ -154,6 +158,7 @@ impl Quantity {
         let short = |value: f64| format!("{}", (value * 1e3).round() / 1e3);
         match self {
             Self::Errors => format!("{value:.0}"),
+            Self::Figure(Figure::Iops) if value >= 1e3 => with_separators(value),
             Self::Figure(Figure::Iops) => short((value * 10.0).round() / 10.0),
             Self::Figure(Figure::MibPerS) => format!("{} MiB/s", short((value * 10.0).round() / 10.0)),
             Self::Figure(_) if value >= 1e6 => format!("{} s", short(value / 1e6)),
@@ -161,6 +166,29 @@ impl Quantity {
             Self::Figure(_) => format!("{} µs", short(value)),
         }
     }
+}
+
+/// What a figure is called here that another tool has under this name; empty where none does.
+fn called_here(name: &str) -> &'static str {
+    match name.to_lowercase().as_str() {
+        "latency" | "lat" | "clat" | "avg" | "average" | "response" => ": write mean, or p99",
+        "bw" | "bandwidth" | "throughput" | "mb/s" | "mbps" => ": write mib/s",
+        "io/s" | "ops" | "rate" => ": write iops",
+        _ => "",
+    }
+}
+
+/// A whole number with its thousands separated: `37,720`.
+fn with_separators(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -176,7 +204,7 @@ mod tests {
         for (text, expected) in [
             ("p99 > 20ms", "p99 > 20 ms"),
             ("p99.9>1500us", "p99.9 > 1.5 ms"),
-            ("iops < 5k", "IOPS < 5000"),
+            ("iops < 5k", "IOPS < 5,000"),
             ("mib/s < 100", "MiB/s < 100 MiB/s"),
             ("MiB/s < 104.8576 MB/s", "MiB/s < 100 MiB/s"),
             ("errors > 0", "errors > 0"),
@@ -193,6 +221,8 @@ mod tests {
             ("p99", "write a figure, > or <, and a value"),
             (": p99 > 1ms", "write a figure"),
             ("p42 > 1ms", "`p42` cannot be limited; choose from iops"),
+            ("latency > 1ms", "`latency` cannot be limited: write mean, or p99; choose"),
+            ("bw < 100M", "`bw` cannot be limited: write mib/s; choose"),
             ("p99 > 20", "`20` is no limit of p99; write a time with its unit"),
             ("p99 >= 20ms", "`= 20ms` is no limit"),
             ("errors > -1", "a whole number"),

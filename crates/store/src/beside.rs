@@ -1,9 +1,8 @@
 //! What the store keeps beside runs: prices, baselines and checks of targets, the tester's own ceilings, journals.
 
-use rusqlite::{OptionalExtension as _, params};
-
 use crate::error::StoreError;
 use crate::reader::Reader;
+use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
 
 /// What later runs of a plan on a target are compared with.
@@ -44,18 +43,19 @@ impl Reader {
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
         let text = "SELECT address, plan, run, label, set_unix_ms FROM baseline ORDER BY address, plan";
         self.all(text, |row| {
-            let (run, label): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+            let text = |column| row.text_if_any(column).map(|text| text.map(str::to_owned));
+            let (run, label) = (text(2)?, text(3)?);
             let of = run.map_or_else(|| BaselineOf::Label(label.unwrap_or_default()), BaselineOf::Run);
-            let set_unix_ms = u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0);
-            Ok(Baseline { address: row.get(0)?, plan: row.get(1)?, of, set_unix_ms })
+            let set_unix_ms = u64::try_from(row.integer(4)?).unwrap_or(0);
+            Ok(Baseline { address: row.text(0)?.to_owned(), plan: row.text(1)?.to_owned(), of, set_unix_ms })
         })
     }
 
     /// Returns the last check of every target, sorted by address.
     pub fn checks(&self) -> Result<Vec<Checked>, StoreError> {
         self.all("SELECT address, checked_unix_ms, body FROM checked ORDER BY address", |row| {
-            let checked_unix_ms = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-            Ok(Checked { address: row.get(0)?, checked_unix_ms, body: row.get(2)? })
+            let checked_unix_ms = u64::try_from(row.integer(1)?).unwrap_or(0);
+            Ok(Checked { address: row.text(0)?.to_owned(), checked_unix_ms, body: row.text(2)?.to_owned() })
         })
     }
 
@@ -64,13 +64,13 @@ impl Reader {
         self.all(
             "SELECT address FROM run_target UNION SELECT address FROM checked UNION SELECT address FROM target
              UNION SELECT address FROM price UNION SELECT address FROM baseline ORDER BY address",
-            |row| row.get(0),
+            |row| Ok(row.text(0)?.to_owned()),
         )
     }
 
     /// Returns the price of a target, as it was set.
     pub fn target_price(&self, address: &str) -> Result<Option<String>, StoreError> {
-        self.one("SELECT price FROM price WHERE address = ?1", params![address])
+        self.one_text("SELECT price FROM price WHERE address = ?1", address)
     }
 
     /// Returns every target with a price: address and price, sorted by address.
@@ -80,7 +80,9 @@ impl Reader {
 
     /// Returns that rate, where it was measured before.
     pub fn null_ceiling(&self, load: &str) -> Result<Option<f64>, StoreError> {
-        self.one("SELECT iops FROM null_ceiling WHERE load = ?1", params![load])
+        let found = self.database.row("SELECT iops FROM null_ceiling WHERE load = ?1", values![load]);
+        let found = found.and_then(|row| row.map(|row| row.real(0)).transpose());
+        found.map_err(|source| self.read_error(source))
     }
 
     /// Returns every journal, the oldest first: name and text.
@@ -88,27 +90,9 @@ impl Reader {
         self.pairs("SELECT name, body FROM journal ORDER BY rowid")
     }
 
-    fn one<T: rusqlite::types::FromSql>(
-        &self,
-        sql: &str,
-        parameters: impl rusqlite::Params,
-    ) -> Result<Option<T>, StoreError> {
-        let found = self.connection().query_row(sql, parameters, |row| row.get(0)).optional();
-        found.map_err(|source| StoreError::reading(self.path(), source))
-    }
-
-    fn pairs(&self, sql: &str) -> Result<Vec<(String, String)>, StoreError> {
-        self.all(sql, |row| Ok((row.get(0)?, row.get(1)?)))
-    }
-
-    fn all<T>(
-        &self,
-        sql: &str,
-        of: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
-        let mut query = self.connection().prepare(sql).map_err(read)?;
-        query.query_map([], of).and_then(Iterator::collect).map_err(read)
+    fn all<T>(&self, sql: &str, of: impl FnMut(&Row) -> Result<T, SqlError>) -> Result<Vec<T>, StoreError> {
+        let read = |source| self.read_error(source);
+        self.database.rows(sql, &[]).and_then(|rows| rows.iter().map(of).collect()).map_err(read)
     }
 }
 
@@ -120,22 +104,25 @@ impl Store {
             BaselineOf::Label(label) => (None, Some(label)),
         };
         self.put(
-            "INSERT OR REPLACE INTO baseline (address, plan, run, label, set_unix_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![baseline.address, baseline.plan, run, label, sql_ms(baseline.set_unix_ms)],
+            "INSERT INTO baseline (address, plan, run, label, set_unix_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (address, plan) DO UPDATE SET run = excluded.run, label = excluded.label,
+             set_unix_ms = excluded.set_unix_ms",
+            values![&baseline.address, &baseline.plan, run, label, sql_ms(baseline.set_unix_ms)],
         )
     }
 
     /// Removes the baseline of a plan on a target; `false` where there is none.
     pub fn remove_baseline(&self, address: &str, plan: &str) -> Result<bool, StoreError> {
         let text = "DELETE FROM baseline WHERE address = ?1 AND plan = ?2";
-        self.execute(text, params![address, plan]).map(|rows| rows > 0)
+        self.execute(text, values![address, plan]).map(|rows| rows > 0)
     }
 
     /// Keeps what a check of a target found, as JSON, in place of the check before.
     pub fn set_checked(&self, checked: &Checked) -> Result<(), StoreError> {
         self.put(
-            "INSERT OR REPLACE INTO checked (address, checked_unix_ms, body) VALUES (?1, ?2, ?3)",
-            params![checked.address, sql_ms(checked.checked_unix_ms), checked.body],
+            "INSERT INTO checked (address, checked_unix_ms, body) VALUES (?1, ?2, ?3)
+             ON CONFLICT (address) DO UPDATE SET checked_unix_ms = excluded.checked_unix_ms, body = excluded.body",
+            values![&checked.address, sql_ms(checked.checked_unix_ms), &checked.body],
         )
     }
 
@@ -145,9 +132,9 @@ impl Store {
             Some(price) => self.put(
                 "INSERT INTO price (address, price) VALUES (?1, ?2)
                  ON CONFLICT (address) DO UPDATE SET price = excluded.price",
-                params![address, price],
+                values![address, price],
             ),
-            None => self.put("DELETE FROM price WHERE address = ?1", params![address]),
+            None => self.put("DELETE FROM price WHERE address = ?1", values![address]),
         }
     }
 
@@ -156,32 +143,27 @@ impl Store {
         self.put(
             "INSERT INTO null_ceiling (load, iops) VALUES (?1, ?2)
              ON CONFLICT (load) DO UPDATE SET iops = excluded.iops",
-            params![load, iops],
+            values![load, iops],
         )
     }
 
     /// Adds a journal, as text; `false` where one of that name is there already.
     pub fn add_journal(&self, name: &str, body: &str) -> Result<bool, StoreError> {
-        let text = "INSERT OR IGNORE INTO journal (name, body) VALUES (?1, ?2)";
-        self.execute(text, params![name, body]).map(|rows| rows > 0)
+        let text = "INSERT INTO journal (name, body) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.execute(text, values![name, body]).map(|rows| rows > 0)
     }
 
     /// Removes a journal, and leaves its runs; `false` where there is none of that name.
     pub fn remove_journal(&self, name: &str) -> Result<bool, StoreError> {
-        self.execute("DELETE FROM journal WHERE name = ?1", params![name]).map(|rows| rows > 0)
+        self.execute("DELETE FROM journal WHERE name = ?1", values![name]).map(|rows| rows > 0)
     }
 
-    fn put(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
-        self.execute(sql, parameters).map(drop)
-    }
-
-    fn execute(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<usize, StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        self.connection().execute(sql, parameters).map_err(write)
+    fn put(&self, sql: &str, values: &[Value<'_>]) -> Result<(), StoreError> {
+        self.execute(sql, values).map(drop)
     }
 }
 
-/// Returns a time as SQLite keeps it.
+/// Returns a time as a database keeps it.
 fn sql_ms(unix_ms: u64) -> i64 {
     i64::try_from(unix_ms).unwrap_or(i64::MAX)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
 use crate::file::{self, Access, FileId, Held, Whose};
@@ -51,14 +51,14 @@ fn open_file(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
 fn check_same(path: &Path, id: FileId) -> Result<(), StoreError> {
     match FileId::at(path) {
         Some(found) if found == id => Ok(()),
-        _ => Err(StoreError::Gone { path: path.to_owned(), why: "was replaced by another file" }),
+        _ => Err(StoreError::Gone { path: path.into(), why: "was replaced by another file" }),
     }
 }
 
 /// Refuses another program's database that carries no id, without changing anything: SQLite itself moves the log of a
 /// database into it, or takes back a transaction that was cut off, as soon as it reads the first table.
 fn check_unknown(path: &Path) -> Result<(), StoreError> {
-    let foreign = || StoreError::Foreign { path: path.to_owned() };
+    let foreign = || StoreError::Foreign { path: path.into() };
     let has = |end: &str| std::fs::metadata(beside(path, end)).is_ok_and(|file| file.len() > 0);
     if has("-wal") || has("-journal") {
         return Err(foreign());
@@ -106,7 +106,7 @@ pub(crate) fn not_allowed(path: &Path) -> Option<StoreError> {
     let (what, errno) = match (refused(path, AccessFlags::W_OK), refused(folder, AccessFlags::W_OK)) {
         (_, Some(Errno::EROFS)) => {
             let why = "its file system is mounted read-only".to_owned();
-            return Some(StoreError::NotAllowed { path: path.to_owned(), why });
+            return Some(StoreError::NotAllowed { path: path.into(), why });
         }
         (Some(errno), _) if path.exists() => ("write to the file".to_owned(), errno),
         (_, Some(errno)) if folder.exists() => (format!("create files in {}", folder.display()), errno),
@@ -114,7 +114,7 @@ pub(crate) fn not_allowed(path: &Path) -> Option<StoreError> {
     };
     let reason = if errno == Errno::EACCES { "permission denied" } else { errno.desc() };
     let why = format!("{reason}: this user cannot {what}");
-    Some(StoreError::NotAllowed { path: path.to_owned(), why })
+    Some(StoreError::NotAllowed { path: path.into(), why })
 }
 
 /// Sets the journal mode, which is kept in the file. Changing it needs the file alone for a moment and does not wait
@@ -138,10 +138,4 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-/// Begins a transaction that has the right to write from the start. A statement that fires a trigger on the text of the
-/// search reads before it writes; where another process writes in between, it fails at once instead of waiting.
-pub(crate) fn write_transaction(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
-    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }

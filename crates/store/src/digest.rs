@@ -2,10 +2,15 @@
 
 use assay_record::{RunDigest, Severity};
 
+use crate::database::Database;
+use crate::sql::{SqlError, values};
+
 /// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
 /// from the events.
-pub(crate) fn decode(body: &str, checksum: u32) -> Option<RunDigest> {
-    (crc32c::crc32c(body.as_bytes()) == checksum).then(|| serde_json::from_str(body).ok()).flatten()
+pub(crate) fn decode(body: &str, checksum: i64) -> Option<RunDigest> {
+    (i64::from(crc32c::crc32c(body.as_bytes())) == checksum)
+        .then(|| serde_json::from_str(body).ok())
+        .flatten()
 }
 
 /// What of a run a digest was made from.
@@ -19,38 +24,36 @@ pub(crate) enum Coverage {
 
 /// Puts a digest beside a run, and its words into the text of the search.
 pub(crate) fn put_digest(
-    connection: &rusqlite::Connection,
+    database: &Database,
     run_id: i64,
     digest: &RunDigest,
     coverage: Coverage,
-) -> rusqlite::Result<()> {
+) -> Result<(), SqlError> {
     let body = serde_json::to_string(digest)
         .map_err(|source| rusqlite::Error::ToSqlConversionFailure(Box::new(source)))?;
     let count = |severity| digest.findings.iter().filter(|finding| finding.severity == severity).count();
     let count = |severity| i64::try_from(count(severity)).unwrap_or(i64::MAX);
-    connection.execute(
-        "INSERT OR REPLACE INTO digest (run_id, version, is_whole, critical, warnings, body, crc32c)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        rusqlite::params![
+    database.execute(
+        "INSERT INTO digest (run_id, version, is_whole, critical, warnings, body, crc32c)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (run_id) DO UPDATE SET version = excluded.version,
+         is_whole = excluded.is_whole, critical = excluded.critical, warnings = excluded.warnings,
+         body = excluded.body, crc32c = excluded.crc32c",
+        values![
             run_id,
             RunDigest::VERSION,
-            coverage == Coverage::Whole,
+            i64::from(coverage == Coverage::Whole),
             count(Severity::Critical),
             count(Severity::Warning),
-            body,
+            &body,
             crc32c::crc32c(body.as_bytes()),
         ],
     )?;
-    connection.execute("DELETE FROM run_finding WHERE run_id = ?1", [run_id])?;
+    database.execute("DELETE FROM run_finding WHERE run_id = ?1", values![run_id])?;
     for finding in &digest.findings {
-        connection.execute(
-            "INSERT OR IGNORE INTO run_finding (rule, run_id) VALUES (?1, ?2)",
-            rusqlite::params![finding.rule, run_id],
-        )?;
+        let insert = "INSERT INTO run_finding (rule, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        database.execute(insert, values![&finding.rule, run_id])?;
     }
-    connection
-        .execute("UPDATE run SET words = ?2 WHERE id = ?1", rusqlite::params![run_id, words(digest)])
-        .map(drop)
+    database.execute("UPDATE run SET words = ?2 WHERE id = ?1", values![run_id, &words(digest)]).map(drop)
 }
 
 /// Returns what a search finds a run by beside its row: its tests, its findings and its verdict.

@@ -1,13 +1,14 @@
 //! Errors of the store. Each names its path.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::address::StoreAddress;
 use crate::find::FindError;
 use crate::process::StopError;
 use crate::row::RunRow;
+use crate::sql::{Kind, SqlError};
 
 /// Why a run could not be stored or read.
 #[derive(Debug, Error)]
@@ -23,7 +24,7 @@ pub enum StoreError {
     )]
     Folder {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
         source: std::io::Error,
     },
@@ -31,7 +32,7 @@ pub enum StoreError {
     #[error("cannot use the store {path}: {why}; choose another with --store PATH or ASSAY_STORE")]
     NotAllowed {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// What is not allowed.
         why: String,
     },
@@ -39,9 +40,9 @@ pub enum StoreError {
     #[error("cannot open the store {path}; choose another with --store PATH or ASSAY_STORE")]
     Open {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
-        source: rusqlite::Error,
+        source: SqlError,
     },
     /// The file has a trigger or a view that Assay did not make.
     #[error(
@@ -50,7 +51,7 @@ pub enum StoreError {
     )]
     Stranger {
         /// Of the file.
-        path: PathBuf,
+        path: StoreAddress,
         /// "trigger" or "view".
         kind: String,
         /// Its name.
@@ -63,7 +64,7 @@ pub enum StoreError {
     )]
     Foreign {
         /// Of the file.
-        path: PathBuf,
+        path: StoreAddress,
     },
     /// The store was written by a later version.
     #[error(
@@ -72,7 +73,7 @@ pub enum StoreError {
     )]
     Newer {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Its format.
         found: i64,
         /// The latest format this version knows.
@@ -82,7 +83,7 @@ pub enum StoreError {
     #[error("cannot open the store {path}: {source}; choose another with --store PATH or ASSAY_STORE")]
     File {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
         source: std::io::Error,
     },
@@ -93,11 +94,45 @@ pub enum StoreError {
     )]
     Older {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Its format.
         found: i64,
         /// The format of this version.
         known: i64,
+    },
+    /// The server of the store does not answer any more.
+    #[error("the server of the store {path} does not answer: {source}")]
+    Away {
+        /// Of the store.
+        path: StoreAddress,
+        /// What happened.
+        source: SqlError,
+    },
+    /// A database has no tables of a store, and they cannot be made.
+    #[error(
+        "there is no store {path} yet, and this user cannot make its tables: {source}; have the owner of the database \
+         run: assay store init-sql | psql DATABASE"
+    )]
+    NoTables {
+        /// Of the store.
+        path: StoreAddress,
+        /// Why.
+        source: SqlError,
+    },
+    /// A database has tables of an earlier format, which cannot be converted.
+    #[error(
+        "the store {path} has format {found}, and converting it to format {known} failed: {source}; have the owner of \
+         its tables run: assay store init-sql | psql DATABASE"
+    )]
+    OlderTables {
+        /// Of the store.
+        path: StoreAddress,
+        /// Its format.
+        found: i64,
+        /// The format of this version.
+        known: i64,
+        /// Why.
+        source: SqlError,
     },
     /// A file of the store is no longer the one that was opened.
     #[error("{path} {why} while it was in use, so that nothing more can be stored in it")]
@@ -111,7 +146,7 @@ pub enum StoreError {
     #[error("the store {path} does not hold all of run {run}: {why}")]
     Unkept {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Which run.
         run: String,
         /// What was found.
@@ -121,9 +156,9 @@ pub enum StoreError {
     #[error("cannot read the store {path}")]
     Read {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
-        source: rusqlite::Error,
+        source: SqlError,
     },
     /// A write failed.
     #[error(
@@ -131,9 +166,9 @@ pub enum StoreError {
     )]
     Write {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
-        source: rusqlite::Error,
+        source: SqlError,
     },
     /// The file system of the store is full.
     #[error(
@@ -141,9 +176,9 @@ pub enum StoreError {
     )]
     Full {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// What SQLite said.
-        source: rusqlite::Error,
+        source: SqlError,
     },
     /// The file is not a sound database any more.
     #[error(
@@ -151,9 +186,9 @@ pub enum StoreError {
     )]
     Corrupt {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// What SQLite found.
-        source: rusqlite::Error,
+        source: SqlError,
     },
     /// Events of a run are missing, or are not what was written.
     #[error(
@@ -162,7 +197,7 @@ pub enum StoreError {
     )]
     Damaged {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Which run.
         run: String,
         /// What is wrong with it.
@@ -183,7 +218,7 @@ pub enum StoreError {
     #[error("events of run {run} are already lost, as the store {path} could not keep one before: {why}")]
     AlreadyLost {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Which run.
         run: String,
         /// Why the first one was lost.
@@ -193,7 +228,7 @@ pub enum StoreError {
     #[error("cannot encode an event for the store {path}")]
     Encode {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
         source: serde_json::Error,
     },
@@ -201,7 +236,7 @@ pub enum StoreError {
     #[error("cannot read event {sequence} of run {run} in the store {path}")]
     Decode {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Which run.
         run: String,
         /// Which event of it, counted from 0.
@@ -213,7 +248,7 @@ pub enum StoreError {
     #[error("the store {path} already contains run {run}")]
     RunExists {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Which run.
         run: String,
     },
@@ -243,41 +278,50 @@ pub enum StoreError {
     #[error("the store {path} has no free run id left for today; use another with --store PATH")]
     NoFreeId {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
     },
     /// No run, or more than one, goes by that name.
     #[error("store {path}: {source}")]
     Find {
         /// Of the store.
-        path: PathBuf,
+        path: StoreAddress,
         /// Why.
         source: FindError,
     },
 }
 
 impl StoreError {
-    pub(crate) fn opening(path: &Path, source: rusqlite::Error) -> Self {
-        Self::special(path, source).unwrap_or_else(|source| Self::Open { path: path.to_owned(), source })
+    pub(crate) fn opening(path: impl Into<StoreAddress>, source: impl Into<SqlError>) -> Self {
+        let path = path.into();
+        Self::special(&path, source.into()).unwrap_or_else(|source| Self::Open { path, source })
     }
 
-    pub(crate) fn reading(path: &Path, source: rusqlite::Error) -> Self {
-        Self::special(path, source).unwrap_or_else(|source| Self::Read { path: path.to_owned(), source })
+    pub(crate) fn reading(path: impl Into<StoreAddress>, source: impl Into<SqlError>) -> Self {
+        let path = path.into();
+        Self::special(&path, source.into()).unwrap_or_else(|source| Self::Read { path, source })
     }
 
-    pub(crate) fn writing(path: &Path, source: rusqlite::Error) -> Self {
-        Self::special(path, source).unwrap_or_else(|source| Self::Write { path: path.to_owned(), source })
+    pub(crate) fn writing(path: impl Into<StoreAddress>, source: impl Into<SqlError>) -> Self {
+        let path = path.into();
+        Self::special(&path, source.into()).unwrap_or_else(|source| Self::Write { path, source })
     }
 
     /// What has its own remedy, whatever was being done.
-    fn special(path: &Path, source: rusqlite::Error) -> Result<Self, rusqlite::Error> {
-        match source.sqlite_error_code() {
-            Some(ErrorCode::ReadOnly) => {
-                Ok(Self::NotAllowed { path: path.to_owned(), why: "it can only be read here".to_owned() })
-            }
-            Some(ErrorCode::DiskFull) => Ok(Self::Full { path: path.to_owned(), source }),
-            Some(ErrorCode::DatabaseCorrupt) => Ok(Self::Corrupt { path: path.to_owned(), source }),
-            _ => Err(source),
+    fn special(path: &StoreAddress, source: SqlError) -> Result<Self, SqlError> {
+        let path = path.clone();
+        match source.kind() {
+            Kind::ReadOnly => Ok(Self::NotAllowed { path, why: "it can only be read here".to_owned() }),
+            Kind::Full => Ok(Self::Full { path, source }),
+            Kind::Corrupt => Ok(Self::Corrupt { path, source }),
+            Kind::Lost => Ok(Self::Away { path, source }),
+            Kind::Duplicate | Kind::Other => Err(source),
         }
+    }
+
+    /// Returns whether the server of the store may answer again later: nothing of what was committed is lost.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
     }
 }
 

@@ -1,10 +1,10 @@
 //! The events of a run as they are read: checked, in order, one at a time.
 
 use assay_record::{Event, RunEvent};
-use rusqlite::Row;
 
 use crate::error::StoreError;
-use crate::reader::Reader;
+use crate::reader::{PART, Reader};
+use crate::sql::{Row, values};
 
 /// What an event says of the place where it may be.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl Reader {
     /// As [`Self::load`], after `take` got the events before the fault.
     pub fn each_event(&self, run: &str, mut take: impl FnMut(Event)) -> Result<usize, StoreError> {
         self.walk(run, |row, ends| {
-            let (sequence, event) = (row.get(0).map_err(|e| self.read_error(e))?, self.decode(run, row)?);
+            let (sequence, event) = (row.integer(0).map_err(|e| self.read_error(e))?, self.decode(run, row)?);
             ends.see(sequence, &event);
             take(event);
             Ok(())
@@ -68,50 +68,73 @@ impl Reader {
     fn walk(
         &self,
         run: &str,
-        mut look: impl FnMut(&Row<'_>, &mut Ends) -> Result<(), StoreError>,
+        mut look: impl FnMut(&Row, &mut Ends) -> Result<(), StoreError>,
     ) -> Result<usize, StoreError> {
         let read = |source| self.read_error(source);
         // One look at both tables: a run may end between two.
-        let _snapshot = self.connection().unchecked_transaction().map_err(read)?;
-        let (id, has_ended) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-        let query = "SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 ORDER BY sequence";
-        let mut query = self.connection().prepare(query).map_err(read)?;
-        let mut rows = query.query([id]).map_err(read)?;
-        let (mut count, mut ends) = (0, Ends::default());
-        while let Some(row) = rows.next().map_err(read)? {
-            let sequence = row.get::<_, i64>(0).map_err(read)?;
-            if usize::try_from(sequence) != Ok(count) {
-                return Err(self.damaged(run, &format!("event {count} is missing before event {sequence}")));
+        self.database.snapshot(read, || {
+            let (id, has_ended) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
+            let (mut count, mut ends) = (0, Ends::default());
+            loop {
+                let rows = self.some_events(id, count, PART)?;
+                for row in &rows {
+                    self.check_place(run, row, count)?;
+                    look(row, &mut ends)?;
+                    count += 1;
+                }
+                if rows.len() < PART {
+                    break;
+                }
             }
-            look(row, &mut ends)?;
-            count += 1;
+            match ends {
+                Ends { is_begun: false, .. } => Err(self.damaged(run, "its first event is missing")),
+                Ends { is_ended, .. } if is_ended == has_ended => Ok(count),
+                _ => {
+                    Err(self
+                        .damaged(run, &format!("its last events, after event {}, are missing", count - 1)))
+                }
+            }
+        })
+    }
+
+    /// Returns sequence, body and crc32c of at most `limit` events of a run, from one on.
+    pub(crate) fn some_events(&self, id: i64, first: usize, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let text = "SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 AND sequence >= ?2
+                    ORDER BY sequence LIMIT ?3";
+        let [first, limit] = [first, limit].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        // One before the first is the first one that is found, and out of its place.
+        let first = if first == 0 { i64::MIN } else { first };
+        self.database.rows(text, values![id, first, limit]).map_err(|source| self.read_error(source))
+    }
+
+    /// Checks that a row is the event with that number.
+    pub(crate) fn check_place(&self, run: &str, row: &Row, expected: usize) -> Result<(), StoreError> {
+        let sequence = row.integer(0).map_err(|source| self.read_error(source))?;
+        if usize::try_from(sequence) == Ok(expected) {
+            return Ok(());
         }
-        match ends {
-            Ends { is_begun: false, .. } => Err(self.damaged(run, "its first event is missing")),
-            Ends { is_ended, .. } if is_ended == has_ended => Ok(count),
-            _ => Err(self.damaged(run, &format!("its last events, after event {}, are missing", count - 1))),
-        }
+        Err(self.damaged(run, &format!("event {expected} is missing before event {sequence}")))
     }
 
     fn last_sequence(&self, run: &str) -> Result<i64, StoreError> {
         let query = "SELECT coalesce(max(sequence), 0) FROM event JOIN run ON run.id = run_id WHERE run = ?1";
-        let last = self.connection().query_row(query, [run], |row| row.get(0));
+        let last = self.database.row(query, values![run]);
+        let last = last.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
         last.map_err(|source| self.read_error(source))
     }
 
     /// Reads the columns sequence, body and crc32c.
-    pub(crate) fn decode(&self, run: &str, row: &Row<'_>) -> Result<Event, StoreError> {
+    pub(crate) fn decode(&self, run: &str, row: &Row) -> Result<Event, StoreError> {
         let (sequence, body, _) = self.sealed(run, row)?;
         self.parse(run, sequence, body)
     }
 
     /// Reads the columns sequence, body and crc32c; returns whether there is a checksum, which then matches.
-    fn sealed<'r>(&self, run: &str, row: &'r Row<'_>) -> Result<(i64, &'r str, bool), StoreError> {
+    fn sealed<'r>(&self, run: &str, row: &'r Row) -> Result<(i64, &'r str, bool), StoreError> {
         let read = |source| self.read_error(source);
-        let sequence = row.get(0).map_err(read)?;
-        let body = row.get_ref(1).map_err(read)?.as_str().map_err(|source| read(source.into()))?;
-        let checksum: Option<u32> = row.get(2).map_err(read)?;
-        if checksum.is_some_and(|checksum| checksum != crc32c::crc32c(body.as_bytes())) {
+        let (sequence, body) = (row.integer(0).map_err(read)?, row.text(1).map_err(read)?);
+        let checksum = row.integer_if_any(2).map_err(read)?;
+        if checksum.is_some_and(|checksum| checksum != i64::from(crc32c::crc32c(body.as_bytes()))) {
             return Err(self.damaged(run, &format!("event {sequence} does not match its checksum")));
         }
         Ok((sequence, body, checksum.is_some()))
@@ -119,7 +142,7 @@ impl Reader {
 
     fn parse(&self, run: &str, sequence: i64, body: &str) -> Result<Event, StoreError> {
         serde_json::from_str(body).map_err(|source| StoreError::Decode {
-            path: self.path().to_owned(),
+            path: self.address().clone(),
             run: run.to_owned(),
             sequence,
             source,

@@ -9,13 +9,14 @@ use std::io::{Read as _, Write as _};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::connect::write_transaction;
+use crate::address::StoreAddress;
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::reader::Reader;
+use crate::sql::{SqlError, values};
 use crate::store::Store;
 use crate::writer::RunWriter;
 
@@ -26,22 +27,20 @@ impl Reader {
     /// Returns the extract of the run with exactly that id; `None` where none of that version was made of all its
     /// events.
     pub fn extract<T: DeserializeOwned>(&self, run: &str, version: u32) -> Result<Option<T>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
+        let read = |source| self.read_error(source);
         let query = "SELECT body, crc32c FROM extract JOIN run ON run.id = run_id
                      WHERE run = ?1 AND version = ?2
                      AND events = (SELECT max(sequence) + 1 FROM event WHERE event.run_id = run.id)";
-        let found = self
-            .connection()
-            .query_row(query, params![run, version], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, u32>(1)?))
-            })
-            .optional()
-            .map_err(read)?;
-        Ok(found.filter(|(body, checksum)| crc32c::crc32c(body) == *checksum).and_then(|(body, _)| {
-            let mut text = Vec::new();
-            DeflateDecoder::new(body.as_slice()).take(BYTES_MAX).read_to_end(&mut text).ok()?;
-            serde_json::from_slice(&text).ok()
-        }))
+        let Some(row) = self.database.row(query, values![run, version]).map_err(read)? else {
+            return Ok(None);
+        };
+        let (body, checksum) = (row.blob(0).map_err(read)?, row.integer(1).map_err(read)?);
+        if i64::from(crc32c::crc32c(body)) != checksum {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        let inflated = DeflateDecoder::new(body).take(BYTES_MAX).read_to_string(&mut text);
+        Ok(inflated.ok().and_then(|_| serde_json::from_str(&text).ok()))
     }
 }
 
@@ -58,7 +57,7 @@ impl Store {
             return Ok(());
         };
         let events = i64::try_from(events).unwrap_or(i64::MAX);
-        put(self.connection(), self.path(), &Extract { run_id: id, version, events, of: extract })
+        put((&self.database, self.address()), (id, events), version, extract)
     }
 }
 
@@ -69,36 +68,52 @@ impl RunWriter {
     /// # Errors
     /// Where the extract cannot be stored.
     pub fn keep_extract<T: Serialize>(&self, version: u32, extract: &T) -> Result<(), StoreError> {
-        let (run_id, events) = (self.run_id, self.sequence);
-        put(&self.connection, &self.path, &Extract { run_id, version, events, of: extract })
+        put((&self.to.database, &self.to.address), (self.run_id, self.sequence), version, extract)
     }
 }
 
-struct Extract<'e, T> {
-    run_id: i64,
+/// An extract in the form in which it is stored.
+#[derive(Debug, Clone)]
+pub struct PackedExtract {
     version: u32,
-    /// Number of events that it covers.
-    events: i64,
-    of: &'e T,
+    body: Vec<u8>,
+}
+
+impl PackedExtract {
+    /// Packs an extract of that version.
+    ///
+    /// # Errors
+    /// If it has no JSON form.
+    pub fn of<T: Serialize>(version: u32, extract: &T) -> std::io::Result<Self> {
+        let text = serde_json::to_vec(extract)?;
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let body = encoder.write_all(&text).and_then(|()| encoder.finish());
+        Ok(Self { version, body: body? })
+    }
 }
 
 fn put<T: Serialize>(
-    connection: &Connection,
-    path: &std::path::Path,
-    extract: &Extract<'_, T>,
+    (database, path): (&Database, &StoreAddress),
+    (run_id, events): (i64, i64),
+    version: u32,
+    extract: &T,
 ) -> Result<(), StoreError> {
-    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
-    let text = serde_json::to_vec(extract.of).map_err(encode)?;
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    let body = encoder.write_all(&text).and_then(|()| encoder.finish());
-    let body = body.map_err(|source| encode(serde_json::Error::io(source)))?;
+    let packed = PackedExtract::of(version, extract);
+    let encode = |source| StoreError::Encode { path: path.clone(), source: serde_json::Error::io(source) };
+    let packed = packed.map_err(encode)?;
     let write = |source| StoreError::writing(path, source);
-    let transaction = write_transaction(connection).map_err(write)?;
-    transaction
-        .execute(
-            "INSERT OR REPLACE INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![extract.run_id, extract.version, extract.events, body, crc32c::crc32c(&body)],
-        )
-        .and_then(|_| transaction.commit())
-        .map_err(write)
+    database.write(write, || put_packed(database, run_id, events, &packed).map_err(write))
+}
+
+/// Puts the extract of the first `events` events beside a run.
+pub(crate) fn put_packed(
+    database: &Database,
+    run_id: i64,
+    events: i64,
+    PackedExtract { version, body }: &PackedExtract,
+) -> Result<(), SqlError> {
+    let sql = "INSERT INTO extract (run_id, version, events, body, crc32c) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, events = excluded.events,
+               body = excluded.body, crc32c = excluded.crc32c";
+    database.execute(sql, values![run_id, *version, events, body, crc32c::crc32c(body)]).map(drop)
 }

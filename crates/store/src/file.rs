@@ -92,7 +92,7 @@ pub(crate) fn hold(path: &Path, access: Access) -> Result<Held, StoreError> {
 
 fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
     let not_a_file = || StoreError::NotAllowed {
-        path: path.to_owned(),
+        path: path.into(),
         why: "it is not a regular file, and nothing was written to it".to_owned(),
     };
     if let Ok(metadata) = std::fs::metadata(path) {
@@ -109,7 +109,7 @@ fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
     if access == Access::Write {
         options.write(true).create(true).truncate(false).mode(OWNER_ONLY);
     }
-    let failed = |source| StoreError::File { path: path.to_owned(), source };
+    let failed = |source| StoreError::File { path: path.into(), source };
     let file = options.open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     // What the name stood for may have changed since the first look.
@@ -131,7 +131,7 @@ fn whose(path: &Path, file: &File) -> Result<Whose, StoreError> {
     let mut filled = 0;
     while filled < HEADER_BYTES {
         let read = file.read_at(&mut head[filled..], filled as u64);
-        match read.map_err(|source| StoreError::File { path: path.to_owned(), source })? {
+        match read.map_err(|source| StoreError::File { path: path.into(), source })? {
             0 => break,
             bytes => filled += bytes,
         }
@@ -142,7 +142,7 @@ fn whose(path: &Path, file: &File) -> Result<Whose, StoreError> {
     }
     if !head.starts_with(MAGIC) {
         let why = "it is not a database, and nothing was written to it".to_owned();
-        return Err(StoreError::NotAllowed { path: path.to_owned(), why });
+        return Err(StoreError::NotAllowed { path: path.into(), why });
     }
     let id = head
         .get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4)
@@ -151,7 +151,7 @@ fn whose(path: &Path, file: &File) -> Result<Whose, StoreError> {
         Some(APPLICATION_ID) => Ok(Whose::Ours),
         // A database without an id may be empty; the schema tells.
         Some(0) | None => Ok(Whose::Unknown),
-        Some(_) => Err(StoreError::Foreign { path: path.to_owned() }),
+        Some(_) => Err(StoreError::Foreign { path: path.into() }),
     }
 }
 

@@ -1,68 +1,58 @@
 //! Following runs that are going on, also those of other processes: what is new since the last look.
 //!
 //! A look at a store in which nothing was written since the last one costs one read of a counter
-//! ([`Reader::writes`]); otherwise one search in an index for each run that is followed. Readers of a store in
-//! write-ahead mode are never in the way of the writer.
+//! ([`Reader::writes`]); otherwise one search in an index for each run that is followed. Readers are never in the way
+//! of the writer: a file is in write-ahead mode, and a server keeps versions of rows.
 
 use assay_record::Event;
-use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::live;
 use crate::process::Process;
 use crate::reader::Reader;
+use crate::sql::{SqlError, values};
 use crate::store::Store;
 
 impl Reader {
     /// Returns a number that changes when another connection has written to the store. It means something only
     /// against numbers of the same handle.
     pub fn writes(&self) -> Result<i64, StoreError> {
-        let found = self.connection().pragma_query_value(None, "data_version", |row| row.get(0));
-        found.map_err(|source| StoreError::reading(self.path(), source))
+        let found = self.database.row(self.database.dialect().writes(), &[]);
+        let found = found.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+        found.map_err(|source| self.read_error(source))
     }
 
     /// Returns the ids of the runs that are going on, the newest first.
     pub fn running(&self) -> Result<Vec<String>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
         let mut ids = self.unended()?;
         ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
-        let is_live = live::are_live(self.path(), &ids);
-        let mut query =
-            self.connection().prepare_cached("SELECT run FROM run WHERE id = ?1").map_err(read)?;
+        let is_live = self.are_live(&ids);
         let live = ids.into_iter().zip(is_live).filter(|(_, is_live)| *is_live);
-        live.map(|(id, _)| query.query_row([id], |row| row.get(0)).map_err(read)).collect()
+        let runs = live.filter_map(|(id, _)| {
+            let row = self.database.row("SELECT run FROM run WHERE id = ?1", values![id]);
+            row.and_then(|row| row.map(|row| Ok(row.text(0)?.to_owned())).transpose()).transpose()
+        });
+        runs.collect::<Result<_, SqlError>>().map_err(|source| self.read_error(source))
     }
 
     /// Returns the events of the run with exactly that id from the one with that number on (the first is 0), at most
     /// `limit`. An event is never changed, so that whoever has the first N needs only those from N on.
     pub fn events_from(&self, run: &str, first: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
         let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-        let text = "SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 AND sequence >= ?2
-                    ORDER BY sequence LIMIT ?3";
-        let mut query = self.connection().prepare_cached(text).map_err(read)?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = query.query((id, i64::try_from(first).unwrap_or(i64::MAX), limit)).map_err(read)?;
-        let mut events = Vec::new();
-        while let Some(row) = rows.next().map_err(read)? {
-            let sequence: i64 = row.get(0).map_err(read)?;
-            let expected = first + events.len() as u64;
-            if u64::try_from(sequence) != Ok(expected) {
-                let why = format!("event {expected} is missing before event {sequence}");
-                return Err(self.damaged(run, &why));
-            }
-            events.push(self.decode(run, row)?);
-        }
-        Ok(events)
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
+        let rows = self.some_events(id, first, limit)?;
+        let events = (first..).zip(&rows).map(|(expected, row)| {
+            self.check_place(run, row, expected)?;
+            self.decode(run, row)
+        });
+        events.collect()
     }
 
     /// Returns the process that writes, or wrote, the run with exactly that id; `None` in runs of earlier versions.
     pub fn process(&self, run: &str) -> Result<Option<Process>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
-        let query = "SELECT process FROM run WHERE run = ?1";
-        let found = self.connection().query_row(query, [run], |row| row.get::<_, Option<String>>(0));
-        let text = found.optional().map_err(read)?;
-        Ok(text.ok_or_else(|| self.unknown(run))?.and_then(|text| serde_json::from_str(&text).ok()))
+        let found = self.database.row("SELECT process FROM run WHERE run = ?1", values![run]);
+        let row = found.map_err(|source| self.read_error(source))?.ok_or_else(|| self.unknown(run))?;
+        let text = row.text_if_any(0).map_err(|source| self.read_error(source))?;
+        Ok(text.and_then(|text| serde_json::from_str(text).ok()))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Keeps runs.
 //!
-//! A [`Store`] is one SQLite file; [`Store::begin_run`] gives a [`RunWriter`], to which events are appended as they
-//! happen. A stored run is its events: [`Reader::load`] returns them in order, also those of a run that was killed.
+//! A [`Store`] is one SQLite file, or a schema in a PostgreSQL server; [`Store::begin_run`] gives a [`RunWriter`], to
+//! which events are appended as they happen. A stored run is its events: [`Reader::load`] returns them in order, also
+//! those of a run that was killed.
 //!
 //! # What survives what
 //! Every [`RunWriter::append`] is one committed transaction in SQLite's write-ahead log with `synchronous = NORMAL`.
@@ -24,8 +25,12 @@
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]
 
+mod address;
 mod beside;
 mod connect;
+mod copy;
+mod database;
+mod dialect;
 mod digest;
 mod error;
 mod events;
@@ -39,24 +44,32 @@ mod key;
 mod list;
 mod live;
 mod neighbours;
+mod postgres;
 mod process;
 mod reader;
 mod row;
 mod schema;
+mod server;
+mod sql;
 mod store;
 mod strangers;
 mod writer;
 
+pub use address::{StoreAddress, StoreAddressError};
 pub use beside::{Baseline, BaselineOf, Checked};
+pub use copy::{Copied, copy};
 pub use error::StoreError;
+pub use extract::PackedExtract;
 pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
-pub use import::{Namesake, WholeRun};
+pub use import::{Completed, Importer, Namesake, WholeEvents, WholeRun};
 pub use key::target_key;
 pub use list::{ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
+pub use postgres::{PostgresAddress, init_sql};
 pub use process::{Process, StopError};
 pub use reader::Reader;
 pub use row::RunRow;
 pub use schema::FORMAT;
+pub use sql::SqlError;
 pub use store::{Store, default_path};
 pub use writer::RunWriter;

@@ -1,20 +1,19 @@
 //! Lists of runs: what is searched for, filtered and returned a page at a time, without reading an event.
 //!
-//! A row's text for the search is kept by triggers (`schema.rs`): id, plan, label, note, host, targets, and the words
-//! of the run's digest. Its index is of trigrams, so that any part of a word of three letters is found, as people type
-//! it.
+//! A row's text for the search is kept by the database (`schema.rs`, `postgres/schema.rs`): id, plan, label, note,
+//! host, targets, and the words of the run's digest. Its index is of trigrams, so that any part of a word of three
+//! letters is found, as people type it.
 
 use assay_record::{Outcome, RunDigest, Severity};
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{OptionalExtension as _, ToSql, params_from_iter};
 
-use crate::connect::write_transaction;
+use crate::dialect::{Dialect, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
+use crate::find;
 use crate::reader::Reader;
-use crate::row::{self, COLUMNS, RunRow};
+use crate::row::{self, COLUMN_COUNT, COLUMNS, RunRow};
+use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
-use crate::{find, live};
 
 /// Number of words of a search that are looked for.
 const WORDS_MAX: usize = 64;
@@ -86,16 +85,14 @@ pub enum RunOrder {
 
 impl RunOrder {
     /// The terms of `ORDER BY`, of runs joined with their digests.
-    fn terms(self) -> &'static str {
+    fn terms(self, dialect: Dialect) -> String {
+        const NEWEST: &str = "started_unix_ms DESC, id DESC";
         match self {
-            Self::Newest => "started_unix_ms DESC, id DESC",
-            Self::Oldest => "started_unix_ms, id",
-            Self::Target => "targets, started_unix_ms DESC, id DESC",
-            Self::Plan => "name, started_unix_ms DESC, id DESC",
-            Self::P99 => {
-                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC, \
-                 started_unix_ms DESC, id DESC"
-            }
+            Self::Newest => NEWEST.to_owned(),
+            Self::Oldest => "started_unix_ms, id".to_owned(),
+            Self::Target => format!("targets, {NEWEST}"),
+            Self::Plan => format!("name, {NEWEST}"),
+            Self::P99 => format!("{}, {NEWEST}", dialect.longest_p99()),
         }
     }
 
@@ -144,31 +141,29 @@ impl Reader {
         slice: RunSlice,
         order: RunOrder,
     ) -> Result<RunPage, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
-        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
+        let passing = self.passing(filter)?;
         let matching = self.matching(filter)?;
-        let terms = order.terms();
+        let terms = order.terms(self.database.dialect());
         // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
         let text = format!(
-            "SELECT {COLUMNS}, id, digest.body AS digest, digest.crc32c AS checksum FROM run \
+            "SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM run \
              LEFT JOIN digest ON digest.run_id = run.id WHERE id IN \
              (SELECT id FROM run{}{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
             order.join(),
             passing.clause(),
-            i64::try_from(slice.limit).unwrap_or(i64::MAX),
-            i64::try_from(slice.skip).unwrap_or(i64::MAX),
+            sql_count(slice.limit),
+            sql_count(slice.skip),
         );
-        let mut query = self.connection().prepare(&text).map_err(read)?;
-        let found = query.query_map(params_from_iter(&passing.values), |of| {
-            let digest = of.get::<_, Option<String>>("digest").ok().flatten().zip(of.get("checksum")?);
-            let digest = digest.and_then(|(text, checksum)| decode(&text, checksum));
-            Ok(((row::read(of)?, of.get::<_, i64>("id")?), digest))
-        });
-        let found: Vec<((RunRow, i64), Option<RunDigest>)> =
-            found.and_then(Iterator::collect::<Result<_, _>>).map_err(read)?;
-        let (rows, digests): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        let rows = self.with_liveness(rows)?.into_iter().zip(digests);
-        let runs = rows.map(|(row, digest)| ListedRun { row, digest }).collect();
+        let found = self.database.rows(&text, &passing.values());
+        let found = found.map_err(|source| self.read_error(source))?;
+        // A digest that cannot be read is made again, and is no reason to list nothing.
+        let digest = |row: &Row| {
+            let text = row.text_if_any(COLUMN_COUNT + 1).ok().flatten()?;
+            decode(text, row.integer(COLUMN_COUNT + 2).ok()?)
+        };
+        let digests: Vec<Option<RunDigest>> = found.iter().map(digest).collect();
+        let rows = self.with_liveness(numbered(&found).map_err(|source| self.read_error(source))?)?;
+        let runs = rows.into_iter().zip(digests).map(|(row, digest)| ListedRun { row, digest }).collect();
         Ok(RunPage { runs, matching })
     }
 
@@ -181,28 +176,36 @@ impl Reader {
         part: usize,
         visit: &mut dyn FnMut(Vec<RunRow>) -> bool,
     ) -> Result<(), StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
-        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
-        let text = format!(
-            "SELECT {COLUMNS}, id FROM run{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
-            passing.clause(),
-            i64::try_from(slice.limit).unwrap_or(i64::MAX),
-            i64::try_from(slice.skip).unwrap_or(i64::MAX),
-        );
-        let mut query = self.connection().prepare(&text).map_err(read)?;
-        let mut found = query.query(params_from_iter(&passing.values)).map_err(read)?;
+        let mut passing = self.passing(filter)?;
+        let (mut skip, mut left) = (slice.skip, slice.limit);
+        let before = passing.conditions.len();
         loop {
-            let mut rows = Vec::new();
-            while rows.len() < part
-                && let Some(of) = found.next().map_err(read)?
-            {
-                rows.push((row::read(of).map_err(read)?, of.get::<_, i64>("id").map_err(read)?));
-            }
-            let is_last = rows.len() < part;
-            if rows.is_empty() || !visit(self.with_liveness(rows)?) || is_last {
+            let limit = left.min(part);
+            let text = format!(
+                "SELECT {COLUMNS}, id FROM run{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
+                passing.clause(),
+                sql_count(limit),
+                sql_count(skip),
+            );
+            let found = self.database.rows(&text, &passing.values());
+            let found = found.map_err(|source| self.read_error(source))?;
+            let last = found.last().map(|row| Ok((row.integer(5)?, row.integer(COLUMN_COUNT)?)));
+            let last = last.transpose().map_err(|source: SqlError| self.read_error(source))?;
+            let is_last = found.len() < limit || found.len() == left;
+            let rows = numbered(&found).map_err(|source| self.read_error(source))?;
+            let Some((started, id)) = last else { return Ok(()) };
+            if !visit(self.with_liveness(rows)?) || is_last {
                 return Ok(());
             }
+            (skip, left) = (0, left - found.len());
+            // The next part begins behind the last row of this one.
+            passing.conditions.truncate(before);
+            passing.conditions.push(format!("(started_unix_ms, id) < ({started}, {id})"));
         }
+    }
+
+    fn passing(&self, filter: &RunFilter) -> Result<Passing, StoreError> {
+        Ok(Passing::of(self.database.dialect(), filter, &self.unended_of(filter.state)?))
     }
 
     /// Returns the rows of a slice of the runs that pass a filter, the newest first.
@@ -232,25 +235,21 @@ impl Reader {
             return Ok(name.to_owned());
         }
         find::find(&self.runs()?, name)
-            .map_err(|source| StoreError::Find { path: self.path().to_owned(), source })
+            .map_err(|source| StoreError::Find { path: self.address().clone(), source })
     }
 
     fn has(&self, run: &str) -> Result<bool, StoreError> {
-        let found = self.connection().prepare_cached("SELECT 1 FROM run WHERE run = ?1");
-        found
-            .and_then(|mut query| query.exists([run]))
-            .map_err(|source| StoreError::reading(self.path(), source))
+        let found = self.database.row("SELECT 1 FROM run WHERE run = ?1", values![run]);
+        found.map(|row| row.is_some()).map_err(|source| self.read_error(source))
     }
 
     /// Returns the number of runs that pass a filter.
     pub fn matching(&self, filter: &RunFilter) -> Result<usize, StoreError> {
-        let passing = Passing::of(filter, &self.unended_of(filter.state)?);
+        let passing = self.passing(filter)?;
         let count = format!("SELECT count(*) FROM run{}", passing.clause());
-        let found = self
-            .connection()
-            .query_row(&count, params_from_iter(&passing.values), |row| row.get::<_, i64>(0))
-            .map_err(|source| StoreError::reading(self.path(), source))?;
-        Ok(usize::try_from(found).unwrap_or(0))
+        let found = self.database.row(&count, &passing.values());
+        let found = found.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+        Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
     }
 
     /// Returns the number of runs.
@@ -261,11 +260,8 @@ impl Reader {
     /// Returns the digest of the run with exactly that id, where one was made.
     pub fn digest(&self, run: &str) -> Result<Option<RunDigest>, StoreError> {
         let query = "SELECT body, crc32c FROM digest WHERE run_id = (SELECT id FROM run WHERE run = ?1)";
-        let found = self
-            .connection()
-            .query_row(query, [run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?)));
-        let found = found.optional().map_err(|source| StoreError::reading(self.path(), source))?;
-        Ok(found.and_then(|(text, checksum)| decode(&text, checksum)))
+        let found = self.database.row(query, values![run]).map_err(|source| self.read_error(source))?;
+        Ok(found.and_then(|row| decode(row.text(0).ok()?, row.integer(1).ok()?)))
     }
 
     /// Returns the runs that are not going on and have no digest of all their events: those of earlier versions of
@@ -273,7 +269,7 @@ impl Reader {
     pub fn without_digest(&self) -> Result<Vec<String>, StoreError> {
         self.ended_of(
             "LEFT JOIN digest ON digest.run_id = run.id
-             WHERE digest.run_id IS NULL OR NOT digest.is_whole OR digest.version < ?1",
+             WHERE digest.run_id IS NULL OR digest.is_whole = 0 OR digest.version < ?1",
             RunDigest::VERSION,
         )
     }
@@ -288,16 +284,12 @@ impl Reader {
     }
 
     fn ended_of(&self, clause: &str, version: u32) -> Result<Vec<String>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
+        let read = |source| self.read_error(source);
         let text = format!("SELECT id, run FROM run {clause} ORDER BY id DESC");
-        let mut query = self.connection().prepare(&text).map_err(read)?;
-        let rows = query
-            .query_map([version], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect::<Result<Vec<(i64, String)>, _>>)
-            .map_err(read)?;
-        let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
-        let is_live = live::are_live(self.path(), &ids);
-        Ok(rows.into_iter().zip(is_live).filter(|(_, is_live)| !is_live).map(|((_, run), _)| run).collect())
+        let rows = self.database.rows(&text, values![version]).map_err(read)?;
+        let ids = rows.iter().map(|row| row.integer(0)).collect::<Result<Vec<_>, _>>().map_err(read)?;
+        let ended = rows.iter().zip(self.are_live(&ids)).filter(|(_, is_live)| !is_live);
+        ended.map(|(row, _)| row.text(1).map(str::to_owned)).collect::<Result<_, _>>().map_err(read)
     }
 
     /// Returns the numbers of the runs without an end that are in that state. There are few: those that go on, and
@@ -309,93 +301,87 @@ impl Reader {
             Some(RunState::Ended(_)) | None => return Ok(Vec::new()),
         };
         let ids = self.unended()?;
-        let is_live = live::are_live(self.path(), &ids);
+        let is_live = self.are_live(&ids);
         Ok(ids.into_iter().zip(is_live).filter(|(_, is_live)| *is_live == wanted).map(|(id, _)| id).collect())
     }
 
     /// Returns the numbers of the runs without an end.
     pub(crate) fn unended(&self) -> Result<Vec<i64>, StoreError> {
-        let read = |source| StoreError::reading(self.path(), source);
-        let mut query =
-            self.connection().prepare_cached("SELECT id FROM run WHERE outcome IS NULL").map_err(read)?;
-        query.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(read)
+        let rows = self.database.rows("SELECT id FROM run WHERE outcome IS NULL", &[]);
+        let ids = rows.and_then(|rows| rows.iter().map(|row| row.integer(0)).collect());
+        ids.map_err(|source| self.read_error(source))
     }
 }
 
 impl Store {
     /// Keeps the digest of a run that has ended or was killed, made from all of its events.
     pub fn set_digest(&self, run: &str, digest: &RunDigest) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        let query = "SELECT id FROM run WHERE run = ?1";
-        let found = self.connection().query_row(query, [run], |row| row.get::<_, i64>(0));
-        let Some(id) = found.optional().map_err(write)? else {
+        let write = |source| StoreError::writing(self.address(), source);
+        let Some((id, _)) = self.id_and_end(run)? else {
             // It was removed in the meantime.
             return Ok(());
         };
-        let transaction = write_transaction(self.connection()).map_err(write)?;
-        put_digest(&transaction, id, digest, Coverage::Whole)
-            .and_then(|()| transaction.commit())
-            .map_err(write)
+        self.database.write(write, || put_digest(&self.database, id, digest, Coverage::Whole).map_err(write))
     }
+}
+
+/// Returns rows of [`COLUMNS`] and the number, in a form that is checked.
+fn numbered(rows: &[Row]) -> Result<Vec<(RunRow, i64)>, SqlError> {
+    rows.iter().map(|row| Ok((row::read(row), row.integer(COLUMN_COUNT)?))).collect()
+}
+
+/// Returns a number of rows as SQL has it.
+fn sql_count(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// The conditions of a filter, as SQL.
 #[derive(Default)]
 struct Passing {
     conditions: Vec<String>,
-    values: Vec<Value>,
+    values: Vec<Wanted>,
 }
 
 /// A value of a condition.
 #[derive(Debug, Clone)]
-enum Value {
+enum Wanted {
     Text(String),
     Number(i64),
 }
 
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        match self {
-            Self::Text(text) => text.to_sql(),
-            Self::Number(number) => number.to_sql(),
-        }
-    }
-}
-
 impl Passing {
     /// The conditions of a filter; `unended` are the runs without an end that it wants.
-    fn of(filter: &RunFilter, unended: &[i64]) -> Self {
+    fn of(dialect: Dialect, filter: &RunFilter, unended: &[i64]) -> Self {
         let mut passing = Self::default();
-        passing.words(&filter.text);
-        let number = |ms: u64| Value::Number(i64::try_from(ms).unwrap_or(i64::MAX));
-        let mut add = |condition: &str, value: Option<Value>| {
+        passing.words(dialect, &filter.text);
+        let number = |ms: u64| Wanted::Number(i64::try_from(ms).unwrap_or(i64::MAX));
+        let mut add = |condition: &str, value: Option<Wanted>| {
             if let Some(value) = value {
                 passing.conditions.push(condition.to_owned());
                 passing.values.push(value);
             }
         };
-        let part = |text: &Option<String>| text.as_ref().map(|text| Value::Text(like(text)));
-        let whole = |text: &Option<String>| text.clone().map(Value::Text);
-        add(
-            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) \
-             WHERE value LIKE ? ESCAPE '\\')",
-            part(&filter.target),
-        );
+        let is_like = |column| format!("{column} {} ? ESCAPE '\\'", dialect.like());
+        let part = |text: &Option<String>| text.as_ref().map(|text| Wanted::Text(like(text)));
+        let whole = |text: &Option<String>| text.clone().map(Wanted::Text);
+        add(dialect.any_target_is_like(), part(&filter.target));
         add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
-        add("name LIKE ? ESCAPE '\\'", part(&filter.plan));
-        add("label LIKE ? ESCAPE '\\'", part(&filter.label));
-        add("host LIKE ? ESCAPE '\\'", part(&filter.host));
+        add(&is_like("name"), part(&filter.plan));
+        add(&is_like("label"), part(&filter.label));
+        add(&is_like("host"), part(&filter.host));
         add("started_unix_ms >= ?", filter.since_unix_ms.map(number));
         add("started_unix_ms < ?", filter.until_unix_ms.map(number));
         add("id IN (SELECT run_id FROM run_finding WHERE rule = ?)", whole(&filter.rule));
         let outcome = match filter.state {
-            Some(RunState::Ended(outcome)) => serde_json::to_string(&outcome).ok().map(Value::Text),
+            Some(RunState::Ended(outcome)) => serde_json::to_string(&outcome).ok().map(Wanted::Text),
             Some(RunState::Running | RunState::Partial) | None => None,
         };
         add("outcome = ?", outcome);
         if matches!(filter.state, Some(RunState::Running | RunState::Partial)) {
             let ids: Vec<String> = unended.iter().map(i64::to_string).collect();
-            passing.conditions.push(format!("id IN ({})", ids.join(",")));
+            // PostgreSQL knows no list without a member.
+            let ids = if ids.is_empty() { "NULL".to_owned() } else { ids.join(",") };
+            passing.conditions.push(format!("id IN ({ids})"));
         }
         match filter.severity {
             Some(Severity::Critical) => passing.of_digest("critical > 0"),
@@ -412,25 +398,28 @@ impl Passing {
         self.conditions.push(format!("id IN (SELECT run_id FROM digest WHERE {condition})"));
     }
 
-    /// Each word must be somewhere in the text. The `+` has SQLite walk the index of times, which a slice ends early,
-    /// and not fetch each run that has the words.
-    fn words(&mut self, text: &str) {
+    /// Each word must be somewhere in the text.
+    fn words(&mut self, dialect: Dialect, text: &str) {
         // A text ends at a NUL for SQLite, and no stored one has any.
         let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
         // Each is a condition, and SQLite takes a thousand of them at most; nobody types that many.
         let words = words.take(WORDS_MAX);
         let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
-        if !long.is_empty() {
-            let quoted: Vec<String> =
-                long.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
-            self.conditions.push("+id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)".to_owned());
-            self.values.push(Value::Text(quoted.join(" AND ")));
-        }
-        for word in short {
-            let condition = "+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')";
+        let long = dialect.has_words(&long);
+        for (condition, value) in
+            long.into_iter().chain(short.iter().map(|word| dialect.has_short_word(word)))
+        {
             self.conditions.push(condition.to_owned());
-            self.values.push(Value::Text(like(word)));
+            self.values.push(Wanted::Text(value));
         }
+    }
+
+    fn values(&self) -> Vec<Value<'_>> {
+        let values = self.values.iter().map(|wanted| match wanted {
+            Wanted::Text(text) => Value::Text(text),
+            Wanted::Number(number) => Value::Integer(*number),
+        });
+        values.collect()
     }
 
     fn clause(&self) -> String {
@@ -439,16 +428,4 @@ impl Passing {
         }
         format!(" WHERE {}", self.conditions.join(" AND "))
     }
-}
-
-/// Returns the pattern of `LIKE … ESCAPE '\'` for a text that contains `part`. It knows upper and lower case of ASCII.
-fn like(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in part.chars() {
-        if matches!(letter, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    pattern + "%"
 }

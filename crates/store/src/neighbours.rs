@@ -77,7 +77,7 @@ pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
     let is_missing = std::fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if is_missing && path.is_symlink() {
         let why = "it is a symbolic link to nothing".to_owned();
-        return Err(StoreError::NotAllowed { path: path.to_owned(), why });
+        return Err(StoreError::NotAllowed { path: path.into(), why });
     }
     for neighbour in NEIGHBOURS {
         let file = beside(path, neighbour.end());
@@ -138,12 +138,12 @@ pub(crate) fn is_being_created(path: &Path) -> bool {
 fn unless_gone(path: &Path, result: io::Result<bool>) -> Result<bool, StoreError> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        result => result.map_err(|source| StoreError::File { path: path.to_owned(), source }),
+        result => result.map_err(|source| StoreError::File { path: path.into(), source }),
     }
 }
 
 fn refused(path: &Path, file: &Path, why: &str) -> StoreError {
-    StoreError::NotAllowed { path: path.to_owned(), why: format!("{} next to it {why}", file.display()) }
+    StoreError::NotAllowed { path: path.into(), why: format!("{} next to it {why}", file.display()) }
 }
 
 /// Returns the first bytes of a file; a link or a pipe that has taken its place is neither followed nor waited for.

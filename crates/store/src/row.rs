@@ -4,14 +4,17 @@
 //! read, so that one damaged row costs that row and no other.
 
 use assay_record::Outcome;
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::database::Database;
+use crate::sql::{Cell, Row, SqlError, values};
 
 /// What [`read`] reads, in its order. The checksum covers what stands in front of it.
 pub(crate) const COLUMNS: &str =
     "run, name, outcome, label, note, started_unix_ms, targets, lost, host, row_crc32c";
 /// Number of columns that the checksum covers.
 const COVERED: usize = 9;
+/// Number of those columns, with the checksum.
+pub(crate) const COLUMN_COUNT: usize = COVERED + 1;
 
 /// A stored run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,52 +44,48 @@ pub struct RunRow {
 }
 
 /// Reads the columns of [`COLUMNS`].
-pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+pub(crate) fn read(row: &Row) -> RunRow {
     let mut wrong = Vec::new();
-    let outcome = text(row, 2, &mut wrong)?.map(|text| json(&text, "its outcome", &mut wrong));
-    let targets = text(row, 6, &mut wrong)?.map(|text| json(&text, "its list of targets", &mut wrong));
+    let outcome = text(row, 2, &mut wrong).map(|text| json(&text, "its outcome", &mut wrong));
+    let targets = text(row, 6, &mut wrong).map(|text| json(&text, "its list of targets", &mut wrong));
     let mut row_read = RunRow {
-        run: text(row, 0, &mut wrong)?.unwrap_or_default(),
-        name: text(row, 1, &mut wrong)?.unwrap_or_default(),
+        run: text(row, 0, &mut wrong).unwrap_or_default(),
+        name: text(row, 1, &mut wrong).unwrap_or_default(),
         status: outcome.flatten(),
         is_running: false,
-        label: text(row, 3, &mut wrong)?,
-        note: text(row, 4, &mut wrong)?,
-        started_unix_ms: row.get_ref(5)?.as_i64().ok().and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0),
+        label: text(row, 3, &mut wrong),
+        note: text(row, 4, &mut wrong),
+        started_unix_ms: row.integer(5).ok().and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0),
         targets: targets.flatten().unwrap_or_default(),
-        lost: text(row, 7, &mut wrong)?,
-        host: text(row, 8, &mut wrong)?,
+        lost: text(row, 7, &mut wrong),
+        host: text(row, 8, &mut wrong),
         unreadable: None,
     };
     // Rows of earlier versions have no checksum.
-    let expected = row.get_ref(COVERED)?.as_i64().ok();
+    let expected = row.integer(COVERED).ok();
     if wrong.is_empty() && expected.is_some_and(|expected| expected != i64::from(checksum(row))) {
         wrong.push("it does not match its checksum".to_owned());
     }
     row_read.unreadable = (!wrong.is_empty()).then(|| wrong.join(", "));
-    Ok(row_read)
+    row_read
 }
 
 /// Sets the checksum of a row to what it holds. Called in the transaction that changes it.
-pub(crate) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+pub(crate) fn seal(database: &Database, id: i64) -> Result<(), SqlError> {
     let query = format!("SELECT {COLUMNS} FROM run WHERE id = ?1");
-    let sum = connection.prepare_cached(&query)?.query_row([id], |row| Ok(checksum(row))).optional()?;
-    let Some(sum) = sum else { return Ok(()) };
-    connection
-        .prepare_cached("UPDATE run SET row_crc32c = ?2 WHERE id = ?1")?
-        .execute(params![id, sum])
-        .map(drop)
+    let Some(row) = database.row(&query, values![id])? else { return Ok(()) };
+    database.execute("UPDATE run SET row_crc32c = ?2 WHERE id = ?1", values![id, checksum(&row)]).map(drop)
 }
 
 /// CRC-32C of the covered columns: the type of each, its length and its bytes.
-fn checksum(row: &Row<'_>) -> u32 {
+fn checksum(row: &Row) -> u32 {
     (0..COVERED).fold(0, |sum, column| {
-        let (kind, bytes) = match row.get_ref(column) {
-            Ok(ValueRef::Null) | Err(_) => (0_u8, Vec::new()),
-            Ok(ValueRef::Integer(number)) => (1, number.to_le_bytes().to_vec()),
-            Ok(ValueRef::Real(number)) => (2, number.to_le_bytes().to_vec()),
-            Ok(ValueRef::Text(text)) => (3, text.to_vec()),
-            Ok(ValueRef::Blob(bytes)) => (4, bytes.to_vec()),
+        let (kind, bytes) = match row.cell(column) {
+            Cell::Null => (0_u8, Vec::new()),
+            Cell::Integer(number) => (1, number.to_le_bytes().to_vec()),
+            Cell::Real(number) => (2, number.to_le_bytes().to_vec()),
+            Cell::Text(text) => (3, text.clone()),
+            Cell::Blob(bytes) => (4, bytes.clone()),
         };
         let sum = crc32c::crc32c_append(sum, &[kind]);
         let sum = crc32c::crc32c_append(sum, &bytes.len().to_le_bytes());
@@ -95,12 +94,14 @@ fn checksum(row: &Row<'_>) -> u32 {
 }
 
 /// Reads a column of text. Bytes that are no text are replaced, and noted.
-fn text(row: &Row<'_>, column: usize, wrong: &mut Vec<String>) -> rusqlite::Result<Option<String>> {
-    let mut not_text =
-        || wrong.push(format!("`{}` is not text", row.as_ref().column_name(column).unwrap_or("?")));
-    Ok(match row.get_ref(column)? {
-        ValueRef::Null => None,
-        ValueRef::Text(bytes) => Some(String::from_utf8(bytes.to_vec()).unwrap_or_else(|error| {
+fn text(row: &Row, column: usize, wrong: &mut Vec<String>) -> Option<String> {
+    let mut not_text = || {
+        let name = COLUMNS.split(", ").nth(column).unwrap_or("?");
+        wrong.push(format!("`{name}` is not text"));
+    };
+    match row.cell(column) {
+        Cell::Null => None,
+        Cell::Text(bytes) => Some(String::from_utf8(bytes.clone()).unwrap_or_else(|error| {
             not_text();
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         })),
@@ -108,7 +109,7 @@ fn text(row: &Row<'_>, column: usize, wrong: &mut Vec<String>) -> rusqlite::Resu
             not_text();
             None
         }
-    })
+    }
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str, what: &str, wrong: &mut Vec<String>) -> Option<T> {

@@ -140,10 +140,10 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     let open = |source| StoreError::opening(path, source);
     let found = format_of(connection).map_err(open)?;
     match found {
-        _ if !is_ours(connection).map_err(open)? => Err(StoreError::Foreign { path: path.to_owned() }),
+        _ if !is_ours(connection).map_err(open)? => Err(StoreError::Foreign { path: path.into() }),
         FORMAT => Ok(()),
-        newer if newer > FORMAT => Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
-        _ => Err(StoreError::Older { path: path.to_owned(), found, known: FORMAT }),
+        newer if newer > FORMAT => Err(StoreError::Newer { path: path.into(), found, known: FORMAT }),
+        _ => Err(StoreError::Older { path: path.into(), found, known: FORMAT }),
     }
 }
 
@@ -152,14 +152,14 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     let open = |source| StoreError::opening(path, source);
     let found = format_of(connection).map_err(open)?;
     if found > FORMAT {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT });
+        return Err(StoreError::Newer { path: path.into(), found, known: FORMAT });
     }
     if found == FORMAT && is_ours(connection).map_err(open)? {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(open)?;
     if !is_ours(&transaction).map_err(open)? && !is_empty(&transaction).map_err(open)? {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { path: path.into() });
     }
     apply(&transaction).map_err(open)?;
     transaction.commit().map_err(open)

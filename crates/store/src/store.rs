@@ -1,4 +1,4 @@
-//! The store: one file that holds runs, their labels and notes, and the arrays of targets.
+//! The store: runs, their labels and notes, and the arrays of targets, in one file or one schema of a server.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,18 @@ use std::path::{Path, PathBuf};
 use assay_record::RunHeader;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
-use rusqlite::params;
 
-use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
+use crate::address::StoreAddress;
+use crate::connect::{connect, connect_to_read, not_allowed};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::file::{self, OpenFiles};
+use crate::file;
 use crate::neighbours::{self, beside};
+use crate::postgres::{Missing, Rights};
 use crate::reader::Reader;
 use crate::row;
+use crate::server::{self, open_to_write};
+use crate::sql::{Value, values};
 use crate::writer::RunWriter;
 
 /// Where runs are kept. Several processes may use one at once.
@@ -54,32 +58,63 @@ fn is_empty_for_good(path: &Path, error: &StoreError) -> bool {
 }
 
 impl Store {
-    /// Opens the store at `path`; creates it, and its folder, where there is none.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref().to_owned();
+    /// Opens the store at `address`; creates it, and the folder of a file, where there is none.
+    pub fn open(address: impl Into<StoreAddress>) -> Result<Self, StoreError> {
+        match address.into() {
+            StoreAddress::File(path) => Self::open_file(&path),
+            StoreAddress::Postgres(of) => {
+                let (database, rights) = server::open(&of, Missing::Create)?;
+                let path = StoreAddress::Postgres(of);
+                match rights {
+                    Rights::Read(why) => Err(StoreError::NotAllowed { path, why }),
+                    Rights::Write | Rights::NoStore => Ok(Self::of_server(path, None, database)),
+                }
+            }
+        }
+    }
+
+    fn of_server(address: StoreAddress, read_only: Option<String>, database: Database) -> Self {
+        Self { reader: Reader::new(address, read_only, database), tightened_from: None }
+    }
+
+    fn open_file(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
-                .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
+                .map_err(|source| StoreError::Folder { path: path.into(), source })?;
         }
-        let opened = connect(&path).and_then(|(connection, _)| {
+        let opened = connect(path).and_then(|(connection, _)| {
             // SQLite opens a file that it cannot write to without a word.
-            let write = |source| StoreError::writing(&path, source);
+            let write = |source| StoreError::writing(path, source);
             connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(write)?;
             Ok(connection)
         });
-        let connection = opened.map_err(|error| not_allowed(&path).unwrap_or(error))?;
-        let tightened_from = file::tighten(&path);
-        Ok(Self { reader: Reader { path, read_only: None, connection }, tightened_from })
+        let connection = opened.map_err(|error| not_allowed(path).unwrap_or(error))?;
+        let tightened_from = file::tighten(path);
+        Ok(Self { reader: Reader::new(path.into(), None, Database::Sqlite(connection)), tightened_from })
     }
 
-    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a
-    /// full or read-only file system, can still be read.
-    pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        let path = path.as_ref();
+    /// Opens the store at `address`; returns `None` where there is none. A store that cannot be written to, as on a
+    /// full or read-only file system, or by a user who may only read, can still be read.
+    pub fn open_existing(address: impl Into<StoreAddress>) -> Result<Option<Self>, StoreError> {
+        match address.into() {
+            StoreAddress::File(path) => Self::open_existing_file(&path),
+            StoreAddress::Postgres(of) => {
+                let (database, rights) = server::open(&of, Missing::Leave)?;
+                let read_only = match rights {
+                    Rights::NoStore => return Ok(None),
+                    Rights::Read(why) => Some(why),
+                    Rights::Write => None,
+                };
+                Ok(Some(Self::of_server(StoreAddress::Postgres(of), read_only, database)))
+            }
+        }
+    }
+
+    fn open_existing_file(path: &Path) -> Result<Option<Self>, StoreError> {
         if std::fs::symlink_metadata(path).is_err() {
             return Ok(None);
         }
-        match Self::open(path) {
+        match Self::open_file(path) {
             // Its file system failed before the first run was in it.
             Err(error) if is_empty_for_good(path, &error) => Ok(None),
             opened => opened.or_else(|error| Self::open_to_read(path, error)).map(Some),
@@ -103,7 +138,7 @@ impl Store {
         match connect_to_read(path, if has_log { "mode=ro" } else { "immutable=1" }) {
             Ok(connection) => {
                 let why = error.to_string();
-                let reader = Reader { path: path.to_owned(), read_only: Some(why), connection };
+                let reader = Reader::new(path.into(), Some(why), Database::Sqlite(connection));
                 Ok(Self { reader, tightened_from: None })
             }
             Err(older @ StoreError::Older { .. }) => Err(older),
@@ -125,65 +160,60 @@ impl Store {
         label: Option<&str>,
         note: Option<&str>,
     ) -> Result<RunWriter, StoreError> {
-        let (connection, id) = connect(self.path())?;
-        RunWriter::begin(
-            OpenFiles::note(self.path(), id),
-            self.path().to_owned(),
-            connection,
-            header,
-            label,
-            note,
-        )
+        RunWriter::begin(open_to_write(self.address())?, header, (label, note))
     }
 
     /// Sets the label of a run; `None` removes it.
     pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", params![run, label])
+        self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", values![run, label])
     }
 
     /// Sets the note of a run; `None` removes it.
     pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", params![run, note])
+        self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", values![run, note])
     }
 
     /// Sets why events of a run are missing from some moment on; `None`: none is.
     pub fn set_lost(&self, run: &str, why: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET lost = ?2 WHERE run = ?1", params![run, why])
+        self.change(run, "UPDATE run SET lost = ?2 WHERE run = ?1", values![run, why])
     }
 
     /// Removes the run and all its events; refused while it is in progress.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
         let id = self.id_of_listed(run)?;
         if self.is_going_on(run)? {
             return Err(StoreError::Running { run: run.to_owned() });
         }
-        let transaction = write_transaction(&self.connection).map_err(write)?;
-        transaction.execute("DELETE FROM run WHERE id = ?1", [id]).map_err(write)?;
-        transaction.commit().map_err(write)
+        self.execute("DELETE FROM run WHERE id = ?1", values![id]).map(drop)
     }
 
     /// Sets the array that a target is on, as the text of an array file; `None` removes it.
     pub fn set_target_array(&self, address: &str, array: Option<&str>) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        let result = match array {
-            Some(text) => self.connection().execute(
-                "INSERT INTO target (address, array) VALUES (?1, ?2)
-                 ON CONFLICT (address) DO UPDATE SET array = excluded.array",
-                params![address, text],
+        let changed = match array {
+            Some(text) => self.execute(
+                "INSERT INTO target (address, \"array\") VALUES (?1, ?2)
+                 ON CONFLICT (address) DO UPDATE SET \"array\" = excluded.\"array\"",
+                values![address, text],
             ),
-            None => self.connection().execute("DELETE FROM target WHERE address = ?1", [address]),
+            None => self.execute("DELETE FROM target WHERE address = ?1", values![address]),
         };
-        result.map(drop).map_err(write)
+        changed.map(drop)
     }
 
-    fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(self.path(), source);
-        let transaction = write_transaction(&self.connection).map_err(write)?;
-        // A new checksum over a damaged row would hide the damage.
-        self.row(run)?;
-        let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-        transaction.execute(sql, parameters).and_then(|_| row::seal(&transaction, id)).map_err(write)?;
-        transaction.commit().map_err(write)
+    fn change(&self, run: &str, sql: &str, values: &[Value<'_>]) -> Result<(), StoreError> {
+        let write = |source| StoreError::writing(self.address(), source);
+        self.database.write(write, || {
+            // A new checksum over a damaged row would hide the damage.
+            self.row(run)?;
+            let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
+            self.database.execute(sql, values).map_err(write)?;
+            row::seal(&self.database, id).map_err(write)
+        })
+    }
+
+    /// Runs one statement in a transaction that waits for other writers. Returns the number of rows that it changed.
+    pub(crate) fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        let write = |source| StoreError::writing(self.address(), source);
+        self.database.write(write, || self.database.execute(sql, values).map_err(write))
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     };
     match found.into_iter().find(|made| !own.contains(made)) {
         None => Ok(()),
-        Some((kind, name, _)) => Err(StoreError::Stranger { path: path.to_owned(), kind, name }),
+        Some((kind, name, _)) => Err(StoreError::Stranger { path: path.into(), kind, name }),
     }
 }
 

@@ -1,22 +1,20 @@
 //! A run being written. It has a connection of its own, so it may live on the thread that hears the events.
 
-use std::path::{Path, PathBuf};
+use assay_record::{Event, Outcome, RunDigest, RunEvent, RunHeader};
 
-use assay_record::{Event, RunDigest, RunEvent, RunHeader};
-use rusqlite::{Connection, ErrorCode, params};
-
-use crate::connect::{connect_to_read, write_transaction};
+use crate::database::Database;
 use crate::digest::{Coverage, put_digest};
 use crate::error::StoreError;
-use crate::file::OpenFiles;
 use crate::key::key_of_run;
-use crate::live::{LiveLock, live_path};
 use crate::process::Process;
+use crate::reader::PART;
 use crate::row;
+use crate::server::{Live, OpenStore, open_by_name, open_to_write};
+use crate::sql::{Kind, SqlError, values};
 
 /// Pages (of 8 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
 /// intervals or more. Sooner would put flushes into measured windows.
-const CHECKPOINT_PAGES: i64 = 16_384;
+pub(crate) const CHECKPOINT_PAGES: i64 = 16_384;
 
 /// Why events are missing from some moment on.
 #[derive(Debug)]
@@ -29,52 +27,49 @@ struct Lost {
 /// Appends the events of one run.
 ///
 /// The first event that cannot be stored is the last one that is tried: a run with a gap in it would look whole. The
-/// run's row is marked as soon as the store takes a mark, and the run has no end.
+/// run's row is marked as soon as the store takes a mark, and the run has no end. A server that is away is no such end:
+/// whoever has the events since may go on with [`RunWriter::resume`].
 #[derive(Debug)]
 pub struct RunWriter {
-    pub(crate) path: PathBuf,
     run: String,
     pub(crate) run_id: i64,
-    /// The files that events go to.
-    files: OpenFiles,
 
-    pub(crate) connection: Connection,
+    pub(crate) to: OpenStore,
     /// Number of events that are stored.
     pub(crate) sequence: i64,
     /// Whether its last event is stored.
     has_ended: bool,
+    /// Why the server is away.
+    away: Option<String>,
     /// Set by the first event that could not be stored; nothing is stored after it.
     lost: Option<Lost>,
     /// Says that the run is going on.
-    _live: LiveLock,
+    _live: Option<Live>,
 }
 
 impl RunWriter {
     pub(crate) fn begin(
-        files: OpenFiles,
-        path: PathBuf,
-        connection: Connection,
+        to: OpenStore,
         header: &RunHeader,
-        label: Option<&str>,
-        note: Option<&str>,
+        named: (Option<&str>, Option<&str>),
     ) -> Result<Self, StoreError> {
-        let write = |source| StoreError::writing(&path, source);
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(write)?;
-        let transaction = write_transaction(&connection).map_err(write)?;
-        let run_id = insert_run(&transaction, &path, header, (label, note))?;
-        // Before anybody can see the run: it must never look like one that was killed.
-        let live = LiveLock::take(&path, run_id)
-            .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
-        transaction.commit().map_err(write)?;
-        let run = header.run.clone();
+        let write = |source| to.write_error(source);
+        if let Database::Sqlite(connection) = &to.database {
+            let set = connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES);
+            set.map_err(|source| write(source.into()))?;
+        }
+        let (run_id, live) = to.database.write(write, || {
+            let run_id = insert_run(&to, header, named)?;
+            // Before anybody can see the run: it must never look like one that was killed.
+            Ok((run_id, to.mark_live(run_id)?))
+        })?;
         Ok(Self {
-            path,
-            run,
+            run: header.run.clone(),
             run_id,
-            files,
-            connection,
+            to,
             sequence: 1,
             has_ended: false,
+            away: None,
             lost: None,
             _live: live,
         })
@@ -91,23 +86,26 @@ impl RunWriter {
     /// [`RunEvent::Started`] was stored when the run began, so a second one is passed over.
     ///
     /// # Errors
-    /// Where the event cannot be stored; from then on always [`StoreError::AlreadyLost`].
+    /// Where the event cannot be stored; from then on always [`StoreError::AlreadyLost`], but where the server is away
+    /// ([`StoreError::is_away`]) until [`RunWriter::resume`].
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
         if matches!(event.what, RunEvent::Started(_)) {
             return Ok(());
         }
-        if let Some(lost) = &self.lost {
-            let (path, run, why) = (self.path.clone(), self.run.clone(), lost.why.clone());
-            self.mark();
-            return Err(StoreError::AlreadyLost { path, run, why });
-        }
-        // SQLite also commits to files that have no name any more.
+        self.mark();
+        self.check_open()?;
         let stored = self.store(event).and_then(|()| {
             self.sequence += 1;
-            self.files.check()
+            self.to.check()
         });
         if let Err(error) = stored {
-            self.lost = Some(Lost { why: with_causes(&error), is_marked: false });
+            let why = with_causes(&error);
+            if error.is_away() {
+                self.to.database.abandon();
+                self.away = Some(why);
+            } else {
+                self.lost = Some(Lost { why, is_marked: false });
+            }
             self.mark();
             return Err(error);
         }
@@ -118,18 +116,72 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Connects anew to a server that was away. Returns the number of events of the run that it has: the last one that
+    /// was tried may be among them. The next event to append is the one after those.
+    ///
+    /// # Errors
+    /// Where it is still away, or the run is no longer there.
+    pub fn resume(&mut self) -> Result<usize, StoreError> {
+        if self.away.is_none() {
+            self.check_open()?;
+        }
+        let to = open_to_write(&self.to.address).map_err(|error| match error {
+            // It is going to answer again.
+            StoreError::Open { path, source } => StoreError::Away { path, source },
+            error => error,
+        })?;
+        let write = |source| to.write_error(source);
+        // A session that the server has not given up yet may still commit its last statement.
+        let live = to.mark_live(self.run_id)?;
+        if live.is_none() {
+            let says = "it has not given up the session before".to_owned();
+            return Err(write(SqlError::Lost { says }));
+        }
+        let query = "SELECT count(*), max(sequence), max(outcome) FROM event JOIN run ON run.id = run_id
+                     WHERE run = ?1 AND run.id = ?2";
+        let row = to.database.row(query, values![&self.run, self.run_id]).map_err(write)?;
+        let row = row.ok_or_else(|| self.unkept("it is no longer there".to_owned()))?;
+        let (stored, last) = (row.integer(0).map_err(write)?, row.integer_if_any(1).map_err(write)?);
+        if last != Some(stored - 1) {
+            let error = self.unkept(format!("it has {stored} events, and not the first ones"));
+            self.lost = Some(Lost { why: with_causes(&error), is_marked: false });
+            return Err(error);
+        }
+        self.has_ended = row.text_if_any(2).map_err(write)?.is_some();
+        // Without its session the run looked killed, and whoever lists runs may have made these for good.
+        for forget in
+            ["UPDATE digest SET is_whole = 0 WHERE run_id = ?1", "DELETE FROM extract WHERE run_id = ?1"]
+        {
+            to.database.execute(forget, values![self.run_id]).map_err(write)?;
+        }
+        (self.sequence, self.away) = (stored, None);
+        (self.to, self._live) = (to, live);
+        Ok(usize::try_from(stored).unwrap_or(0))
+    }
+
+    /// Returns an error where an event could not be stored.
+    fn check_open(&self) -> Result<(), StoreError> {
+        let why = self.lost.as_ref().map(|lost| &lost.why).or(self.away.as_ref());
+        why.map_or(Ok(()), |why| {
+            let (path, run) = (self.to.address.clone(), self.run.clone());
+            Err(StoreError::AlreadyLost { path, run, why: why.clone() })
+        })
+    }
+
+    fn unkept(&self, why: String) -> StoreError {
+        StoreError::Unkept { path: self.to.address.clone(), run: self.run.clone(), why }
+    }
+
     /// Keeps the digest of the events so far, for lists. Called at the ends of steps and of the run, when no load is
     /// measured. A digest that cannot be kept is no loss: whoever lists runs makes it again.
     ///
     /// # Errors
     /// Where the digest cannot be stored.
     pub fn keep_digest(&self, digest: &RunDigest) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(&self.path, source);
+        let write = |source| self.to.write_error(source);
         let coverage = if self.has_ended { Coverage::Whole } else { Coverage::SoFar };
-        let transaction = write_transaction(&self.connection).map_err(write)?;
-        put_digest(&transaction, self.run_id, digest, coverage)
-            .and_then(|()| transaction.commit())
-            .map_err(write)
+        let database = &self.to.database;
+        database.write(write, || put_digest(database, self.run_id, digest, coverage).map_err(write))
     }
 
     /// Gives every event that was stored, as a line of JSON without its end, to `take`. A store that was deleted can
@@ -138,14 +190,17 @@ impl RunWriter {
     /// # Errors
     /// Where not all of them can be read.
     pub fn each_stored(&self, mut take: impl FnMut(&str)) -> Result<(), StoreError> {
-        let read = |source| StoreError::reading(&self.path, source);
-        let mut query = self
-            .connection
-            .prepare("SELECT body FROM event WHERE run_id = ?1 ORDER BY sequence")
-            .map_err(read)?;
-        let mut rows = query.query([self.run_id]).map_err(read)?;
-        while let Some(row) = rows.next().map_err(read)? {
-            take(row.get_ref(0).map_err(read)?.as_str().map_err(|source| read(source.into()))?);
+        let read = |source| StoreError::reading(&self.to.address, source);
+        let query = "SELECT body FROM event WHERE run_id = ?1 AND sequence >= ?2 ORDER BY sequence LIMIT ?3";
+        for first in (0..).step_by(PART) {
+            let values: [i64; 3] = [self.run_id, first, PART as i64];
+            let rows = self.to.database.rows(query, &values.map(Into::into)).map_err(read)?;
+            for row in &rows {
+                take(row.text(0).map_err(read)?);
+            }
+            if rows.len() < PART {
+                break;
+            }
         }
         Ok(())
     }
@@ -153,114 +208,133 @@ impl RunWriter {
     /// Ends the writing, and reads the run back by the store's name: whoever looks for it must find it there.
     ///
     /// # Errors
-    /// Where an event could not be stored, or the store has lost some.
-    pub fn finish(&self) -> Result<(), StoreError> {
-        if let Some(lost) = &self.lost {
-            let (path, run, why) = (self.path.clone(), self.run.clone(), lost.why.clone());
-            return Err(StoreError::AlreadyLost { path, run, why });
-        }
-        self.files.check()?;
-        let connection = connect_to_read(&self.path, "mode=ro")?;
+    /// Where an event could not be stored, the store has lost some, or its server is away
+    /// ([`StoreError::is_away`]): then [`RunWriter::resume`] may bring it back.
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        self.check_open()?;
+        self.to.check()?;
+        let by_name = open_by_name(&self.to.address)?;
+        let database = by_name.as_ref().unwrap_or(&self.to.database);
+        let read = |source| StoreError::reading(&self.to.address, source);
         let query = "SELECT count(*) FROM event JOIN run ON run.id = run_id WHERE run = ?1";
-        let found = connection.query_row(query, [&self.run], |row| row.get(0));
-        let found: i64 = found.map_err(|source| StoreError::reading(&self.path, source))?;
-        if found == self.sequence {
-            return Ok(());
+        let found =
+            database.row(query, values![&self.run]).and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+        let found = found.map_err(read);
+        if let Err(error) = &found
+            && error.is_away()
+        {
+            self.to.database.abandon();
+            self.away = Some(with_causes(error));
         }
-        let why = format!("it has {found} of {} events", self.sequence);
-        Err(StoreError::Unkept { path: self.path.clone(), run: self.run.clone(), why })
+        match found? {
+            found if found == self.sequence => Ok(()),
+            found => Err(self.unkept(format!("it has {found} of {} events", self.sequence))),
+        }
     }
 
     fn store(&self, event: &Event) -> Result<(), StoreError> {
-        let write = |source| StoreError::writing(&self.path, source);
-        let transaction = self.connection.unchecked_transaction().map_err(write)?;
-        insert_event(&transaction, &self.path, (self.run_id, self.sequence), event)?;
-        transaction.commit().map_err(write)
+        let write = |source| self.to.write_error(source);
+        let insert = || insert_event(&self.to, (self.run_id, self.sequence), event);
+        match event.what {
+            RunEvent::Ended(_) => self.to.database.write(write, insert),
+            // One statement is a transaction of its own.
+            _ => insert(),
+        }
     }
 
     /// Says in the run's row that events are missing, where that is so. What keeps the store from taking an event may
     /// keep it from taking this too, so it is tried again with each later event and at the end.
     fn mark(&mut self) {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.is_marked) else { return };
-        let (connection, id) = (&self.connection, self.run_id);
-        let marked = connection.unchecked_transaction().and_then(|transaction| {
-            transaction.execute("UPDATE run SET lost = ?2 WHERE id = ?1", params![id, lost.why])?;
-            row::seal(&transaction, id)?;
-            transaction.commit()
-        });
+        let (database, id) = (&self.to.database, self.run_id);
+        let marked = database.write(
+            |error| error,
+            || {
+                database.execute("UPDATE run SET lost = ?2 WHERE id = ?1", values![id, &lost.why])?;
+                row::seal(database, id)
+            },
+        );
         lost.is_marked = marked.is_ok();
     }
 
-    /// Moves the log into the file, flushed, while no load is measured. Where a reader is in the way, or the disk
+    /// Moves the log of a file into it, flushed, while no load is measured. Where a reader is in the way, or the disk
     /// refuses, the log keeps everything and the next flush, or the next process, does it.
     fn flush(&self) {
-        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        drop(moved);
+        if let Database::Sqlite(connection) = &self.to.database {
+            let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            drop(moved);
+        }
     }
 }
 
 /// Inserts the run of a header, with a label and a note, and its first event. Returns its number.
 pub(crate) fn insert_run(
-    transaction: &Connection,
-    path: &Path,
+    to: &OpenStore,
     header: &RunHeader,
     (label, note): (Option<&str>, Option<&str>),
 ) -> Result<i64, StoreError> {
-    let write = |source| StoreError::writing(path, source);
-    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
+    let encode = |source| StoreError::Encode { path: to.address.clone(), source };
     let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let targets = serde_json::to_string(&addresses).map_err(encode)?;
     let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
     let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
     let process = Process::this().map(|process| serde_json::to_string(&process)).transpose();
     let process = process.map_err(encode)?;
-    let inserted = transaction.execute(
+    let (run, name, host) = (&header.run, &header.plan.name, &header.host.name);
+    let inserted = to.database.row(
         "INSERT INTO run (run, name, label, note, started_unix_ms, targets, host, process)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![header.run, header.plan.name, label, note, started, targets, header.host.name, process],
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id",
+        values![run, name, label, note, started, &targets, host, process.as_ref()],
     );
-    if let Err(source) = inserted {
-        return Err(match source.sqlite_error_code() {
-            Some(ErrorCode::ConstraintViolation) => {
-                StoreError::RunExists { path: path.to_owned(), run: header.run.clone() }
-            }
-            _ => write(source),
-        });
-    }
-    let run_id = transaction.last_insert_rowid();
-    insert_event(transaction, path, (run_id, 0), &first)?;
-    row::seal(transaction, run_id).map_err(write)?;
+    let inserted = inserted.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+    let run_id = inserted.map_err(|source| match source.kind() {
+        Kind::Duplicate => StoreError::RunExists { path: to.address.clone(), run: run.clone() },
+        _ => to.write_error(source),
+    })?;
+    insert_event(to, (run_id, 0), &first)?;
+    row::seal(&to.database, run_id).map_err(|source| to.write_error(source))?;
     for target in &header.targets {
-        let insert = "INSERT OR IGNORE INTO run_target (address, run_id) VALUES (?1, ?2)";
-        transaction.execute(insert, params![key_of_run(target), run_id]).map_err(write)?;
+        let insert = "INSERT INTO run_target (address, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let inserted = to.database.execute(insert, values![&key_of_run(target), run_id]);
+        inserted.map_err(|source| to.write_error(source))?;
     }
     Ok(run_id)
 }
 
 /// Inserts an event of a run with its number; the last one has the outcome for the run's row.
 pub(crate) fn insert_event(
-    transaction: &Connection,
-    path: &Path,
+    to: &OpenStore,
     (run_id, sequence): (i64, i64),
     event: &Event,
 ) -> Result<(), StoreError> {
-    let write = |source| StoreError::writing(path, source);
-    let encode = |source| StoreError::Encode { path: path.to_owned(), source };
-    let body = serde_json::to_string(event).map_err(encode)?;
-    insert(transaction, run_id, sequence, &body).map_err(write)?;
-    if let RunEvent::Ended(outcome) = &event.what {
-        let outcome = serde_json::to_string(outcome).map_err(encode)?;
-        let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
-        transaction.execute(update, params![run_id, outcome]).map_err(write)?;
-        row::seal(transaction, run_id).map_err(write)?;
+    let body = serde_json::to_string(event);
+    let body = body.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
+    insert_line(to, (run_id, sequence), &body)?;
+    match &event.what {
+        RunEvent::Ended(outcome) => set_outcome(to, run_id, *outcome),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-fn insert(connection: &Connection, run_id: i64, sequence: i64, body: &str) -> rusqlite::Result<()> {
-    let mut statement = connection
-        .prepare_cached("INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)")?;
-    statement.execute(params![run_id, sequence, body, crc32c::crc32c(body.as_bytes())]).map(drop)
+/// Inserts the JSON of an event.
+pub(crate) fn insert_line(
+    to: &OpenStore,
+    (run_id, sequence): (i64, i64),
+    body: &str,
+) -> Result<(), StoreError> {
+    let insert = "INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)";
+    let values = values![run_id, sequence, body, crc32c::crc32c(body.as_bytes())];
+    to.database.execute(insert, values).map(drop).map_err(|source| to.write_error(source))
+}
+
+/// Sets the outcome of a run that has ended.
+pub(crate) fn set_outcome(to: &OpenStore, run_id: i64, outcome: Outcome) -> Result<(), StoreError> {
+    let write = |source| to.write_error(source);
+    let outcome = serde_json::to_string(&outcome);
+    let outcome = outcome.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
+    let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
+    to.database.execute(update, values![run_id, &outcome]).map_err(write)?;
+    row::seal(&to.database, run_id).map_err(write)
 }
 
 impl Drop for RunWriter {

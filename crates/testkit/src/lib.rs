@@ -1,7 +1,7 @@
 //! Code shared by the tests of several rooms. A development dependency only: no shipped code uses it.
 //!
 //! A test requests its requirements through [`need`]: if one is missing, the test is a *skip*, which `make test` counts
-//! and prints, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`], [`ganesha`], [`nats`]),
+//! and prints, and a failure with `CI=true`. Servers ([`tgt`], [`istgt`], [`ganesha`], [`nats`], [`postgres`]),
 //! [loop devices](loop_device), [network namespaces](namespace) and the [lab](lab) do that themselves and clean up on
 //! drop, even if a test fails. A [`story::Story`] is the program in a directory with its own store; [`synthetic`]
 //! generates the events of a run without running one.
@@ -23,7 +23,9 @@ pub mod nats;
 pub mod need;
 pub mod nfs_proxy;
 pub mod pauses;
+pub mod postgres;
 pub mod proxy;
+mod servant;
 pub mod story;
 pub mod synthetic;
 pub mod tgt;

@@ -2,10 +2,10 @@
 
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{free_port, need};
+use crate::{free_port, need, servant};
 
 /// A running nats-server.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Nats {
 #[track_caller]
 #[must_use]
 pub fn start(config: &str) -> Option<Nats> {
-    if !need::programs(&["nats-server"]) {
+    if !need::programs(&["nats-server", "setpriv"]) {
         return None;
     }
     let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
@@ -37,12 +37,9 @@ fn launch(folder: &Path, port: u16, config: &str) -> Result<Child, String> {
     let store = folder.join("store");
     let text = format!("listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {store:?} }}\n{config}\n");
     std::fs::write(&file, text).map_err(|error| error.to_string())?;
-    // Directories of system programs are not in every user's search path.
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let mut command = Command::new("/usr/bin/env");
-    command.arg(format!("PATH={path}")).args(["nats-server", "-c"]).arg(&file);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut command = servant::command();
+    command.args(["--", "nats-server", "-c"]).arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = servant::spawn(command).map_err(|error| error.to_string())?;
     let deadline = Instant::now() + Duration::from_secs(10);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         if let Ok(Some(status)) = child.try_wait() {

@@ -24,7 +24,7 @@ fn main() {
     // One visitor that asks as fast as it can.
     let requests = RequestRate { per_s: 1e9, at_once: 1e9 };
     let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
-    many::fill(served.store().path(), 0.0);
+    many::fill(&served.store(), 0.0);
     println!("{} runs; the first time, and medians of {ROUNDS}", many::runs());
     say(&served, "now", "/", 20);
     say(&served, "list", "/runs", 20);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_analysis::quoted;
-use assay_store::{Process, Reader, RunFilter, RunSlice};
+use assay_store::{Process, Reader, RunFilter, RunSlice, StoreAddress};
 
 use crate::options::RunPermission;
 
@@ -53,7 +53,7 @@ impl Launches {
     pub(crate) fn start(
         &mut self,
         permission: &RunPermission,
-        store: &std::path::Path,
+        store: &StoreAddress,
         words: &[String],
     ) -> Result<Arc<Launch>, LaunchError> {
         if self.kept.iter().filter(|launch| launch.status().is_none()).count() >= RUNNING_MAX {
@@ -65,7 +65,7 @@ impl Launches {
             .args(words)
             .arg("--own-session")
             .arg("--store")
-            .arg(store)
+            .arg(store.typed())
             .env("COLUMNS", "100")
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)

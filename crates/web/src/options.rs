@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_store::StoreAddress;
+
 /// What a server is to serve, and to whom.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where it listens.
     pub listen: SocketAddr,
     /// The store of runs.
-    pub store: PathBuf,
+    pub store: StoreAddress,
     /// The file of the token; made where there is none.
     pub token_file: PathBuf,
     /// How what is sent is protected.

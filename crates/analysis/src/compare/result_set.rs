@@ -245,6 +245,12 @@ impl ResultSet {
         by_name.or_else(|| self.rows.iter().find(|r| !are_articles && r.has_load_of(row)))
     }
 
+    /// Whether a test of the other is one of its own; two that have no test are of one kind.
+    pub(super) fn has_tests_of(&self, other: &Self) -> bool {
+        let is_empty = self.rows.is_empty() || other.rows.is_empty();
+        is_empty || other.rows.iter().any(|row| self.matching(row, other).is_some())
+    }
+
     /// Whether both are of the same targets, over the same span and in the same way.
     pub(super) fn is_on_targets_of(&self, other: &Self) -> bool {
         let decides = |facet: &&Facet| {

@@ -11,6 +11,10 @@ use crate::summary::StepSummary;
 
 /// The facet that names the way to the storage. Two ways can be compared; they are no repetitions of each other.
 const WAY: &str = "I/O issued by";
+/// Name of the condition that holds whether I/O bypasses this host's page cache.
+const BYPASSING: &str = "bypassing the page cache";
+/// Name of the part of a load that holds the I/Os in flight; of one of several jobs behind its name.
+const IN_FLIGHT: &str = "I/Os in flight";
 
 /// Returns what all results of a run depend on, by name.
 pub(crate) fn deciding(header: &RunHeader) -> Vec<(String, String)> {
@@ -28,6 +32,29 @@ pub(crate) fn load(header: &RunHeader, step: &StepSummary) -> Vec<(String, Strin
     };
     let facets = known(header, load_facets(planned)).into_iter();
     facets.filter(|facet| facet.weight >= Weight::Changed).map(|facet| (facet.name, facet.value)).collect()
+}
+
+/// How a test was measured in effect, whatever of plan, command line and target decided it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Effective {
+    /// I/Os in flight of all its jobs; 0 where that is not known.
+    pub depth: u64,
+    /// Whether the page cache of this host was used; `None` where that is not known.
+    pub cached: Option<bool>,
+    /// The way to the storage: `uring`, `iscsi`.
+    pub path: String,
+}
+
+/// Returns how a test was measured, by the digest of its run.
+#[must_use]
+pub fn effective(digest: &RunDigest, test: &TestDigest) -> Effective {
+    let of_run = |name: &str| digest.under.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let depths = test.load.iter().filter(|(name, _)| name.ends_with(IN_FLIGHT));
+    Effective {
+        depth: depths.filter_map(|(_, value)| value.parse::<u64>().ok()).sum(),
+        cached: of_run(BYPASSING).map(|value| value != "yes"),
+        path: of_run(WAY).cloned().unwrap_or_default(),
+    }
 }
 
 impl ResultSet {

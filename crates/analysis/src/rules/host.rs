@@ -1,6 +1,6 @@
 //! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
-use super::{Fired, StepCase};
+use super::{Fired, StepCase, flush_wait};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 
@@ -19,8 +19,10 @@ const HOST_BUSY_MAX: f64 = 0.85;
 const OTHERS_MAX: f64 = 0.3;
 /// CPUs per worker from which a worker counts as never waiting.
 const CPU_PER_WORKER: f64 = 0.9;
-/// A rate above this share of the null ceiling is near it.
+/// A rate above this share of the generator limit is near it.
 const CEILING_SHARE_MAX: f64 = 0.7;
+const SERVED_HERE: &str = "The server of the target runs on this host and needs CPU itself: run from another host, or \
+                           count its work as part of the target.";
 const STOP_OTHERS: &str = "Stop the other programs (top shows them), then run again.";
 
 /// Whether a target is served by this very host: what is busy then is the target.
@@ -60,8 +62,7 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
     // A CPU that others keep busy does not sleep.
     let (why, next) = match busy_host(case) {
         Some(_) => {
-            let next =
-                if is_served_here(case) { "Run from another host than the server's." } else { STOP_OTHERS };
+            let next = if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS };
             ("other programs had the CPUs", next)
         }
         None => ("idle virtual CPUs wake up late", "Run again with --keep-awake."),
@@ -95,7 +96,9 @@ pub(super) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
 pub(crate) fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
     let median = case.step.total.service.quantile_ns(0.5).filter(|_| case.step.turns.turns > 0)?;
     let turn = case.step.turns.mean_ns();
-    if turn <= median * TURN_SHARE_MAX {
+    // A worker waits for its I/O, and for the flush behind it.
+    let flush = flush_wait(case).map_or(0.0, |wait| wait.each_io_ns);
+    if turn <= (median + flush) * TURN_SHARE_MAX {
         return None;
     }
     Some(Fired {
@@ -171,13 +174,7 @@ pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("CPUs busy", used.host_busy * 100.0, "%"),
             Evidence::new("tester", tester * 100.0, "%"),
         ],
-        next: match is_served_here(case) {
-            true => {
-                "The server of the target runs on this host and needs CPU itself: run from another host, or count \
-                     its work as part of the target."
-            }
-            false => STOP_OTHERS,
-        },
+        next: if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS },
         weight: others,
     })
 }
@@ -199,7 +196,7 @@ pub(super) fn near_null_ceiling(case: StepCase<'_>) -> Option<Fired> {
         ),
         evidence: vec![
             Evidence::new("rate", case.step.total.iops, "IOPS"),
-            Evidence::new("null ceiling", ceiling, "IOPS"),
+            Evidence::new("generator limit", ceiling, "IOPS"),
         ],
         next: "Use more workers, or a host with more or faster CPUs.",
         weight: share,

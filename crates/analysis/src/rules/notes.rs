@@ -24,7 +24,10 @@ pub(super) fn fired(run: Run<'_>, kind: NoteKind, severity: Severity) -> Option<
         severity,
         says: says.join(" "),
         evidence: vec![],
-        next: "",
+        next: match kind {
+            NoteKind::IoLimit => "Lift the limit, or run outside of that control group",
+            _ => "",
+        },
         weight: 0.0,
     })
 }

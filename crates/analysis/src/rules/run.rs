@@ -37,7 +37,7 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
             true => {
                 "Run the same command again: its steps are compared with each other, so none is taken alone."
             }
-            false => "Run the missing tests again, for example with --only NAME.",
+            false => "assay run --resume RUN keeps the complete steps and measures the others.",
         },
         weight: 0.0,
     })

@@ -70,6 +70,33 @@ fn single_runs_without_a_known_spread_have_no_interval_and_no_change() {
     }
 }
 
+/// Two suites under one label, twice: "not comparable in 8 of 8, because these differ: semantics iometer, assay /
+/// iometer, assay".
+#[test]
+fn a_label_of_two_plans_is_compared_plan_by_plan() {
+    let reading = |test: &str, semantics: &str, iops: f64| {
+        let load = vec![Facet::new("access", format!("load of {test}"), Weight::Breaks)];
+        let row = Row { test: test.to_owned(), facets: load, ..row(iops, 0.001, 60) };
+        let facets = vec![Facet::new("semantics", semantics, Weight::Breaks)];
+        ResultSet { id: format!("{test}{iops}"), rows: vec![row], facets, ..ResultSet::default() }
+    };
+    let both = |name: &str, times: f64| Side {
+        name: name.to_owned(),
+        readings: vec![reading("forum", "iometer", 100.0 * times), reading("latency", "assay", 9.0 * times)],
+    };
+    let comparison = compare(&[both("before", 1.0), both("after", 3.0)]);
+    assert_eq!((comparison.tests.len(), &comparison.differences[..]), (2, &[][..]));
+    for test in &comparison.tests {
+        let against = test.cells[1].as_ref().unwrap().against.as_ref().unwrap();
+        assert!(against.change != Change::NotComparable && (against.iops.value - 3.0).abs() < 1e-9);
+    }
+    // One plan that was run in two ways is another thing.
+    let mut mixed = both("after", 3.0);
+    mixed.readings[0].facets[0].value = "assay".to_owned();
+    let comparison = compare(&[both("before", 1.0), mixed]);
+    assert_eq!(comparison.differences[0].what, "semantics");
+}
+
 /// CrystalDiskMark prints the best of its runs; a row for each round beside it would compare unlike things.
 #[test]
 fn a_table_of_crystaldiskmark_is_compared_with_the_best_of_the_rounds() {

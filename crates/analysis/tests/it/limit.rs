@@ -1,7 +1,7 @@
 //! The verdict on runs of which no array is known: each explanation on a run that has it and no other.
 
 use assay_analysis::{Certainty, LimitKind, RunLimits, RunSummary, limits};
-use assay_record::{MemberFacts, MemberKind, RunHeader};
+use assay_record::{HostNote, IoLimit, MemberEnd, MemberFacts, MemberKind, NoteKind, RunHeader};
 use assay_spec::Engine;
 
 use crate::rules::{around, disturbed, writes_over_time};
@@ -38,6 +38,27 @@ fn what_is_left_over_is_the_device_and_it_is_said_to_be_probable() {
         of.says
     );
     assert!(of.says.contains("of 16 I/Os waited in it while the tester used"), "{}", of.says);
+}
+
+#[test]
+fn a_log_that_is_flushed_after_each_write_waits_for_its_flushes() {
+    let with = |flushes: u64| {
+        let (header, mut s) =
+            run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 0 }]\nrun = \"4s\"\n\
+                                   outstanding = 1\nflush = { every = 1 }\n");
+        s.steps[0].cpu.used.as_mut().unwrap().host_busy = 1.0;
+        let mut flush = s.steps[0].write.clone();
+        flush.ops /= flushes;
+        s.steps[0].jobs[0].flush = Some(flush);
+        limits(&header, &s).unwrap()
+    };
+    let of = with(1);
+    assert_eq!(
+        (of.steps[0].kind, of.steps[0].limit.as_str()),
+        (LimitKind::Flush, "the flush between writes")
+    );
+    assert!(of.says.contains("waited for flushes for"), "{}", of.says);
+    assert_ne!(with(20).steps[0].kind, LimitKind::Flush, "a flush now and then is no limit");
 }
 
 #[test]
@@ -288,4 +309,124 @@ fn paths_that_were_down_and_disturbances_belong_to_the_sentence() {
     assert!(flushed.says.contains(" probably limits this test ("), "{}", flushed.says);
     assert!(flushed.says.ends_with("Disturbed by CPU time that the hypervisor took."), "{}", flushed.says);
     assert_eq!(flushed.verdict().says, flushed.says);
+}
+
+/// A limit on a device, as `assay check` reads it from a control group.
+fn limit_on_reads(per_s: f64, is_bytes: bool) -> HostNote {
+    HostNote {
+        kind: NoteKind::IoLimit,
+        path: "/sys/fs/cgroup/a/io.max".to_owned(),
+        value: format!("8:16 riops={per_s}"),
+        says: "a control group of this process limits reads of sdb1".to_owned(),
+        mend: "Lift the limit".to_owned(),
+        limit: Some(IoLimit { is_read: true, is_bytes, per_s }),
+    }
+}
+
+fn set_reads(summary: &mut RunSummary, iops: f64) {
+    let step = &mut summary.steps[0];
+    step.read.iops = iops;
+    step.jobs[0].read.iops = iops;
+    step.total.iops = iops;
+}
+
+/// Neither the device nor busy CPUs make a rate equal to a number in a file.
+#[test]
+fn a_rate_at_a_limit_of_the_control_group_is_no_fault_of_the_device() {
+    let at = |iops: f64, limit: HostNote| {
+        changed("outstanding = 16", move |h, s| {
+            member(h).device.as_mut().unwrap().notes = vec![limit_on_reads(90_000.0, false), limit.clone()];
+            set_reads(s, iops);
+            let used = s.steps[0].cpu.used.as_mut().unwrap();
+            (used.host_busy, used.host_busy_max, used.tester_ns) = (0.98, 1.0, 100_000_000);
+        })
+    };
+    let of = at(402.0, limit_on_reads(400.0, false));
+    assert_eq!((of.steps[0].kind, of.steps[0].second.as_str()), (LimitKind::ControlGroup, ""), "{of:?}");
+    let says = "The control group's limit on reads of sdb1 limits this test (402 of 400 per second, \
+                \"8:16 riops=400\" in /sys/fs/cgroup/a/io.max).";
+    assert!(of.says.starts_with(says), "{}", of.says);
+    let kind = |iops: f64, limit: HostNote| at(iops, limit).steps[0].kind;
+    assert_ne!(kind(300.0, limit_on_reads(400.0, false)), LimitKind::ControlGroup, "below it");
+    let writes = IoLimit { is_read: false, is_bytes: false, per_s: 400.0 };
+    let on_writes = HostNote { limit: Some(writes), ..limit_on_reads(400.0, false) };
+    assert_ne!(kind(402.0, on_writes), LimitKind::ControlGroup, "it limits writes");
+    assert_ne!(kind(402.0, limit_on_reads(400.0, true)), LimitKind::ControlGroup, "it limits bytes");
+}
+
+/// Two devices with a limit of 400 reads per second, of which each did so many I/Os, and had so many in flight.
+fn of_two(ops: [u64; 2], in_flight: [u64; 2], is_limited: [bool; 2]) -> RunLimits {
+    changed("outstanding = 16", move |h, s| {
+        let mut other = h.targets[0].clone();
+        other.address = "/dev/sdc1".to_owned();
+        other.member.device.as_mut().unwrap().name = "sdc1".to_owned();
+        h.targets.push(other);
+        for (target, is_limited) in h.targets.iter_mut().zip(is_limited) {
+            let notes = is_limited.then(|| limit_on_reads(400.0, false));
+            target.member.device.as_mut().unwrap().notes = notes.into_iter().collect();
+        }
+        let addresses: Vec<String> = h.targets.iter().map(|target| target.address.clone()).collect();
+        let ends = addresses.iter().zip(ops).zip(in_flight);
+        let end = |((address, ops), service_ns): ((&String, u64), u64)| MemberEnd {
+            ops,
+            service_ns,
+            ..MemberEnd::new(0, address)
+        };
+        s.steps[0].members = ends.map(end).collect();
+        set_reads(s, (ops[0] + ops[1]) as f64);
+    })
+}
+
+/// Targets that take turns get as many I/Os as the slowest: what limits is where the I/Os wait.
+#[test]
+fn of_two_devices_the_one_that_the_ios_wait_for_limits() {
+    let kind = |ops, in_flight, is_limited| of_two(ops, in_flight, is_limited).steps[0].kind;
+    assert_eq!(kind([400, 399], [8, 8], [true, true]), LimitKind::ControlGroup);
+    assert_eq!(kind([400, 200], [8, 8], [true, true]), LimitKind::Device, "one of them is below its limit");
+    let turns = of_two([400, 400], [990, 10], [true, false]);
+    assert!(turns.says.starts_with("The control group's limit on reads of sdb1 limits"), "{}", turns.says);
+    assert_eq!(kind([400, 400], [10, 990], [true, false]), LimitKind::Device, "they wait for the other");
+    let slow = of_two([400, 400], [10, 990], [false, false]);
+    assert!(slow.says.starts_with("The device sdc1 (Example SSD 240) probably limits"), "{}", slow.says);
+    let both = of_two([400, 400], [500, 500], [false, false]);
+    assert!(both.says.starts_with("The devices sdb1 and sdc1 probably limit"), "{}", both.says);
+}
+
+/// The schema of a run's document lists every kind.
+#[test]
+fn the_schema_has_every_kind_of_limit() {
+    use LimitKind as L;
+    let all = [
+        L::Rate,
+        L::ControlGroup,
+        L::Memory,
+        L::Tester,
+        L::Host,
+        L::PageCache,
+        L::Latency,
+        L::Link,
+        L::Interface,
+        L::Flush,
+        L::Pauses,
+        L::Neighbour,
+        L::Credit,
+        L::WriteCache,
+        L::RandomAccess,
+        L::Throughput,
+        L::Operations,
+        L::Device,
+        L::Target,
+    ];
+    // A new kind does not compile here, so that it is added above.
+    for kind in all {
+        match kind {
+            L::Rate | L::ControlGroup | L::Memory | L::Tester | L::Host | L::PageCache | L::Latency => {}
+            L::Link | L::Interface | L::Flush | L::Pauses | L::Neighbour | L::Credit | L::WriteCache => {}
+            L::RandomAccess | L::Throughput | L::Operations | L::Device | L::Target => {}
+        }
+    }
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/assay.run-1.schema.json")).unwrap();
+    let listed = schema.pointer("/properties/limits/properties/steps/items/properties/kind/enum");
+    assert_eq!(listed, Some(&serde_json::to_value(all).unwrap()));
 }

@@ -149,7 +149,7 @@ fn a_drift_decides_a_limit_that_all_its_seconds_are_on_one_side_of() {
     assert_eq!(precision(&falls.steps[0]).unwrap().iops.why, Some(NoInterval::Wanders));
     let (answer, says) = answer_of(&falls, "iops < 1");
     assert_eq!(answer, Answer::Within);
-    assert!(says.contains("9050") && says.contains("in its seconds: the rate wanders"), "{says}");
+    assert!(says.contains("9,050") && says.contains("in its seconds: the rate wanders"), "{says}");
     assert_eq!(answer_of(&falls, "iops < 20000").0, Answer::Exceeded);
     assert_eq!(answer_of(&falls, "iops < 9500").0, Answer::Undecided);
     assert_eq!(answer_of(&with_seconds(&falling[..3]), "iops < 1").0, Answer::Undecided);

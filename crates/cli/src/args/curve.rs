@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_spec::units::{Nanos, SizeSpec};
 use clap::Args;
 
-use super::{ChoiceArgs, IoArgs, StoreArgs, ViewArgs, label_text};
+use super::{ChoiceArgs, FleetArgs, IoArgs, StoreArgs, ViewArgs, label_text};
 
 const CURVE_EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,8 @@ Examples:
     assay curve /dev/sdb -o curve.html
   Queue depths 1 to 256 instead of offered loads:
     assay curve ./t.dat --qd
+  Of three hosts together, each with a file of its own:
+    assay curve /mnt/{host}/t.dat --hosts a,b,c --nats nats://bus:4222
 
 The maximum is searched for with queue depths 1 to 256, 2 seconds each, as a run of its own. The curve is the next \
 run: the maximum as a closed loop, then 10 to 95 % of it as an open loop with random (Poisson) arrivals. Both are \
@@ -50,6 +52,8 @@ pub(crate) struct CurveArgs {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) kept: KeptArgs,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]

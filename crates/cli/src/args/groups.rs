@@ -7,49 +7,50 @@ pub(crate) const HELP: &str = "\
 
 Measure
   run          Run a suite or a plan on targets
-  curve        Response time over the offered load
-  probe-cache  Caches in front of a target, and their sizes
-  map          Latency over the addresses of a target
-  attach       Take up a run over hosts whose coordinator ended
-  scale        Which limits as the load grows: tester, host or storage
-  overhead     The cost of an I/O in Assay itself
+  curve        Measure response time over the offered load
+  probe-cache  Find caches in front of a target, and their sizes
+  map          Measure latency over the addresses of a target
+  attach       Resume a run over hosts whose coordinator ended
+  scale        Find the limit as the load grows: tester, host or storage
+  overhead     Measure the cost of an I/O in Assay itself
 
 Explain
-  diagnose     What limits a load, by experiments
-  check        What a target is, without any load
-  compare      Results side by side: which differences are real
-  baseline     What later runs are compared with
-  journal      Changes to a set-up, each measured
+  diagnose     Find what limits a load, by experiments
+  check        Describe a target, without any load
+  compare      Compare results: which differences are real
+  baseline     Set the reference that later runs are compared with
+  journal      Measure each change to a set-up
 
 Predict
-  predict      What an array should give
-  size         How many disks, which array, what remains after a failure
-  calibrate    The software cost of a target, for predictions
-  arrays       Descriptions of arrays that ship
-  published    Measured tables of articles that ship
-  validate     How far predictions and diagnoses are right
+  predict      Predict the performance of an array
+  size         Size an array: how many disks, what remains after a failure
+  calibrate    Measure the software cost of a target, for predictions
+  arrays       List and print descriptions of arrays
+  published    List and print measured tables of articles
+  validate     Check predictions against measured systems
 
 Keep
   runs         List stored runs
   show         Show a stored run
   report       Write a run as HTML, CSV, Markdown, BBCode or JSON
-  label        Name a run, or note something about it
+  label        Set the label or the note of a run
   rm           Remove stored runs
-  export       For Prometheus, fio, Iometer, pandas, another Assay
-  import       From another Assay, fio, Iometer, CrystalDiskMark, …
-  serve        Results and running runs in a browser, and /metrics
+  export       Export a run for Prometheus, fio, Iometer, pandas, Assay
+  import       Import runs of Assay, fio, Iometer, CrystalDiskMark, …
+  store        Create a store in PostgreSQL, or copy one to another
+  serve        Serve results and running runs to a browser, and /metrics
 
 Set up
-  suites       Plans that ship
-  convert      A plan of fio, Iometer, DiskSpd or vdbench as a plan file
-  target       Record the array or the price of a target
-  lab          A simulated array over iSCSI or NFS, to try things
+  suites       List and print the suites
+  convert      Convert a plan of fio, Iometer, DiskSpd or vdbench
+  target       Set the array or the price of a target
+  lab          Serve a simulated array over iSCSI or NFS, to try things
   agent        Announce this host on a NATS server
   hosts        List such hosts, with the error of their clocks
-  completions  For bash, zsh and fish
+  completions  Print completions for bash, zsh or fish
   man          Write the man pages
-  version      Version, commit, format of stores
-  help         assay help VERB: all of a verb
+  version      Print version, commit and format of stores
+  help         Print the help of a verb: assay help VERB
 
 {options}
 {after-help}";

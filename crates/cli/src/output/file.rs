@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use assay_report::escape;
 use assay_spec::Address;
+use assay_store::StoreAddress;
 
 use super::kind::{HEAD_BYTES, OutputKind};
 use crate::args::StoreArgs;
@@ -37,8 +38,8 @@ impl Kept {
     /// Those of a verb: its store, or the one of the environment.
     pub(crate) fn of(store: &StoreArgs, targets: &[Address]) -> Self {
         let mut kept = Self::default();
-        if let Ok(path) = store.path() {
-            kept.paths.extend(STORE_ENDS.iter().map(|end| beside(&path, end)));
+        if let Some(path) = store.address().ok().as_ref().and_then(StoreAddress::file) {
+            kept.paths.extend(STORE_ENDS.iter().map(|end| beside(path, end)));
         }
         kept.paths.extend(targets.iter().filter_map(|target| match target {
             Address::Path(path) => Some(path.clone()),

@@ -48,6 +48,18 @@ pub(crate) fn entry(name: &str, columns: usize, says: &str) -> String {
     entry_within(name, columns, says, terminal_columns())
 }
 
+/// The same in one line of the terminal: what does not fit is left out at its end.
+pub(crate) fn entry_in_a_line(name: &str, columns: usize, says: &str) -> String {
+    let line = format!("{name:<columns$} {says}");
+    match terminal_columns() {
+        Some(width) if line.chars().count() > width => {
+            let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+            format!("{}…\n", kept.trim_end())
+        }
+        _ => format!("{line}\n"),
+    }
+}
+
 fn entry_within(name: &str, columns: usize, says: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return format!("{name:<columns$} {says}\n") };
     let says = wrap(says, width.saturating_sub(columns + 1), "");

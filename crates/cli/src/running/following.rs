@@ -7,12 +7,12 @@ use assay_diagnose::headline;
 use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, Gap, RunEvent, RunHeader, StepId, Warning};
-use assay_runner::{Experiments, Follower, Keeper, LostStore, Order, Stage};
+use assay_runner::{Experiments, Follower, Keeper, LostStore, Order, Stage, StoreNews};
 use assay_spec::Plan;
 
 use super::experiments::{Budget, next};
 use crate::output::progress::{Progress, note_above};
-use crate::signals::{enter, terminal_is_closed};
+use crate::signals::{enter, pause_if_asked, terminal_is_closed};
 use assay_results::judged;
 
 /// The program as the follower of a run.
@@ -100,6 +100,10 @@ impl Follower for Following {
         sweep.is_some_and(|(_, state)| state.is_reached)
     }
 
+    fn between(&mut self) {
+        pause_if_asked();
+    }
+
     fn next(&mut self) -> Option<StepId> {
         let run = self.run.as_ref()?;
         next(&run.header, &run.collector, run.began, &self.stop)
@@ -109,13 +113,24 @@ impl Follower for Following {
         terminal_is_closed().then(closed_terminal)
     }
 
-    fn store_lost(&mut self, lost: &LostStore) {
-        let instead = match &lost.instead {
-            Some(file) => format!("the run goes on, and is kept in {}", file.display()),
-            None => "the run goes on, and is kept in memory".to_owned(),
-        };
-        let (store, why) = (lost.store.display(), &lost.why);
-        note_above(&format!("warning: this run can no longer use the store {store}: {why}; {instead}"));
+    fn store_changed(&mut self, news: &StoreNews) {
+        note_above(&match news {
+            StoreNews::Lost(lost) => store_lost(lost),
+            StoreNews::Back(store) => {
+                format!("note: the store {store} is back, and has all events of this run")
+            }
+        });
+    }
+}
+
+fn store_lost(LostStore { store, why, instead, is_asked_again }: &LostStore) -> String {
+    let instead = match instead {
+        Some(file) => format!("the run goes on, and is kept in {}", file.display()),
+        None => "the run goes on, and is kept in memory".to_owned(),
+    };
+    match is_asked_again {
+        true => format!("warning: {why}; {instead} until the server is back"),
+        false => format!("warning: this run can no longer use the store {store}: {why}; {instead}"),
     }
 }
 

@@ -60,6 +60,9 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
                 true => note!("{}", text.trim_end()),
                 false => say(&text)?,
             }
+            if summary.status == RunStatus::Interrupted && done.is_stored && header.diagnosis.is_none() {
+                note!("to measure the rest: assay run --resume {}", header.run);
+            }
             // On one screen the id stands above the table already.
             if done.is_stored && !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
                 let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
 use crate::exit::Exit;
-use crate::output::terminal::{entry, paragraph, say};
+use crate::output::terminal::{entry, entry_in_a_line, paragraph, say};
 use crate::words::array::text_of;
 
 /// Columns of the names in the list.
@@ -38,10 +38,9 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
                 say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
             } else {
                 let mut text: String =
-                    arrays.iter().map(|a| entry(&a.name, NAME_COLUMNS, &a.title)).collect();
-                text.push('\n');
+                    arrays.iter().map(|a| entry_in_a_line(&a.name, NAME_COLUMNS, &a.title)).collect();
                 text.push_str(&paragraph(
-                    "assay arrays show NAME prints one as a file to copy; assay predict NAME predicts it.",
+                    "assay arrays show NAME prints one to copy; assay predict NAME predicts it.",
                     "  ",
                 ));
                 say(&text)?;

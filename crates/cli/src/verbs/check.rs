@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
 use assay_record::{DeviceFacts, HostNote};
+use assay_report::text::Detail;
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
 use assay_store::{Checked, target_key};
@@ -23,7 +24,11 @@ use crate::words::store::store_if_any;
 use crate::words::typed::as_typed;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    let detail = if args.explain { Detail::Full } else { Detail::Brief };
+    let mut found = args.targets.iter().map(|t| inspect(t, detail)).collect::<anyhow::Result<Vec<_>>>()?;
+    if detail == Detail::Brief {
+        found.iter_mut().zip(&args.targets).for_each(|((of, text), target)| text.push_str(&more(target, of)));
+    }
     keep(&args.store, &args.targets, &found);
     match (args.form.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
@@ -31,6 +36,21 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
     }
     Ok(if found.iter().any(|(document, _)| has_dead_path(document)) { Exit::Errors } else { Exit::Done })
+}
+
+/// Returns what the full form adds, with the command that prints it; nothing where it adds nothing.
+fn more(target: &str, of: &Value) -> String {
+    let has_notes = ["/host_notes", "/filesystem/notes", "/device/notes"]
+        .iter()
+        .any(|at| of.pointer(at).and_then(Value::as_array).is_some_and(|notes| !notes.is_empty()));
+    let what = match of["kind"].as_str() {
+        Some("lun") => "routes, frames and negotiated parameters of each path",
+        Some("nfs") => "route, frames and TCP to the server",
+        _ if has_notes => "where each note stands, and what changes it",
+        _ => return String::new(),
+    };
+    // A command is copied from here, so its line is left to the terminal.
+    format!("\nMore ({what}):\n  assay check {} --explain\n", as_typed(&without_secret(target)))
 }
 
 /// Whether a path of a target did not come up: for a script, that is no success.
@@ -41,7 +61,7 @@ fn has_dead_path(document: &Value) -> bool {
 
 /// Prints what one target is, and returns it as JSON.
 pub(crate) fn look(target: &str, store: &StoreArgs) -> anyhow::Result<Value> {
-    let found = [inspect(target)?];
+    let found = [inspect(target, Detail::Brief)?];
     keep(store, &[target.to_owned()], &found);
     let [(document, text)] = found;
     say(&text)?;
@@ -64,7 +84,7 @@ fn keep(store: &StoreArgs, targets: &[String], found: &[(Value, String)]) {
 }
 
 /// Returns what a target is, as JSON and as text.
-fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
+fn inspect(target: &str, detail: Detail) -> anyhow::Result<(Value, String)> {
     if let Some(portal) = crate::words::offered::portal_in(target)? {
         return portal::tell(&portal);
     }
@@ -82,12 +102,12 @@ fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
             crate::words::array::array(&array)?;
             bail!("sim: has nothing to check; assay arrays show {array} prints the array")
         }
-        Address::Iscsi(lun) => return lun::tell(&lun),
-        Address::Nfs(file) => return nfs::tell(&file),
+        Address::Iscsi(lun) => return lun::tell(&lun, detail),
+        Address::Nfs(file) => return nfs::tell(&file, detail),
     };
     let found = assay_prepare::inspect_path(&path)?;
     let host = assay_host::host_facts().notes;
-    Ok((as_json(target, &found, &host), as_text(target, &found, &host)))
+    Ok((as_json(target, &found, &host), as_text(target, &found, &host, detail)))
 }
 
 fn kind_words(kind: Kind) -> &'static str {
@@ -120,15 +140,17 @@ fn as_json(target: &str, checked: &PathInspection, host: &[HostNote]) -> Value {
     })
 }
 
-/// What the kernel shows of this host, a file system or a device, quoted with what mends it.
-fn notes(of: &[HostNote]) -> Vec<String> {
-    of.iter()
-        .map(|note| format!("{} ({}: \"{}\"). {}", note.says, note.path, note.value, note.mend))
-        .collect()
+/// What the kernel shows of this host, a file system or a device; in full quoted, with what mends it.
+fn notes(of: &[HostNote], detail: Detail) -> Vec<String> {
+    let words = |note: &HostNote| match detail {
+        Detail::Brief => note.says.clone(),
+        Detail::Full => format!("{} ({}: \"{}\"). {}", note.says, note.path, note.value, note.mend),
+    };
+    of.iter().map(words).collect()
 }
 
 /// The lines about a device.
-fn of_device(device: &DeviceFacts, line: &mut impl FnMut(&str, String)) {
+fn of_device(device: &DeviceFacts, detail: Detail, line: &mut impl FnMut(&str, String)) {
     let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
     let kind = if device.rotational { "rotating" } else { "not rotating" };
     let name = format!("{} {}", device.name, device.model);
@@ -137,7 +159,7 @@ fn of_device(device: &DeviceFacts, line: &mut impl FnMut(&str, String)) {
     if let Some(bus) = &device.bus {
         line("interface", format!("{}, at most about {} MB/s", bus.says, bus.mb_per_s));
     }
-    notes(&device.notes).into_iter().for_each(|note| line("note", note));
+    notes(&device.notes, detail).into_iter().for_each(|note| line("note", note));
     if device.shifted_bytes > 0 {
         let shift = device.shifted_bytes;
         line(
@@ -147,16 +169,17 @@ fn of_device(device: &DeviceFacts, line: &mut impl FnMut(&str, String)) {
     }
 }
 
-fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String {
+fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: Detail) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
     if checked.size_bytes > 0 {
         line("size", Bytes(checked.size_bytes).rounded());
     }
     if let Some(fs) = &checked.filesystem {
-        line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
+        let options = if detail == Detail::Full { format!(", {}", fs.options) } else { String::new() };
+        line("file system", format!("{} on {}{options}", fs.kind, fs.mount_point));
         line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
-        notes(&fs.notes).into_iter().for_each(|note| line("note", note));
+        notes(&fs.notes, detail).into_iter().for_each(|note| line("note", note));
     }
     match checked.smallest_direct_io {
         Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).rounded()),
@@ -164,9 +187,9 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote]) -> String 
         None => {}
     }
     if let Some(device) = &checked.device {
-        of_device(device, &mut line);
+        of_device(device, detail, &mut line);
     }
-    notes(host).into_iter().for_each(|note| line("note", note));
+    notes(host, detail).into_iter().for_each(|note| line("note", note));
     match checked.identities.as_slice() {
         [] => {}
         identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),

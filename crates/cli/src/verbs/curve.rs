@@ -14,10 +14,12 @@ use assay_spec::{Plan, PlanFile};
 use crate::args::CurveArgs;
 use crate::exit::{Exit, Failed};
 use crate::output::terminal::note;
+use crate::running::Done;
+use crate::running::fleet::execute_on;
 use crate::running::tell::{Telling, before, tell};
-use crate::running::{Done, execute};
 use crate::signals::stop_on_signals;
 use crate::words::attached::array_of_run;
+use crate::words::fleet::fleet;
 use crate::words::plan::{Choice, overrides, resolve};
 use crate::words::plan_file::is_plan;
 use crate::words::store::open_store;
@@ -37,16 +39,19 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let run_time = if args.quick { QUICK_RUN } else { args.run };
     let depths = depth_plan(&base, timing(if args.qd { run_time } else { run_time.min(SEARCH_RUN_MAX) }))?;
     let targets = std::slice::from_ref(&args.target);
+    let fleet = fleet(&args.fleet, &args.io)?;
+    let here: &[String] = if fleet.is_some() { &[] } else { targets };
     let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
     let store = open_store(&args.store)?;
     let array = array_of_run(None, targets, &store)?;
     let stop = stop_on_signals()?;
     let order = |plan: Plan| -> anyhow::Result<Order> {
-        Ok(Order { array: array.clone(), ..args.io.order(plan, targets, args.size, &stop)? })
+        Ok(Order { array: array.clone(), ..args.io.order(plan, here, args.size, &stop)? })
     };
+    let go = |order: Order| execute_on(fleet.as_ref(), targets, order, &store);
     let run = |plan: Plan| -> anyhow::Result<Exit> {
         let (label, note) = (args.kept.label.clone(), args.kept.note.clone());
-        let done = execute(Order { label, note, ..order(plan)? }, &store)?;
+        let done = go(Order { label, note, ..order(plan)? })?;
         let before = before(&store, &done);
         let telling = Telling {
             note: args.kept.note.as_deref(),
@@ -62,7 +67,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     }
     note!("searching for the maximum: queue depths 1 to 256");
     let search = named(depths, &base, "search for the maximum", None);
-    let mut done = execute(Order { note: Some(SEARCH_NOTE.to_owned()), ..order(search)? }, &store)?;
+    let mut done = go(Order { note: Some(SEARCH_NOTE.to_owned()), ..order(search)? })?;
     if let Some(error) = done.failures.pop() {
         return Err(error);
     }
@@ -164,8 +169,5 @@ fn found_words(base: &Plan, maxima: &[Maximum], run: &str) -> String {
         let rate = separated(&format!("{:.0}", maximum.rate.0));
         format!("{}: {rate} IOPS with {} outstanding", test.name, maximum.outstanding)
     });
-    format!(
-        "The search of run {run} found {}; loads are shares of that.",
-        found.collect::<Vec<_>>().join("; ")
-    )
+    format!("found in run {run}: {}; loads are shares of that", found.collect::<Vec<_>>().join("; "))
 }

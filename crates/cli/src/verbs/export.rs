@@ -1,26 +1,22 @@
-//! `assay export` and `assay import`: a stored run as one file, and back.
+//! `assay export`: a stored run as one file.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, bail};
-use assay_interop::results::{
-    self, ImportedResult, fio_json, fio_log, hdr, iometer_csv, openmetrics, parquet, table,
-};
+use anyhow::bail;
+use assay_interop::results::{fio_json, hdr, iometer_csv, openmetrics, parquet};
 use assay_record::{Event, ExportCover, RunHeader};
 use assay_report::table::Format;
 use assay_spec::suites::suite;
-use assay_store::{Namesake, Store, WholeRun};
+use assay_store::Store;
 
-use crate::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::args::{ExportArgs, ExportFormat};
 use crate::exit::{Exit, Failed};
 use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
 use crate::words::plan::Choice;
-use crate::words::result_files::{fio_logs, result_files};
-use crate::words::run_file::{Exported, is_export, read};
-use crate::words::store::{existing_store, open_store};
+use crate::words::run_file::{is_export, read};
+use crate::words::store::existing_store;
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     match format(args)? {
@@ -203,137 +199,4 @@ fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exi
     output.write(&text, Some(run))?;
     note!("run {run} written to {}; assay import {0} adds it to another store", path.display());
     Ok(Exit::Done)
-}
-
-/// Prints a table as a file of published measurements.
-fn publish(args: &ImportArgs) -> anyhow::Result<Exit> {
-    let [path] = args.files.as_slice() else { bail!("--published takes one table") };
-    let name = path.display().to_string();
-    let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
-    let toml = table::published(&name, &text)?;
-    // It must read back as what it is to become.
-    assay_model::published::parse(&name, &toml)
-        .with_context(|| format!("{name} contains no table that can be published"))?;
-    say(&toml)?;
-    Ok(Exit::Done)
-}
-
-pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
-    if args.published {
-        return publish(args);
-    }
-    // All files are understood before anything is stored.
-    let (mut all, mut others) = (Vec::new(), Vec::new());
-    let (logs, files) = fio_logs(result_files(&args.files)?);
-    for paths in logs {
-        match of_logs(&paths) {
-            Ok(import) => all.push(import),
-            Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
-            Err(error) => return Err(error),
-        }
-    }
-    for file in files {
-        match understood(&file.path) {
-            Ok(import) => all.push(import),
-            // A folder has what it has.
-            Err(error) if file.is_found => others.push(format!("{error:#}")),
-            Err(error) => return Err(error),
-        }
-    }
-    others.iter().take(OTHERS_SHOWN).for_each(|why| note!("not imported: {why}"));
-    if let Some(more) = others.len().checked_sub(OTHERS_SHOWN).filter(|more| *more > 0) {
-        note!("not imported: {more} more files");
-    }
-    if all.is_empty() {
-        bail!("there is nothing to import in what was named");
-    }
-    let store = open_store(&args.store)?;
-    for (number, import) in (1..).zip(all) {
-        let mut exported = match import {
-            Import::Run(exported) => *exported,
-            Import::Result(result) => {
-                result.notes.iter().for_each(|says| note!("note: {says}"));
-                of_result(*result, &store, number)?
-            }
-        };
-        exported.label = args.label.clone().or(exported.label);
-        let run = &exported.header.run;
-        add(&store, &exported).with_context(|| format!("cannot import run {run}"))?;
-        let from = exported.header.imported.as_ref();
-        let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
-        note!("imported run {run}{whose}: assay show {run}");
-    }
-    Ok(Exit::Done)
-}
-
-/// Files of a folder that are no results, of which the reasons are listed.
-const OTHERS_SHOWN: usize = 30;
-
-/// A file that can be imported.
-enum Import {
-    Run(Box<Exported>),
-    Result(Box<ImportedResult>),
-}
-
-/// Reads a file of `assay export`, or results of another tool.
-fn understood(path: &Path) -> anyhow::Result<Import> {
-    if is_export(path) || !path.is_file() {
-        return Ok(Import::Run(Box::new(read(path)?)));
-    }
-    let name = path.display().to_string();
-    let bytes = crate::words::foreign::bytes_of(path)?;
-    let text = assay_interop::decode(&name, &bytes)?;
-    let Some(result) = results::import(&name, &text)? else {
-        bail!(
-            "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \
-             them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
-        );
-    };
-    Ok(Import::Result(Box::new(result)))
-}
-
-/// The logs that fio wrote of a job.
-fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
-    let mut logs = Vec::new();
-    for path in paths {
-        let name = path.display().to_string();
-        let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
-        logs.push((name, text));
-    }
-    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
-}
-
-/// Results of another tool as a run with an id of its own.
-fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Result<Exported> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
-    let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
-    let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
-    let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
-    Ok(Exported { label: None, note: None, lost: None, header, events })
-}
-
-fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
-    let whole = WholeRun {
-        header: &exported.header,
-        label: exported.label.as_deref(),
-        note: exported.note.as_deref(),
-        lost: exported.lost.as_deref(),
-        events: &exported.events,
-    };
-    store.add_run(&whole, namesake(store, exported))?;
-    // What makes lists and pages of it fast; made again by whoever needs it where that fails.
-    let _ = assay_results::complete(store, &exported.header.run);
-    Ok(())
-}
-
-/// A run of which the store lost the rest is replaced, if the file has more of it.
-fn namesake(store: &Store, exported: &Exported) -> Namesake {
-    let run = &exported.header.run;
-    let Ok(row) = store.row(run) else { return Namesake::Keep };
-    let is_part = row.status.is_none() && !row.is_running;
-    // A part that does not even read back is no reason to keep it.
-    let kept = store.load(run).unwrap_or_default();
-    let has_more = exported.events.len() > kept.len() && exported.events.starts_with(&kept);
-    if is_part && has_more { Namesake::Replace } else { Namesake::Keep }
 }

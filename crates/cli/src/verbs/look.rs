@@ -24,6 +24,8 @@ const SYSFS_SECTOR_BYTES: u64 = 512;
 const FIRST_SIZES: [Bytes; 3] = [Bytes(1 << 30), Bytes(256 << 20), Bytes(64 << 20)];
 /// It takes at most this part of the room.
 const FIRST_PART: u64 = 4;
+/// Memory that servers have, the most likely to hold a test first.
+const SERVER_MEMORIES: [Bytes; 4] = [Bytes(16 << 30), Bytes(8 << 30), Bytes(4 << 30), Bytes(2 << 30)];
 /// Disks that are listed.
 const DISKS_MAX: usize = 8;
 
@@ -262,11 +264,15 @@ fn made_first(quoted: &str, seen: &Seen) -> Vec<(String, String)> {
         return vec![(quick, "the forum's four tests, 5 s each".to_owned())];
     }
     if seen.is_served {
-        let disks = format!("assay run vmware {quoted} --storage-ram 16GiB --size 32GiB");
-        return vec![
-            (quick, format!("network and server{fills}, which fits in its memory")),
-            (disks, "its disks: the memory that it has, and twice as much".to_owned()),
-        ];
+        let network = (quick, format!("network and server{fills}, which fits in its memory"));
+        // Twice the memory of a server, where there is room for that.
+        let fits = |memory: &&Bytes| seen.room_bytes.is_none_or(|room| memory.0 * 2 <= room / 4 * 3);
+        let disks = SERVER_MEMORIES.iter().find(fits).map(|memory| {
+            let size = Bytes(memory.0 * 2);
+            let command = format!("assay run vmware {quoted} --storage-ram {memory} --size {size}");
+            (command, "its disks: the memory that it has, and twice as much".to_owned())
+        });
+        return std::iter::once(network).chain(disks).collect();
     }
     let sizes = format!("assay run super-atto {quoted} --quick{option}");
     vec![(quick, format!("four tests of 5 s{fills}")), (sizes, "throughput by block size".to_owned())]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Form, PublishedArgs, ValidateArgs};
 use crate::exit::{Exit, Failed};
-use crate::output::terminal::{entry, note, paragraph, say, text_options};
+use crate::output::terminal::{entry_in_a_line, note, paragraph, say, text_options};
 use crate::output::{Kept, Output, OutputKind};
 
 /// Columns of the names in the list.
@@ -29,7 +29,7 @@ pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     }
     let line = |t: &Published| {
         let source = format!("{} ({} rows)", t.source, t.rows.len());
-        format!("{}{}\n", entry(&t.name, NAME_COLUMNS, &t.system), entry("", NAME_COLUMNS, &source))
+        entry_in_a_line(&t.name, NAME_COLUMNS, &t.system) + &entry_in_a_line("", NAME_COLUMNS, &source)
     };
     let mut text: String = tables.iter().map(line).collect();
     text.push_str(&paragraph(

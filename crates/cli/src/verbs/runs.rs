@@ -30,7 +30,7 @@ const SHOWN: usize = 1000;
 const PART: usize = 256;
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
-    let is_first_use = args.store.named().is_none() && !args.store.path()?.exists();
+    let is_first_use = args.store.named().is_none() && !args.store.address()?.exists();
     let place = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
     let output = args.output.as_ref().map(place).transpose()?;
     let store = if is_first_use { None } else { Some(existing_store(&args.store)?) };
@@ -232,7 +232,7 @@ fn write_report(store: &StoreArgs, run: &str, path: &Path) -> anyhow::Result<()>
 }
 
 fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {
-    if is_export(Path::new(name)) || !args.path()?.exists() {
+    if is_export(Path::new(name)) || !args.address()?.exists() {
         return Ok(None);
     }
     let store = existing_store(args)?;

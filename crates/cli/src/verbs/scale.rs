@@ -5,6 +5,7 @@ use assay_analysis::scale::scale as judge;
 use assay_analysis::{RunStatus, RunSummary};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::scale::ScaleCheck;
+use assay_report::text::{Detail, TextOptions};
 use assay_runner::Order;
 use assay_spec::{Overrides, Plan};
 
@@ -67,7 +68,8 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
         runs: runs.iter().map(|(header, _)| header.run.clone()).collect(),
         tests: judge(&borrowed),
     };
-    say(&check.printed(args.form.form(), text_options()))?;
+    let options = TextOptions { detail: Detail::Brief, ..text_options() };
+    say(&check.printed(args.form.form(), options))?;
     Ok(exit)
 }
 

@@ -4,12 +4,13 @@ mod config;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use assay_spec::{Address, without_secret};
+use assay_store::StoreAddress;
 use assay_web::{Limits, Options, RunPermission, RunTarget, Server, Tls};
 use config::{Config, Protection};
 use nix::sys::signal::{SigSet, Signal};
@@ -17,7 +18,7 @@ use nix::sys::signal::{SigSet, Signal};
 use crate::args::{ServeArgs, StoreArgs};
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
-use crate::words::store::open_store;
+use crate::words::store::{open_store, store_if_any};
 
 /// Where the server listens, if nothing else is said.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
@@ -29,16 +30,18 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))?;
     }
     let config = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
-    let store = args.store.path()?;
+    let store = args.store.address()?;
     // A store that cannot be used is reported here and not on the first page; one that is not there is created.
-    drop(open_store(&args.store)?);
+    if store_if_any(&args.store)?.is_none() {
+        drop(open_store(&args.store)?);
+    }
     let options = options(args, config, &store)?;
     let token_file = options.token_file.clone();
     // Until here a signal ends the program at once, also where a file that is named does not answer.
     let server = Server::bind(options)?;
     let signals = signals()?;
     say(&format!("{}\n", server.url()))?;
-    note!("serving {}; Ctrl-C stops the server, not the runs", store.display());
+    note!("serving {store}; Ctrl-C stops the server, not the runs");
     note!("changes need the token in {}", token_file.display());
     if let Some(fingerprint) = server.fingerprint() {
         note!("certificate SHA-256 {fingerprint}");
@@ -70,8 +73,10 @@ pub(super) fn signals() -> anyhow::Result<SigSet> {
     Ok(signals)
 }
 
-fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Options> {
-    let folder = store.parent().unwrap_or(Path::new("")).to_owned();
+fn options(args: &ServeArgs, config: Config, store: &StoreAddress) -> anyhow::Result<Options> {
+    // What belongs to this user is kept where a store of this user would be.
+    let own = store.file().map_or_else(assay_store::default_path, |file| Ok(file.to_owned()))?;
+    let folder = own.parent().unwrap_or(Path::new("")).to_owned();
     let self_signed = || Tls::SelfSigned { folder: folder.clone() };
     let tls = match (&args.cert, &args.key, config.protection) {
         (Some(cert), Some(key), _) => Tls::Files { cert: cert.clone(), key: key.clone() },
@@ -110,7 +115,7 @@ fn options(args: &ServeArgs, config: Config, store: &Path) -> anyhow::Result<Opt
     let token_file = args.token_file.clone().or(config.token_file);
     Ok(Options {
         listen: args.listen.or(config.listen).unwrap_or(LISTEN),
-        store: std::path::absolute(store).unwrap_or_else(|_| store.to_owned()),
+        store: store.absolute(),
         token_file: token_file.unwrap_or_else(|| folder.join("serve-token")),
         tls,
         runs,
@@ -147,10 +152,9 @@ impl OwnServer {
     pub(crate) fn start(args: &StoreArgs) -> anyhow::Result<Self> {
         let program =
             std::env::current_exe().context("cannot find the program itself, which serves the run")?;
-        let store: PathBuf = args.path()?;
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--until-stdin-ends", "--store"])
-            .arg(store)
+            .arg(args.address()?.typed())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

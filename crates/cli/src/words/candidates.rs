@@ -79,7 +79,7 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn store() -> Option<Store> {
-    Store::open_existing(StoreArgs::of_environment().path().ok()?).ok()?
+    Store::open_existing(StoreArgs::of_environment().address().ok()?).ok()?
 }
 
 fn newest() -> Vec<RunRow> {

@@ -8,6 +8,10 @@ use crate::args::FailIf;
 use crate::exit::Exit;
 use crate::output::terminal::note;
 
+/// First words of a line about a condition that is met, or about one that may be.
+const FAILED: &str = "FAILED";
+const UNDECIDED: &str = "UNDECIDED";
+
 /// Returns the changes among some conditions.
 pub(crate) fn changes(conditions: &[FailIf]) -> Vec<Gate> {
     let change = |condition: &FailIf| match condition {
@@ -28,10 +32,10 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], of_plan: &[Threshold], sum
     for judged in judge_thresholds(summary, &limits) {
         let word = match judged.answer {
             Answer::Within => continue,
-            Answer::Undecided => "undecided",
-            Answer::Exceeded => "exceeded",
+            Answer::Undecided => UNDECIDED,
+            Answer::Exceeded => FAILED,
         };
-        note!("limit \"{}\" {word}: {} {}", judged.limit, judged.test, judged.says);
+        note!("{word} {}: {} {}", judged.limit, judged.test, judged.says);
         exit = exit.or_worse(of_answer(judged.answer));
     }
     exit
@@ -42,8 +46,8 @@ pub(crate) fn judged_by_gates(gates: &[Gate], comparison: &Comparison) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
         for (answer, says) in broken(comparison, *gate) {
-            let undecided = if answer == Answer::Undecided { " undecided" } else { "" };
-            note!("--fail-if \"{gate}\"{undecided}: {says}");
+            let word = if answer == Answer::Undecided { UNDECIDED } else { FAILED };
+            note!("{word} {gate}: {says}");
             exit = exit.or_worse(of_answer(answer));
         }
     }

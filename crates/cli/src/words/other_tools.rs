@@ -1,6 +1,7 @@
 //! What other tools call their options and verbs: a word that is not known here is answered with the one that is.
 
 use assay_spec::field_called;
+use assay_spec::units::Bytes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What is typed elsewhere, and what is typed here.
@@ -76,25 +77,54 @@ const VERBS: [Called; 16] = [
 const TOOLS: [&str; 5] = ["fio", "diskspd", "sqlio", "vdbench", "iometer"];
 
 /// Returns what to type for an option or a verb that only other tools have; `None` if the mistake is another one.
-pub(crate) fn meant(error: &clap::Error) -> Option<String> {
+pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
     let word = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
     match error.kind() {
-        ErrorKind::UnknownArgument => option(word(ContextKind::InvalidArg)?),
-        ErrorKind::InvalidSubcommand => verb(word(ContextKind::InvalidSubcommand)?),
+        ErrorKind::UnknownArgument => option(word(ContextKind::InvalidArg)?, typed),
+        ErrorKind::InvalidSubcommand => {
+            // What is spelled like a verb is a slip, which the parser of the command line answers.
+            let is_slip = error.get(ContextKind::SuggestedSubcommand).is_some();
+            let typed = word(ContextKind::InvalidSubcommand)?;
+            verb(typed).or_else(|| if is_slip { None } else { host(typed) })
+        }
         _ => None,
     }
 }
 
-fn option(typed: &str) -> Option<String> {
+fn option(typed: &str, all: &[String]) -> Option<String> {
     let name = typed.trim_start_matches('-').split('=').next()?.to_ascii_lowercase();
     if let Some((field, given)) = field_called(&name) {
+        let own = value_of(&name, all).and_then(|value| with_value(field, value));
+        let given = own.as_deref().unwrap_or(given);
         return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
     }
     let (_, here) = OPTIONS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
     Some(format!("there is no option {typed}; here it is {here}"))
+}
+
+/// The value that was typed with an option: `--bs=8k`, `--bs 8k`.
+fn value_of<'t>(name: &str, all: &'t [String]) -> Option<&'t str> {
+    let at = all.iter().position(|word| {
+        let word = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        word.eq_ignore_ascii_case(name)
+    })?;
+    let joined = all[at].split_once('=').map(|(_, value)| value);
+    joined.or_else(|| all.get(at + 1).map(String::as_str)).filter(|value| !value.starts_with('-'))
+}
+
+/// The field with that value as it is written here; `None` where the value means something else elsewhere.
+fn with_value(field: &str, value: &str) -> Option<String> {
+    let is_count = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    match field {
+        "size" => value.parse::<Bytes>().ok().map(|bytes| format!("size={bytes}")),
+        // Other tools count seconds.
+        "run" if is_count(value) => Some(format!("run={value}s")),
+        "outstanding" | "workers" if is_count(value) => Some(format!("{field}={value}")),
+        _ => None,
+    }
 }
 
 fn verb(typed: &str) -> Option<String> {
@@ -107,6 +137,17 @@ fn verb(typed: &str) -> Option<String> {
     }
     let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
     Some(format!("there is no verb {typed}; here it is {here}"))
+}
+
+/// What to type for a host or a file that stands where a verb does.
+fn host(typed: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+    typed.chars().all(is_name).then(|| {
+        format!(
+            "there is no verb {typed}; if it is a host: assay iscsi://{typed} or assay nfs://{typed} lists what it \
+             offers; if it is a file: assay ./{typed}; assay --help lists the verbs"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -122,10 +163,12 @@ mod tests {
     fn words_of_other_tools_are_answered_with_those_of_this_one() {
         for (typed, expected) in [
             ("run vmware t.dat --runtime 60", "--set run=60s"),
-            ("run vmware t.dat --bs=4k", "--set size=4KiB"),
-            ("run vmware t.dat --qd 3", "--set outstanding=32"),
-            ("run vmware t.dat --iodepth 3", "--set outstanding=32"),
-            ("run vmware t.dat --numjobs=3", "--set workers=4"),
+            ("run vmware t.dat --runtime=15", "--set run=15s"),
+            ("run vmware t.dat --bs=8k", "--set size=8KiB"),
+            ("run vmware t.dat --bs many", "--set size=4KiB"),
+            ("run vmware t.dat --qd 3", "--set outstanding=3"),
+            ("run vmware t.dat --iodepth 3", "--set outstanding=3"),
+            ("run vmware t.dat --numjobs=3", "--set workers=3"),
             ("run vmware t.dat --rw=randread", "random=100 for randread"),
             ("run vmware t.dat --ioengine=libaio", "--io uring"),
             ("run vmware --filename=x", "assay run PLAN TARGET"),
@@ -136,10 +179,13 @@ mod tests {
             ("delete last", "assay rm"),
             ("diff a b", "assay compare"),
             ("fio job.fio", "assay run FILE TARGET"),
+            ("nas", "assay nfs://nas"),
+            ("192.168.1.5", "assay iscsi://192.168.1.5"),
         ] {
-            let words = std::iter::once("assay").chain(typed.split(' '));
-            let error = Cli::try_parse_from(words).expect_err(typed);
-            let says = meant(&error).unwrap_or_default();
+            let words: Vec<String> =
+                std::iter::once("assay").chain(typed.split(' ')).map(str::to_owned).collect();
+            let error = Cli::try_parse_from(&words).expect_err(typed);
+            let says = meant(&error, &words).unwrap_or_default();
             assert!(says.contains(expected), "{typed}: {says}");
         }
     }

@@ -34,6 +34,28 @@ pub(crate) fn is_export(path: &Path) -> bool {
 
 /// Reads a file of `assay export`, and checks that it is whole.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
+    read_with_checksum(path).map(|(exported, _)| exported)
+}
+
+/// Reads the lines of a file behind its first, which has that checksum: it is the one that was read before.
+pub(crate) fn lines(path: &Path, checksum: u32) -> anyhow::Result<Vec<String>> {
+    let file = input::open(path, EXPORT)?;
+    let mut text = String::new();
+    let read = file.take(EXPORT.bytes_max).read_to_string(&mut text);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if checksum_of(&lines) != checksum {
+        bail!("{} was changed while it was imported; import it again", path.display());
+    }
+    Ok(lines.into_iter().skip(1).collect())
+}
+
+fn checksum_of(lines: &[String]) -> u32 {
+    lines.iter().fold(0, |sum, line| crc32c::crc32c_append(sum, line.as_bytes()))
+}
+
+/// The same as [`read`], with what [`lines`] knows it by.
+pub(crate) fn read_with_checksum(path: &Path) -> anyhow::Result<(Exported, u32)> {
     let name = path.display();
     let file = input::open(path, EXPORT)?;
     if !is_export(path) {
@@ -41,11 +63,13 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     }
     let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
+    let mut checksum = crc32c::crc32c(first.as_bytes());
     let cover: ExportCover =
         serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;
     let mut events: Vec<Event> = Vec::new();
     for (index, line) in lines.enumerate() {
         let line = line.with_context(|| format!("cannot read {name}"))?;
+        checksum = crc32c::crc32c_append(checksum, line.as_bytes());
         let event = serde_json::from_str(&line);
         events.push(event.with_context(|| format!("{name}:{} does not read back", index + 2))?);
     }
@@ -62,5 +86,6 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     if header.run != cover.run {
         bail!("{name} is named run {} and holds run {}; export it again", cover.run, header.run);
     }
-    Ok(Exported { label: cover.label, note: cover.note, lost: cover.lost, header, events })
+    let exported = Exported { label: cover.label, note: cover.note, lost: cover.lost, header, events };
+    Ok((exported, checksum))
 }

@@ -81,7 +81,7 @@ fn a_script_gets_exit_code_3_where_a_run_is_worse_than_its_baseline() {
     gated("iops -90%").ends(DONE).says(&["CHANGED"]);
     // A change of the load is never taken for a change of the target.
     let other = story.assay(&[&run[..], &["--set", "outstanding=4", "--fail-if", "iops -90%"]].concat());
-    other.ends(UNDECIDED).says(&["--fail-if \"IOPS -90%\" undecided", "cannot be compared"]);
+    other.ends(UNDECIDED).says(&["UNDECIDED IOPS -90%: ", "cannot be compared"]);
     let repeated = story.assay(&[&run[..], &["--repeat", "2", "--fail-if", "iops -90%"]].concat());
     repeated.ends(DONE).says(&["CHANGED"]);
     story.assay(&["rm", "calm"]).ends(DONE);
@@ -120,7 +120,7 @@ fn a_script_gets_exit_code_3_where_the_target_has_become_slower() {
     story.assay(&["baseline", "set", "new"]).ends(DONE);
     story.write("disk.toml", slow);
     let gated = |limit: &str| story.assay(&[&run[..], &["--fail-if", limit]].concat());
-    let broken = ["CHANGED", "--fail-if \"IOPS -10%\"", "random of this run: IOPS changed by -"];
+    let broken = ["CHANGED", "FAILED IOPS -10%: ", "random of this run: IOPS changed by -"];
     gated("iops -10%").ends(WORSE).says(&broken);
     gated("iops -99%").ends(DONE).says(&["CHANGED"]);
 }
@@ -146,16 +146,16 @@ fn a_figure_beyond_an_absolute_limit_is_exceeded_kept_or_undecided() {
         threads.spawn(|| run("p.toml", &["p99 > 1s", "iops < 1", "errors > 0"], long).ends(DONE));
         threads.spawn(|| {
             let broken = run("p.toml", &["RealLife: p50 > 1ns", "errors > 0"], long).ends(WORSE);
-            let broken = broken.says(&["limit \"RealLife: p50 > 0.001 µs\" exceeded: RealLife "]);
+            let broken = broken.says(&["FAILED RealLife: p50 > 0.001 µs: RealLife "]);
             assert!(!broken.err.contains("small "), "{}", broken.err);
         });
         threads.spawn(|| {
             let broken = run("limit.toml", &[], long).ends(WORSE);
-            broken.says(&["limit \"small: mean latency > 0.001 µs\" exceeded: small "]);
+            broken.says(&["FAILED small: mean latency > 0.001 µs: small "]);
         });
     });
     // No interval in a second or less: nothing says on which side the figure is.
-    run("p.toml", &["iops < 1"], "run=1s").ends(UNDECIDED).says(&["undecided", "without an interval"]);
+    run("p.toml", &["iops < 1"], "run=1s").ends(UNDECIDED).says(&["UNDECIDED", "without an interval"]);
     run("p.toml", &["absent: iops < 1"], "run=1s")
         .ends(UNDECIDED)
         .says(&["no test of that name was measured"]);

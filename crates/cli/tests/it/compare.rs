@@ -17,7 +17,9 @@ fn stored_runs_documents_and_articles_are_compared_with_each_other() {
     run(&story, "single", &["--set", "outstanding=1"]);
     story.assay(&["compare", "free,last~1", "single"]).refused(&["free,last~1", "twice"]);
 
-    let table = story.assay(&["compare", "free", "single", "-o", "compare.html"]).ends(DONE);
+    let brief = story.assay(&["compare", "free", "single"]).ends(DONE);
+    brief.says(&["Repeated: A 2 runs, CV", "you changed I/Os in flight from 64 to 1"]);
+    let table = story.assay(&["compare", "free", "single", "-o", "compare.html", "--explain"]).ends(DONE);
     for words in ["repeated: A 2 runs, CV", "changed: I/Os in flight 64 / 1", "expected IOPS: A "] {
         assert!(table.out.contains(words), "{words}: {}", table.out);
     }

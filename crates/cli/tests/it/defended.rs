@@ -57,7 +57,7 @@ fn a_limit_for_scripts_ends_with_three_and_names_the_test() {
     let sides = ["sim:nvme", "sim:hdd-7200", "--each", "--size", "1GiB", "--label", "g"];
     story.assay(&[&["run", "small.toml"], &sides[..]].concat()).ends(DONE);
     let broken = story.assay(&["compare", "g-1", "g-2", "--fail-if", "iops -50%"]).ends(3);
-    broken.says(&["--fail-if", "random reads of g-2", "IOPS changed by -"]);
+    broken.says(&["FAILED IOPS -50%", "random reads of g-2", "IOPS changed by -"]);
     story.assay(&["compare", "g-2", "g-1", "--fail-if", "iops -50%"]).ends(DONE);
     story.assay(&["compare", "g-1", "g-2", "--fail-if", "p42 +1%"]).refused(&["p42 +1%"]);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::story::{DONE, Story, rules, tests};
+use crate::story::{DONE, INTERRUPTED, Story, rules, tests};
 
 /// A load that needs no CPU to speak of, so that several runs fit beside each other.
 const PLAN: &str = r#"
@@ -145,4 +145,37 @@ fn a_frozen_control_group_is_a_pause() {
     let is_it = |gap: &Value| gap["kind"] == "paused" && gap["seconds"].as_f64().unwrap() > STOP_S - 0.1;
     assert!(gaps.iter().any(is_it), "{gaps:#?}");
     assert!(rules(&document).contains(&"gap-in-window"), "{:?}", rules(&document));
+}
+
+/// Whether a process is stopped, as the kernel says.
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
+/// Ctrl-Z left a hole in the window of the step that was measured.
+#[test]
+fn ctrl_z_pauses_a_run_between_two_steps() {
+    let story = Story::new();
+    let step = PLAN.replace("800ms", "0s").replace("2500ms", "500ms");
+    let plan: String = (0..40).map(|at| step.replace("\"t\"", &format!("\"t{at}\""))).collect();
+    story.write("plan.toml", plan);
+    let mut run = story.start(&["run", "plan.toml", "null:", "--json"]);
+    story.wait_for(|document| document["tests"][0]["complete"] == true);
+    let pid = run.child().id();
+    run.signal("TSTP");
+    // A test that waits for what must come has no clock of its own.
+    while !is_stopped(pid) {
+        assert!(std::path::Path::new(&format!("/proc/{pid}")).exists(), "it ended");
+        sleep(Duration::from_millis(20));
+    }
+    let before = story.assay(&["show", "last", "--json"]).json();
+    run.signal("CONT");
+    story.wait_for(|document| tests(document).len() > tests(&before).len() + 1);
+    run.signal("INT");
+    let ended = run.end().ends(INTERRUPTED);
+    let words = ["pausing when this step ends", "paused between two steps; to go on: fg", "run --resume"];
+    let document = ended.says(&words[..2]).json();
+    assert!(!rules(&document).contains(&"gap-in-window"), "{:?}", rules(&document));
+    story.assay(&["show", "--explain"]).ends(DONE).says(&words[2..]);
 }

@@ -67,6 +67,10 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
             target: evil,
             plan: "vmware",
             changed: "--quick",
+            is_quick: true,
+            depth: 64,
+            cached: Some(false),
+            path: "uring".to_owned(),
             started_unix_ms: 1_795_231_800_000,
             test: &test,
         }],
@@ -104,6 +108,9 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
     let last = sample(&families, "assay_io_rate_per_second");
     assert_eq!(last["value"], 1000.5);
     assert_eq!(last["labels"]["target"], evil.replace('\u{1b}', "\u{fffd}"));
+    for (name, value) in [("depth", "64"), ("cached", "no"), ("quick", "yes"), ("path", "uring")] {
+        assert_eq!(last["labels"][name], value);
+    }
     assert_eq!(sample(&families, "assay_throughput_bytes_per_second")["value"], 2_097_152.0);
     assert_eq!(sample(&families, "assay_latency_p99_seconds")["value"], 1000.5 / 1e6);
     assert_eq!(sample(&families, "assay_last_run_timestamp_seconds")["value"], 1_795_231_800.0);

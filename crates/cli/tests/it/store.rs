@@ -54,7 +54,8 @@ fn a_store_that_cannot_be_used_is_reported_before_anything_is_measured() {
     check("text", &["--store"]);
     // SQLite would follow the first to the device, whatever file was checked.
     check("file:/dev/null", &["looks like an address", "write ./file:/dev/null"]);
-    check("postgres://db/runs", &["looks like an address"]);
+    check("mysql://db/runs", &["looks like an address"]);
+    check("postgres://nobody@127.0.0.1:1/runs", &["cannot open the store", "choose another with --store"]);
     check(":memory:", &["looks like an address"]);
     assert!(!story.path("file:").exists() && !story.path("postgres:").exists());
 }

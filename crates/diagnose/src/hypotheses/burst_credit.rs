@@ -8,6 +8,8 @@ use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
 
+use super::throttle::behind;
+
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::BurstCredit,
     name: "burst-credit throttling",
@@ -15,17 +17,34 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         rate remains. The same load is fast after a pause and slow some seconds later.",
     source: "Token buckets with depth (burst balance of cloud volumes).",
     applies: |s| s.has_medium() && !s.is_paced,
-    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
+    forms: &[
+        of::<0, false>,
+        of::<0, true>,
+        of::<1, false>,
+        of::<1, true>,
+        of::<2, false>,
+        of::<2, true>,
+        expects_fourth,
+    ],
     helps: "A larger volume or a higher base rate; pauses only accumulate credit.",
     gain: Some(E::AfterIdle),
     look: "Burst balance of the volume in the monitoring of its provider.",
 };
 
+/// The forms of a load without credit, each before a device that is faster than the limit and one that is slower.
+fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Range> {
+    let form = match FORM {
+        0 => expects,
+        1 => expects_otherwise,
+        _ => expects_third,
+    };
+    behind::<SLOW>(quantity).or_else(|| form(quantity, s))
+}
+
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::AfterIdle) => range(1.2, 25.0),
         Q::PacedLatency => range(0.01, 0.8),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
@@ -37,7 +56,6 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::AfterIdle) => range(1.2, 25.0),
         Q::PacedLatency => range(0.01, 0.8),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
         Q::Rate(E::SmallerIo) => range(1.2, 8.4),
@@ -49,7 +67,6 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::AfterIdle) => range(1.2, 25.0),
         Q::PacedLatency => range(0.01, 0.8),
-        Q::Rate(E::OneOutstanding) => range(0.04, 1.03),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::Rate(E::LargerIo) => range(0.1, 0.9),
         Q::Rate(E::SmallerIo) => range(0.96, 1.1),
@@ -59,6 +76,9 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // With credit at once, without it by token.
+        Q::PacedToOne => range(0.004, 40.0),
+        Q::LowToMean => range(0.02, 1.07),
         Q::Rate(E::AfterIdle) => range(1.2, 25.0),
         Q::Trend => range(0.1, 1.05),
         Q::Rate(E::Base) => range(0.1, 1.05),

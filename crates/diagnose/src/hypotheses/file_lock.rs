@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "inode->i_rwsem of Linux: exclusive for buffered writes, for writes that extend or allocate, and in \
         some file systems for all.",
     applies: |s| s.is_local() && s.is_file && s.writes() && s.outstanding > 2.0,
-    forms: &[expects, expects_of_mix],
+    forms: &[expects, expects_of_small, expects_of_mix],
     helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 \
         on blocks that are allocated, without --cached).",
     gain: None,
@@ -27,6 +27,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
+        // Half of them pass the lock.
+        Q::Rate(E::Mixed) => range(1.5, 2.15),
         Q::Rate(E::WritesOnly) => range(0.9, 1.06),
         Q::Rate(E::OneOutstanding) => range(0.6, 1.07),
         Q::Rate(E::MoreOutstanding) | Q::Rate(E::MoreWorkers) => range(0.9, 1.08),
@@ -43,8 +45,20 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
+/// Writes so small that only their number counts.
+fn expects_of_small(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.88, 1.04),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.07),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.95, 1.06),
+        _ => expects(quantity, s),
+    }
+}
+
 fn expects_of_mix(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // Reads pass, and were held back only by the writes of the same load.
+        Q::Rate(E::ReadsOnly) => range(1.2, 200.0),
         Q::Rate(E::WritesOnly) => range((1.0 - s.reads).max(0.1) * 0.9, (1.0 - s.reads).max(0.1) * 1.3),
         Q::Rate(E::OneOutstanding) => range(0.3, 1.1),
         Q::MedianToMean => range(0.03, 1.1),

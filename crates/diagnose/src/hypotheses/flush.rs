@@ -19,11 +19,13 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
         one by one.",
     gain: Some(E::WithoutSync),
-    look: "Whether the target has a write cache that survives a power loss.",
+    look: "Check whether the target has a write cache that survives a power loss.",
 };
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.003, 1.06),
         Q::Rate(E::WithoutSync) => range(1.8, 400.0),
         Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
         Q::LatencyOne => range(100.0, 20000.0),
@@ -32,6 +34,8 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.8, 1.03),
         Q::Rate(E::SmallerIo) => range(0.97, 1.06),
         Q::Rate(E::OneOutstanding) => range(0.72, 1.03),
+        // Two flushes now and then go together.
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.2),
         Q::MedianToMean => range(0.9, 1.45),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
@@ -40,6 +44,8 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.003, 1.06),
         Q::Rate(E::WithoutSync) => range(1.8, 400.0),
         Q::Rate(E::ReadsOnly) => range(1.5, 300.0),
         Q::LatencyOne => range(100.0, 20000.0),
@@ -60,6 +66,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 /// Storage with a protected cache acknowledges a flush at once; what remains is a command more for each write.
 fn expects_protected(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.003, 1.06),
         Q::Rate(E::WithoutSync) => range(1.15, 3.0),
         Q::Rate(E::ReadsOnly) => range(1.1, 10.0),
         Q::LatencyOne => range(20.0, 500.0),

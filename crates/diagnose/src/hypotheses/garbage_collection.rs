@@ -23,9 +23,11 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // A few wait for a collection.
+        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::Sequential) => range(1.8, 25.0),
         Q::Rate(E::ReadsOnly) => range(1.7, 20.0),
-        Q::MedianToMean => range(0.03, 0.85),
+        Q::MedianToMean => range(0.02, 1.05),
         Q::LatencyOne => range(60.0, 1500.0),
         Q::Rate(E::MoreOutstanding) => range(1.05, 2.2),
         Q::Rate(E::OneOutstanding) => range(0.06, 0.4),

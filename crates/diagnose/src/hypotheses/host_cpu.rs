@@ -24,13 +24,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Some I/Os wait for a CPU, others find one free.
+        Q::LowToMean => range(0.02, 1.07),
+        Q::PacedToOne => range(0.3, 4.0),
         Q::OthersBusy => range(0.4, 1.02),
         Q::TesterBusy => range(0.08, 0.85),
         Q::Rate(E::MoreOutstanding) => range(0.92, 1.3),
         Q::Rate(E::OneOutstanding) => range(0.05, 0.95),
         Q::Rate(E::LargerIo) => range(0.3, 1.0),
         Q::Rate(E::MoreWorkers) => range(0.85, 2.1),
-        Q::PacedLatency => range(0.03, 0.8),
+        Q::PacedLatency => range(0.015, 0.8),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
         Q::Rate(E::Base) => range(0.8, 1.25),
         Q::MedianToMean => range(0.4, 1.07),
@@ -53,6 +56,9 @@ fn expects_without_copies(quantity: Q, s: &Setting) -> Option<Range> {
 /// Others want all CPUs all the time: what an experiment gets depends on the turns that the scheduler gives it.
 fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Some I/Os wait for a CPU, others find one free.
+        Q::LowToMean => range(0.02, 1.07),
+        Q::PacedToOne => range(0.3, 4.0),
         Q::OthersBusy => range(0.6, 1.05),
         Q::TesterBusy => range(0.02, 0.85),
         Q::Rate(E::MoreOutstanding) => range(0.7, 3.0),

@@ -45,6 +45,8 @@ fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Ran
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Each waits for its token, as long as the others.
+        Q::LowToMean => range(0.5, 1.06),
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::MedianToMean => range(0.88, 1.08),
         Q::PacedLatency => range(0.008, 0.6),
@@ -59,6 +61,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        Q::LowToMean => range(0.005, 0.9),
         Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::MedianToMean => range(0.02, 0.8),
         Q::PacedLatency => range(0.008, 0.6),
@@ -73,6 +76,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Each waits for its token, as long as the others.
+        Q::LowToMean => range(0.5, 1.06),
         Q::Rate(E::LargerIo) => range(0.1, 0.9),
         Q::MedianToMean => range(0.88, 1.08),
         Q::PacedLatency => range(0.008, 0.6),

@@ -16,7 +16,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         idle.",
     source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
     applies: |s| s.is_remote() && s.paths > 0,
-    forms: &[expects, expects_otherwise, expects_of_small_segments, expects_third, expects_of_large],
+    forms: &[
+        expects,
+        expects_otherwise,
+        expects_of_small_segments,
+        expects_third,
+        expects_third_evenly,
+        expects_of_large,
+    ],
     helps: "Repair cables and ports, and set the same MTU on every port along the path.",
     gain: None,
     look: "Error counters of the switch ports and of the target's interfaces.",
@@ -26,6 +33,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Resent => range(1.5, 600.0),
+        // Whoever loses segments one way mostly does the other way.
+        Q::OutOfOrder => range(0.001, 200_000.0),
         Q::MedianToMean => range(0.03, 1.0),
         _ => with_loss(quantity),
     }
@@ -77,6 +86,29 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
+/// So many I/Os of a window wait for a lost segment that the windows differ little.
+fn expects_third_evenly(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(
+            E::HotSpan
+            | E::TenthSpan
+            | E::WholeSpan
+            | E::Misaligned
+            | E::MoreWorkers
+            | E::MoreConnections
+            | E::RepeatingData
+            | E::AfterIdle
+            | E::Sequential
+            | E::ReadsOnly
+            | E::WritesOnly
+            | E::Random
+            | E::Base,
+        )
+        | Q::Trend => range(0.84, 1.2),
+        _ => expects_third(quantity, s),
+    }
+}
+
 /// An I/O of many frames loses one nearly always: what a connection carries is what its window allows (Mathis 1997:
 /// segment / (round trip x sqrt(loss))), in bytes per second, and only further connections carry more.
 fn expects_of_large(quantity: Q, _: &Setting) -> Option<Range> {
@@ -96,6 +128,9 @@ fn expects_of_large(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn with_loss(quantity: Q) -> Option<Range> {
     match quantity {
+        // Most I/Os lose nothing, and some wait for a timer.
+        Q::LowToMean => range(0.005, 1.06),
+        Q::PacedToOne => range(0.3, 3.0),
         Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
         | Q::Rate(E::WholeSpan)

@@ -11,7 +11,7 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PowerState,
     name: "power saving of the drive, its link or the CPU",
-    physics: "What is idle falls asleep, and the next I/O waits until it is awake. With few outstanding each \
+    physics: "An idle device sleeps, and the next I/O waits until it is awake. With few outstanding each \
         I/O meets a sleeper; at half the rate the pauses are longer and the sleep is deeper, so that the \
         latency rises where the load falls; with more outstanding nothing sleeps, and the rate grows by more \
         than the depth.",
@@ -28,7 +28,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Shown(Cause::PowerState) => range(0.3, 3.0),
-        Q::PacedLatency => range(1.15, 60.0),
+        Q::PacedLatency => range(0.95, 60.0),
         Q::PacedToOne => range(1.15, 60.0),
         Q::Rate(E::MoreOutstanding) => range(3.6, 40.0),
         Q::Rate(E::OneOutstanding) => range(0.3 / s.outstanding, 1.05 / s.outstanding),

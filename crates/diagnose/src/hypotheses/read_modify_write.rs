@@ -24,6 +24,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::Aligned) => range(1.5, 8.0),
         Q::PartialBlocks => range(0.5, 1.1),
         // It is misaligned already.
@@ -33,7 +35,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::WritesOnly) => range(0.65, 1.05),
         Q::Rate(E::HotSpan) => range(0.95, 4.0),
         Q::Rate(E::TenthSpan) => range(0.95, 1.5),
-        Q::Rate(E::Sequential) => range(1.0, 480.0),
+        Q::Rate(E::Sequential) => range(1.0, 650.0),
         Q::Rate(E::MoreOutstanding) => range(0.98, 1.7),
         Q::Rate(E::OneOutstanding) => range(0.06, 1.02),
         Q::LatencyOne => range(60.0, 60000.0),
@@ -47,12 +49,14 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::LargerIo) => range(0.85, 8.0),
         Q::Rate(E::ReadsOnly) => range(1.2, 6.0),
         Q::Rate(E::WritesOnly) => range(0.65, 1.05),
         Q::Rate(E::HotSpan) => range(0.95, 4.0),
         Q::Rate(E::TenthSpan) => range(0.95, 1.5),
-        Q::Rate(E::Sequential) => range(1.5, 480.0),
+        Q::Rate(E::Sequential) => range(1.5, 650.0),
         Q::Rate(E::MoreOutstanding) => range(0.98, 1.7),
         Q::Rate(E::OneOutstanding) => range(0.06, 0.9),
         Q::LatencyOne => range(60.0, 60000.0),
@@ -68,6 +72,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::LargerIo) => range(0.85, 5.0),
         Q::Rate(E::ReadsOnly) => range(1.0, 6.0),
         Q::Rate(E::WritesOnly) => range(0.65, 1.05),
@@ -87,6 +93,8 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
 /// The blocks lie in memory or on flash: reading the rest costs work, not a seek, so neither order nor span matters.
 fn expects_of_memory(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
+        // Reads beside such writes are faster.
+        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::Aligned) => range(1.3, 8.0),
         Q::PartialBlocks => range(0.5, 1.1),
         Q::Rate(E::Misaligned) => range(0.9, 1.1),

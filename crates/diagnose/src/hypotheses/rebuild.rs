@@ -77,6 +77,8 @@ fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) | Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.92, 1.15),
         Q::Rate(E::MoreOutstanding) => range(0.98, 1.3),
         Q::Rate(E::OneOutstanding) => range(0.05, 0.6),
+        Q::Rate(E::LargerIo) => range(0.115, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.95, 8.3),
         Q::Rate(E::Base) | Q::Rate(E::AfterIdle) => range(0.9, 1.12),
         Q::LatencyOne => range(50.0, 2000.0),
         Q::MedianToMean => range(0.75, 1.06),

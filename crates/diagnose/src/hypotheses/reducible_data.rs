@@ -24,6 +24,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::UniqueData) => range(0.05, 0.75),
+        // So little reaches the medium that the tester may be as busy as the target.
+        Q::TesterBusy => range(0.005, 1.0),
         Q::Rate(E::ReadsOnly) => range(0.03, 1.5),
         Q::Rate(E::LargerIo) => range(0.12, 0.5),
         Q::Rate(E::OneOutstanding) => range(0.05, 0.6),

@@ -43,7 +43,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::LatencyOne => range(150.0, 3000.0),
         Q::PacedLatency => range(0.03, 1.0),
         Q::Rate(E::OneOutstanding) => range(0.09, 1.05),
-        Q::Rate(E::LargerIo) => range(0.03, 0.14),
+        // A larger I/O comes nearer to the transfer rate of the medium.
+        Q::Rate(E::LargerIo) => range(0.03, 0.165),
         Q::Rate(E::SmallerIo) => range(1.5, 16.0),
         Q::Rate(E::HotSpan) => range(1.05, 10.0),
         Q::Rate(E::TenthSpan) => range(0.97, 1.4),
@@ -59,7 +60,7 @@ fn expects_bytes_only(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
         Q::Rate(E::SmallerIo) => range(7.0, 8.4),
-        Q::Rate(E::OneOutstanding) => range(0.6, 1.05),
+        Q::Rate(E::OneOutstanding) => range(0.1, 1.05),
         Q::PacedLatency => range(0.008, 0.65),
         _ => expects(quantity, s),
     }

@@ -23,7 +23,11 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::LargerIo) => range(0.4, 0.96),
+        // Up to a third of an I/O's time goes with its bytes, and eight times that at eight times the size.
+        Q::Rate(E::LargerIo) => range(0.3, 0.97),
+        // The same work for each, one after another.
+        Q::LowToMean => range(0.6, 1.06),
+        Q::PacedToOne => range(0.9, 2.0),
         Q::Rate(E::OneOutstanding) => range(0.08, 0.75),
         Q::Rate(E::SmallerIo) => range(1.0, 1.25),
         Q::PacedLatency => range(0.04, 0.9),
@@ -38,7 +42,11 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::LargerIo) => range(0.4, 0.96),
+        // Up to a third of an I/O's time goes with its bytes, and eight times that at eight times the size.
+        Q::Rate(E::LargerIo) => range(0.3, 0.97),
+        // The same work for each, one after another.
+        Q::LowToMean => range(0.6, 1.06),
+        Q::PacedToOne => range(0.9, 2.0),
         Q::Rate(E::OneOutstanding) => range(0.08, 0.75),
         Q::Rate(E::SmallerIo) => range(1.0, 1.25),
         Q::PacedLatency => range(0.04, 0.9),
@@ -56,6 +64,8 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
 fn expects_throttled(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::MedianToMean => range(0.02, 0.9),
+        Q::LowToMean => range(0.01, 0.95),
+        Q::PacedToOne => range(0.2, 4.0),
         // Most pings arrive while the target is stopped.
         Q::PingWait => range(0.2, 15.0),
         Q::Rate(E::Base) | Q::Trend => range(0.65, 1.55),

@@ -26,7 +26,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::TesterBusy => range(0.86, 1.06),
-        Q::Rate(E::LargerIo) => range(0.45, 1.0),
+        Q::Rate(E::LargerIo) => range(0.45, 1.03),
         Q::Rate(E::SmallerIo) => range(0.97, 1.7),
         Q::Rate(E::OneOutstanding) => range(0.1, 1.0),
         Q::Rate(E::MoreWorkers) => range(1.0, 2.1),

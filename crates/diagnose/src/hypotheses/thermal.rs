@@ -35,6 +35,9 @@ fn expects_hot(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_falling(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // One of both may have found the drive cooler.
+        Q::PacedToOne => range(0.5, 30.0),
+        Q::Rate(E::Mixed) => range(0.45, 1.6),
         Q::Shown(Cause::Thermal) => range(0.9, 1.1),
         Q::Rate(E::Base) => range(0.1, 0.8),
         Q::Trend => range(0.3, 1.03),
@@ -46,12 +49,13 @@ fn expects_falling(quantity: Q, s: &Setting) -> Option<Range> {
         | Q::Rate(E::MoreWorkers)
         | Q::Rate(E::Misaligned)
         | Q::Rate(E::RepeatingData) => range(0.75, 1.25),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 2.5),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.35, 2.5),
         Q::Rate(E::Sequential) | Q::Rate(E::Random) => range(0.6, 1.5),
         Q::Rate(E::LargerIo) => range(0.1, 1.05),
         Q::Rate(E::SmallerIo) => range(0.9, 8.3),
         Q::Rate(E::OneOutstanding) => range(0.5 / s.outstanding, 1.05),
-        Q::PacedLatency => range(0.03, 1.2),
+        // It may have become hotter since.
+        Q::PacedLatency => range(0.03, 4.0),
         Q::MedianToMean => range(0.6, 1.1),
         _ => None,
     }

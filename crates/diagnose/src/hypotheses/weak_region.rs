@@ -21,7 +21,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     forms: &[expects, expects_waiting],
     helps: "Move the data from the slow part, or replace what it lies on.",
     gain: None,
-    look: "What lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
+    look: "Check what lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
         dmsetup table), a tier. assay map reads the target place by place.",
 };
 
@@ -53,6 +53,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.3, 3.0),
         Q::Trend => range(0.6, 1.6),
         // A busy host changes rates, and no offsets.
+        Q::Rate(E::HalfRate | E::WithSync) => None,
         Q::Rate(_) => range(0.65, 1.6),
         Q::PingWait => range(0.001, 0.1),
         _ => None,

@@ -23,7 +23,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::AfterIdle) => range(1.8, 900.0),
+        Q::Rate(E::AfterIdle) => range(1.8, 4000.0),
         Q::LatencyOne => range(30.0, 16000.0),
         Q::PacedLatency => range(0.03, 0.9),
         Q::Trend => range(0.3, 1.1),
@@ -44,7 +44,7 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::AfterIdle) => range(1.8, 900.0),
+        Q::Rate(E::AfterIdle) => range(1.8, 4000.0),
         Q::LatencyOne => range(30.0, 16000.0),
         Q::PacedLatency => range(0.03, 0.9),
         Q::Trend => range(0.3, 1.1),

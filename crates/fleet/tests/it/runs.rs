@@ -233,6 +233,50 @@ fn a_stop_ends_the_run_on_every_host() {
     agents.into_iter().for_each(Running::stop);
 }
 
+/// The stream of a run is taken away and made again, as by a server whose disk was full: nothing is kept in between.
+fn change_stream(nats: &Nats, run: &str, is_there: bool) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let context = async_nats::jetstream::new(async_nats::connect(nats.url()).await.unwrap());
+        let name = format!("ASSAY_RUN_{run}");
+        if is_there {
+            let subjects = vec![format!("assay.run.{run}.*"), format!("assay.plan.{run}")];
+            let config = async_nats::jetstream::stream::Config { name, subjects, ..Default::default() };
+            context.create_stream(config).await.unwrap();
+        } else {
+            context.delete_stream(name).await.unwrap();
+        }
+    });
+}
+
+/// The coordinator waited for ever, and after Ctrl-C it was said that the target does not answer.
+#[test]
+fn a_server_that_keeps_no_message_any_more_is_named_and_a_stop_ends_the_run() {
+    const RUN: &str = "261124-3333";
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let mut order = order(&nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    order.order.run = Some(RUN.into());
+    let stop = order.order.stop.clone();
+    let mut hearing = Hearing::doing(|| {
+        change_stream(&nats, RUN, false);
+        stop.stop();
+    });
+    let done = go(&order, &store, &mut hearing).unwrap();
+    let why = done.failures.join("; ");
+    assert!(why.contains("does not keep the messages") && why.contains("assay attach 261124-3333"), "{why}");
+    let is_named =
+        |event: &Event| matches!(&event.what, RunEvent::Warning(of) if of.rule == "messages-not-kept");
+    assert!(hearing.events.iter().any(is_named), "{:?}", hearing.events.last());
+    let stored = summary(&store, RUN);
+    assert!(stored.steps[0].jobs.iter().any(|job| job.total.ops > 0) && !stored.steps[0].complete);
+    // Agents leave once what they have to say is kept.
+    change_stream(&nats, RUN, true);
+    agents.into_iter().for_each(Running::stop);
+}
+
 /// The server dies and comes back while a step runs: the agents keep what they have to say, and the run has the same
 /// events as without it.
 #[test]

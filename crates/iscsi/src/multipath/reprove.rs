@@ -168,14 +168,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Source::Written { .. } if is_same => {
                 return Err(Difference::Identity(format!(
                     "of the blocks written first, {mismatches} no longer hold what was written, and block {}, written \
-                     later, does: another disk took its place in between, or the target lost writes that it had \
-                     acknowledged",
+                     later, does: another disk took its place in between, another host writes to it, or the target \
+                     lost writes that it had acknowledged",
                     known.lba
                 )));
             }
             Source::Inspected { .. } if is_other => {
                 return Err(Difference::Identity(format!(
-                    "block {} and those after it do not hold what they held when Assay inspected it",
+                    "block {} and those after it do not hold what they held when Assay inspected it; another host may \
+                     have written to it",
                     known.lba
                 )));
             }

@@ -245,6 +245,12 @@ fn ports_of_drives_and_of_expanders_limit_what_passes_them() {
     near(rate(&mirrored, &writes) * 1.048_576, 1159.0 / 2.0, 0.02);
     let p = predict(&mirrored, &writes, Engines::Closed, &mut Tables::default());
     assert_eq!(p.limit_name(), "the SAS3x4 port of the expander");
+    // "The none port of the expander 0 %": an array without one.
+    for load in Workload::forum_tests(Bytes(4 * GIB)) {
+        let p = predict(&array("nas-4bay"), &load, Engines::Closed, &mut Tables::default());
+        let ports: Vec<_> = p.table.resources.iter().filter(|r| r.name.contains("expander")).collect();
+        assert!(ports.is_empty(), "{ports:?}");
+    }
 }
 
 #[test]

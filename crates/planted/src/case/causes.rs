@@ -280,6 +280,10 @@ fn of_host(cause: Cause, w: &mut World, l: &mut PlantedLoad, random: &mut Random
             l.outstanding = random.one_of(&[1, 1, 2, 4]);
             l.workers = 1;
             l.size = random.one_of(&[4096.0, 8192.0, 32_768.0]);
+            // Where the round trip takes most of the time, that is what limits: another cause.
+            if let Medium::Flash { read_us, write_us, .. } = w.medium {
+                w.delay_us = w.delay_us.min(if l.reads < 0.5 { write_us } else { read_us });
+            }
         }
         Cause::PageCache => {
             (w.page_cached, w.tester_us, l.workers) = (true, random.within(1.5, 6.0), 1);

@@ -85,9 +85,9 @@ const METHODS: [(&str, &str, &str); 21] = [
     (
         "tester",
         "Tester",
-        "The null ceiling is the rate of the same load on a target that costs nothing. Workers busy: CPU time of the \
-         tester for each worker. Timers: mean lateness of sleeps of 1 ms. Other I/O and traffic: what disks and links \
-         moved beyond the tester's own. Each number is from the test in which it is highest.",
+        "The generator limit is the rate of the same load on a target that costs nothing. Workers busy: CPU time of \
+         the tester for each worker. Timers: mean lateness of sleeps of 1 ms. Other I/O and traffic: what disks and \
+         links moved beyond the tester's own. Each number is from the test in which it is highest.",
     ),
     (
         "expected",

@@ -9,8 +9,12 @@ use super::{Expectation, alone_cells};
 use crate::number::long;
 use crate::table::{Align, Cell, Column, Narrow, Table};
 
-/// Names of tests and of limits are cut to this, so that the table fits 80 columns.
-const NAME_COLUMNS: usize = 12;
+/// Names of tests, and of limits, are cut to this, so that the table fits 80 columns and both can be read.
+const TEST_COLUMNS: usize = 24;
+const LIMIT_COLUMNS: usize = 18;
+
+/// Title of the gain of a single change.
+pub(super) const GAIN: &str = "gain";
 
 /// Returns the table; `None` where jobs run side by side, which need more than a row.
 pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
@@ -24,12 +28,14 @@ pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
     let is_bound = |p: &Prediction| p.software == Software::Unknown && p.simulated.is_some();
     let has_bounds = predictions.iter().any(|p| is_bound(p));
     let number = |title: &str| Column::text(title).align(Align::Right).narrow(Narrow::Keep);
-    let mut columns = vec![Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)), number("IOPS")];
+    let mut columns = vec![Column::text("Test").narrow(Narrow::Cut(TEST_COLUMNS)), number("IOPS")];
     columns.extend(has_bounds.then(|| number("no software")));
     columns.push(Column::text("p99 ms").align(Align::Right).narrow(Narrow::Drop(0)));
     let changes: Vec<&str> = rows.first()?.what_ifs.iter().map(|change| change.change.as_str()).collect();
-    columns.extend(changes.iter().map(|change| number(change)));
-    columns.push(Column::text("Limited by").narrow(Narrow::Cut(NAME_COLUMNS)));
+    // The sentence below names a change that is alone.
+    let titles = changes.iter().map(|change| if changes.len() == 1 { GAIN } else { *change });
+    columns.extend(titles.map(number));
+    columns.push(Column::text("Limited by").narrow(Narrow::Cut(LIMIT_COLUMNS)));
     let mut table = Table::new(columns);
     for (row, prediction) in rows.iter().zip(&predictions) {
         let [iops, _, _, p99_ms] = alone_cells(prediction);
@@ -38,7 +44,9 @@ pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
             let nominal = prediction.simulated.as_ref().filter(|_| is_bound(prediction));
             cells.push(nominal.map_or_else(|| "-".to_owned(), |s| long(s.iops.value)).into());
         }
-        cells.push(p99_ms.into());
+        // The best guess alone: the rate has its interval, and both do not fit.
+        let guess = prediction.p99_ms.filter(|_| prediction.software != Software::Unknown);
+        cells.push(guess.map_or(p99_ms, |p99| long(p99.value)).into());
         cells.extend(changes.iter().map(|change| gain(row, change).into()));
         cells.push(prediction.limit_name().into());
         table.rows.push(crate::table::Row::Cells(cells));

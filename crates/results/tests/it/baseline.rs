@@ -3,8 +3,8 @@
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_record::RunHeader;
 use assay_results::{
-    Baselines, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled, read_extract_held,
-    repetitions,
+    Baselines, LastTest, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled,
+    read_extract_held, repetitions,
 };
 use assay_store::{Baseline, BaselineOf, Store};
 use assay_testkit::synthetic;
@@ -122,6 +122,28 @@ fn a_run_without_a_baseline_is_held_against_the_last_of_the_same_load() {
     let second = run(&store, 1, "b", 152.0);
     let held = read_extract_held(&store, &second.run).unwrap().last.unwrap();
     assert_eq!(held.name, first.run);
+}
+
+/// `--cached` is no word of the plan, so such a run replaced the direct one in what Prometheus reads.
+#[test]
+fn runs_of_another_depth_or_through_the_page_cache_have_last_values_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let header = |plan: &str, is_direct: bool| {
+        let mut header = synthetic::header(synthetic::plan(plan));
+        header.targets[0].member.direct = is_direct;
+        header
+    };
+    run_on(&store, header(PLAN, true), 0, ("a", 150.0));
+    run_on(&store, header(PLAN, false), 1, ("b", 15.0));
+    run_on(&store, header(&PLAN.replace("outstanding = 8", "outstanding = 2"), true), 2, ("c", 150.0));
+    run_on(&store, header(PLAN, true), 3, ("d", 150.0));
+    let target = TargetRuns::read(&store, TARGET, usize::MAX).unwrap();
+    let last = target.last();
+    let of = |last: &LastTest<'_>| (last.run.row.run.clone(), last.effective.depth, last.effective.cached);
+    let id = |letter: &str| format!("261001-aa{letter}b");
+    let each: Vec<_> = last.iter().map(of).collect();
+    assert_eq!(each, [(id("d"), 8, Some(false)), (id("c"), 2, Some(false)), (id("b"), 8, Some(true))]);
 }
 
 /// A store that collects the runs of several hosts drew `/dev/sdb` of one and `/dev/sdb` of another as one trend, and

@@ -91,13 +91,13 @@ fn limit(bytes: u64) {
     setrlimit(Resource::RLIMIT_FSIZE, bytes, RLIM_INFINITY).unwrap();
 }
 
-fn header(events: &[Event]) -> &RunHeader {
+pub(super) fn header(events: &[Event]) -> &RunHeader {
     let RunEvent::Started(header) = &events[0].what else { panic!("a run begins with its header") };
     header
 }
 
 /// Returns the events of a made-up run.
-fn made_up(run: &str) -> Vec<Event> {
+pub(super) fn made_up(run: &str) -> Vec<Event> {
     let test =
         |name| format!("[[test]]\nname = \"{name}\"\nrun = \"2s\"\naccess = [{{ size = \"8KiB\" }}]\n");
     let plan = synthetic::plan(&(test("a") + &test("b")));
@@ -188,7 +188,7 @@ impl Checked<'_> {
         assert_eq!(failed.is_whole, in_file == self.events.len(), "{in_file} events are in the file");
         // A backend that takes writes again before the end of the run costs nothing.
         let bytes: usize = self.events.iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
-        let is_mended = self.attack.until.is_some() && bytes < super::KEPT_BYTES_MAX;
+        let is_mended = self.attack.until.is_some() && bytes < crate::spool::KEPT_BYTES_MAX;
         assert!(!is_mended || failed.is_whole, "{in_file} of {} events are in the file", self.events.len());
         match failed {
             NotStored { is_whole: true, .. } => 1,

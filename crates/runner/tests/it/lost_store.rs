@@ -1,7 +1,7 @@
 //! The store goes away while a run goes on.
 
 use assay_record::{Event, ExportCover, RunEvent};
-use assay_runner::{Consequence, LostStore, NotStored, RunnerError};
+use assay_runner::{Consequence, LostStore, NotStored, RunnerError, StoreNews};
 
 use crate::{Notes, Place, order, plan};
 
@@ -26,10 +26,11 @@ fn a_store_that_is_lost_costs_no_event_and_is_reported_at_once() {
     };
     assert_eq!(error.consequence(), Consequence::Failed);
     assert_eq!(run, &done.header.run);
-    let [LostStore { store: lost, why, instead: Some(instead) }] = notes.lost.as_slice() else {
-        panic!("{:?}", notes.lost)
+    let [StoreNews::Lost(lost)] = notes.store.as_slice() else { panic!("{:?}", notes.store) };
+    let LostStore { store: lost, why, instead: Some(instead), is_asked_again: false } = lost else {
+        panic!("{lost:?}")
     };
-    assert_eq!((lost, instead), (&store, file));
+    assert_eq!((lost.file(), instead), (Some(store.as_path()), file));
     assert!(why.contains("was deleted or moved"), "{why}");
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines();

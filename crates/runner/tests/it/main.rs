@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PrepareProgress, TooSmall};
 use assay_record::{Event, RunEvent, RunHeader, RunSetting, StatedMemory, StepId};
-use assay_runner::{Done, Experiments, Follower, Keeper, LostStore, Order, RunnerError, Sinks, Stage, Steps};
+use assay_runner::{Done, Experiments, Follower, Keeper, Order, RunnerError, Sinks, Stage, Steps, StoreNews};
 use assay_spec::{Overrides, Plan, PlanFile};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
@@ -97,7 +97,7 @@ struct Notes {
     header: Option<RunHeader>,
     events: Vec<Event>,
     kept: usize,
-    lost: Vec<LostStore>,
+    store: Vec<StoreNews>,
     /// Done at the first interval.
     at_interval: Option<Act>,
     /// Done at the first progress of a fill.
@@ -167,7 +167,7 @@ impl Follower for Notes {
         self.next.pop()
     }
 
-    fn store_lost(&mut self, lost: &LostStore) {
-        self.lost.push(lost.clone());
+    fn store_changed(&mut self, news: &StoreNews) {
+        self.store.push(news.clone());
     }
 }

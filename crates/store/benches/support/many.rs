@@ -1,9 +1,9 @@
 //! A store with many runs, for benchmarks of lists and of pages.
 
-use std::path::Path;
-
-use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, Severity, TestDigest};
-use assay_store::Store;
+use assay_record::{
+    FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
+};
+use assay_store::{Completed, Namesake, PackedExtract, Store, WholeEvents, WholeRun};
 use assay_testkit::synthetic;
 
 /// `ASSAY_BENCH_RUNS`, 10,000 where it is not set.
@@ -13,28 +13,34 @@ pub(crate) fn runs() -> u64 {
 
 const TARGETS: u64 = 12;
 
-/// A year of nights on a dozen targets, written as runs are; the weight of events is put beside, where a list never
-/// looks.
-pub(crate) fn fill(path: &Path, events_mib: f64) {
-    let store = Store::open(path).unwrap();
+/// A year of nights on a dozen targets, written as imports are; the weight of events is put beside, where a list never
+/// looks, in stores that are files.
+pub(crate) fn fill(store: &Store, events_mib: f64) {
+    let runs = runs();
     let plan = "name = \"vmware\"\n[[test]]\nname = \"RealLife\"\nrun = \"2s\"\n\
                 access = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n";
     let header = synthetic::header(synthetic::plan(plan));
     let events = synthetic::events(&header, synthetic::Target::default());
-    let raw = rusqlite::Connection::open(path).unwrap();
-    raw.execute_batch("PRAGMA synchronous = OFF").unwrap();
-    for number in 0..runs() {
+    let raw = store.address().file().map(|path| rusqlite::Connection::open(path).unwrap());
+    raw.iter().for_each(|raw| raw.execute_batch("PRAGMA synchronous = OFF").unwrap());
+    let importer = store.importer().unwrap();
+    let extract = PackedExtract::of(1, &0).unwrap();
+    for number in 0..runs {
         let mut header = header.clone();
-        header.started_unix_ms += number * 3_600_000;
+        header.started_unix_ms += number * 3_600_000 * 10_000 / runs;
         header.run = assay_store::new_run_id(header.started_unix_ms, number.wrapping_mul(0x9_E379));
         header.targets[0].address = format!("/srv/lun{}", number % TARGETS);
         header.host.name = format!("bench{}", number % 7);
-        let label = format!("week {}", number / 200);
-        let mut writer = store.begin_run(&header, Some(&label), None).unwrap();
-        writer.append(&events[1]).unwrap();
-        writer.append(events.last().unwrap()).unwrap();
-        writer.keep_digest(&digest(&header, number)).unwrap();
-        if events_mib > 0.0 {
+        let label = format!("week {}", number * 50 / runs);
+        let lines = [&events[1], events.last().unwrap()].map(|event| serde_json::to_string(event).unwrap());
+        assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
+        let events = WholeEvents::Lines { after_first: &lines, outcome: Some(Outcome::Done) };
+        let whole = WholeRun { header: &header, label: Some(&label), note: None, lost: None, events };
+        let completed = Completed { digest: digest(&header, number), extract: extract.clone() };
+        importer.add(&whole, Namesake::Keep, Some(&completed)).unwrap();
+        if let Some(raw) = &raw
+            && events_mib > 0.0
+        {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some MiB")]
             let body = vec![b'x'; (events_mib * 1024.0 * 1024.0) as usize];
             let weight = "INSERT INTO event (run_id, sequence, body)

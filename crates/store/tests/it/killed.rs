@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_record::RunEvent;
-use assay_store::{Namesake, RunFilter, RunSlice, Store, WholeRun};
+use assay_store::{Namesake, RunFilter, RunSlice, Store, WholeEvents, WholeRun};
 
 use crate::{header, synthetic};
 
@@ -89,7 +89,8 @@ fn child_that_imports_until_it_is_killed() {
             events[1..PART].iter().for_each(|event| part.append(event).unwrap());
         }
         println!("importing {number}");
-        let whole = WholeRun { header: &header, label: Some("l"), note: None, lost: None, events: &events };
+        let events = WholeEvents::Decoded(&events);
+        let whole = WholeRun { header: &header, label: Some("l"), note: None, lost: None, events };
         store.add_run(&whole, Namesake::Replace).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunSlice, RunState, 
 
 use crate::{Begun, RUN, begin, header, write};
 
-fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
+pub(crate) fn digest(test: &str, iops: f64, findings: &[(&str, Severity)]) -> RunDigest {
     let finding =
         |(rule, severity): &(&str, Severity)| FindingDigest { rule: (*rule).to_owned(), severity: *severity };
     RunDigest {
@@ -151,7 +151,7 @@ fn runs_without_a_whole_digest_are_named_once_they_have_ended() {
     writer.keep_digest(&digest("end", 1.0, &[])).unwrap();
     drop(writer);
     assert_eq!(store.without_digest().unwrap(), [""; 0], "made from all events");
-    let raw = rusqlite::Connection::open(store.path()).unwrap();
+    let raw = rusqlite::Connection::open(store.address().file().unwrap()).unwrap();
     raw.execute("UPDATE digest SET version = 0", []).unwrap();
     assert_eq!(store.without_digest().unwrap(), ["261121-dddd", RUN], "of an earlier form");
 }

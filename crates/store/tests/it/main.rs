@@ -7,6 +7,7 @@ mod floats;
 mod hold;
 mod killed;
 mod lists;
+mod postgres;
 mod releases;
 
 use std::path::{Path, PathBuf};

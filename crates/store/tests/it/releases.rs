@@ -107,7 +107,8 @@ fn a_store_of_every_format_is_brought_to_the_present_one_with_its_lists() {
     }
     formats.sort_unstable();
     formats.dedup();
-    let before: Vec<i64> = (2..present).collect();
+    // 0.2.0 has format 7.
+    let before: Vec<i64> = (2..present.max(8)).collect();
     assert_eq!(formats, before, "a store of every format since the first release is kept");
 }
 

@@ -385,7 +385,8 @@ function fileButtons(svg) {
   }
   return files;
 }
-offerFiles(document);
+// Once the page stands: to ask which drawing is shown before that would lay it out twice.
+(window.requestIdleCallback ?? setTimeout)(() => offerFiles(document));
 
 // A finding leads to its moment in the chart; without this script the page shows that part above the report.
 document.addEventListener("click", (event) => {

@@ -65,6 +65,10 @@ fn last(target: &TargetRuns) -> impl Iterator<Item = LastValue<'_>> {
         target: &target.address,
         plan: &last.run.row.name,
         changed: last.run.digest.as_ref().map_or("", |digest| digest.changed.as_str()),
+        is_quick: last.run.digest.as_ref().is_some_and(|digest| digest.changed.starts_with("--quick")),
+        depth: last.effective.depth,
+        cached: last.effective.cached,
+        path: last.effective.path.clone(),
         started_unix_ms: last.run.row.started_unix_ms,
         test: last.test,
     })

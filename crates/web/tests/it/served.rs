@@ -52,7 +52,7 @@ impl Served {
         };
         let options = Options {
             listen: listen.parse().unwrap(),
-            store,
+            store: store.into(),
             token_file: folder.path().join("token"),
             tls,
             runs: Some(RunPermission {

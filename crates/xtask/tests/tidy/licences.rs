@@ -1,5 +1,5 @@
-//! Licences of everything that is built: each must allow what Assay's own licences promise. cargo-deny checks the
-//! same with advisories; it takes minutes to build, and this needs nothing but cargo.
+//! Licences of everything that is built: each must allow what Assay's own licences promise. This needs
+//! nothing but cargo; `make advisories` checks the rest, which needs the network.
 
 use std::process::Command;
 

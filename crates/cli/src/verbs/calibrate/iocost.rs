@@ -87,7 +87,7 @@ fn device_of(target: &str) -> (String, String) {
     let says = if is_device {
         "The controller works on whole disks: for a partition, give the number of its disk.\n"
     } else {
-        "That is the device of the file's file system; the controller works on whole disks (lsblk shows them). A file \
+        "It is the device of the file system; the controller works on whole disks (lsblk shows them). A file \
          measures its file system too.\n"
     };
     (device, says.to_owned())

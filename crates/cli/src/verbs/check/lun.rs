@@ -5,6 +5,7 @@ use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, 
 use assay_prepare::{LunInspection, PrepareError};
 use assay_record::{FrameProbe, LunFacts, NetPathFacts, PathFacts};
 use assay_report::table::{Align, Cell, Column, Format, Narrow, Table};
+use assay_report::text::Detail;
 use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use super::text::{line, wrapped};
 const FACTS_IN_PROSE: usize = 3;
 
 /// Logs in and returns the facts, as JSON and as text.
-pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
+pub(crate) fn tell(address: &IscsiAddress, detail: Detail) -> anyhow::Result<(Value, String)> {
     let typed = crate::words::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
     let mut found = assay_prepare::inspect_lun(address, typed.as_ref())
         .map_err(|error| with_network(error, &address.portals))?;
@@ -26,7 +27,7 @@ pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let checked =
         Checked { address, found: &found, lun, slow_settings: slow_settings(lun, found.aligned_lba) };
-    Ok((as_json(&checked), as_text(&checked)))
+    Ok((as_json(&checked), as_text(&checked, detail)))
 }
 
 /// What was found out, and what is to be said of it.
@@ -96,11 +97,14 @@ fn as_json(checked: &Checked<'_>) -> Value {
     })
 }
 
-fn as_text(checked: &Checked<'_>) -> String {
+fn as_text(checked: &Checked<'_>, detail: Detail) -> String {
     let Checked { address, found, lun, slow_settings } = checked;
     let mut text = format!("{address} (LUN)\n");
     text.push_str(&line("verdict", &verdict(checked)));
-    unit_lines(found, lun).into_iter().for_each(|(name, says)| text.push_str(&line(name, &says)));
+    let is_shown =
+        |name: &str| detail == Detail::Full || !DETAILS.contains(&name) || (name == THIN && lun.thin);
+    let lines = unit_lines(found, lun).into_iter().filter(|(name, _)| is_shown(name));
+    lines.for_each(|(name, says)| text.push_str(&line(name, &says)));
     text.push_str(&format!("\n{}", path_table(&lun.paths)));
     let together = ceiling_together(&lun.paths);
     if lun.paths.len() > 1 {
@@ -108,11 +112,13 @@ fn as_text(checked: &Checked<'_>) -> String {
         let words = format!("All paths together: {}{}", together.arithmetic, mib.unwrap_or_default());
         text.push_str(&wrapped(&words, "  "));
     }
-    for from in rates_from(&lun.paths) {
-        text.push_str(&wrapped(&format!("MB/s max is for reads of 32 KiB; {from}."), "  "));
+    if detail == Detail::Full {
+        for from in rates_from(&lun.paths) {
+            text.push_str(&wrapped(&format!("MB/s max is for reads of 32 KiB; {from}."), "  "));
+        }
+        text.push_str(&paths_text(&lun.paths));
+        text.push_str(&agreed_text(&lun.paths));
     }
-    text.push_str(&paths_text(&lun.paths));
-    text.push_str(&agreed_text(&lun.paths));
     let mut last = String::new();
     let mut say = |name: &str, says: &str, next: &str| {
         last.push_str(&wrapped(&format!("{name}: {says}"), "  "));
@@ -156,7 +162,7 @@ fn verdict(checked: &Checked<'_>) -> String {
     };
     let lead = match (counts.is_empty(), lead) {
         (true, lead) => lead.to_owned(),
-        (false, lead) => format!("{lead}{}, listed below; ", counts.join(", ")),
+        (false, lead) => format!("{lead}{}; ", counts.join(", ")),
     };
     lead + &paths
 }
@@ -194,6 +200,10 @@ fn rates_from(paths: &[PathFacts]) -> Vec<String> {
     all
 }
 
+/// Name of the line about thin provisioning, and names of lines that the short form leaves out.
+const THIN: &str = "provisioning";
+const DETAILS: [&str; 2] = ["largest I/O", THIN];
+
 fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, String)> {
     let facts = &found.facts;
     let device = facts.device.clone().unwrap_or_default();
@@ -207,7 +217,7 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
             format!("{} B logical, {} B physical, {aligned}", facts.block_bytes, device.physical_block_bytes),
         ),
         ("largest I/O", Bytes(lun.transfer_bytes_max).rounded()),
-        ("provisioning", if lun.thin { "thin" } else { "full, or not reported" }.into()),
+        (THIN, if lun.thin { "thin" } else { "full, or not reported" }.into()),
         ("write cache", cache.to_owned()),
         ("identity", format!("{} (what --overwrite takes)", assay_host::identities(&device).join(" or "))),
         ("paths", format!("{}, {}", lun.paths.len(), lun.policy)),

@@ -6,6 +6,7 @@ use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults, time};
 use assay_claim::nfs::Export;
 use assay_prepare::NfsInspection;
 use assay_record::NfsFacts;
+use assay_report::text::Detail;
 use assay_spec::NfsAddress;
 use assay_spec::units::Bytes;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use crate::words::offered::export_words;
 const SHARED: &str = "all connections share one route, which counts once";
 
 /// Mounts the export and returns the facts, as JSON and as text.
-pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
+pub(crate) fn tell(address: &NfsAddress, detail: Detail) -> anyhow::Result<(Value, String)> {
     let found = assay_prepare::inspect_nfs(address)
         .map_err(|error| with_network(error, std::slice::from_ref(&address.host)))?;
     // A server may keep its list to itself; everything else is reported.
@@ -28,7 +29,7 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     let listed = exports.as_ref().map(Vec::as_slice).unwrap_or_default();
     Ok((
         as_json(address, &found, nfs, listed, &slow_settings),
-        as_text(address, &found, nfs, exports.as_deref(), &slow_settings),
+        as_text(address, &found, nfs, exports.as_deref(), detail),
     ))
 }
 
@@ -115,7 +116,7 @@ fn as_text<E: std::fmt::Display>(
     found: &NfsInspection,
     nfs: &NfsFacts,
     exports: Result<&[Export], E>,
-    slow_settings: &[String],
+    detail: Detail,
 ) -> String {
     let mut text = format!("{address} (NFS)\n");
     let mut say = |name: &str, value: String| text.push_str(&line(name, &value));
@@ -137,16 +138,20 @@ fn as_text<E: std::fmt::Display>(
     say("reads", limits(nfs.read_bytes_max, nfs.read_bytes_preferred));
     say("writes", limits(nfs.write_bytes_max, nfs.write_bytes_preferred));
     say("durability", sync_words(nfs).into());
-    for setting in slow_settings {
-        say("slow setting", setting.clone());
+    for setting in slow_settings(nfs) {
+        say("slow setting", setting);
     }
     for hold in &found.holds {
         say("cannot write", hold.clone());
     }
-    text + &way_text(nfs)
+    let faults = faults_text(nfs);
+    match detail {
+        Detail::Brief => text + &faults,
+        Detail::Full => text + &way_text(nfs) + &faults,
+    }
 }
 
-/// Returns the facts and faults of the network on the way to the server.
+/// Returns the facts of the network on the way to the server.
 fn way_text(nfs: &NfsFacts) -> String {
     let Some(path) = nfs.paths.first() else { return String::new() };
     let mut text = "\nThe path to the server\n".to_owned();
@@ -158,6 +163,12 @@ fn way_text(nfs: &NfsFacts) -> String {
         text.push_str(&line("", &format!("for reads of 32 KiB; {}", ceiling.rate_from)));
         text.push_str(&line("", SHARED));
     }
+    text
+}
+
+/// Returns its faults.
+fn faults_text(nfs: &NfsFacts) -> String {
+    let mut text = String::new();
     for fault in path_faults(&nfs.paths) {
         text.push_str(&format!("\n{}", wrapped(&format!("Fault: {}", fault.says), "  ")));
         text.push_str(&wrapped(&format!("  -> {}", fault.next), "     "));

@@ -181,7 +181,7 @@ fn served_text(served: &Value) -> String {
     if number(&late["p99"]) > LATE_US {
         text.push_str(&fact(
             "",
-            "That blurs service times of a millisecond. Keep other load away; an idle virtual CPU wakes late, one \
+            "It blurs service times of a millisecond. Keep other load away; an idle virtual CPU wakes late, one \
              that is kept busy at idle priority does not: chrt -i 0 sh -c 'while :; do :; done'",
         ));
     }

@@ -51,7 +51,7 @@ fn four_healthy_paths_are_reported_with_route_frames_and_ceiling() {
         );
     }
     assert!(is_near(&checked["ceiling"]["together"]["mb_per_s"], 4.0 * ceiling(9000.0)));
-    let reported = story.assay(&["check", &lun]);
+    let reported = story.assay(&["check", &lun, "--explain"]);
     let reported = reported.out;
     for words in [
         "c4       9000    9000",

@@ -36,7 +36,7 @@ fn a_router_whose_next_link_is_smaller_is_named_whether_it_speaks_or_not() {
     let reported = only_fault(&checked);
     assert!(reported.contains("between this host and the target"), "{reported}");
     assert!(reported.contains("A router between them does not answer."), "{reported}");
-    let text = story.assay(&["check", &over(2)]);
+    let text = story.assay(&["check", &over(2), "--explain"]);
     let text = text.out;
     assert!(text.contains("via 10.87.2.254, through c2"), "{text}");
     let wide: Vec<&str> = text.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
@@ -101,7 +101,7 @@ fn the_interface_of_each_path_is_that_which_rules_choose_for_its_connection() {
     let local = checked["lun"]["paths"][0]["local"].as_str().unwrap();
     assert!(local.starts_with("10.87.2.1:"), "{local}");
     assert_eq!(net["frames"]["how"], "other_way", "echoes go by link 1: {net:#}");
-    let text = story.assay(&["check", &lab.one_path(1)]);
+    let text = story.assay(&["check", &lab.one_path(1), "--explain"]);
     let text = text.out;
     assert!(text.contains("table 77") && text.contains("another route than I/O"), "{text}");
 }

@@ -22,7 +22,7 @@ pub struct Served<'s> {
 }
 
 /// The last complete result of a test on a target.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct LastValue<'s> {
     /// Its name in the store.
     pub target: &'s str,
@@ -30,6 +30,14 @@ pub struct LastValue<'s> {
     pub plan: &'s str,
     /// What the command line changed of the plan's load; empty where nothing.
     pub changed: &'s str,
+    /// Whether the steps were shortened.
+    pub is_quick: bool,
+    /// I/Os in flight; 0 where that is not known.
+    pub depth: u64,
+    /// Whether this host's page cache was used; `None` where that is not known.
+    pub cached: Option<bool>,
+    /// The way to the storage: `uring`, `iscsi`.
+    pub path: String,
     /// Start of the run, ms since 1970 UTC.
     pub started_unix_ms: u64,
     /// The figures.
@@ -230,11 +238,18 @@ fn last_families<'s>() -> [Of<LastValue<'s>>; 14] {
 
 fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
     families(text, &last_families(), last, |last| {
+        let yes_no = |yes| if yes { "yes" } else { "no" };
+        // An empty label is none.
+        let depth = if last.depth == 0 { String::new() } else { last.depth.to_string() };
         Labels::of(&[
             ("target", last.target),
             ("plan", last.plan),
             ("test", &last.test.test),
             ("step", &last.test.step),
+            ("depth", &depth),
+            ("cached", last.cached.map_or("", yes_no)),
+            ("quick", yes_no(last.is_quick)),
+            ("path", &last.path),
             ("set", last.changed),
         ])
     });

@@ -1,0 +1,234 @@
+//! `assay import`: runs from files of `assay export`, and results of other tools.
+//!
+//! All files are understood before anything is stored, by as many threads as there are CPUs. Of a run only what is kept
+//! beside it stays in memory; its events are read again when they are stored, to the letter.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use assay_interop::results::{self, ImportedResult, fio_log, table};
+use assay_record::{Event, Outcome, RunEvent, RunHeader};
+use assay_results::completed;
+use assay_store::{Completed, Importer, Namesake, Store, WholeEvents, WholeRun};
+
+use crate::args::ImportArgs;
+use crate::exit::Exit;
+use crate::output::terminal::{note, say};
+use crate::words::result_files::{fio_logs, result_files};
+use crate::words::run_file::{self, Exported, is_export};
+use crate::words::store::open_store;
+
+/// Prints a table as a file of published measurements.
+fn publish(args: &ImportArgs) -> anyhow::Result<Exit> {
+    let [path] = args.files.as_slice() else { bail!("--published takes one table") };
+    let name = path.display().to_string();
+    let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
+    let toml = table::published(&name, &text)?;
+    // It must read back as what it is to become.
+    assay_model::published::parse(&name, &toml)
+        .with_context(|| format!("{name} contains no table that can be published"))?;
+    say(&toml)?;
+    Ok(Exit::Done)
+}
+
+pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
+    if args.published {
+        return publish(args);
+    }
+    // All files are understood before anything is stored.
+    let (mut all, mut others) = (Vec::new(), Vec::new());
+    let (logs, files) = fio_logs(result_files(&args.files)?);
+    for paths in logs {
+        match of_logs(&paths) {
+            Ok(import) => all.push(import),
+            Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+    for (file, import) in files.iter().zip(all_understood(&paths)) {
+        match import {
+            Ok(import) => all.push(import),
+            // A folder has what it has.
+            Err(error) if file.is_found => others.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    others.iter().take(OTHERS_SHOWN).for_each(|why| note!("not imported: {why}"));
+    if let Some(more) = others.len().checked_sub(OTHERS_SHOWN).filter(|more| *more > 0) {
+        note!("not imported: {more} more files");
+    }
+    if all.is_empty() {
+        bail!("there is nothing to import in what was named");
+    }
+    store_all(args, all)
+}
+
+fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
+    let store = open_store(&args.store)?;
+    let importer = store.importer()?;
+    for (number, import) in (1..).zip(all) {
+        let mut run = match import {
+            Import::Run(run) => *run,
+            Import::Result(result) => {
+                result.notes.iter().for_each(|says| note!("note: {says}"));
+                Whole::of_result(*result, &store, number)?
+            }
+        };
+        run.label = args.label.clone().or(run.label);
+        let id = &run.header.run;
+        run.add(&store, &importer).with_context(|| format!("cannot import run {id}"))?;
+        let from = run.header.imported.as_ref();
+        let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
+        note!("imported run {id}{whose}: assay show {id}");
+    }
+    Ok(Exit::Done)
+}
+
+/// Files of a folder that are no results, of which the reasons are listed.
+const OTHERS_SHOWN: usize = 30;
+
+/// A file that can be imported.
+enum Import {
+    Run(Box<Whole>),
+    Result(Box<ImportedResult>),
+}
+
+/// A run that is ready to be stored.
+struct Whole {
+    header: RunHeader,
+    label: Option<String>,
+    note: Option<String>,
+    lost: Option<String>,
+    events: WholesEvents,
+    /// `None` where it cannot be made; whoever lists runs tries again.
+    completed: Option<Completed>,
+}
+
+/// Where its events are.
+enum WholesEvents {
+    /// In a file.
+    File { path: PathBuf, checksum: u32, outcome: Option<Outcome> },
+    /// Here.
+    Made(Vec<Event>),
+}
+
+/// Reads all files, by as many threads as there are CPUs. Returns what each is, in order.
+fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let read_some = || {
+        let mut read = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = paths.get(index) else { return read };
+            read.push((index, understood(path)));
+        }
+    };
+    let mut all: Vec<(usize, anyhow::Result<Import>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cpus.min(paths.len())).map(|_| scope.spawn(read_some)).collect();
+        let read = threads.into_iter().map(|thread| thread.join());
+        read.flat_map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, import)| import).collect()
+}
+
+/// Reads a file of `assay export`, or results of another tool.
+fn understood(path: &Path) -> anyhow::Result<Import> {
+    if is_export(path) || !path.is_file() {
+        return Whole::of_file(path).map(|run| Import::Run(Box::new(run)));
+    }
+    let name = path.display().to_string();
+    let bytes = crate::words::foreign::bytes_of(path)?;
+    let text = assay_interop::decode(&name, &bytes)?;
+    let Some(result) = results::import(&name, &text)? else {
+        bail!(
+            "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \
+             them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
+        );
+    };
+    Ok(Import::Result(Box::new(result)))
+}
+
+/// The logs that fio wrote of a job.
+fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
+    let mut logs = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
+        logs.push((name, text));
+    }
+    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
+}
+
+impl Whole {
+    /// Reads a file of `assay export`.
+    fn of_file(path: &Path) -> anyhow::Result<Self> {
+        let (Exported { label, note, lost, header, events }, checksum) = run_file::read_with_checksum(path)?;
+        let completed = completed(&header, &events);
+        let outcome = events.last().and_then(|event| match event.what {
+            RunEvent::Ended(outcome) => Some(outcome),
+            _ => None,
+        });
+        let events = WholesEvents::File { path: path.to_owned(), checksum, outcome };
+        Ok(Self { header, label, note, lost, events, completed })
+    }
+
+    /// Makes results of another tool a run with an id of its own.
+    fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Result<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
+        let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
+        let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
+        let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
+        let completed = completed(&header, &events);
+        let events = WholesEvents::Made(events);
+        Ok(Self { header, label: None, note: None, lost: None, events, completed })
+    }
+
+    fn add(&self, store: &Store, importer: &Importer) -> anyhow::Result<()> {
+        let lines;
+        let (events, count) = match &self.events {
+            WholesEvents::Made(events) => (WholeEvents::Decoded(events), events.len()),
+            WholesEvents::File { path, checksum, outcome } => {
+                lines = run_file::lines(path, *checksum)?;
+                let after_first = lines.get(1..).unwrap_or_default();
+                (WholeEvents::Lines { after_first, outcome: *outcome }, lines.len())
+            }
+        };
+        let whole = WholeRun {
+            header: &self.header,
+            label: self.label.as_deref(),
+            note: self.note.as_deref(),
+            lost: self.lost.as_deref(),
+            events,
+        };
+        let namesake = self.namesake(store, count);
+        Ok(importer.add(&whole, namesake, self.completed.as_ref())?)
+    }
+
+    /// A run of which the store lost the rest is replaced, if the file has more of it. `count` is that of its events.
+    fn namesake(&self, store: &Store, count: usize) -> Namesake {
+        let run = &self.header.run;
+        let Ok(row) = store.row(run) else { return Namesake::Keep };
+        if row.status.is_some() || row.is_running {
+            return Namesake::Keep;
+        }
+        // A part that does not even read back is no reason to keep it.
+        let kept = store.load(run).unwrap_or_default();
+        let has_more = count > kept.len() && self.begins_with(&kept);
+        if has_more { Namesake::Replace } else { Namesake::Keep }
+    }
+
+    fn begins_with(&self, kept: &[Event]) -> bool {
+        match &self.events {
+            WholesEvents::Made(events) => events.starts_with(kept),
+            WholesEvents::File { path, .. } => {
+                run_file::read(path).is_ok_and(|exported| exported.events.starts_with(kept))
+            }
+        }
+    }
+}

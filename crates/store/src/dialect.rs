@@ -1,0 +1,129 @@
+//! Where SQLite and PostgreSQL need two forms of one statement. All others are the same for both.
+
+/// Which SQL a database speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Dialect {
+    /// Begins a transaction that has the right to write from the start. In SQLite a statement that fires a trigger on
+    /// the text of the search reads before it writes; where another process writes in between, it fails at once
+    /// instead of waiting. PostgreSQL locks rows.
+    pub(crate) fn begin_to_write(self) -> &'static str {
+        match self {
+            Self::Sqlite => "BEGIN IMMEDIATE",
+            Self::Postgres => "BEGIN",
+        }
+    }
+
+    /// Begins a transaction in which all queries see the state of one moment.
+    pub(crate) fn begin_to_read(self) -> &'static str {
+        match self {
+            Self::Sqlite => "BEGIN",
+            Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
+
+    /// Compares a text with a pattern, in which upper and lower case of ASCII are one. All columns of PostgreSQL have
+    /// the collation "C", by which its own operator knows no other letters either.
+    pub(crate) fn like(self) -> &'static str {
+        match self {
+            Self::Sqlite => "LIKE",
+            Self::Postgres => "ILIKE",
+        }
+    }
+
+    /// Whether one of the addresses of a run fits a pattern. What is no JSON has none.
+    pub(crate) fn any_target_is_like(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) \
+                 WHERE value LIKE ? ESCAPE '\\')"
+            }
+            Self::Postgres => {
+                "EXISTS (SELECT 1 FROM json_array_elements_text(targets::json) AS address (value) \
+                 WHERE value ILIKE ? ESCAPE '\\')"
+            }
+        }
+    }
+
+    /// Whether words of three letters or more stand somewhere in the text of a run, and what is looked for. SQLite has
+    /// a table for it, whose index is of trigrams; the `+` has it walk the index of times, which a slice ends early,
+    /// and not fetch each run that has the words. PostgreSQL has a column, with an index of trigrams where it has
+    /// pg_trgm.
+    pub(crate) fn has_words(self, words: &[&str]) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Sqlite if words.is_empty() => Vec::new(),
+            Self::Sqlite => {
+                let quoted = words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
+                let quoted = quoted.collect::<Vec<_>>().join(" AND ");
+                vec![("+id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)", quoted)]
+            }
+            Self::Postgres => words.iter().map(|word| self.has_short_word(word)).collect(),
+        }
+    }
+
+    /// The same for one word, which may be shorter than what the index is made of.
+    pub(crate) fn has_short_word(self, word: &str) -> (&'static str, String) {
+        match self {
+            Self::Sqlite => ("+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')", like(word)),
+            // The text is in small letters.
+            Self::Postgres => ("text LIKE ? ESCAPE '\\'", like(&word.to_lowercase())),
+        }
+    }
+
+    /// Sorts runs by the p99 in their digests, the longest first, and those without one last.
+    pub(crate) fn longest_p99(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC"
+            }
+            Self::Postgres => {
+                "(digest.body::json #>> '{tests,0,p99_us,value}')::double precision DESC NULLS LAST"
+            }
+        }
+    }
+
+    /// Returns a number that changes when somebody has written; in PostgreSQL also when that was in another schema.
+    pub(crate) fn writes(self) -> &'static str {
+        match self {
+            Self::Sqlite => "PRAGMA data_version",
+            Self::Postgres => "SELECT hashtextextended(pg_current_snapshot()::text, 0)",
+        }
+    }
+
+    /// Returns the numbers of the runs whose row is text and is to be compared as bytes; PostgreSQL has no other.
+    pub(crate) fn runs_as_bytes(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => Some("SELECT id, CAST(run AS BLOB) FROM run WHERE typeof(run) = 'text'"),
+            Self::Postgres => None,
+        }
+    }
+}
+
+/// Marks a run as going on in a server: the session that writes it holds this lock, which the server drops with it. The
+/// number of the table tells stores in one database apart.
+pub(crate) const TAKE_LIVE: &str =
+    "SELECT pg_try_advisory_lock('run'::regclass::oid::int4, (?1::int8)::int4)";
+
+/// Returns the numbers of the runs that go on in a server.
+pub(crate) const LIVE: &str = "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
+     AND granted AND classid = 'run'::regclass::oid \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// Has all who would create or convert the tables of a server take turns. The number stands for nothing else.
+pub(crate) const TAKE_TURNS: &str = "SELECT pg_advisory_xact_lock(7091421374816258425)";
+
+/// Returns the pattern of `LIKE … ESCAPE '\'` for a text that contains `part`. It knows upper and lower case of ASCII.
+pub(crate) fn like(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in part.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern + "%"
+}

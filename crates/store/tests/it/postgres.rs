@@ -1,0 +1,308 @@
+//! A store in a PostgreSQL server: the same as one in a file, for several who use it at once.
+
+use assay_record::{Event, Severity};
+use assay_store::{
+    Baseline, BaselineOf, Checked, ListedRun, RunFilter, RunSlice, RunState, Store, StoreAddress, StoreError,
+    copy,
+};
+use assay_testkit::postgres;
+use assay_testkit::synthetic;
+
+use crate::lists::digest;
+use crate::{RUN, header, message, write};
+
+fn address(text: &str) -> StoreAddress {
+    StoreAddress::parse(text).unwrap()
+}
+
+fn opened(url: &str) -> Store {
+    Store::open(address(url)).unwrap()
+}
+
+/// Runs of several plans, targets, hosts and states, and something of all that a store keeps.
+fn fill(store: &Store) {
+    for (index, number) in (0..12_usize).zip(0_u64..) {
+        let mut header =
+            header(&format!("26112{}-aa{}a", number % 3, "23456789abcd".chars().nth(index).unwrap()));
+        header.started_unix_ms += number % 5 * 3_600_000;
+        header.plan.name = ["mixed", "Forum äöü", "100%_x"][index % 3].into();
+        header.targets[0].address = format!("/srv/lun{}", number % 4);
+        header.host.name = format!("Bench{}", number % 2);
+        let label = (number % 3 != 0).then(|| format!("week {}", number / 4));
+        let note = (number % 4 == 1).then_some("disks of \"1\"; it's 5 % slower\nthan before");
+        let mut writer = store.begin_run(&header, label.as_deref(), note).unwrap();
+        let events = synthetic::events(&header, synthetic::Target::default());
+        let kept = if number == 7 { &events[1..4] } else { &events[1..] };
+        kept.iter().for_each(|event| writer.append(event).unwrap());
+        let findings = [("outlier", Severity::Warning), ("errors", Severity::Critical)];
+        writer.keep_digest(&digest("RealLife", number as f64, &findings[..index % 3])).unwrap();
+        if number % 2 == 0 {
+            writer.keep_extract(3, &vec![number; 9]).unwrap();
+        }
+    }
+    let run = "261120-aa2a".to_owned();
+    store.set_lost("261121-aa9a", Some("no space left")).unwrap();
+    store.set_target_array("/srv/lun1", Some("name = \"x\"")).unwrap();
+    store.set_target_price("/srv/lun1", Some("5500 EUR")).unwrap();
+    store.set_null_ceiling("4 KiB", 0.1 + 0.2).unwrap();
+    assert!(store.add_journal("z first", "{}").unwrap() && store.add_journal("a second", "{}").unwrap());
+    let (address, plan) = ("/srv/lun1".to_owned(), "mixed".to_owned());
+    let of = BaselineOf::Run(run);
+    store.set_baseline(&Baseline { address: address.clone(), plan, of, set_unix_ms: 5 }).unwrap();
+    let plan = "Forum äöü".to_owned();
+    let of = BaselineOf::Label("week 1".into());
+    store.set_baseline(&Baseline { address: address.clone(), plan, of, set_unix_ms: 6 }).unwrap();
+    store.set_checked(&Checked { address, checked_unix_ms: 7, body: "{\"a\":1}".into() }).unwrap();
+}
+
+fn filters() -> Vec<RunFilter> {
+    let all = RunFilter::default;
+    let text = |text: &str| RunFilter { text: text.to_owned(), ..all() };
+    let some = |text: &str| Some(text.to_owned());
+    let mut filters = vec![all()];
+    filters.extend(
+        ["mixed", "MIXED real", "aa", "forum", "100%_", "reallife outlier", "5 %", "no such", "\"1\";"]
+            .map(text),
+    );
+    filters.push(RunFilter { target: some("LUN1"), ..all() });
+    filters.push(RunFilter { on_target: some("/srv/lun2"), ..all() });
+    filters.push(RunFilter { plan: some("0%_"), ..all() });
+    filters.push(RunFilter { label: some("K 1"), host: some("bench1"), ..all() });
+    filters.push(RunFilter { since_unix_ms: Some(1_795_231_800_000 + 3_600_000), ..all() });
+    filters.push(RunFilter { until_unix_ms: Some(1_795_231_800_000 + 3_600_000), ..all() });
+    filters.extend(
+        [Severity::Info, Severity::Warning, Severity::Critical]
+            .map(|severity| RunFilter { severity: Some(severity), ..all() }),
+    );
+    filters.push(RunFilter { rule: some("errors"), ..all() });
+    filters.extend(
+        [RunState::Partial, RunState::Running, RunState::Ended(assay_record::Outcome::Done)]
+            .map(|state| RunFilter { state: Some(state), ..all() }),
+    );
+    filters
+}
+
+/// Everything that a reader can ask for.
+fn answers(store: &Store) -> Vec<String> {
+    let mut answers = Vec::new();
+    for filter in filters() {
+        let page = store.list(&filter, RunSlice::ALL).unwrap();
+        let part = store.list(&filter, RunSlice { skip: 1, limit: 3 }).unwrap();
+        answers.push(format!("{filter:?}: {page:?} {part:?}"));
+        let mut parts = Vec::new();
+        store
+            .visit_rows(&filter, RunSlice { skip: 1, limit: 7 }, 2, &mut |rows| {
+                parts.extend(rows);
+                true
+            })
+            .unwrap();
+        let expected: Vec<_> =
+            page.runs.iter().skip(1).take(7).map(|ListedRun { row, .. }| row.clone()).collect();
+        assert_eq!(parts, expected, "{filter:?}");
+    }
+    for run in store.runs().unwrap().iter().map(|row| &row.run) {
+        let extract: Option<Vec<u64>> = store.extract(run, 3).unwrap();
+        let loaded = store.load(run).unwrap();
+        store.check_events(run).unwrap();
+        answers.push(format!("{loaded:?} {extract:?} {:?} {:?}", store.digest(run), store.process(run)));
+        let mut raw = Vec::new();
+        let is_own = |name: &str| name != "run.id";
+        store
+            .each_raw(run, |name, bytes| {
+                if is_own(name) {
+                    raw.push((name.to_owned(), bytes.to_vec()))
+                }
+            })
+            .unwrap();
+        answers.push(format!("{raw:?}"));
+    }
+    for name in ["last", "last~3", "aa3a", "week 1", "261122", "nothing", "261121-aa3a"] {
+        answers.push(
+            store
+                .find(name)
+                .unwrap_or_else(|error| error.to_string().replace(&store.address().to_string(), "it")),
+        );
+    }
+    answers.push(format!("{:?} {:?}", store.baselines().unwrap(), store.checks().unwrap()));
+    answers.push(format!("{:?} {:?}", store.target_arrays().unwrap(), store.target_prices().unwrap()));
+    answers.push(format!("{:?} {:?}", store.null_ceiling("4 KiB").unwrap(), store.journals().unwrap()));
+    answers.push(format!("{:?} {:?}", store.target_addresses().unwrap(), store.target_array("/srv/lun1")));
+    answers.push(format!("{:?} {:?}", store.without_digest().unwrap(), store.without_extract(3).unwrap()));
+    answers
+}
+
+#[test]
+fn a_store_that_is_copied_to_a_server_and_back_answers_the_same() {
+    let Some(server) = postgres::database() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = Store::open(folder.path().join("a.sqlite")).unwrap();
+    fill(&file);
+    let there = opened(&server.url());
+    let copied = copy(&file, &there, &mut |_, _| {}).unwrap();
+    assert_eq!(
+        (copied.copied, copied.same, copied.beside, copied.different.len()),
+        (12, 0, 8, 0),
+        "{copied:?}"
+    );
+    assert_eq!(answers(&there), answers(&file));
+    let back = Store::open(folder.path().join("b.sqlite")).unwrap();
+    assert_eq!(copy(&there, &back, &mut |_, _| {}).unwrap(), copied);
+    assert_eq!(answers(&back), answers(&file));
+    let again = copy(&back, &there, &mut |_, _| {}).unwrap();
+    assert_eq!((again.copied, again.same, again.beside, again.different.len()), (0, 12, 8, 0), "{again:?}");
+
+    // What differs is named, and left as it is.
+    there.set_note("261120-aa2a", Some("another")).unwrap();
+    server.sql("UPDATE assay.event SET body = body || ' ' WHERE run_id = 2 AND sequence = 3");
+    back.set_target_price("/srv/lun1", Some("1 EUR")).unwrap();
+    let differs = copy(&back, &there, &mut |_, _| {}).unwrap();
+    assert_eq!((differs.same, differs.beside, differs.different.len()), (10, 7, 3), "{differs:?}");
+    assert!(differs.different[1].contains("its rows of the table event differ"), "{differs:?}");
+    assert_eq!(there.target_price("/srv/lun1").unwrap().as_deref(), Some("5500 EUR"));
+    assert!(matches!(there.load("261121-aa3a"), Err(StoreError::Damaged { .. })), "its checksum shows it");
+}
+
+#[test]
+fn a_store_that_is_filled_in_a_server_is_the_one_that_is_filled_in_a_file() {
+    let Some(server) = postgres::database() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = Store::open(folder.path().join("a.sqlite")).unwrap();
+    let there = opened(&server.url());
+    [&file, &there].into_iter().for_each(fill);
+    assert_eq!(answers(&there), answers(&file));
+    for store in [&file, &there] {
+        store.remove("261120-aa2a").unwrap();
+        store.set_label("261121-aa3a", None).unwrap();
+        store.set_target_array("/srv/lun1", None).unwrap();
+        assert!(store.remove_journal("a second").unwrap() && !store.remove_journal("a second").unwrap());
+        assert!(matches!(store.remove("261120-aa2a"), Err(StoreError::Find { .. })));
+    }
+    assert_eq!(answers(&there), answers(&file), "the baseline went with its run too");
+}
+
+#[test]
+fn several_write_at_once_and_each_sees_what_goes_on() {
+    let Some(mut server) = postgres::start() else { return };
+    let at = address(&server.url());
+    assert!(Store::open_existing(&at).unwrap().is_none(), "nothing is made by looking");
+    // Four make it at once, and write to it at once.
+    let write_some = |writer: u64| {
+        let store = Store::open(&at).unwrap();
+        let runs = (0..5_u64).map(|turn| {
+            let header = header(&store.new_run_id(1_795_231_800_000, writer << 32 | turn).unwrap());
+            (header.run.clone(), write(&store, &header, None))
+        });
+        runs.collect::<Vec<(String, Vec<Event>)>>()
+    };
+    let written: Vec<(String, Vec<Event>)> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|writer| scope.spawn(move || write_some(writer))).collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    let store = opened(&server.url());
+    assert_eq!(store.count().unwrap(), 20);
+    written.iter().for_each(|(run, events)| assert_eq!(store.load(run).unwrap(), *events));
+
+    let events = synthetic::events(&header(RUN), synthetic::Target::default());
+    let mut writer = store.begin_run(&header(RUN), None, None).unwrap();
+    writer.append(&events[1]).unwrap();
+    let other = Store::open_existing(&at).unwrap().unwrap();
+    let before = other.writes().unwrap();
+    assert_eq!((other.running().unwrap(), other.writes().unwrap()), (vec![RUN.to_owned()], before));
+    writer.append(&events[2]).unwrap();
+    assert_ne!(other.writes().unwrap(), before);
+    assert_eq!(other.events_from(RUN, 1, 9).unwrap(), events[1..3]);
+    assert!(matches!(other.remove(RUN), Err(StoreError::Running { .. })));
+    assert!(matches!(store.begin_run(&header(RUN), None, None), Err(StoreError::RunExists { .. })));
+
+    // The server dies. The event that it did not take is tried again.
+    server.kill();
+    let error = writer.append(&events[3]).unwrap_err();
+    assert!(error.is_away(), "{}", message(&error));
+    assert!(matches!(writer.append(&events[3]), Err(StoreError::AlreadyLost { .. })));
+    assert!(writer.resume().unwrap_err().is_away());
+    server.start_again();
+    // Without its session the run looks killed, and somebody makes its digest for good.
+    let store = opened(&server.url());
+    assert_eq!(store.without_digest().unwrap()[0], RUN);
+    store.set_digest(RUN, &digest("part", 1.0, &[])).unwrap();
+    assert_eq!(writer.resume().unwrap(), 3);
+    events[3..].iter().for_each(|event| writer.append(event).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(store.load(RUN).unwrap(), events);
+    drop(writer);
+    // The server drops the lock of a session a moment after its end. The digest of a part is made again.
+    while store.without_digest().unwrap().first().map(String::as_str) != Some(RUN) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_writer_writes_a_reader_reads_and_the_server_sees_to_it() {
+    let Some(server) = postgres::database() else { return };
+    let StoreAddress::Postgres(of) = address("postgres://?schema=lab") else { panic!("it is a server") };
+    for _ in 0..2 {
+        server.sql(&assay_store::init_sql(&of));
+    }
+    for (user, of) in [("alice", "IN ROLE lab_writer"), ("bob", "IN ROLE lab_reader"), ("eve", "")] {
+        server.sql(&format!("CREATE ROLE {user} LOGIN {of}"));
+    }
+    let at = |user| address(&format!("{}?schema=lab", server.url_of(user)));
+    let alice = Store::open(at("alice")).unwrap();
+    fill(&alice);
+    alice.remove("261120-aa2a").unwrap();
+    let bob = Store::open_existing(at("bob")).unwrap().unwrap();
+    assert!(bob.read_only().unwrap().contains("this user may only read"));
+    assert_eq!(answers(&bob), answers(&alice));
+    let refused = [
+        message(&Store::open(at("bob")).unwrap_err()),
+        message(&bob.set_note("261121-aa3a", Some("x")).unwrap_err()),
+        message(&Store::open_existing(at("eve")).unwrap_err()),
+        message(&Store::open(address(&server.url_of("eve"))).unwrap_err()),
+    ];
+    for (refused, says) in
+        refused.iter().zip(["only read", "can only be read", "denied for schema lab", "init-sql"])
+    {
+        assert!(refused.contains(says), "{refused}");
+    }
+    // Events are never changed, not even by those who write them.
+    let is_allowed = |role: &str, right: &str| {
+        server.sql(&format!("SELECT has_table_privilege('{role}', 'lab.event', '{right}')")) == "t\n"
+    };
+    assert!(
+        is_allowed("alice", "INSERT") && !is_allowed("alice", "UPDATE") && !is_allowed("alice", "DELETE")
+    );
+    assert!(!is_allowed("bob", "INSERT") && is_allowed("bob", "SELECT") && !is_allowed("eve", "SELECT"));
+
+    server.sql("UPDATE lab.store_format SET format = 99");
+    let newer = Store::open_existing(at("alice")).unwrap_err();
+    assert!(matches!(newer, StoreError::Newer { found: 99, .. }), "{newer}");
+}
+
+/// The certificate of the server is that of its name, or nothing is said to it.
+#[test]
+fn a_connection_is_encrypted_and_the_server_proves_who_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let Some(server) = postgres::with("", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n") else {
+        return;
+    };
+    server.use_certificate(&cert, &key);
+    let at =
+        |host: &str, rest: &str| address(&format!("postgres://assay@{host}:{}/runs?{rest}", server.port()));
+    let trusted = format!("sslmode=verify-full&sslrootcert={}", cert.display());
+    let store = Store::open(at("localhost", &trusted)).unwrap();
+    write(&store, &header(RUN), None);
+    assert_eq!(server.sql("SELECT count(*) FROM pg_stat_ssl WHERE ssl"), "1\n");
+    for (host, rest, says) in [
+        ("127.0.0.1", trusted.as_str(), "certificate"),
+        ("localhost", "sslmode=verify-full", "certificate"),
+        ("localhost", "sslmode=disable", "pg_hba.conf"),
+        ("localhost", "sslmode=verify-full&sslrootcert=/no/such.pem", "/no/such.pem"),
+    ] {
+        let refused = message(&Store::open(at(host, rest)).unwrap_err());
+        assert!(refused.contains(says), "{host} {rest}: {refused}");
+    }
+}
