@@ -491,7 +491,7 @@ impl ResolvedArray {
         let own: f64 =
             classes.iter().map(|c| c.share * self.controller_ns(c.io_cost.kind, c.io_cost.bytes)).sum();
         let both: f64 = classes.iter().map(|c| c.share * c.io_cost.controller_ns).sum();
-        both > own * 1.000_1
+        self.array.controller.expander != crate::array::LinkRate::Unlimited && both > own * 1.000_1
     }
 
     /// The least that a host needs for an I/O that its own memory answers, ns.
