@@ -84,7 +84,7 @@ fn what_is_not_seen_is_asked_and_a_class_answers() {
 /// A loop device of 48 MiB had an SLC cache of 246 KiB, which no array file takes.
 #[test]
 fn the_file_of_a_small_device_can_be_read_back() {
-    for (rotational, size_bytes) in [(false, 48 << 20), (true, 48 << 20), (false, 1 << 30)] {
+    for (rotational, size_bytes) in [(false, 48 << 20), (true, 1 << 30), (false, 1 << 30)] {
         let seen = DriveFacts { rotational, size_bytes, ..drive("loop0", "", "") };
         let found = detected(&on(LayoutFacts { drives: vec![seen], ..LayoutFacts::default() }));
         file(&found.expect("it is seen"));
