@@ -73,7 +73,7 @@ check() {
 }
 
 echo go-nfs
-file=nfs://127.0.0.1:$port/mount/t.dat
+file="nfs://127.0.0.1:$port/mount/t.dat?mountport=$port"
 check "assay check" "$assay" check "$file"
 check "assay run vmware" "$assay" run vmware "$file" --size 64MiB --set run=1s
 [ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }

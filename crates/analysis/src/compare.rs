@@ -260,10 +260,14 @@ fn compared(sides: &[Side], history: &[Side], purpose: Purpose) -> Comparison {
         // Nobody changed a setting of what somebody else published.
         false => Purpose::Same,
     };
-    let differences = differences(sides, purpose);
-    let is_broken = differences.iter().any(|d| d.weight == Weight::Breaks);
-    let conditions = Conditions { is_broken, purpose };
-    let tests = tests(sides, history, conditions);
+    let all: Vec<&Side> = sides.iter().collect();
+    let differences = differences(&all, purpose);
+    // A side that cannot be compared with the first leaves the others alone.
+    let with_first = |side: &Side| self::differences(&[&sides[0], side], purpose);
+    let is_broken = |side: &Side| with_first(side).iter().any(|d| d.weight == Weight::Breaks);
+    let conditions: Vec<Conditions> =
+        sides.iter().map(|side| Conditions { is_broken: is_broken(side), purpose }).collect();
+    let tests = tests(sides, history, &conditions);
     let says = (1..sides.len()).map(|index| outcome::sentence(sides, &differences, &tests, index)).collect();
     let named = sides.iter().map(|side| Named {
         name: side.name.clone(),
@@ -289,7 +293,7 @@ impl Difference {
     }
 }
 
-/// Whether rates of the sides say anything of each other.
+/// Whether the rates of a side and of the first say anything of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Conditions {
     /// Something differs that all results depend on.
@@ -305,7 +309,7 @@ impl Purpose {
 }
 
 /// Facets that differ between any two readings.
-fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
+fn differences(sides: &[&Side], purpose: Purpose) -> Vec<Difference> {
     let all: Vec<&ResultSet> = sides.iter().flat_map(|s| &s.readings).collect();
     let mut found: Vec<Difference> = Vec::new();
     for (own, facet) in all.iter().flat_map(|r| r.facets.iter().map(move |facet| (*r, facet))) {
@@ -324,14 +328,14 @@ fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
             values.join(", ")
         };
         let differ = |(a, b): (&ResultSet, &ResultSet)| value(a) != value(b) && a.has_tests_of(b);
-        let is_in_repetitions = sides.iter().any(|side| {
+        let is_in_repetitions = sides.iter().copied().any(|side| {
             let others = |a| side.readings.iter().map(move |b| (a, b));
             side.readings.iter().flat_map(others).any(differ)
         });
         let purpose = if is_in_repetitions { Purpose::Same } else { purpose };
         found.push(Difference {
             what: facet.name.clone(),
-            values: sides.iter().map(of_side).collect(),
+            values: sides.iter().map(|side| of_side(side)).collect(),
             weight: purpose.weigh(facet.weight),
         });
     }
@@ -342,7 +346,7 @@ fn differences(sides: &[Side], purpose: Purpose) -> Vec<Difference> {
 /// Rows that measured the same, each with the result set it is from.
 type Rows<'s> = Vec<(&'s ResultSet, &'s Row)>;
 
-fn tests(sides: &[Side], history: &[Side], conditions: Conditions) -> Vec<TestPair> {
+fn tests(sides: &[Side], history: &[Side], conditions: &[Conditions]) -> Vec<TestPair> {
     let mut tests: Vec<TestPair> = Vec::new();
     let mut used: Vec<&Row> = Vec::new();
     for side in sides {
@@ -364,11 +368,11 @@ fn tests(sides: &[Side], history: &[Side], conditions: Conditions) -> Vec<TestPa
     tests
 }
 
-fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], conditions: Conditions) -> TestPair {
+fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], conditions: &[Conditions]) -> TestPair {
     let is_paced = row.is_paced;
     let cells = rows.iter().enumerate().map(|(index, own)| {
         let against = (index > 0 && !rows[0].is_empty() && !own.is_empty())
-            .then(|| against(&rows[0], own, history, conditions, is_paced));
+            .then(|| against(&rows[0], own, history, conditions[index], is_paced));
         let price = own.iter().find_map(|(set, _)| set.price.as_ref());
         let own: Vec<&Row> = own.iter().map(|(_, row)| *row).collect();
         let cell = cell(&own)?;

@@ -120,7 +120,6 @@ mod tests {
             p99_ms: None,
             curve_ms: Vec::new(),
             seconds: vec![iops; 10],
-            heat: std::sync::Arc::default(),
             expected: None,
             is_bound: false,
             heat: std::sync::Arc::default(),

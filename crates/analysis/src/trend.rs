@@ -12,7 +12,7 @@ mod condensed;
 mod events;
 
 use assay_record::{FigureDigest, RunDigest, TestDigest};
-use assay_statistics::changes::{Change, changes};
+use assay_statistics::changes::{CHANGES_MIN, Change, changes};
 use assay_statistics::level;
 use serde::Serialize;
 
@@ -113,6 +113,12 @@ impl Trend {
         let iops: Vec<f64> = of.iter().map(|point| point.iops.value).collect();
         let p99: Vec<f64> = of.iter().filter_map(|point| point.p99_us).map(|p99| p99.value).collect();
         Level::of(&iops, &p99)
+    }
+
+    /// Whether there are enough runs for a change to be found.
+    #[must_use]
+    pub fn can_show_changes(&self) -> bool {
+        self.points.len() >= CHANGES_MIN
     }
 
     /// Returns the part of the trend from a moment on, ms since 1970 UTC.

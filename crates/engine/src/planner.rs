@@ -364,7 +364,7 @@ const SECTOR_BYTES: u32 = 512;
 
 fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics) -> Line {
     let bytes =
-        |bytes: assay_spec::units::Bytes| u32::try_from(bytes.0).expect("the plan keeps I/Os below 64 MiB");
+        |bytes: assay_spec::units::Bytes| u32::try_from(bytes.0).expect("the plan keeps I/Os below 512 MiB");
     let least = match semantics {
         // No alignment means the sector's.
         Semantics::Iometer if access.align.0 == 0 => block_bytes.max(SECTOR_BYTES),

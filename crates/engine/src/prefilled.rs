@@ -54,7 +54,7 @@ impl PrefilledBuffers {
 
 /// Returns the size of each buffer of a job, bytes.
 pub(crate) fn size_max(job: &Job) -> u32 {
-    let largest = u32::try_from(job.transfer_max().0).expect("the plan keeps I/Os below 64 MiB");
+    let largest = u32::try_from(job.transfer_max().0).expect("the plan keeps I/Os below 512 MiB");
     largest.max(BUFFER_BYTES_MIN)
 }
 

@@ -260,7 +260,7 @@ fn write_max(job: &Job) -> usize {
         let reply = if a.read > 0.0 { a.reply.0 } else { 0 };
         [request, reply]
     });
-    usize::try_from(writes.max().unwrap_or(0)).expect("the plan keeps I/Os below 64 MiB")
+    usize::try_from(writes.max().unwrap_or(0)).expect("the plan keeps I/Os below 512 MiB")
 }
 
 fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {

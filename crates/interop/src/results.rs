@@ -20,6 +20,7 @@ pub mod iometer_csv;
 mod iometer_series;
 pub mod ioping;
 pub mod iostat;
+pub mod iozone;
 mod measured;
 pub mod openmetrics;
 pub mod parquet;
@@ -46,7 +47,7 @@ pub use measured::{Measured, MeasuredJob, measured};
 
 /// How the results of a tool are recognised and read.
 type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
-const READERS: [Reader; 15] = [
+const READERS: [Reader; 16] = [
     (fio_json::is_results, fio_json::import),
     (fio_text::is_results, fio_text::import),
     (yabs::is_results, yabs::import),
@@ -60,6 +61,7 @@ const READERS: [Reader; 15] = [
     (ioping::is_results, ioping::import),
     (bonnie::is_results, bonnie::import),
     (elbencho::is_results, elbencho::import),
+    (iozone::is_results, iozone::import),
     (vdbench_out::is_results, vdbench_out::import),
     (table::is_table, table::import),
 ];

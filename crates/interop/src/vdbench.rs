@@ -28,7 +28,8 @@ const INCLUDE_DEPTH_MAX: usize = 8;
 #[must_use]
 pub fn is_parameter_file(text: &str) -> bool {
     let starts = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
-    (starts("sd=") && (starts("wd=") || starts("rd="))) || (starts("fsd=") && starts("fwd="))
+    (starts("sd=") && (starts("wd=") || starts("rd=")))
+        || (starts("fwd=") && (starts("fsd=") || starts("rd=")))
 }
 
 /// A definition: its parameters with their values.

@@ -1,5 +1,7 @@
 //! Sides of a comparison, as the store knows them.
 
+use std::collections::HashMap;
+
 use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
 use assay_store::{Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
@@ -8,6 +10,8 @@ use crate::stored::{ReadError, Stored};
 
 /// A spread needs no more repetitions of one label than this; reading a run takes time.
 const REPETITIONS_MAX: usize = 8;
+/// Most labels of a target whose repetitions are read, the newest: so many say how far they lie apart.
+const LABELS_MAX: usize = 64;
 
 /// Returns the stored runs that share label, plan and targets with a side of one run: they show how far repetitions
 /// lie apart. They are read from their digests, as a target may have thousands of them.
@@ -20,7 +24,9 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
         single.filter(|set| set.source == Source::Run).filter_map(ResultSet::targets).collect();
     targets.sort_unstable();
     targets.dedup();
-    let mut groups: Vec<(String, Vec<RunRow>)> = Vec::new();
+    let is_compared = |run: &str| sides.iter().any(|side| side.readings.iter().any(|set| set.id == run));
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_key: HashMap<String, usize> = HashMap::new();
     for all in targets {
         let first = all.split(", ").next().unwrap_or_default();
         let filter = RunFilter { on_target: Some(target_key(first)), ..RunFilter::default() };
@@ -28,19 +34,38 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
         for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == *all) {
             let Some(label) = &row.label else { continue };
             let key = [label.as_str(), &row.name, all].join("\n");
-            match groups.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, runs)) if runs.len() < REPETITIONS_MAX => runs.push(row),
-                Some(_) => {}
-                None => groups.push((key, vec![row])),
+            let place = by_key.get(&key).copied().unwrap_or_else(|| {
+                by_key.insert(key.clone(), groups.len());
+                groups.push(Group { key, runs: Vec::new(), is_compared: false });
+                groups.len() - 1
+            });
+            let group = &mut groups[place];
+            group.is_compared |= is_compared(&row.run);
+            if group.runs.len() < REPETITIONS_MAX {
+                group.runs.push(row);
             }
         }
     }
-    groups.retain(|(_, runs)| runs.len() > 1);
-    let read = |(name, rows): (String, Vec<RunRow>)| Side {
-        name,
-        readings: rows.iter().filter_map(|row| in_short(store, row)).collect(),
+    groups.retain(|group| group.runs.len() > 1);
+    let mut others = 0;
+    groups.retain(|group| {
+        others += usize::from(!group.is_compared);
+        group.is_compared || others <= LABELS_MAX
+    });
+    let read = |group: Group| Side {
+        name: group.key,
+        readings: group.runs.iter().filter_map(|row| in_short(store, row)).collect(),
     };
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
+}
+
+/// Runs that share label, plan and targets.
+struct Group {
+    key: String,
+    /// The newest of them.
+    runs: Vec<RunRow>,
+    /// Whether a side of the comparison is one of them.
+    is_compared: bool,
 }
 
 /// Returns a run from its digest; from its extract where the digest is of an earlier version. A damaged run among

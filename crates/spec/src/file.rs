@@ -12,7 +12,7 @@ use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// The largest I/O a plan may ask for, bytes: the largest buffers times the deepest queue must stay allocatable.
-pub const IO_BYTES_MAX: u64 = 64 << 20;
+pub const IO_BYTES_MAX: u64 = 512 << 20;
 /// The largest trim, which needs no buffer, bytes.
 pub const TRIM_BYTES_MAX: u64 = 4095 << 20;
 /// The most workers of one job: beyond a thread per CPU of the largest hosts nothing is gained.

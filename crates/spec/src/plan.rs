@@ -345,7 +345,7 @@ impl Job {
 pub struct Access {
     /// Share of the bursts: this weight over the sum of weights.
     pub weight: u32,
-    /// Bytes of one I/O. In [1, 64 MiB]; of a trim, which moves no data, in [1, 4095 MiB].
+    /// Bytes of one I/O. In [1, 512 MiB]; of a trim, which moves no data, in [1, 4095 MiB].
     pub size: Bytes,
     /// Share of reads, percent. In [0, 100].
     pub read: f64,

@@ -10,7 +10,7 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 30] = [
+pub const SUITES: [Suite; 31] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
@@ -30,6 +30,7 @@ pub const SUITES: [Suite; 30] = [
     Suite { name: "as-ssd", text: include_str!("../../../suites/as-ssd.toml") },
     Suite { name: "hcibench-easy-run", text: include_str!("../../../suites/hcibench-easy-run.toml") },
     Suite { name: "vdi-like", text: include_str!("../../../suites/vdi-like.toml") },
+    Suite { name: "jetstress-like", text: include_str!("../../../suites/jetstress-like.toml") },
     Suite { name: "iometer-classics", text: include_str!("../../../suites/iometer-classics.toml") },
     Suite { name: "iometer-builtins", text: include_str!("../../../suites/iometer-builtins.toml") },
     Suite { name: "oltp-66-33", text: include_str!("../../../suites/oltp-66-33.toml") },

@@ -10,6 +10,8 @@ use crate::student::student;
 
 /// Fewest runs on each side of a change: of fewer, two that a neighbour disturbed look like a change.
 const SIDE_MIN: usize = 5;
+/// In fewer values than this no change is found.
+pub const CHANGES_MIN: usize = 2 * SIDE_MIN;
 /// A smaller change of the level is not marked, whatever its certainty.
 const CHANGE_MIN: f64 = 0.03;
 /// Probability that a series without a change gets a mark.

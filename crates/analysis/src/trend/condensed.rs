@@ -10,14 +10,14 @@ const HOUR_MS: u64 = 60 * MINUTE_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// Spans of time whose runs become one point, the shortest first.
 const SPANS: [(u64, &str); 11] = [
-    (MINUTE_MS, "minute"),
+    (MINUTE_MS, "one minute"),
     (5 * MINUTE_MS, "5 minutes"),
     (15 * MINUTE_MS, "15 minutes"),
-    (HOUR_MS, "hour"),
+    (HOUR_MS, "one hour"),
     (6 * HOUR_MS, "6 hours"),
-    (DAY_MS, "day"),
+    (DAY_MS, "one day"),
     (2 * DAY_MS, "2 days"),
-    (7 * DAY_MS, "week"),
+    (7 * DAY_MS, "one week"),
     (30 * DAY_MS, "30 days"),
     (91 * DAY_MS, "91 days"),
     (365 * DAY_MS, "365 days"),

@@ -102,7 +102,7 @@ fn a_change_among_thousands_of_runs_is_found_and_kept_in_a_drawing_of_few_points
     let mut slow = found[0].clone();
     slow.points.iter_mut().zip(0_u64..).for_each(|(point, n)| point.started_unix_ms = n * 1_800_000);
     let (drawn, each) = slow.condensed(120);
-    assert_eq!((drawn.points.len(), each, drawn.points[0].runs), (63, Some("day"), 48));
+    assert_eq!((drawn.points.len(), each, drawn.points[0].runs), (63, Some("one day"), 48));
     assert_eq!(drawn.p99_changes, slow.p99_changes);
     let first = drawn.points[0].p99_us.unwrap();
     assert_eq!((first.lo, first.value, first.hi), (Some(100.0), 102.0, Some(104.0)));

@@ -70,6 +70,21 @@ fn single_runs_without_a_known_spread_have_no_interval_and_no_change() {
     }
 }
 
+/// A run on null: beside two runs on an array made those two "not comparable" with each other.
+#[test]
+fn a_side_that_cannot_be_compared_leaves_the_others_alone() {
+    let with = |name: &str, iops: f64, storage: &str| {
+        let mut side = side(name, [1.0, 1.01, 0.99].map(|share| row(iops * share, 0.001, 60)).to_vec());
+        let facet = Facet::new("storage behind the target", storage, Weight::Breaks);
+        side.readings.iter_mut().for_each(|reading| reading.facets.push(facet.clone()));
+        side
+    };
+    let comparison = compare(&[with("a", 100.0, "yes"), with("b", 200.0, "yes"), with("c", 900.0, "no")]);
+    let change =
+        |side: usize| comparison.tests[0].cells[side].as_ref().unwrap().against.as_ref().unwrap().change;
+    assert_eq!((change(1), change(2)), (Change::Faster, Change::NotComparable), "{:?}", comparison.says);
+}
+
 /// Two suites under one label, twice: "not comparable in 8 of 8, because these differ: semantics iometer, assay /
 /// iometer, assay".
 #[test]

@@ -51,7 +51,7 @@ fn a_value_out_of_its_range() {
     check_test(r#"access = [{ size = "4KiB", read = 101 }]"#, &["plan.toml:3", "read", "0 to 100"]);
     check_test(&format!("{ACCESS}\nworkers = 0"), &["plan.toml:4", "workers", "from 1 to 256"]);
     check_test(&format!("{ACCESS}\noutstanding = 5000"), &["plan.toml:4", "outstanding", "from 1 to 4096"]);
-    check_test(r#"access = [{ size = "1GiB" }]"#, &["plan.toml:3", "size", "64MiB"]);
+    check_test(r#"access = [{ size = "1GiB" }]"#, &["plan.toml:3", "size", "512MiB"]);
     check_test(&format!("{ACCESS}\nrun = \"0s\""), &["plan.toml:4", "run", "more than zero"]);
 }
 

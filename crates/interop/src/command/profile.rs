@@ -44,6 +44,9 @@ pub fn import(origin: &str, text: &str, options: &ImportOptions) -> Result<Impor
     let targets = TargetNames::of(origin, &users, options, &mut notes)?;
     for (user, job) in tests.iter_mut().flat_map(|test: &mut DraftTest| &mut test.jobs).enumerate() {
         job.targets = targets.of_user(user, usize::MAX);
+        if job.window.size.is_some() && size.is_some_and(|size| job.window.of(u64::MAX).end == size) {
+            job.window.size = None;
+        }
     }
     let seed =
         spans[0].text_of("RandSeed").and_then(|text| text.parse::<u64>().ok()).filter(|seed| *seed > 0);
@@ -103,7 +106,11 @@ impl Reader<'_> {
             let end =
                 self.number(target, "MaxFileSize", 1 << 62)?.or(self.number(target, "FileSize", 1 << 62)?);
             *size = (*size).max(end.filter(|end| *end > 0));
-            jobs.push(DraftJob { name: format!("target {index}"), ..self.job(target, shared, notes)? });
+            let job = self.job(target, shared, notes)?;
+            // A target may end before the largest of them.
+            let own = end.filter(|end| *end > 0).map(|end| end.saturating_sub(job.window.offset.of(end)));
+            let window = Window { size: own.map(|own| Extent::Bytes(Bytes(own))), ..job.window };
+            jobs.push(DraftJob { name: format!("target {index}"), window, ..job });
             users.push(target.text_of("Path").map(|path| vec![path.to_owned()]).unwrap_or_default());
         }
         let seconds = |name: &str| self.number(span, name, 366 * 86_400);
@@ -140,8 +147,14 @@ impl Reader<'_> {
         if stride.is_some_and(|stride| stride != size) && random == 0 {
             notes.push(Note::new(target.line, "StrideSize: I/Os follow one another without a stride."));
         }
-        if target.is_on("InterlockedSequential") || target.is_on("ParallelAsyncIO") {
-            notes.push(Note::new(target.line, "Each thread streams through its own part of the target."));
+        let workers = shared.unwrap_or(threads);
+        if target.is_on("InterlockedSequential")
+            || target.is_on("ParallelAsyncIO")
+            || (workers > 1 && random == 0)
+        {
+            let says = "Each thread streams through its own part of the target; DiskSpd's begin at one place without a \
+                        ThreadStride, or share their position.";
+            notes.push(Note::new(target.line, says));
         }
         let is_past_cache = ["DisableOSCache", "DisableAllCache"].iter().any(|name| target.is_on(name));
         if !is_past_cache {
@@ -167,13 +180,14 @@ impl Reader<'_> {
             ..Access::default()
         };
         let offset = self.number(target, "BaseFileOffset", 1 << 62)?.unwrap_or(0);
-        let workers = shared.unwrap_or(threads);
-        // Bytes per millisecond of each thread.
+        // Bytes per millisecond of each thread, or I/Os per second.
         let rate = self.number(target, "Throughput", 1 << 40)?.filter(|rate| *rate > 0);
+        let counts_ios = target.child("Throughput").and_then(|rate| rate.attribute("unit")) == Some("IOPS");
+        let of_one = |rate: u64| if counts_ios { rate as f64 } else { rate as f64 * 1000.0 / size as f64 };
         Ok(DraftJob {
             workers: u32::try_from(workers).unwrap_or(1),
             outstanding: u32::try_from(depth).unwrap_or(1),
-            pace: rate.map(|rate| (PerSecond(rate as f64 * 1000.0 / size as f64 * workers as f64), None)),
+            pace: rate.map(|rate| (PerSecond(of_one(rate) * workers as f64), None)),
             data: Some(self.data(target)),
             is_durable: writes > 0 && (target.is_on("WriteThrough") || target.is_on("DisableAllCache")),
             mix: vec![line],

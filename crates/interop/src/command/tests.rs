@@ -173,6 +173,23 @@ fn profiles_of_diskspd_are_plans() {
     assert_eq!(jobs[0].pacing.rate().unwrap().0.round(), 488.0);
     assert_eq!((jobs[1].mix[0].burst, jobs[1].mix[0].delay.0, jobs[1].outstanding), (8, 5_000_000, 2));
     assert_eq!((imported.targets.len(), plan.seed), (2, 7));
+    // Each target ends by itself, and a throughput may be in I/Os (`-g100i`).
+    let target = |path: &str, more: &str| {
+        format!("<Target><Path>{path}</Path><DisableOSCache>true</DisableOSCache>{more}</Target>")
+    };
+    let two = format!(
+        "<Profile><TimeSpans><TimeSpan><Targets>{}{}</Targets></TimeSpan></TimeSpans></Profile>",
+        target("a", "<MaxFileSize>1048576</MaxFileSize><Throughput unit=\"IOPS\">100</Throughput>"),
+        target("b", "<MaxFileSize>8388608</MaxFileSize>")
+    );
+    let imported = import_profile("p.xml", &two, &ImportOptions::default()).unwrap();
+    let plan = assay_spec::PlanFile::parse("p.xml", &imported.plan)
+        .and_then(|file| file.resolve(&assay_spec::Overrides::default()))
+        .unwrap();
+    let jobs = &plan.tests[0].steps[0].jobs;
+    assert_eq!(jobs[0].span.map(|span| span.0).or(Some(jobs[0].window.of(8 << 20).end)), Some(1 << 20));
+    assert_eq!((jobs[1].span, jobs[1].window.is_whole()), (None, true));
+    assert_eq!(jobs[0].pacing.rate().unwrap().0, 100.0);
     for (text, expected) in [
         ("<Profile></Profile>", "p.xml:1: is not a DiskSpd profile"),
         ("<Profile><TimeSpans><TimeSpan/></TimeSpans></Profile>", "p.xml:1: the time span must have from 1"),

@@ -37,6 +37,7 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
     let write_share = options.read("rwmixwrite", percent)?;
     let mixed = read_share.or(write_share.map(|share| 100.0 - share)).unwrap_or(50.0);
     let shares = options.read("percentage_random", |text| by_way(text, &[100.0; 3], percent))?;
+    let sequencer = options.take("rw_sequencer");
     let Some(option) = options.take("rw") else {
         return Ok(Kind {
             read: 100.0,
@@ -56,6 +57,12 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
         _ if suffix.is_empty() => {}
         (true, _) => {
             sequence = integer(suffix, 1, 1_000_000_000).map_err(|why| option.complain(why))?;
+            // Else every I/O has a position of its own.
+            if let Some(option) = sequencer.filter(|order| order.value.trim() == "identical" && sequence > 1)
+            {
+                options
+                    .refuse(option, "a position that is drawn once and used several times is not supported");
+            }
         }
         (false, Some(backwards)) => back = size(backwards)?,
         (false, None) => gap = size(suffix)?,

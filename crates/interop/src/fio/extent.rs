@@ -8,6 +8,9 @@ use super::taken::Options;
 use super::value::{KbBase, bytes, integer, percent, time};
 use crate::ImportError;
 
+/// The most passes that a plan takes.
+const PASSES_MAX: u32 = 1_000_000;
+
 /// The most files of a job, clones together.
 const FILES_MAX: u64 = 10_000;
 
@@ -109,6 +112,8 @@ fn split_names(list: &str) -> Vec<String> {
 pub(super) struct Size {
     /// Bytes of each file, where the job says so.
     pub(super) span: Option<u64>,
+    /// Whether it begins at shares of files whose size the job does not say.
+    pub(super) is_relative: bool,
     pub(super) offset: Extent,
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
@@ -172,8 +177,11 @@ pub(super) fn size(
     };
     let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
     let span = file_size.max(needed);
-    let end = end(options, own.map(|own| own * files.each()), workers)?;
-    Ok(Size { span, offset, used, increment, strides: zones.strides, end })
+    let own = Own { bytes: own.map(|own| own * files.each()), has_stripes: zones.strides.is_some() };
+    let end = end(options, &own, workers)?;
+    let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
+    let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
+    Ok(Size { span, is_relative, offset, used, increment, strides: zones.strides, end })
 }
 
 /// What the options of zones come to.
@@ -250,11 +258,19 @@ fn is_as_without_zones(options: &Options<'_>) -> bool {
     ["read", "randread", "write"].contains(&word.split(':').next().unwrap_or(word))
 }
 
-/// Reads what ends a job. `own` is what one clone uses, bytes.
-fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End, ImportError> {
-    let base = options.kb_base;
+/// What one clone uses.
+struct Own {
+    /// Where the job says so.
+    bytes: Option<u64>,
+    /// Whether that is less than the stripes that it goes through.
+    has_stripes: bool,
+}
+
+/// Reads what ends a job.
+fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
+    let Own { bytes: own, has_stripes } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
-    let limit = options.read("io_size", |text| bytes(text, base))?.filter(|bytes| *bytes > 0);
+    let limit = limit(options, own)?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
     let is_timed = options.is_on("time_based")?;
     let run = options.read("runtime", |text| time(text, 1e9))?.filter(|run| *run > Nanos(0));
@@ -269,8 +285,11 @@ fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End,
     if is_timed && run.is_some() {
         return Ok(end);
     }
-    let Some(each) = limit.or(own) else {
-        return Ok(End { passes: u32::try_from(loops).ok(), is_whole: run.is_none(), ..end });
+    // What is counted in passes ends right on a target that is smaller than the size too.
+    let passes =
+        u32::try_from(loops).ok().filter(|loops| *loops <= PASSES_MAX && (own.is_none() || !has_stripes));
+    let Some(each) = limit.filter(|limit| Some(*limit) != own).or(own.filter(|_| passes.is_none())) else {
+        return Ok(End { passes, is_whole: run.is_none() && ops.is_none(), ..end });
     };
     let all = each.checked_mul(loops).and_then(|all| all.checked_mul(workers));
     match all.filter(|all| *all < 1 << 62) {
@@ -284,6 +303,27 @@ fn end(options: &mut Options<'_>, own: Option<u64>, workers: u64) -> Result<End,
             "size times loops times numjobs is too large",
         )),
     }
+}
+
+/// Reads `io_size`, which may be a share of the size; `own` is that, where it is known.
+fn limit(options: &mut Options<'_>, own: Option<u64>) -> Result<Option<u64>, ImportError> {
+    let base = options.kb_base;
+    let Some(option) = options.take("io_size") else { return Ok(None) };
+    let of_size = |share: f64| {
+        own.map(|own| of_share(own, share)).ok_or("is a share of a size that the job does not say")
+    };
+    let read = match option.known()?.trim().strip_suffix('%') {
+        Some(share) => percent(share).and_then(|share| of_size(share).map_err(str::to_owned)),
+        None => bytes(&option.value, base),
+    };
+    let bytes = read.map_err(|why| option.complain(why))?;
+    Ok(Some(bytes).filter(|bytes| *bytes > 0))
+}
+
+/// A share of so many bytes, percent.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a number in u64")]
+fn of_share(bytes: u64, share: f64) -> u64 {
+    (bytes as f64 * share / 100.0) as u64
 }
 
 /// A size, a share, which is at most everything, or a number of zones.

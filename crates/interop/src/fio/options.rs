@@ -25,6 +25,8 @@ pub(super) struct FioJob {
     pub(super) checks: Verifies,
     /// Size of each of its files, where the file says so, bytes.
     pub(super) span: Option<u64>,
+    /// Whether places in its files are shares of what they have, which the file does not say.
+    pub(super) is_relative: bool,
     /// Where in its files the job begins, how much of them it uses, and how much further on each clone begins.
     pub(super) offset: Extent,
     pub(super) used: Option<Extent>,
@@ -55,7 +57,7 @@ pub(super) enum Verifies {
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
-const WITHOUT_EFFECT: [&str; 84] = [
+const WITHOUT_EFFECT: [&str; 76] = [
     "name",
     "threads",
     "description",
@@ -70,7 +72,6 @@ const WITHOUT_EFFECT: [&str; 84] = [
     "create_serialize",
     "create_fsync",
     "create_on_open",
-    "create_only",
     "allow_file_create",
     "allow_mounted_write",
     "overwrite",
@@ -123,23 +124,16 @@ const WITHOUT_EFFECT: [&str; 84] = [
     "lockmem",
     "kb_base",
     "unit_base",
-    "lockfile",
-    "openfiles",
     "userspace_reap",
     "iodepth_batch",
     "iodepth_batch_submit",
     "verify_fatal",
     "log_prio",
-    "log_entries",
     "block_error_percentiles",
     "loops_reset",
-    "unlink_each_loop",
-    "exec_prerun",
-    "exec_postrun",
     "trim_verify_zero",
     "softrandommap",
     "runstats",
-    "disable_bw_measurement",
 ];
 
 /// Options that most jobs have, for slips of the pen.
@@ -182,7 +176,7 @@ const PROTECTION: &str = "blocks have data only, without metadata and protection
 const PLACEMENT: &str = "writes say nothing of their placement";
 
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 80] = [
+const DIFFERENT: [(&str, &str); 83] = [
     ("md_per_io_size", PROTECTION),
     ("pi_act", PROTECTION),
     ("pi_chk", PROTECTION),
@@ -261,7 +255,10 @@ const DIFFERENT: [(&str, &str); 80] = [
     ("verify_state_save", OWN_STAMPS),
     ("serialize_overlap", "I/Os that overlap are in flight together"),
     ("nowait", "an I/O that has to wait is no error"),
-    ("rw_sequencer", "each worker goes through its own part of the target, in order"),
+    ("exec_prerun", "commands are not run"),
+    ("exec_postrun", "commands are not run"),
+    ("lockfile", "files are not locked: I/Os of jobs that share one are in flight together"),
+    ("openfiles", "all files of a job are open, and are used in turn"),
     ("pre_read", "files are filled, not read, before the run"),
 ];
 
@@ -303,11 +300,26 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     let data = data(&mut options)?;
     let least = mix.iter().map(|line| line.size.0).min().unwrap_or(1);
     let mut size = size(&mut options, &files, workers, least)?;
+    let is_mixed = |line: &Access| line.gap.0 > 0 || (line.random > 0.0 && line.random < 100.0);
+    let moves_all = size.end.bytes.is_some() || size.end.passes.is_some();
+    if moves_all && mix.iter().any(is_mixed) && !["io_size", "io_limit"].iter().any(|key| options.has(key)) {
+        let says = "Where fio comes in order to the end of what the job uses, and the file or device is larger or ends \
+                    just there, it ends; here the job goes on at the beginning until its size is moved. io_size makes \
+                    fio go on too.";
+        options.note(lines.line, says);
+    }
     if mix.iter().all(|line| line.change == Change::TrimWrite) {
         // fio counts the writes only; here the trims before them count too.
         size.end.bytes = size.end.bytes.map(|bytes| bytes.saturating_mul(2));
     }
     let checks = verified(&mut options, &mix, &size.end)?;
+    if let Some(option) = options.left.get("verify_only").filter(|option| is_true(&option.value) != Ok(false))
+        && mix.iter().any(Access::writes)
+    {
+        let says = "fio writes nothing then and reads back what an earlier run wrote, whose stamps Assay does not \
+                    know; leave it out to write and read back";
+        return Err(option.complain(says));
+    }
     let job = FioJob {
         name: lines.name.clone(),
         line: lines.line,
@@ -317,6 +329,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         data,
         checks,
         span: size.span,
+        is_relative: size.is_relative,
         offset: size.offset,
         used: size.used,
         increment: size.increment,

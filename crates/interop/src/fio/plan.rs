@@ -8,6 +8,7 @@ use super::lines::{JobLines, jobs};
 use super::options::{FioJob, Verifies, job};
 use super::taken::Findings;
 use super::typed;
+use super::value::is_true;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest, end_fields};
 use crate::names::{file_name, stem, unique};
 use crate::secrets::{covering, of_lines};
@@ -84,7 +85,9 @@ fn plan(
 ) -> Result<ImportedPlan, ImportError> {
     let mut findings = Findings::default();
     let origin = labels.origin;
-    let all: Vec<FioJob> = read.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
+    let read = running(origin, read, &mut notes)?;
+    let all: Vec<FioJob> =
+        read.into_iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
     let Findings { notes: found, mut refused } = findings;
     let groups = grouped(&all, &mut refused);
     notes.extend(found);
@@ -94,7 +97,7 @@ fn plan(
     settle(origin, "option", options.strictness, refused, &mut notes)?;
     let files: Vec<Vec<String>> = all.iter().map(|job| job.files.by_clone.concat()).collect();
     let targets = TargetNames::of(origin, &files, options, &mut notes)?;
-    let span = all.iter().filter_map(|job| job.span).max();
+    let span = span(&all, &mut notes);
     let mut tests: Vec<DraftTest> = Vec::new();
     // Assay verifies a plan as a whole: what one test trims holds no stamps for another.
     let trims = all.iter().flat_map(|job| &job.mix).any(Access::trims);
@@ -118,6 +121,59 @@ fn plan(
         tests,
     };
     Ok(draft.imported(labels.tool, notes, targets))
+}
+
+/// The jobs that do I/O: with `create_only` fio makes files, and nothing else.
+fn running<'l>(
+    origin: &str,
+    read: &'l [JobLines],
+    notes: &mut Vec<Note>,
+) -> Result<Vec<&'l JobLines>, ImportError> {
+    let only_creates = |lines: &&JobLines| {
+        let option = lines.options.iter().rfind(|option| option.key == "create_only");
+        option.is_some_and(|option| is_true(&option.value) != Ok(false))
+    };
+    let (idle, running): (Vec<_>, Vec<_>) = read.iter().partition(only_creates);
+    for lines in &idle {
+        let says =
+            "create_only: the job only makes its files, and is left out; Assay fills files before a run.";
+        notes.push(Note::new(lines.line, says));
+    }
+    match (running.is_empty(), idle.first()) {
+        (true, Some(first)) => {
+            let says = "create_only: every job only makes its files, so there is no I/O to do; leave it out";
+            Err(crate::complain(origin, first.line, says))
+        }
+        _ => Ok(running),
+    }
+}
+
+/// How much of each target the jobs need; `None` if that is all of it.
+fn span(all: &[FioJob], notes: &mut Vec<Note>) -> Option<u64> {
+    let span = all.iter().filter_map(|job| job.span).max()?;
+    // Shares are those of what is there, not of what a job uses.
+    if all.iter().any(|job| job.is_relative) {
+        return None;
+    }
+    let names = |job: &FioJob| job.files.by_clone.concat();
+    let Some(open) = all.iter().find(|job| job.span.is_none()) else { return Some(span) };
+    if names(open).iter().any(|name| is_device(name)) {
+        return None;
+    }
+    notes.push(Note::new(
+        open.line,
+        format!(
+            "The job has no size of its own: {} is used, as a file has that other jobs made; of a device fio would \
+             use all (--size).",
+            Bytes(span)
+        ),
+    ));
+    Some(span)
+}
+
+/// Whether a target is a device by its name, on Linux or Windows.
+fn is_device(name: &str) -> bool {
+    name.starts_with("/dev/") || name.starts_with(r"\\.\")
 }
 
 /// Jobs that run side by side, with their places in the file.
@@ -164,11 +220,9 @@ fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTes
     let verifies = |(_, job): &&(usize, &FioJob)| job.checks == Verifies::Written;
     let jobs = group.iter().zip(&written.jobs).filter(|(job, _)| verifies(job)).map(|((_, job), draft)| {
         // What was written so many times is read back so many times.
-        let loops = job
-            .end
-            .bytes
-            .filter(|_| job.end.is_whole)
-            .map(|bytes| Vec::from([("bytes", format!("\"{}\"", Bytes(bytes)))]));
+        let End { bytes, passes, .. } = job.end;
+        let loops = (job.end.is_whole && (bytes, passes) != (None, None))
+            .then(|| end_fields(None, bytes.map(Bytes), None, passes));
         let size = job.mix.iter().map(|line| line.size).max().unwrap_or_default();
         // In an order like that of the writes, where that visits every block once.
         let (random, once) = if job.mix.iter().all(|line| line.once && line.size == size) {

@@ -1,7 +1,7 @@
 //! `rate` and `rate_iops` of fio, which limit reads and writes each by itself.
 
 use assay_spec::units::PerSecond;
-use assay_spec::{Access, Arrivals};
+use assay_spec::{Access, Arrivals, Change};
 
 use super::lines::OptionLine;
 use super::taken::Options;
@@ -55,7 +55,9 @@ pub(super) fn pace(
     let mut found = None;
     for (key, rate_of) in readers {
         let Some(option) = options.take(key) else { continue };
-        let given = by_direction(option, options.kb_base)?;
+        let [read, write, trim] = by_direction(option, options.kb_base)?;
+        let given =
+            if mix.iter().any(|line| line.change == Change::Trim) { [read, trim] } else { [read, write] };
         let rates: Vec<Option<f64>> = sides
             .iter()
             .zip(given)
@@ -86,18 +88,20 @@ pub(super) fn pace(
     Ok(found.map(|rate| (rate, arrivals)))
 }
 
-/// `rate=1m`, or `1m,2m` for reads and writes; 0 and nothing are no limit.
-fn by_direction(option: &OptionLine, base: KbBase) -> Result<[Option<f64>; 2], ImportError> {
+/// `rate=1m`, or `1m,2m,3m` for reads, writes and trims, of which the last given counts for those after it; 0 and
+/// nothing are no limit.
+fn by_direction(option: &OptionLine, base: KbBase) -> Result<[Option<f64>; 3], ImportError> {
     let mut parts = option.value.split(',').map(str::trim);
     let first = parts.next().unwrap_or_default();
     let second = parts.next().unwrap_or(first);
+    let third = parts.next().unwrap_or(second);
     let read = |text: &str| match text {
         "" => Ok(None),
         text => bytes(text, base)
             .map(|value| (value > 0).then_some(value as f64))
             .map_err(|why| option.complain(why)),
     };
-    Ok([read(first)?, read(second)?])
+    Ok([read(first)?, read(second)?, read(third)?])
 }
 
 /// Changes a mix of which `before` are reads to one of which `share` are.

@@ -130,7 +130,8 @@ fn rates_pauses_data_and_ends_are_kept() {
         Data::Reducible { compress: 2.0, dedupe: 4.0 }
     );
     let ends = read("[a]\nsize=1g\nloops=2\nnumjobs=3\nioengine=libaio\n").tests[0].steps[0].stop;
-    assert_eq!(ends.bytes, Some(Bytes(6 << 30)));
+    // Twice what each of the three uses.
+    assert_eq!((ends.spans, ends.bytes), (Some(2), None));
     assert_eq!(read("[a]\nsize=1g\nnumber_ios=1000").tests[0].steps[0].stop.ops, Some(1000));
     assert!(read("[a]\nsize=1g\nverify=crc32c\nrw=randrw").tests[0].steps[0].verify);
 }
@@ -227,6 +228,9 @@ fn rates_limit_reads_and_writes_each() {
     assert_eq!(rate("bssplit=4k/50:8k/30:64k/20\nrate_iops=1000"), (2000.0, 50.0));
     assert_eq!(rate("bsrange=4k-16k\nrate_iops=1000"), (800.0, 50.0));
     assert_eq!(rate("bsrange=4k-16k\nrate_iops=1000\nrate_process=poisson"), (2000.0, 50.0));
+    // Trims have the third rate, and the second where there are two.
+    assert_eq!(rate("rw=randtrim\nrate_iops=100,200,300").0, 300.0);
+    assert_eq!(rate("rw=randtrim\nrate_iops=100,200").0, 200.0);
     let error =
         imported("[a]\nsize=1g\nrw=randrw\nrate_iops=,100\n", Strictness::Strict).unwrap_err().to_string();
     assert!(error.contains("line 4: rate_iops: a rate for one direction"), "{error}");
@@ -264,6 +268,53 @@ fn regions_flushes_trims_and_late_starts_are_kept() {
     assert_eq!(jobs[1].window.of(1 << 30), 768 << 20..1 << 30);
 }
 
+/// Each figure counted bio by bio under fio 3.42 on a loop device of 64 MiB.
+#[test]
+fn what_a_job_uses_is_not_what_another_one_uses() {
+    let of = |text: &str| imported(text, Strictness::Strict).unwrap();
+    let size =
+        |text: &str| of(text).plan.lines().find_map(|line| line.strip_prefix("size = ").map(str::to_owned));
+    let two =
+        |name: &str, second: &str| format!("[a]\nfilename={name}\nsize=8m\n[b]\nfilename={name}\n{second}\n");
+    // On a device the second one uses all of it, or half; of a file it is known what it has.
+    assert_eq!(size(&two("/dev/sdx", "rw=read")), None);
+    assert_eq!(size(&two("/dev/sdx", "size=50%")), None);
+    assert_eq!(size(&two("x", "rw=read")), Some("\"8MiB\"".to_owned()));
+    assert!(
+        of(&two("x", "rw=read"))
+            .notes
+            .iter()
+            .any(|note| note.says.starts_with("The job has no size of its own: 8MiB"))
+    );
+    // Shares of what is there, and bytes of it.
+    let relative = "[a]\nfilename=/dev/sdx\nnumjobs=4\nsize=8m\noffset_increment=25%\n";
+    assert_eq!(size(relative), None);
+    let job = &read(relative).tests[0].steps[0].jobs[0];
+    assert_eq!(job.window.of(64 << 20), 0..8 << 20);
+    assert_eq!(job.increment.of(64 << 20), 16 << 20);
+    // A job that ends after its size ends after the size of a target that has less.
+    let stop = |text: &str| read(text).tests[0].steps[0].stop;
+    let whole = stop("[a]\nsize=128m\nloops=2\n");
+    assert_eq!((whole.spans, whole.bytes), (Some(2), None));
+    assert_eq!(stop("[a]\nsize=16m\nio_size=50%\n").bytes, Some(Bytes(8 << 20)));
+}
+
+#[test]
+fn what_says_that_nothing_is_done_does_nothing() {
+    let plan = read("[a]\nsize=1m\ncreate_only=1\nrw=write\n[b]\nsize=1m\nrw=read\n");
+    assert_eq!(plan.tests.iter().map(|test| test.name.as_str()).collect::<Vec<_>>(), ["b"]);
+    let notes = |text: &str| -> String {
+        let found = imported(text, Strictness::Strict).unwrap().notes;
+        found.iter().map(|note| format!("{note}\n")).collect()
+    };
+    assert!(notes("[a]\nsize=1m\nexec_prerun=sync\n").contains("line 3: exec_prerun: commands are not run"));
+    assert!(notes("[a]\nsize=1m\nrw=read:4k\n").contains("Where fio comes in order to the end"));
+    assert!(!notes("[a]\nsize=1m\nrw=read:4k\nio_size=1m\n").contains("Where fio comes"));
+    let error =
+        imported("[a]\nsize=1m\nrw=randread:8\nrw_sequencer=identical\n", Strictness::Strict).unwrap_err();
+    assert!(error.to_string().contains("line 4: rw_sequencer: a position that is drawn once"), "{error}");
+}
+
 #[test]
 fn malformed_files_are_refused_with_the_line_and_the_reason() {
     for (text, expected) in [
@@ -284,7 +335,10 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
             "t.fio:3: numjobs: `1000000` must be a whole number from 1 to 256",
         ),
         ("[a]\nsize=1g\nrwmixread=400\n", "t.fio:3: rwmixread: `400` must be from 0 to 100"),
-        ("[a]\nsize=900t\nloops=1000000\n", "t.fio:1: size times loops times numjobs is too large"),
+        ("[a]\nsize=900t\nloops=2000000\n", "t.fio:1: size times loops times numjobs is too large"),
+        ("[a]\nrw=write\nverify_only\nverify=md5\n", "t.fio:3: verify_only: fio writes nothing then"),
+        ("[a]\nsize=1g\ncreate_only=1\n", "t.fio:1: create_only: every job only makes its files"),
+        ("[a]\nio_size=50%\n", "t.fio:2: io_size: is a share of a size that the job does not say"),
         ("[a]\nsize=${HOME}\n", "t.fio:2: size: the environment variable HOME is not set"),
         (
             "include shadow\n",

@@ -62,7 +62,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         if let Some(rest) = line.strip_prefix("Test:").or_else(|| line.strip_prefix("Test :")) {
             drive = rest.split('[').nth(1).and_then(|rest| rest.split(']').next()).map(str::to_owned);
         }
-        let Some(row) = row(line, &heading) else { continue };
+        // A row that was not measured has a rate of nothing.
+        let Some(row) = row(line, &heading).filter(|row| row.mb_per_s > 0.0) else { continue };
         if rows.len() >= ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} rows")));
         }

@@ -8,6 +8,9 @@ use super::fio_json::steps;
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, whole};
 use crate::{ImportError, complain};
 
+/// How much of a name is kept.
+const NAME_CHARS: usize = 100;
+
 /// Whether a text is what fio prints.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
@@ -43,8 +46,11 @@ struct Side {
 /// A job while it is read.
 struct Job {
     name: String,
+    /// Which of the outputs of the text it is in: jobs of two are not side by side, though each begins with group 0.
+    output: usize,
     group: u64,
     jobs: u32,
+    is_terse: bool,
     failed: bool,
     /// Reads, writes, trims.
     sides: [Side; 3],
@@ -53,6 +59,7 @@ struct Job {
 /// What the line of a job's definition says: `x: (g=0): rw=randread, bs=4K-4K/4K-4K, ioengine=libaio, iodepth=32`.
 struct Definition {
     name: String,
+    output: usize,
     is_random: bool,
     /// Bytes of every I/O, where all have the same size.
     size: Option<u64>,
@@ -66,6 +73,7 @@ struct Definition {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
     let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
+    let mut output = Outputs::default();
     for (index, line) in text.lines().map(plain).enumerate() {
         if jobs.len() > ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));
@@ -75,10 +83,14 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             jobs.push(terse(line));
         } else if line.starts_with("fio-") && !line.contains(' ') {
             version = Some(line.to_owned());
+            output.begins();
+        } else if line.starts_with("Run status group") {
+            output.ends();
         } else if let Some(definition) = definition(line) {
-            definitions.push(definition);
+            output.begins();
+            definitions.push(Definition { output: output.index, ..definition });
         } else if let Some(job) = job(line) {
-            jobs.push(job);
+            jobs.push(Job { output: output.of_job(), ..job });
             is_percentiles = false;
         } else if let Some(job) = jobs.last_mut() {
             if let Some(found) = way_of(line) {
@@ -100,6 +112,48 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     result(origin, &definitions, jobs, version)
 }
 
+/// Which output of fio a line is of, where a text has several.
+#[derive(Default)]
+struct Outputs {
+    index: usize,
+    has_jobs: bool,
+    has_ended: bool,
+}
+
+impl Outputs {
+    /// Definitions and the version stand before the jobs of an output.
+    fn begins(&mut self) {
+        if self.has_jobs {
+            *self = Self { index: self.index + 1, ..Self::default() };
+        }
+    }
+
+    /// The sums of the groups stand behind all jobs.
+    fn ends(&mut self) {
+        self.has_ended = true;
+    }
+
+    fn of_job(&mut self) -> usize {
+        if self.has_ended {
+            self.begins();
+        }
+        self.has_jobs = true;
+        self.index
+    }
+}
+
+/// The definition of a job: where several have its name, that in its place.
+fn definition_of<'d>(
+    definitions: &'d [Definition],
+    job: &Job,
+    before: &[(usize, String)],
+) -> Option<&'d Definition> {
+    let alike: Vec<&Definition> =
+        definitions.iter().filter(|known| known.output == job.output && known.name == job.name).collect();
+    let place = before.iter().filter(|(output, name)| *output == job.output && *name == job.name).count();
+    alike.get(place.min(alike.len().saturating_sub(1))).copied()
+}
+
 fn result(
     origin: &str,
     definitions: &[Definition],
@@ -107,15 +161,21 @@ fn result(
     version: Option<String>,
 ) -> Result<ImportedResult, ImportError> {
     let mut rows: Vec<ResultRow> = Vec::new();
-    let mut group = None;
-    for job in jobs.into_iter().filter(|job| job.sides.iter().any(|side| side.ops > 0)) {
-        let own = Some(job.group);
-        let name = job.name.clone();
-        let row = row_job(job, definitions.iter().find(|definition| definition.name == name));
+    let (mut group, mut before, mut are_terse_together) = (None, Vec::new(), false);
+    for job in jobs {
+        let (own, name) = (Some((job.output, job.group)), job.name.clone());
+        let definition = definition_of(definitions, &job, &before);
+        before.push((job.output, name.clone()));
+        if job.sides.iter().all(|side| side.ops == 0) {
+            continue;
+        }
+        let is_terse = job.is_terse;
+        let row = row_job(job, definition);
         match rows.last_mut().filter(|_| group == own) {
             Some(last) => {
                 last.test = format!("{} + {name}", last.test).chars().take(200).collect();
                 last.jobs.push(row);
+                are_terse_together |= is_terse;
             }
             None => rows.push(ResultRow {
                 swept: super::repeated(&name, &rows),
@@ -130,6 +190,18 @@ fn result(
         return Err(complain(origin, 0, "contains no job of fio that did I/O"));
     }
     let name = crate::names::stem(origin).to_owned();
+    let mut notes = vec![
+        "Latency is fio's completion latency (clat): from submission to completion. Between the listed percentiles \
+         the distribution is a step."
+            .to_owned(),
+        "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
+            .to_owned(),
+    ];
+    if are_terse_together {
+        let says = "Terse lines of one group are taken for jobs that ran side by side, and their rates are summed; \
+                    lines of several runs are to be imported one by one.";
+        notes.push(says.to_owned());
+    }
     Ok(ImportedResult {
         from: Imported {
             tool: version.unwrap_or_else(|| "fio".to_owned()).chars().take(60).collect(),
@@ -142,13 +214,7 @@ fn result(
         name,
         semantics: Semantics::Fio,
         rows,
-        notes: vec![
-            "Latency is fio's completion latency (clat): from submission to completion. Between the listed \
-             percentiles the distribution is a step."
-                .to_owned(),
-            "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
-                .to_owned(),
-        ],
+        notes,
     })
 }
 
@@ -201,7 +267,8 @@ fn definition(line: &str) -> Option<Definition> {
         .collect();
     let is_one = sizes.windows(2).all(|pair| pair[0] == pair[1]);
     Some(Definition {
-        name: name.trim().to_owned(),
+        name: name.trim().chars().take(NAME_CHARS).collect(),
+        output: 0,
         is_random: after("rw=").is_some_and(|rw| rw.contains("rand")),
         size: sizes.first().copied().flatten().filter(|_| is_one),
         depth: after("iodepth=")
@@ -216,9 +283,11 @@ fn job(line: &str) -> Option<Job> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let number = |key: &str| rest.split(key).nth(1).and_then(leading_number).map(whole);
     Some(Job {
-        name: name.trim().chars().take(100).collect(),
+        name: name.trim().chars().take(NAME_CHARS).collect(),
+        output: 0,
         group: leading_number(rest).map(whole)?,
         jobs: number("jobs=").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
+        is_terse: false,
         failed: number("err=").is_some_and(|errors| errors > 0),
         sides: Default::default(),
     })
@@ -308,9 +377,11 @@ fn terse(line: &str) -> Job {
         }
     };
     Job {
-        name: fields.get(2).unwrap_or(&"fio").chars().take(100).collect(),
+        name: fields.get(2).unwrap_or(&"fio").chars().take(NAME_CHARS).collect(),
+        output: 0,
         group: whole(number(3)),
         jobs: 1,
+        is_terse: true,
         failed: number(4) > 0.0,
         sides: [side(0), side(1), side(2)],
     }

@@ -194,6 +194,54 @@ fn what_fio_prints_for_people_has_its_counts_and_percentiles() {
     assert_eq!(write.service.mean_ns().map(f64::round), Some(3930.0));
 }
 
+/// A post with five outputs became one run of 727,440 IOPS: each output begins with group 0.
+#[test]
+fn outputs_of_fio_one_after_the_other_are_not_side_by_side() {
+    let define = |size: &str, depth: u32| {
+        format!(
+            "x: (g=0): rw=randread, bs=(R) {size}-{size}, (W) {size}-{size}, (T) {size}-{size}, \
+             ioengine=psync, iodepth={depth}\n"
+        )
+    };
+    let job = |ios: u32| {
+        format!(
+            "x: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 23 17:58:21 2026\n  \
+             read: IOPS=1000, BW=4MiB/s (4MB/s)(4MiB/1000msec)\n     issued rwts: total={ios},0,0,0 short=0\n"
+        )
+    };
+    let counts = |text: &str| -> Vec<Vec<(u64, u64, u32)>> {
+        let rows = fio_text::import("post.txt", text).unwrap().rows;
+        let of = |job: &RowJob| (job.stats.read.ops(), job.mix[0].size.0, job.outstanding);
+        rows.iter().map(|row| row.jobs.iter().map(of).collect()).collect()
+    };
+    let (a, b) = (vec![(1000, 4096, 1)], vec![(2000, 8192, 8)]);
+    let sums = "Run status group 0 (all jobs):\n   READ: bw=4MiB/s\n";
+    let first = format!("{}fio-3.42\n{}", define("4096B", 1), job(1000));
+    let second = format!("{}fio-3.42\n{}", define("8192B", 8), job(2000));
+    assert_eq!(counts(&format!("{first}{sums}{second}{sums}")), [a.clone(), b.clone()]);
+    // Also where a post leaves out the sums.
+    assert_eq!(counts(&format!("{first}{second}")), [a.clone(), b.clone()]);
+    // Two jobs of one name, side by side: each has its own definition.
+    let both = format!("{}{}fio-3.42\n{}{}", define("4096B", 1), define("8192B", 8), job(1000), job(2000));
+    assert_eq!(counts(&both), [[a, b].concat()]);
+}
+
+/// fio's 95th percentile of 512 I/Os is the value that 487 of them do not exceed, and not that of 486.
+#[test]
+fn imported_percentiles_are_those_of_the_text() {
+    let text = "x: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 23 17:58:21 2026\n  \
+        write: IOPS=36.6k, BW=143MiB/s (150MB/s)(2048KiB/14msec); 0 zone resets\n    \
+        clat (usec): min=20, max=102, avg=26.01, stdev= 4.46\n    clat percentiles (usec):\n     \
+        |  1.00th=[   21], 50.00th=[   28], 90.00th=[   28], 95.00th=[   29],\n     \
+        | 99.00th=[   35], 99.50th=[   38], 99.90th=[  103]\n     issued rwts: total=0,512,0,0 short=0\n";
+    let result = fio_text::import("post.txt", text).unwrap();
+    let service = &result.rows[0].jobs[0].stats.write.service;
+    for (share, us) in [(0.5, 28.0), (0.95, 29.0), (0.99, 35.0), (0.995, 38.0)] {
+        let read = service.quantile_ns(share).unwrap() / 1e3;
+        assert!((read / us - 1.0).abs() < 0.01, "{share}: {read} instead of {us}");
+    }
+}
+
 #[test]
 fn old_and_terse_lines_of_fio_are_read_too() {
     let old = "x: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=64\n\
@@ -229,6 +277,55 @@ fn a_posted_yabs_table_is_four_mixed_rows() {
         rows.iter().map(|row| (row.test.clone(), row.jobs[0].stats.read.ops() / 30)).collect();
     let expected = [("mixed 4k", 42_702), ("mixed 64k", 16_406), ("mixed 512k", 2_246), ("mixed 1m", 1_132)];
     assert_eq!(iops, expected.map(|(name, iops)| (name.to_owned(), iops)));
+}
+
+/// Tests that were not done leave blanks, so a number is of the test in whose column it ends.
+#[test]
+fn rows_of_iozone_are_those_of_their_columns() {
+    let head = "                                                              random    random     bkwd\n\
+        \x20             kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      \
+        read   fwrite frewrite    fread  freread\n";
+    let some = "          102400    1024   388250   392446                     290025   392099          \n";
+    assert_eq!(
+        rows(&format!("{head}{some}")),
+        [
+            "write, 1024k|379.2|397.6|-",
+            "rewrite, 1024k|383.2|401.9|-",
+            "random read, 1024k|283.2|297.0|-",
+            "random write, 1024k|382.9|401.5|-"
+        ]
+    );
+    let full = "           16384       4    55907    68813    43361    42502    34044    64746    33578     \
+        61774     30137   235263   233180  3905668  3824589\n";
+    let all = rows(&format!("{head}{full}"));
+    assert_eq!((all.len(), all[12].split('|').next()), (13, Some("refread, 4k")));
+    assert_eq!(all[4..6], ["random read, 4k|8511.0|34.9|-", "random write, 4k|16186.5|66.3|-"]);
+    // Indented less in a post, with the columns that it has.
+    let post = "> kB  reclen    write  rewrite    read    reread\n\
+        >    1024000    1024   258830   270261   341979   344249\n";
+    assert_eq!(rows(post)[3], "reread, 1024k|336.2|352.5|-");
+    let ops = format!("Output is in operations per second.\n{head}           16384       4     1000\n");
+    assert_eq!(rows(&ops), ["write, 4k|1000.0|4.1|-"]);
+}
+
+/// Averages of more than 999 intervals stand right behind the time, and versions before 5.04.07 have one maximum.
+#[test]
+fn averages_of_long_and_old_runs_of_vdbench_are_read() {
+    let text = "11:29:41.000 Starting RD=oltp; I/O rate: Uncontrolled MAX; elapsed=7082\n\
+        13:27:41.143avg_2-7082    2632.89    30.96   12328  46.21    8.281    9.783    6.990 1080011.535  \
+        478.859  21.8   4.9   2.2\n";
+    let result = vdbench_out::import("logfile.html", text).unwrap();
+    let stats = &result.rows[0].jobs[0].stats;
+    assert_eq!(stats.read.ops(), 8_615_159);
+    // The flat file of 5.04.02 has no timestamp; it became a summary with the wrong columns, 40,959,508 IOPS.
+    let flat = "RD=x\n         tod        Run   Interval    reqrate       rate     MB/sec   bytes/io      read%       \
+        resp   resp_max   resp_std\n\
+        10:57:09.037 random_write_max_4k   avg_2-10 999988.0000   327.4444     1.2791       4096     \
+        0.0000    23.9089  1514.9750   134.5254\n";
+    assert_eq!(rows(flat), ["random_write_max_4k|327.4|1.3|23.909"]);
+    // The standard deviation, 478.859, was the maximum of the writes.
+    let most = |side: &assay_record::OpStats| side.service.max_ns();
+    assert_eq!((most(&stats.read), most(&stats.write)), (Some(1_080_011_535_000), Some(1_080_011_535_000)));
 }
 
 #[test]

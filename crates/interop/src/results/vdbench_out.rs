@@ -14,12 +14,15 @@ pub fn is_results(text: &str) -> bool {
 }
 
 fn is_flat(text: &str) -> bool {
-    let titles = |line: &str| line.split_whitespace().take(4).eq(["tod", "timestamp", "Run", "Interval"]);
+    let titles = |line: &str| {
+        let mut words = line.split_whitespace().filter(|word| *word != "timestamp");
+        words.by_ref().take(3).eq(["tod", "Run", "Interval"])
+    };
     text.lines().any(titles)
 }
 
 fn is_summary(text: &str) -> bool {
-    text.contains("RD=") && text.split_whitespace().any(|word| word.starts_with("avg_"))
+    text.contains("RD=") && text.lines().any(|line| average(line).is_some())
 }
 
 fn is_sums(text: &str) -> bool {
@@ -52,6 +55,13 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     };
     let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles"], target: None };
     imported(&origin, &rows, notes)
+}
+
+/// The cells from `avg_2-30` on, which of many intervals stands right behind the time.
+fn average(line: &str) -> Option<impl Iterator<Item = &str>> {
+    let (_, rest) = line.split_once("avg_")?;
+    rest.starts_with(|c: char| c.is_ascii_digit())
+        .then(|| line[line.len() - rest.len() - 4..].split_whitespace())
 }
 
 /// The averages of a run: `avg_2-30`, of which the first interval is the warm-up's.
@@ -124,22 +134,32 @@ fn summary(text: &str) -> Vec<Plain> {
             let own = rest.split("interval=").nth(1).map(|rest| rest.split([';', ' ', ',']).next());
             interval = own.flatten().and_then(|text| text.parse::<f64>().ok()).unwrap_or(interval);
         }
-        let mut cells = line.split_whitespace().skip_while(|cell| !cell.starts_with("avg_"));
+        let Some(mut cells) = average(line) else { continue };
         let Some(count) = cells.next().and_then(intervals) else { continue };
         let numbers: Vec<f64> = cells.map_while(|cell| cell.parse().ok()).collect();
-        let &[rate, _, bytes_per_io, read_percent, _, read_ms, write_ms, ref more @ ..] = numbers.as_slice()
+        let &[rate, mib, bytes_per_io, read_percent, _, read_ms, write_ms, ref more @ ..] =
+            numbers.as_slice()
         else {
             continue;
         };
-        let most = more.iter().take(2).copied().collect::<Vec<f64>>();
+        // The columns of another layout do not agree.
+        if (rate * bytes_per_io / MIB - mib).abs() > mib / 50.0 + 0.02 {
+            continue;
+        }
+        // Up to version 5.04.06 one maximum of both, deviation, depth and two shares of CPU time.
+        let most = match more {
+            [read, write, _, _, _, _, ..] => [Some(*read), Some(*write)],
+            [both, _, _, _, _] => [Some(*both); 2],
+            _ => [None; 2],
+        };
         let average = Average {
             rate,
             bytes_per_io,
             read_percent,
             read_ms,
             write_ms,
-            read_max_ms: most.first().copied(),
-            write_max_ms: most.get(1).copied(),
+            read_max_ms: most[0],
+            write_max_ms: most[1],
         };
         rows.push(plain(&name, count * interval, &average));
     }

@@ -98,7 +98,7 @@ const OF_RUN: &[(&str, Meaning)] = &[
     ("forseekpct", Known),
     ("forhitarea", Known),
     ("forcompratio", Known),
-    ("maxdata", Refused("an end after so many bytes is not supported; use elapsed=")),
+    ("maxdata", Refused("it is not converted; use elapsed=, or `bytes` in the plan")),
     ("replay", REPLAY),
     ("startcmd", COMMANDS),
     ("endcmd", COMMANDS),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use assay_analysis::Standing;
 use assay_report::html::escape;
 use assay_report::standing::length;
-use assay_spec::suites::{SUITES, suite};
+use assay_spec::suites::{SUITES, suite, suite_titled};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
 use assay_store::target_key;
@@ -21,6 +21,8 @@ use crate::launch::{Launch, LaunchError};
 use crate::options::{RunPermission, RunTarget};
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
+
+use super::runs::encoded;
 
 /// Largest plan file.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
@@ -110,17 +112,40 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns links that run a plan on a target again; nothing where this server may not.
-pub(crate) fn again(permission: Option<&RunPermission>, plan: &str, targets: &[String]) -> String {
+/// Returns links that run a plan on a target again as it was run; nothing where this server may not, or the form has no
+/// field for what the command line changed: another load under the same name would be no repetition.
+pub(crate) fn again(
+    permission: Option<&RunPermission>,
+    plan: &str,
+    targets: &[String],
+    changed: &str,
+) -> String {
     let place = |permission: &RunPermission| match targets {
         [one] => permission.targets.iter().position(|target| target.address == *one),
         _ => None,
     };
-    let Some((place, suite)) = permission.and_then(place).zip(suite(plan)) else { return String::new() };
+    // A run has the title of its suite, a plan of somebody's own any name.
+    let Some((place, suite)) = permission.and_then(place).zip(suite_titled(plan)) else {
+        return String::new();
+    };
+    let Some(options) = fields_of(changed) else { return String::new() };
     let link = |more: &str, says: &str| {
-        format!("<a class=\"button\" href=\"/new?target={place}&amp;plan={}{more}\">{says}</a> ", suite.name)
+        format!(
+            "<a class=\"button\" href=\"/new?target={place}&amp;plan={}{options}{more}\">{says}</a> ",
+            suite.name
+        )
     };
     link("", "Run again") + &link("&amp;repeat=3", "Repeat ×3")
+}
+
+/// Returns the fields of the form for what the command line changed: `--quick, run=20s`; `None` where there is none.
+fn fields_of(changed: &str) -> Option<String> {
+    let field = |word: &str| match word.split_once('=') {
+        _ if word == "--quick" => Some("&amp;quick=on".to_owned()),
+        Some(("run", value)) => Some(format!("&amp;run={}", encoded(value))),
+        _ => None,
+    };
+    changed.split(", ").filter(|word| !word.is_empty()).map(field).collect()
 }
 
 /// Returns the text of the array that a target is on, where one is attached.
@@ -434,6 +459,14 @@ fn form(permission: &RunPermission, asked: &Fields) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run with --quick was run again without it, and the two are not comparable.
+    #[test]
+    fn a_run_is_run_again_as_it_was_or_not_at_all() {
+        assert_eq!(fields_of("").as_deref(), Some(""));
+        assert_eq!(fields_of("--quick, run=20s").as_deref(), Some("&amp;quick=on&amp;run=20s"));
+        assert_eq!(fields_of("--quick, outstanding=1,4"), None);
+    }
 
     #[test]
     fn every_suite_is_offered_once() {

@@ -64,7 +64,8 @@ pub(crate) async fn page(
                 (shared.report(&key, || report_of(store, &run))?, String::new())
             }
         };
-        let again = super::new_run::again(shared.options.runs.as_ref(), &row.name, &row.targets);
+        let changed = store.digest(&run)?.map(|digest| digest.changed).unwrap_or_default();
+        let again = super::new_run::again(shared.options.runs.as_ref(), &row.name, &row.targets, &changed);
         let change = match visitor.csrf() {
             Some(_) => super::edit::forms(&row, &store.baselines()?, &visitor),
             None => String::new(),

@@ -53,6 +53,7 @@ pub(crate) async fn page(
             visitor: &visitor,
             baselines: Baselines::read(store)?,
             lacking: shared.lacking(),
+            is_empty: found.matching == 0 && store.count()? == 0,
         };
         let body = body(&around, &found, number);
         Ok(html(Page::of(&visitor, "Runs", Place::Runs, &body).text()))
@@ -107,6 +108,8 @@ struct Around<'a> {
     baselines: Baselines,
     /// Runs that are being indexed.
     lacking: usize,
+    /// Whether no run is stored at all.
+    is_empty: bool,
     order: RunOrder,
 }
 
@@ -117,6 +120,10 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         many => format!("{} runs", separated(&many.to_string())),
     };
     let table = match found.runs.is_empty() {
+        true if around.is_empty => {
+            "<p>No run is stored yet. To make one: <code>assay run vmware ./t.dat --quick</code></p>\n"
+                .to_owned()
+        }
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
             "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
@@ -140,7 +147,7 @@ pub(crate) fn indexing(lacking: usize) -> String {
     match lacking {
         0 => String::new(),
         count => format!(
-            "<p class=\"banner\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
+            "<p class=\"banner info\" role=\"status\">{} {} being indexed: until then search finds {} by plan, target, \
              label and note only, and trends lack {}.</p>\n",
             separated(&count.to_string()),
             if count == 1 { "run is" } else { "runs are" },
@@ -358,8 +365,10 @@ fn words(run: &ListedRun, visitor: &Visitor) -> String {
     let (label, note) = (run.row.label.as_ref(), run.row.note.as_ref());
     if visitor.csrf().is_none() {
         let note =
-            note.map_or_else(String::new, |note| format!("<br><span class=\"soft\">{}</span>", escape(note)));
-        return format!("{}{note}", label.map_or_else(String::new, |label| escape(label)));
+            note.map_or_else(String::new, |note| format!("<span class=\"soft cut\">{}</span>", escape(note)));
+        let label =
+            label.map_or_else(String::new, |label| format!("<span class=\"cut\">{}</span>", escape(label)));
+        return label + &note;
     }
     let id = escape(&run.row.run);
     let form = |what: &str, value: Option<&String>| {

@@ -1,5 +1,7 @@
 //! What the pages say, to visitors who mean well.
 
+use assay_testkit::synthetic;
+
 use crate::served::{RUN, Reach, Served};
 
 #[test]
@@ -200,4 +202,26 @@ fn runs_are_searched_for_a_comparison_and_what_was_chosen_stays() {
     let kept = served.get(&format!("/compare?find=no-such-word&r={RUN}"), &[]).body;
     assert!(kept.contains(&format!("value=\"{RUN}\" checked")), "{kept}");
     assert!(kept.contains("No run matches"), "{kept}");
+}
+
+/// A run has the title of its suite, the form its name: the buttons were on no page.
+#[test]
+fn a_run_of_a_suite_is_run_again_from_its_page() {
+    let served = Served::start(Reach::Loopback);
+    let form = served.get("/new", &[]).body;
+    let (_, target) = form.split_once("<option value=\"0\">").unwrap();
+    let (_, target) = target.split_once("</option>").unwrap().0.rsplit_once('(').unwrap();
+    let mut header = synthetic::header(synthetic::suite("vmware", 2));
+    header.run = "261121-dddd".to_owned();
+    header.targets[0].address = target.trim_end_matches(')').to_owned();
+    let store = served.store();
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    let events = synthetic::events(&header, synthetic::Target::default());
+    events.iter().for_each(|event| writer.append(event).unwrap());
+    writer.finish().unwrap();
+    assay_results::complete(&store, &header.run).unwrap();
+    let page = served.get("/runs/261121-dddd", &[]).body;
+    assert!(page.contains("href=\"/new?target=0&amp;plan=vmware"), "{page}");
+    assert!(page.contains("repeat=3\">Repeat ×3"), "{page}");
+    assert!(!served.get(&format!("/runs/{RUN}"), &[]).body.contains("Run again"), "of another target");
 }

@@ -205,3 +205,12 @@ fn diagnoses_are_listed_and_other_runs_are_none() {
     assert_eq!(other.status, 404, "{}", other.body);
     assert_eq!(served.get("/diagnose?run=../x", &[]).status, 404);
 }
+
+/// Two runs of two loads were "✔ as before", although no change can be found in fewer than ten of one.
+#[test]
+fn few_runs_are_no_proof_that_nothing_changed() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get("/targets", &[]).body;
+    assert!(page.contains("too few runs to tell") && page.contains("needs ten runs of one load"), "{page}");
+    assert!(!page.contains("as before"), "{page}");
+}

@@ -35,9 +35,17 @@ fn row(card: &Card) -> String {
         link(&target.address),
         escape(&target.address),
         state(card, change.as_ref()),
-        change.as_ref().map_or_else(|| "none found".to_owned(), Changed::html),
+        change.as_ref().map_or_else(|| unchanged(&card.trends).to_owned(), Changed::html),
         target.count
     )
+}
+
+/// Says why there is no change: that none was found, or that none could be.
+fn unchanged(trends: &[Trend]) -> &'static str {
+    match trends.iter().any(Trend::can_show_changes) {
+        true => "none found",
+        false => "needs ten runs of one load",
+    }
 }
 
 /// The worst that is known of a target, as a mark with a word.
@@ -49,8 +57,8 @@ fn state(card: &Card, change: Option<&Changed<'_>>) -> String {
         _ if is_worse => ("worse", "▼ below its baseline"),
         Some(change) if change.is_worse() => ("worse", "▼ worse than before"),
         Some(_) => ("better", "▲ better than before"),
-        None if card.target.runs.len() > 1 => ("better", "✔ as before"),
-        None => ("", "one run"),
+        None if card.trends.iter().any(Trend::can_show_changes) => ("better", "✔ as before"),
+        None => ("", "too few runs to tell"),
     };
     format!("<span class=\"sev {class}\">{says}</span>")
 }

@@ -128,7 +128,7 @@ fn sentence(shown: &Shown<'_>, span: Option<&str>) -> String {
     };
     if let Some(span) = span {
         says.push_str(&format!(
-            " A point stands for the runs of one {span}: their median, in a band from the lowest to the highest."
+            " A point stands for the runs of {span}: their median, in a band from the lowest to the highest."
         ));
     }
     let others = shown.part.others.len();
