@@ -9,6 +9,8 @@ use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
+use crate::family::Family;
+use crate::learned::{self, Levels};
 use crate::model_error::{Factors, Speed, factors};
 use crate::quantity::{Bounds, Corner, Provenance, Quantity};
 use crate::resolved::rebuild::{Rebuild, rebuild};
@@ -94,8 +96,10 @@ pub struct Prediction {
     pub test: String,
     /// Whether software is part of it; [`Software::Unknown`] makes `iops` an upper bound of the hardware.
     pub software: Software,
-    /// I/Os per second.
+    /// I/Os per second; 80 % of systems like it are meant to lie inside.
     pub iops: Bounds,
+    /// What rows of other systems teach of the intervals of other levels; `None` of a bound and of a requested rate.
+    pub levels: Option<Levels>,
     /// MiB per second (2^20).
     pub mib_s: Bounds,
     /// Mean response time, ms.
@@ -126,6 +130,11 @@ impl Prediction {
     pub fn or(mut self, other: Option<Self>) -> Self {
         let Some(other) = other else { return self };
         self.iops = self.iops.with(other.iops);
+        self.levels = self.levels.zip(other.levels).map(|(own, other)| Levels {
+            at_50: own.at_50.with(other.at_50),
+            at_95: own.at_95.with(other.at_95),
+            ..own
+        });
         self.mib_s = self.mib_s.with(other.mib_s);
         self.mean_ms = self.mean_ms.with(other.mean_ms);
         for resource in &mut self.table.resources {
@@ -197,6 +206,21 @@ impl Prediction {
 /// Predicts one workload.
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
+    let mut prediction = predict_alone(array, workload, engines, tables);
+    if prediction.software != Software::Unknown && prediction.limit != ResourceKind::LoadModel {
+        (prediction.iops, prediction.levels) = learned::around(Family::of(array), prediction.iops);
+        prediction.mib_s = prediction.iops.scaled(workload.mean_size() / MIB);
+    }
+    prediction
+}
+
+/// Predicts one workload without what rows of other systems teach.
+pub(crate) fn predict_alone(
+    array: &Array,
+    workload: &Workload,
+    engines: Engines,
+    tables: &mut Tables,
+) -> Prediction {
     let workload = &issued(array, workload);
     let corners = Corner::ALL.map(|corner| at_corner(array, corner, workload, tables));
     let [(_, _, slow), (resolved, classes, nominal), (_, _, fast)] = &corners;
@@ -233,6 +257,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         test: workload.name.clone(),
         software: resolved.software,
         iops,
+        levels: None,
         mib_s: iops.scaled(workload.mean_size() / MIB),
         mean_ms,
         p99_ms,
@@ -245,13 +270,6 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         closed: *nominal,
         simulated,
     }
-}
-
-/// The rate between the ends of the ranges of an array file, without the error of the model.
-pub(crate) fn unwidened(array: &Array, workload: &Workload, tables: &mut Tables) -> Bounds {
-    let workload = &issued(array, workload);
-    let [slow, nominal, fast] = Corner::ALL.map(|corner| at_corner(array, corner, workload, tables).2.iops);
-    Bounds::spanning(nominal, [slow, fast])
 }
 
 /// What is expected of a load.

@@ -468,17 +468,21 @@ impl ResolvedArray {
         self.controller_ns(kind, bytes).max(self.expander_ns(kind, phases, bytes))
     }
 
-    /// The port between the controller and the members carries copies and parity too.
+    /// The port between the controller and the members carries copies and parity too, but none of what is lost; each
+    /// visit is a command of its own.
     fn expander_ns(&self, kind: Kind, phases: &[Phase; 2], bytes: f64) -> f64 {
-        let visited: f64 = phases.iter().map(|p| f64::from(p.visits) * p.bytes).sum();
-        let moved = match (phases[0].visits, kind) {
-            (0, Kind::Read) => bytes * software::stored(&self.array, self.corner),
-            (0, Kind::Write) => {
-                bytes * software::stored(&self.array, self.corner) / self.shape.data_fraction()
+        let port = |piece: f64| wire::port_mb_s(self.array.controller.expander, piece) * 1e6;
+        let stored = bytes * software::stored(&self.array, self.corner);
+        let written = f64::from(self.shape.alive()) / f64::from(self.shape.members);
+        let time_s: f64 = match (phases[0].visits, kind) {
+            (0, Kind::Read) => stored / port(bytes),
+            (0, Kind::Write) => stored / self.shape.data_fraction() * written / port(bytes),
+            _ => {
+                let visited = phases.iter().filter(|p| p.visits > 0);
+                visited.map(|p| f64::from(p.visits) * p.bytes / port(p.bytes)).sum()
             }
-            _ => visited,
         };
-        moved / (wire::port_mb_s(self.array.controller.expander, bytes) * 1e6) * 1e9
+        time_s * 1e9
     }
 
     /// Whether the port to the members holds the controller up more than what the controller can do by itself.

@@ -30,7 +30,7 @@ pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING
 pub use leave_one::{LeftOut, leave_one_out};
 pub use rebuilds::{RebuildRow, rebuilds};
 use systems_out::systems_out;
-pub use systems_out::{CrossedRow, Family, LEVELS, SYSTEMS_MIN, median_of, systems};
+pub use systems_out::{CrossedRow, learned_table, median_of, systems};
 use unseen::held_back_half;
 pub use unseen::{UnseenHalf, UnseenRow, open_half};
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::array::{Array, SetError, set};
 use crate::predict::{Engines, Prediction, predict};
-use crate::resolved::Tables;
+use crate::resolved::{Software, Tables};
 use crate::workload::Workload;
 
 /// Points a sweep may have.
@@ -25,7 +25,7 @@ pub struct WhatIf {
     pub change: String,
     /// The expectation with the change.
     pub prediction: Prediction,
-    /// Expected rate over that of the unchanged array.
+    /// The rate that is printed over that of the unchanged array: of a bound, its end.
     pub gain: f64,
     /// One sentence.
     pub says: String,
@@ -93,16 +93,19 @@ pub fn what_if(
             let mut changed = array.clone();
             set(&mut changed, change)?;
             let prediction = predict(&changed, workload, engines, tables);
-            let gain = best(&prediction) / best(&before);
+            let gain = printed(&prediction) / printed(&before);
             let says = sentence(change, gain, &before, &prediction);
             Ok(WhatIf { change: (*change).to_owned(), prediction, gain, says })
         })
         .collect()
 }
 
-/// The simulation where it ran, because pools, drains and round robin are exact there.
-fn best(p: &Prediction) -> f64 {
-    p.simulated.as_ref().map_or(p.iops.value, |s| s.iops.value)
+/// The rate that is printed, so that a reader who divides two of them gets the gain.
+fn printed(p: &Prediction) -> f64 {
+    match p.software {
+        Software::Unknown => p.iops.hi,
+        Software::None | Software::Known => p.iops.value,
+    }
 }
 
 fn sentence(change: &str, gain: f64, before: &Prediction, after: &Prediction) -> String {

@@ -7,6 +7,7 @@ use assay_model::catalogue::class_note;
 use assay_model::concurrent::{Concurrent, ConcurrentJob, ConcurrentWhatIf};
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::from_plan::StepPrediction;
+use assay_model::learned::Levels;
 use assay_model::predict::{Prediction, Simulated};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
@@ -132,7 +133,7 @@ fn bound_words(rows: &[Expectation], is_brief: bool) -> Vec<&'static str> {
                           unknown. Software of storage targets has been 2 to 30 times slower than its hardware; assay \
                           calibrate measures it.";
     const BRIEF: &str = "\"No software\" is the same hardware at its nominal values: no expectation. The gain of a \
-                         change is of these values; --explain has that of the bounds, too.";
+                         change is that of the bounds.";
     const FULL: &str = "\"Simulated without software\" is the same hardware at the nominal values of the array file, \
                         where a bound takes the fastest: no bound, and no expectation. Software makes a target slower \
                         than that, and a cache that the file does not have makes it faster.";
@@ -292,10 +293,7 @@ fn details(row: &Expectation, columns: usize) -> String {
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
         let (rate, time) = words_of(w.prediction.software);
-        let mut more = match (&row.answer, w.prediction.software) {
-            (StepPrediction::Single(before), Software::Unknown) => bound_gain(before, w),
-            _ => gain(&w.gain),
-        };
+        let mut more = gain(&w.gain);
         more.extend(w.prediction.p99_ms.map(|ms| format!(", p99 {} ms", time(ms))));
         let room = head_room(&w.prediction);
         more.extend((!room.is_empty()).then(|| format!(", {room}")));
@@ -320,19 +318,6 @@ fn details(row: &Expectation, columns: usize) -> String {
         text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), columns, "    ")));
     }
     text
-}
-
-/// The factor of the bounds that are printed, and the values at the middle of all ranges, which the gain is of.
-fn bound_gain(before: &Prediction, after: &WhatIf) -> String {
-    let nominal = |p: &Prediction| p.simulated.as_ref().map_or(p.iops.value, |s| s.iops.value);
-    format!(
-        "x{:.2} ({} {} to {}, x{:.2})",
-        after.prediction.iops.hi / before.iops.hi.max(f64::MIN_POSITIVE),
-        if before.simulated.is_some() { "simulated" } else { "nominal" },
-        long(nominal(before)),
-        long(nominal(&after.prediction)),
-        after.gain
-    )
 }
 
 /// The change with its numbers, and the sentence below.
@@ -374,6 +359,9 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
         wrap(&format!("{name}: {}.", p.says()), columns, "  "),
         wrap(&format!("  busy: {}", busy.join("; ")), columns, "    "),
     ];
+    if let Some(levels) = &p.levels {
+        lines.push(wrap(&format!("  {}.", levels_say(levels)), columns, "    "));
+    }
     if let Some(warm_up_s) = p.warm_up_s {
         let time = duration(warm_up_s);
         let says = format!(
@@ -397,6 +385,17 @@ fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
         lines.push(wrap(&says, columns, "    "));
     }
     lines.join("\n") + "\n"
+}
+
+/// What rows of measured systems teach of the intervals of other levels.
+fn levels_say(levels: &Levels) -> String {
+    let [half, nearly_all] =
+        [levels.at_50, levels.at_95].map(|i| format!("{} to {}", long(i.lo), long(i.hi)));
+    let by = match levels.family {
+        Some(family) => format!("{} measured systems ({})", levels.systems, family.says()),
+        None => format!("all {} measured systems, as its own kind has too few", levels.systems),
+    };
+    format!("by {by}, half of such rows lie within {half} IOPS, and 95 % within {nearly_all}")
 }
 
 /// `45 s`, `12 min`, `3.5 h`.
@@ -515,6 +514,8 @@ pub(crate) fn prediction_json(p: &Prediction) -> Value {
         "is_bound": p.software == Software::Unknown,
         "software": software_name(p.software),
         "iops": interval_json(p.iops),
+        "iops_50": p.levels.map(|levels| interval_json(levels.at_50)),
+        "iops_95": p.levels.map(|levels| interval_json(levels.at_95)),
         "mib_per_s": interval_json(p.mib_s),
         "mean_ms": interval_json(p.mean_ms),
         "p99_ms": p.p99_ms.map(interval_json),

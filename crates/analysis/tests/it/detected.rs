@@ -81,6 +81,16 @@ fn what_is_not_seen_is_asked_and_a_class_answers() {
     }
 }
 
+/// A loop device of 48 MiB had an SLC cache of 246 KiB, which no array file takes.
+#[test]
+fn the_file_of_a_small_device_can_be_read_back() {
+    for (rotational, size_bytes) in [(false, 48 << 20), (true, 1 << 30), (false, 1 << 30)] {
+        let seen = DriveFacts { rotational, size_bytes, ..drive("loop0", "", "") };
+        let found = detected(&on(LayoutFacts { drives: vec![seen], ..LayoutFacts::default() }));
+        file(&found.expect("it is seen"));
+    }
+}
+
 /// A virtual disk of 64 MiB with the model string of a drive of 8 TB was described, and judged, as that drive.
 #[test]
 fn a_model_string_of_a_drive_of_another_size_is_not_believed() {

@@ -178,6 +178,11 @@ fn drive(row: &Row<'_>) -> Option<Model> {
     set(&mut ssd.qd1_write_iops, "qd1_write", writes);
     ssd.capacity = row.exact(capacity);
     ssd.link = link;
+    if row.number("read_iops").is_some() {
+        // The sheet has what the planes of the dies add.
+        let q = &mut ssd.dies;
+        (q.lo, q.value, q.hi) = (q.lo * 2.0, q.value * 2.0, q.hi * 2.0);
+    }
     caches(row, &mut ssd);
     // No single command is faster than many at a time.
     for (alone, most) in

@@ -61,8 +61,9 @@ impl ResolvedArray {
         let kind = io_cost.kind;
         match &self.media {
             Media::Flash(flash) => {
-                let chunk = io_cost.bytes.min(self.shape.chunk);
-                let parallel = self.stream_parallel(kind, io_cost.bytes);
+                let bytes = io_cost.bytes * super::software::stored(&self.array, self.corner);
+                let chunk = bytes.min(self.shape.chunk);
+                let parallel = self.stream_parallel(kind, bytes);
                 let [read, write] = [Kind::Read, Kind::Write].map(|kind| flash.command_ns(kind));
                 let command = match kind {
                     Kind::Write => write,

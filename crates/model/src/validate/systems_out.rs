@@ -1,93 +1,37 @@
 //! Every system predicted with what the others teach: leave one system out.
 //!
-//! A prediction from sheets alone is off by a factor that systems of a family share, and scatters around it. For a row
-//! of system s in family f, both are learned from the rows of f that other systems have:
-//! ```text
-//!   b   = median of ln(measured / nominal), each system weighing the same; drawn to 0 by n / (n + 3), in [1/2, 2]
-//!   w   = ln(fast / nominal) or ln(nominal / slow) of the array file's ranges, at least WIDTH_MIN
-//!   z_q = the share q of all |ln(measured / nominal) - b| / w lies below it
-//!   nominal' = nominal e^b,  interval_q = nominal' e^(-z_q w) .. nominal' e^(+z_q w)
-//! ```
-//! No row of s teaches anything about s, so that the share of rows inside is one that a system nobody has seen may
-//! expect, as far as it is like these. A family of fewer than [`SYSTEMS_MIN`] other systems borrows the scatter of all.
+//! For each row of a system, what moves the ends of its stated interval is learned (`learned.rs`) from the rows that
+//! the other systems of its family have, so that the share of rows inside is one that a system nobody has seen may
+//! expect, as far as it is like these. A family of few other systems has the scatter of all, or its own where that is
+//! wider.
+//!
+//! Beside it stands what a factor on the nominal value would do, `b`, the median of ln(measured / value) of the others,
+//! drawn to 0 by n / (n + 3). Predictions do not have it: it makes the rows of other systems no better.
+
+use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
-use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName};
-use crate::predict::{Engines, Prediction, predict, unwidened};
+use crate::family::Family;
+use crate::learned::{self, Learned, Lesson};
+use crate::predict::{Engines, predict_alone};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
 use crate::unseen::{self, Half, Set};
 
-/// Levels at which intervals are stated.
-pub const LEVELS: [f64; 3] = [0.50, 0.80, 0.95];
-/// Fewer systems than this say nothing of their own.
-pub const SYSTEMS_MIN: usize = 5;
-/// Smallest half-width of the ranges, as a logarithm: an input without a range is not known better than this.
-const WIDTH_MIN: f64 = 0.10;
-/// Systems that the prior "sheets are right" counts as.
+/// Systems that the prior "the nominal value is right" counts as.
 const PRIOR_SYSTEMS: f64 = 3.0;
 /// A family's factor beyond this would be no constant but a mistake.
 const FACTOR_MAX: f64 = 2.0;
 
-/// Systems that are wrong in the same way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Family {
-    /// One rotating disk.
-    Disk,
-    /// Several rotating disks without software of a name.
-    Disks,
-    /// Linux md.
-    Md,
-    /// ZFS.
-    Zfs,
-    /// SSDs with SATA or SAS.
-    SataSsd,
-    /// NVMe drives.
-    Nvme,
-    /// Storage of another machine.
-    Remote,
-}
-
-impl Family {
-    /// Every family, in the order of the document.
-    pub const ALL: [Self; 7] =
-        [Self::Disk, Self::Disks, Self::Md, Self::Zfs, Self::SataSsd, Self::Nvme, Self::Remote];
-
-    /// What it is called.
-    #[must_use]
-    pub fn says(self) -> &'static str {
-        match self {
-            Self::Disk => "one disk",
-            Self::Disks => "several disks",
-            Self::Md => "Linux md",
-            Self::Zfs => "ZFS",
-            Self::SataSsd => "SATA and SAS SSDs",
-            Self::Nvme => "NVMe drives",
-            Self::Remote => "over a network",
-        }
-    }
-
-    fn of(array: &Array) -> Self {
-        let is_pcie = |rate| matches!(rate, LinkRate::Pcie { .. });
-        match (array.target.software, &array.device) {
-            _ if array.protocol.kind != ProtocolKind::Local => Self::Remote,
-            (SoftwareName::Md, _) => Self::Md,
-            (SoftwareName::Zfs, _) => Self::Zfs,
-            (_, Device::Ssd(ssd)) if is_pcie(ssd.link) || is_pcie(array.link.rate) => Self::Nvme,
-            (_, Device::Ssd(_)) => Self::SataSsd,
-            (_, Device::Hdd(_)) if array.raid.disks.value > 1.0 => Self::Disks,
-            (_, Device::Hdd(_)) => Self::Disk,
-        }
-    }
-}
-
-/// A row, what sheets alone say, and what they say with what other systems teach.
+/// A row, and what is predicted of it with what other systems teach.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrossedRow {
+    /// Of which set.
+    pub set: Set,
     /// System.
     pub system: String,
     /// Row.
@@ -98,43 +42,46 @@ pub struct CrossedRow {
     pub kind: RowLimit,
     /// Measured I/Os per second.
     pub measured: f64,
-    /// From the sheets: the ranges of the array file only.
-    pub sheet: Bounds,
-    /// What `assay predict` prints: the ranges, and the fixed error of the model.
-    pub printed: Bounds,
-    /// Learned from the other systems, at each of [`LEVELS`].
-    pub learned: [Bounds; 3],
+    /// The ranges of the array file and the error of the model; of unknown software only its upper end.
+    pub stated: Bounds,
+    /// Whether only the upper end counts.
+    pub is_bound: bool,
+    /// Around it, learned from the other systems, at each of the levels; the stated one of a bound.
+    pub levels: [Bounds; 3],
+    /// The nominal value times the factor that the other systems of the family teach.
+    pub shifted: f64,
     /// Whether the limit is named as the source has it; `None` where that leaves several open.
     pub limit_right: Option<bool>,
 }
 
 impl CrossedRow {
-    /// Whether the measured rate is inside the interval of a level.
+    /// Whether the measured rate is inside the interval of a level; of a bound, whether it is below it.
     #[must_use]
     pub fn is_inside(&self, level: usize) -> bool {
-        (self.learned[level].lo..=self.learned[level].hi).contains(&self.measured)
+        let Bounds { lo, hi, .. } = self.levels[level];
+        (self.is_bound || self.measured >= lo) && self.measured <= hi
     }
 
-    /// Whether the measured rate is inside the interval that is printed; of a bound, whether it is below its end.
-    #[must_use]
-    pub fn is_inside_printed(&self) -> bool {
-        (self.printed.lo..=self.printed.hi).contains(&self.measured)
-    }
-
-    /// |predicted / measured - 1| of the learned nominal value.
+    /// |predicted / measured - 1| of the nominal value.
     #[must_use]
     pub fn error(&self) -> f64 {
-        (self.learned[0].value / self.measured - 1.0).abs()
+        (self.stated.value / self.measured - 1.0).abs()
+    }
+
+    /// The same of the nominal value times the family's factor.
+    #[must_use]
+    pub fn error_shifted(&self) -> f64 {
+        (self.shifted / self.measured - 1.0).abs()
     }
 
     /// Highest over lowest rate of the 80 % interval.
     #[must_use]
     pub fn width(&self) -> f64 {
-        self.learned[1].hi / self.learned[1].lo
+        self.levels[1].hi / self.levels[1].lo
     }
 }
 
-/// Every row of every system of both sets, each predicted with what the others teach.
+/// Every row of every system of all sets, each predicted with what the others teach.
 ///
 /// # Errors
 /// See [`ValidateError`]; never for the shipped files.
@@ -144,72 +91,101 @@ pub(super) fn systems_out(tables: &mut Tables) -> Result<Vec<CrossedRow>, Valida
         for half in [Half::Open, Half::HeldBack] {
             for table in unseen::tables(set, half)? {
                 for row in &table.rows {
-                    rows.extend(from_sheets(&table.name, row, tables)?);
+                    rows.extend(stated(set, &table.name, row, tables)?);
                 }
             }
         }
     }
-    let learned: Vec<[Bounds; 3]> = rows.iter().map(|row| learn(row, &rows)).collect();
-    for (row, learned) in rows.iter_mut().zip(learned) {
-        row.learned = learned;
+    let crossed: Vec<_> = rows.iter().map(|row| (levels(row, &rows), shifted(row, &rows))).collect();
+    for (row, (levels, shifted)) in rows.iter_mut().zip(crossed) {
+        (row.levels, row.shifted) = (levels, shifted);
     }
     Ok(rows)
 }
 
-fn from_sheets(system: &str, row: &Row, tables: &mut Tables) -> Result<Option<CrossedRow>, ValidateError> {
+fn stated(
+    set: Set,
+    system: &str,
+    row: &Row,
+    tables: &mut Tables,
+) -> Result<Option<CrossedRow>, ValidateError> {
     let Some(Described { model, array, workload, measured }) = described(row)? else { return Ok(None) };
-    let prediction: Prediction = predict(&array, &workload, Engines::Closed, tables);
-    let sheet = unwidened(&array, &workload, tables);
+    let prediction = predict_alone(&array, &workload, Engines::Closed, tables);
+    let is_bound = prediction.software == Software::Unknown;
     Ok(Some(CrossedRow {
+        set,
         system: system.to_owned(),
         test: row.test.clone(),
         family: Family::of(&array),
         kind: model.limit,
         measured,
-        sheet,
-        printed: Bounds {
-            lo: if prediction.software == Software::Unknown { 0.0 } else { prediction.iops.lo },
-            ..prediction.iops
-        },
-        learned: [sheet; 3],
-        limit_right: match model.names[..] {
-            [name] if prediction.software != Software::Unknown => Some(word_of(&prediction) == Some(name)),
+        stated: prediction.iops,
+        is_bound,
+        levels: [prediction.iops; 3],
+        shifted: prediction.iops.value,
+        limit_right: match &model.names[..] {
+            // Unknown software counts as the limit of every bound, so that a bound tests nothing.
+            [name] if !is_bound => Some(word_of(&prediction) == Some(*name)),
             _ => None,
         },
     }))
 }
 
-/// ln(measured / nominal), and the half-width of the ranges on that side of `shift`.
-fn residual(row: &CrossedRow, shift: f64) -> f64 {
-    let apart = (row.measured / row.sheet.value).ln() - shift;
-    let [down, up] = widths(row);
-    apart.abs() / if apart < 0.0 { down } else { up }
+/// What rows teach; `None` if there are none but bounds.
+fn taught_by(rows: &[&CrossedRow]) -> Option<Learned> {
+    let teachers = rows.iter().filter(|row| !row.is_bound);
+    let lessons: Vec<Lesson<'_>> =
+        teachers.map(|row| Lesson::of(&row.system, row.stated, row.measured)).collect();
+    learned::learn(&lessons)
 }
 
-fn widths(row: &CrossedRow) -> [f64; 2] {
-    let Bounds { lo, value, hi } = row.sheet;
-    [(value / lo).ln().max(WIDTH_MIN), (hi / value).ln().max(WIDTH_MIN)]
+fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
+    let others: Vec<&CrossedRow> = all.iter().filter(|other| other.system != row.system).collect();
+    let family: Vec<&CrossedRow> =
+        others.iter().copied().filter(|other| other.family == row.family).collect();
+    match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| !row.is_bound) {
+        Some(learned) => learned.around(row.stated),
+        None => [row.stated; 3],
+    }
 }
 
-fn learn(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
-    let others: Vec<&CrossedRow> = all.iter().filter(|o| o.system != row.system).collect();
-    let family: Vec<&CrossedRow> = others.iter().copied().filter(|o| o.family == row.family).collect();
-    let count = systems(&family);
-    let logs: Vec<(f64, f64)> =
-        weighted(&family).map(|(o, weight)| ((o.measured / o.sheet.value).ln(), weight)).collect();
-    let drawn = count as f64 / (count as f64 + PRIOR_SYSTEMS);
-    let shift = (quantile(logs, 0.5) * drawn).clamp(-FACTOR_MAX.ln(), FACTOR_MAX.ln());
-    let teachers = if count < SYSTEMS_MIN { &others } else { &family };
-    let teaching = systems(teachers) as f64;
-    let [down, up] = widths(row);
-    LEVELS.map(|level| {
-        // One system more than there are: the next one may be outside of all.
-        let level = (level * (teaching + 1.0) / teaching).min(1.0);
-        let scores = weighted(teachers).map(|(o, weight)| (residual(o, shift), weight)).collect();
-        let z = quantile(scores, level);
-        let value = row.sheet.value * shift.exp();
-        Bounds { lo: value * (-z * down).exp(), value, hi: value * (z * up).exp() }
-    })
+fn shifted(row: &CrossedRow, all: &[CrossedRow]) -> f64 {
+    let family = all.iter().filter(|other| other.family == row.family && other.system != row.system);
+    let family: Vec<&CrossedRow> = family.collect();
+    let count = systems(&family) as f64;
+    let weight = |system: &str| 1.0 / family.iter().filter(|other| other.system == system).count() as f64;
+    let mut logs: Vec<(f64, f64)> = family
+        .iter()
+        .map(|other| ((other.measured / other.stated.value).ln(), weight(&other.system)))
+        .collect();
+    logs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut below = 0.0;
+    let middle = logs.iter().find(|(_, weight)| {
+        below += weight;
+        below >= count / 2.0
+    });
+    let drawn = middle.map_or(0.0, |(log, _)| *log) * count / (count + PRIOR_SYSTEMS);
+    row.stated.value * drawn.clamp(-FACTOR_MAX.ln(), FACTOR_MAX.ln()).exp()
+}
+
+/// What all rows teach, as `published/learned.tsv` has it.
+#[must_use]
+pub fn learned_table(rows: &[CrossedRow]) -> String {
+    let mut text = String::from(
+        "# What the rows of published/unseen/ teach of intervals (crates/model/src/learned.rs): for each family the \
+         number of\n# systems, that of their rows, the part of each side that holds 50 %, and the factors on both \
+         ends that hold 80 and 95 %.\n",
+    );
+    let of = |family: Option<Family>| -> Vec<&CrossedRow> {
+        rows.iter().filter(|row| family.is_none_or(|family| row.family == family)).collect()
+    };
+    for family in Family::ALL.into_iter().map(Some).chain([None]) {
+        if let Some(Learned { part, beyond: [most, nearly_all], systems, rows }) = taught_by(&of(family)) {
+            let name = family.map_or(learned::ALL, Family::says);
+            let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{part:.3}\t{most:.3}\t{nearly_all:.3}");
+        }
+    }
+    text
 }
 
 /// Number of systems among rows.
@@ -219,28 +195,6 @@ pub fn systems(rows: &[&CrossedRow]) -> usize {
     names.sort_unstable();
     names.dedup();
     names.len()
-}
-
-/// Rows with weights that make every system count the same.
-fn weighted<'a>(rows: &'a [&'a CrossedRow]) -> impl Iterator<Item = (&'a CrossedRow, f64)> {
-    rows.iter().map(|row| {
-        let of_system = rows.iter().filter(|other| other.system == row.system).count();
-        (*row, 1.0 / of_system as f64)
-    })
-}
-
-/// The value below which a share of the weight lies; 0 of nothing.
-fn quantile(mut values: Vec<(f64, f64)>, share: f64) -> f64 {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let all: f64 = values.iter().map(|v| v.1).sum();
-    let mut below = 0.0;
-    for (value, weight) in &values {
-        below += weight;
-        if below >= share * all * 0.999_999 {
-            return *value;
-        }
-    }
-    values.last().map_or(0.0, |v| v.0)
 }
 
 /// Median of a figure over rows; NaN of none.

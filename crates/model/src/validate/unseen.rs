@@ -221,5 +221,6 @@ const fn held_back(set: Set) -> &'static str {
     match set {
         Set::First => include_str!("../../../../published/held-back.tsv"),
         Set::Second => include_str!("../../../../published/held-back-2.tsv"),
+        Set::Third => include_str!("../../../../published/held-back-3.tsv"),
     }
 }

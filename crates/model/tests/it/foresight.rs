@@ -18,14 +18,16 @@ use assay_model::workload::Workload;
 
 use assay_spec::units::Bytes;
 
-use crate::random::{Choices, degraded, more, random_array, random_load};
+use crate::random::{Choices, any_array, any_load, degraded, more, random_array, random_load};
 
 /// What may be a matter of numbers only: the fixed point settles within 1e-7, tables are simulated.
 const SAME: f64 = 1.003;
 /// Arrays of the quick laws, which need no simulation.
 const ARRAYS: usize = 2500;
+/// Arrays of any kind, level, size and mix: each has disks of its own, whose tables are simulated first.
+const OF_ANY_KIND: usize = 400;
 /// Arrays of the laws of percentiles, which are simulated.
-const SIMULATED: usize = 1000;
+const SIMULATED: usize = 400;
 
 /// An array under a load, and the predictions asked of it.
 struct Tried<'a> {
@@ -55,23 +57,99 @@ impl Tried<'_> {
 }
 
 type Law = fn(&mut Tried) -> Option<String>;
+/// What is so, of an array and a load.
+type Case = fn(&Array, &Workload) -> bool;
+
+/// A law, and the cases in which physics says otherwise. It is tried in these too: a case in which it is never broken
+/// narrows it for nothing, and the test says so.
+struct Rule {
+    name: &'static str,
+    broken: Law,
+    unless: &'static [(&'static str, Case)],
+}
+
+const fn always(name: &'static str, broken: Law) -> Rule {
+    Rule { name, broken, unless: &[] }
+}
 
 /// The laws that the closed form must keep.
-const LAWS: &[(&str, Law)] = &[
-    ("Little", little),
-    ("intervals", intervals),
-    ("depth", |t| t.never_slows("twice the depth", |_, load| load.outstanding *= 2)),
-    ("size", size),
-    ("sequential", sequential),
-    ("disks", disks),
-    ("levels", levels),
-    ("caches", caches),
-    ("limits", limits),
-    ("links", links),
-    ("failed members", failed),
-    ("fastest command", fastest_command),
-    ("latency in words", latency_in_words),
+const LAWS: &[Rule] = &[
+    always("Little", little),
+    always("intervals", intervals),
+    always("depth", |t| t.never_slows("twice the depth", |_, load| load.outstanding *= 2)),
+    Rule {
+        name: "size",
+        broken: size,
+        unless: &[
+            ("a write of more of a stripe, or of a record, reads or copies less of the rest", |a, l| {
+                writes(l) && (Shape::of(&a.raid).parity > 0 || a.target.software == SoftwareName::Zfs)
+            }),
+            ("a tier holds more of a skewed load in larger places", |a, _| a.tier.capacity.is_some()),
+        ],
+    },
+    Rule {
+        name: "sequential",
+        broken: sequential,
+        unless: &[
+            ("a stream passes a tier, and a cache that holds a part of it", |a, _| {
+                a.tier.capacity.is_some() || a.controller.read_cache.is_some()
+            }),
+            (
+                "a durable write that continues the last waits for a revolution, one elsewhere for half of one",
+                |a, l| {
+                    let durable = l.flush_every.is_some() || a.protocol.nfs_sync;
+                    writes(l) && rotates(a) && (durable || has_no_write_cache(a))
+                },
+            ),
+            ("a stripe with a lost chunk is read twice", |a, _| {
+                a.raid.failed.is_some() && Shape::of(&a.raid).parity > 0
+            }),
+        ],
+    },
+    Rule {
+        name: "disks",
+        broken: disks,
+        unless: &[(
+            "a full port carries nothing for a member that is lost, and of more members less is lost",
+            |a, _| a.raid.failed.is_some() && a.controller.expander != LinkRate::Unlimited,
+        )],
+    },
+    Rule {
+        name: "levels",
+        broken: levels,
+        unless: &[
+            ("a large I/O fills stripes, and the parity of a stripe is less than a copy", |_, l| {
+                l.mix.iter().any(|a| a.size.0 > 16_384)
+            }),
+            ("ZFS gathers writes into stripes, whose parity is less than a copy", |a, l| {
+                writes(l) && a.target.software == SoftwareName::Zfs
+            }),
+        ],
+    },
+    always("caches", caches),
+    always("limits", limits),
+    always("links", links),
+    Rule {
+        name: "failed members",
+        broken: failed,
+        unless: &[("a write has one copy or parity less to write", |_, l| writes(l))],
+    },
+    always("fastest command", fastest_command),
+    always("latency in words", latency_in_words),
 ];
+
+fn writes(load: &Workload) -> bool {
+    load.mix.iter().any(|a| a.read_pct < 100.0)
+}
+
+fn rotates(array: &Array) -> bool {
+    matches!(array.device, Device::Hdd(_))
+}
+
+fn has_no_write_cache(array: &Array) -> bool {
+    let in_disk = matches!(&array.device, Device::Hdd(hdd) if hdd.write_cache.is_some());
+    !in_disk && array.controller.write_back.is_none()
+}
 
 fn little(t: &mut Tried) -> Option<String> {
     let p = predict(t.array, t.load, Engines::Closed, t.tables);
@@ -91,39 +169,20 @@ fn intervals(t: &mut Tried) -> Option<String> {
     wrong.map(|b| format!("{b:?}"))
 }
 
-/// Reads only: a write of whole stripes is cheaper than one of a part.
 fn size(t: &mut Tried) -> Option<String> {
-    let larger = |load: &mut Workload| {
-        load.mix.iter_mut().for_each(|a| a.size.0 *= 4);
-    };
-    // What a tier holds of a skewed load depends on the size of its places.
-    if t.load.mix.iter().any(|a| a.read_pct < 100.0) || t.array.tier.capacity.is_some() {
-        return None;
-    }
     let mut load = t.load.clone();
-    larger(&mut load);
+    load.mix.iter_mut().for_each(|a| a.size.0 *= 4);
     let (small, large) = (t.own(), t.iops(&t.array.clone(), &load));
     (large > small * SAME).then(|| format!("{large:.2} of four times the size, {small:.2}"))
 }
 
 fn sequential(t: &mut Tried) -> Option<String> {
-    // A durable write that continues the last waits for a revolution, one elsewhere for half of one and a seek.
-    // So does any write to a disk without a cache. A stream passes a tier and a
-    // cache that hold a part of it, and md reads stripes with a lost chunk twice.
-    let in_place = matches!(&t.array.device, Device::Hdd(hdd) if hdd.write_cache.is_none())
-        && t.array.controller.write_back.is_none()
-        && t.load.mix.iter().any(|a| a.read_pct < 100.0);
-    let durable = t.load.flush_every.is_some() || t.array.protocol.nfs_sync;
-    let held = t.array.tier.capacity.is_some() || t.array.controller.read_cache.is_some();
-    if durable || in_place || held || t.array.raid.failed.is_some() {
-        return None;
-    }
     t.never_slows("sequential", |_, load| load.mix.iter_mut().for_each(|a| a.random_pct = 0.0))
 }
 
 /// Another group of the same size, or one member more where groups do not matter.
 fn disks(t: &mut Tried) -> Option<String> {
-    if t.array.raid.level == Level::Single || t.array.raid.failed.is_some() {
+    if t.array.raid.level == Level::Single {
         return None;
     }
     t.never_slows("more disks", |array, _| match array.raid.level {
@@ -151,15 +210,14 @@ fn exact(value: f64) -> Quantity {
     Quantity::assumed(value)
 }
 
-/// Eight disks as RAID 0, 10, 5 and 6: small I/Os are never faster with more redundancy.
+/// Eight disks as RAID 0, 10, 5 and 6, none of them failed: never faster with more redundancy.
 fn levels(t: &mut Tried) -> Option<String> {
-    let small = t.load.mix.iter().all(|a| a.size.0 <= 16_384);
-    if !small || t.array.raid.failed.is_some() || t.array.target.software == SoftwareName::Zfs {
-        return None;
-    }
     let mut of = |level| {
         let mut array = t.array.clone();
         array.raid.level = level;
+        array.raid.width = None;
+        array.raid.failed = None;
+        array.raid.rebuild_pct = None;
         array.raid.groups = exact(1.0);
         array.raid.disks = exact(8.0);
         array.raid.chunk = exact(65_536.0);
@@ -265,12 +323,8 @@ fn links(t: &mut Tried) -> Option<String> {
         })
 }
 
-/// Reads: a write has one copy or parity less to write where a member is lost.
 fn failed(t: &mut Tried) -> Option<String> {
     t.array.raid.failed.as_ref()?;
-    if t.load.mix.iter().any(|a| a.read_pct < 100.0) {
-        return t.never_slows("without a rebuild", |array, _| array.raid.rebuild_pct = None);
-    }
     t.never_slows("without a rebuild", |array, _| array.raid.rebuild_pct = None).or_else(|| {
         t.never_slows("with all members", |array, _| {
             array.raid.rebuild_pct = None;
@@ -317,7 +371,7 @@ fn fastest_command(t: &mut Tried) -> Option<String> {
     array.initiator.clients = exact(1.0);
     let p = predict(&array, &load, Engines::Closed, t.tables);
     let fastest = fastest_ms(&array);
-    (p.mean_ms.lo * FASTER_AT_MOST < fastest)
+    (p.closed.mean_ms < fastest || p.mean_ms.lo * FASTER_AT_MOST < fastest)
         .then(|| format!("{:.5} ms at one outstanding, {fastest:.5} at best", p.mean_ms.lo))
 }
 
@@ -345,12 +399,17 @@ impl Broken {
         entry.0 += 1;
     }
 
-    fn check(&self, arrays: usize) {
+    /// Fails where a law is broken more often than is known, or less.
+    fn check(&self, arrays: usize, known: &[(&str, usize)]) {
         let mut all = String::new();
-        for (law, (count, first)) in &self.0 {
-            let _ = writeln!(all, "{law}: {count} of {arrays}, first {first}");
+        let of = |law: &str| known.iter().find(|(name, _)| *name == law).map_or(0, |(_, times)| *times);
+        for (law, (count, first)) in self.0.iter().filter(|(law, (count, _))| *count != of(law)) {
+            let _ = writeln!(all, "{law}: {count} of {arrays} and not {}, first {first}", of(law));
         }
-        assert!(self.0.is_empty(), "{all}");
+        for (law, times) in known.iter().filter(|(law, _)| !self.0.contains_key(law)) {
+            let _ = writeln!(all, "{law}: none of {arrays} and not {times}");
+        }
+        assert!(all.is_empty(), "{all}");
     }
 }
 
@@ -367,32 +426,78 @@ fn said(load: &Workload) -> String {
     )
 }
 
-/// A random array and load, and what they are.
-fn random(choices: &mut Choices) -> (Array, Workload, String) {
-    let (mut array, changes) = random_array(choices);
+/// An array and its load, and what they are.
+type Drawn = (Array, Workload, String);
+
+/// A random array and load: of few kinds, so that there are many of each.
+fn random(choices: &mut Choices) -> Drawn {
+    let (array, changes) = random_array(choices);
+    let (array, more) = changed(choices, array);
+    let load = Workload { flush_every: choices.of(&[None, None, Some(1)]), ..random_load(choices, &array) };
+    let what = format!("{changes} {more}, {}", said(&load));
+    (array, load, what)
+}
+
+/// The same, of any kind.
+fn of_any_kind(choices: &mut Choices) -> Drawn {
+    let (array, changes) = any_array(choices);
+    let (array, more) = changed(choices, array);
+    let flush_every = choices.of(&[None, None, Some(1), Some(32)]);
+    let load = Workload { flush_every, ..any_load(choices, &array) };
+    let what = format!("{changes} {more}, {}", said(&load));
+    (array, load, what)
+}
+
+fn changed(choices: &mut Choices, mut array: Array) -> (Array, String) {
     let more = if choices.of(&[true, false]) { more(choices, &mut array) } else { String::new() };
     let state = degraded(choices, &mut array);
     if choices.of(&[true, false]) {
         set(&mut array, "controller.read_cache=8GiB").expect("a read cache fits any array");
     }
-    let load = Workload { flush_every: choices.of(&[None, None, Some(1)]), ..random_load(choices, &array) };
-    let what = format!("{changes} {more} {state}, {}", said(&load));
-    (array, load, what)
+    (array, format!("{more} {state}"))
 }
 
-#[test]
-fn thousands_of_random_arrays_keep_every_law() {
-    let (mut choices, mut tables, mut broken) = (Choices(29), Tables::default(), Broken::default());
-    for i in 0..ARRAYS {
-        let (array, load, what) = random(&mut choices);
-        for (law, check) in LAWS {
+/// Laws that the closed form still breaks, and how often: by 1 to 3 % where a member has failed, a cache is added to a
+/// durable load, or a second I/O joins one; by 8 % a synchronous sequence on ZFS behind a port. Fewer is a result, which
+/// is then written here; more is a mistake.
+const KNOWN: &[(&str, usize)] = &[("depth", 1), ("disks", 6), ("sequential", 4)];
+/// The same of arrays of any kind.
+const KNOWN_OF_ANY_KIND: &[(&str, usize)] =
+    &[("caches", 2), ("disks", 2), ("levels", 1), ("limits", 2), ("links", 2)];
+
+/// Tries every law on so many arrays; returns what is broken, and how often each exception was needed.
+fn try_all(
+    arrays: usize,
+    seed: u64,
+    draw: fn(&mut Choices) -> Drawn,
+) -> (Broken, BTreeMap<&'static str, usize>) {
+    let (mut choices, mut tables, mut broken) = (Choices(seed), Tables::default(), Broken::default());
+    let mut needed: BTreeMap<&str, usize> =
+        LAWS.iter().flat_map(|rule| rule.unless).map(|(why, _)| (*why, 0)).collect();
+    for i in 0..arrays {
+        let (array, load, what) = draw(&mut choices);
+        for rule in LAWS {
             let mut tried = Tried { array: &array, load: &load, tables: &mut tables };
-            if let Some(how) = check(&mut tried) {
-                broken.add(law, || format!("{i}: {how}; {what}"));
+            let Some(how) = (rule.broken)(&mut tried) else { continue };
+            match rule.unless.iter().find(|(_, case)| case(&array, &load)) {
+                Some((why, _)) => *needed.entry(why).or_default() += 1,
+                None => broken.add(rule.name, || format!("{i}: {how}; {what}")),
             }
         }
     }
-    broken.check(ARRAYS);
+    (broken, needed)
+}
+
+#[test]
+fn thousands_of_random_arrays_keep_every_law_and_every_exception_is_needed() {
+    let (broken, needed) = try_all(ARRAYS, 29, random);
+    broken.check(ARRAYS, KNOWN);
+    assert!(needed.values().all(|times| *times > 0), "exceptions that nothing needs: {needed:?}");
+}
+
+#[test]
+fn arrays_of_any_kind_keep_every_law() {
+    try_all(OF_ANY_KIND, 31, of_any_kind).0.check(OF_ANY_KIND, KNOWN_OF_ANY_KIND);
 }
 
 #[test]
@@ -400,7 +505,7 @@ fn a_median_is_below_a_mean_and_a_mean_below_the_99th_percentile_at_every_end() 
     let (mut choices, mut tables, mut broken) = (Choices(30), Tables::default(), Broken::default());
     let engines = Engines::Simulated { seeds: 1, max_ios: 2000 };
     for i in 0..SIMULATED {
-        let (array, load, what) = random(&mut choices);
+        let (array, load, what) = of_any_kind(&mut choices);
         let p = predict(&array, &load, engines, &mut tables);
         let sim = p.simulated.as_ref().expect("simulated");
         // Fewer than one in a hundred carries the mean.
@@ -414,11 +519,11 @@ fn a_median_is_below_a_mean_and_a_mean_below_the_99th_percentile_at_every_end() 
         if !(p99.lo <= p99.value && p99.value <= p99.hi) {
             broken.add("p99", || format!("{i}: {p99:?}; {what}"));
         }
-        // Where most I/Os are slow reads and the others writes that a cache answers, a median is above the mean.
-        let alike = load.mix.iter().all(|a| a.read_pct % 100.0 == 0.0);
+        // Where most I/Os are slow and the others fast, as writes that a cache answers, a median is above the mean.
+        let alike = load.mix.iter().all(|a| a.read_pct % 100.0 == 0.0 && a.random_pct % 100.0 == 0.0);
         if p50.value > sim.p99_ms.value || (alike && p50.value > mean.hi) {
             broken.add("p50", || format!("{i}: {p50:?} {mean:?}; {what}"));
         }
     }
-    broken.check(SIMULATED);
+    broken.check(SIMULATED, &[]);
 }

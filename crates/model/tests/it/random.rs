@@ -80,6 +80,7 @@ pub fn more(choices: &mut Choices, array: &mut Array) -> String {
         }
     };
     say(true, &["", "", "target.software=md", "target.software=zfs", "target.software=lvm"]);
+    say(true, &["", "", "target.compression=2", "target.compression=4"]);
     say(true, &["", "raid.member_queue=4"]);
     say(true, &["", "controller.expander=SAS6x4", "controller.expander=SATA3"]);
     say(true, &["", "device.link=SATA2", "device.link=SATA3"]);
@@ -117,4 +118,64 @@ pub fn degraded(choices: &mut Choices, array: &mut Array) -> &'static str {
     }
     set(array, state).unwrap_or_else(|e| panic!("{state}: {e}"));
     state
+}
+
+/// An array of any kind that ships, at any level, with any caches and links.
+pub fn any_array(choices: &mut Choices) -> (Array, String) {
+    let base = choices.of(&[
+        "hdd-5400",
+        "hdd-7200",
+        "hdd-10k",
+        "hdd-15k",
+        "ssd-sata",
+        "nvme",
+        "raid6-12bay",
+        "allflash-10gbe",
+        "allflash-25gbe",
+        "nas-4bay",
+    ]);
+    let level = choices.of(&[
+        "raid=single disks=1",
+        "raid=0 disks=2",
+        "raid=0 disks=16",
+        "raid=1 disks=2",
+        "raid=1 disks=3",
+        "raid=10 disks=4",
+        "raid=10 disks=24",
+        "raid=5 disks=3",
+        "raid=5 disks=12",
+        "raid=6 disks=4",
+        "raid=6 disks=22",
+        "raid=50 disks=12 raid.groups=3",
+        "raid=60 disks=16 raid.groups=2",
+        "raid=raidz1 disks=5",
+        "raid=raidz2 disks=24 raid.groups=3",
+        "raid=raidz3 disks=9",
+        "raid=draid2 raid.width=8 disks=20",
+    ]);
+    let chunk = choices.of(&["", "raid.chunk=4KiB", "raid.chunk=256KiB", "raid.chunk=1MiB"]);
+    let cache = choices.of(&["none", "none", "64MiB", "512MiB", "8GiB"]);
+    let link = choices.of(&["1GbE", "2.5GbE", "10GbE", "40GbE", "100GbE"]);
+    let battery = if cache == "none" { "controller.battery=no" } else { "" };
+    let is_local = !crate::array(base).link.rate.is_ethernet();
+    let link = if is_local { String::new() } else { format!("link={link}") };
+    let changes =
+        format!("{level} {chunk} controller.read_cache=none controller.write_back={cache} {battery} {link}");
+    let mut array = crate::array(base);
+    set(&mut array, &changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
+    (array, format!("{base} {changes}"))
+}
+
+/// A load of any size, mix and depth on any part of an array.
+pub fn any_load(choices: &mut Choices, array: &Array) -> Workload {
+    let share = choices.of(&[0.001, 0.01, 0.1, 0.5, 1.0]);
+    let size = choices.of(&[512, 4096, 8192, 16_384, 65_536, 131_072, 1_048_576, 4_194_304]);
+    let read = choices.of(&[100.0, 0.0, 100.0, 0.0, 50.0, 70.0, 95.0]);
+    let random = choices.of(&[100.0, 100.0, 0.0, 0.0, 60.0]);
+    Workload {
+        span: Bytes(GIB.max(whole_gib(usable_bytes(array) * share) * GIB)),
+        duration: LONG,
+        workers: choices.of(&[1, 1, 4]),
+        ..Workload::simple("any", size, read, random, choices.of(&[1, 2, 4, 16, 32, 64, 200]))
+    }
 }

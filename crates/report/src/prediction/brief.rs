@@ -54,7 +54,7 @@ pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
     Some(table)
 }
 
-/// The gain of a change in a test: of the nominal values, where the rates are bounds too.
+/// The gain of a change in a test.
 fn gain(row: &Expectation, change: &str) -> String {
     let found: Option<&WhatIf> = row.what_ifs.iter().find(|what_if| what_if.change == change);
     found.map_or_else(|| "-".to_owned(), |what_if| format!("x{:.2}", what_if.gain))

@@ -155,7 +155,7 @@ fn the_coefficients_of_iocost_are_printed_as_the_kernel_takes_them() {
     }
 }
 
-/// The factor was that of the simulated rates, next to bounds with another ratio.
+/// The factor was that of the simulated rates, next to bounds with another ratio; then both were printed.
 #[test]
 fn the_factor_of_bounds_is_that_of_the_printed_numbers() {
     let bench = Bench::new();
@@ -167,5 +167,7 @@ fn the_factor_of_bounds_is_that_of_the_printed_numbers() {
         number.replace(',', "").parse().unwrap_or_else(|_| panic!("{before}: {text}"))
     };
     let factor = rate("what if disks=8: at most ") / rate("a bound at most ");
-    assert!(text.contains(&format!("IOPS, x{factor:.2} (simulated ")), "{factor}: {text}");
+    assert!(text.contains(&format!("IOPS, x{factor:.2}, p99")), "{factor}: {text}");
+    let brief = bench.ok(&["predict", "nas-4bay", "--only", "Random", "--what-if", "disks=8"]);
+    assert!(brief.contains(&format!(" x{factor:.2} ")), "{factor}: {brief}");
 }
