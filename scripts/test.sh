@@ -55,8 +55,12 @@ sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$RESULTS/build" >"$RESULTS/programs"
 "$CARGO" test --workspace --no-run --quiet || exit 1
 
 touch "$RESULTS/failed"
-# The stories of the program take longest by far, those against real time are alone.
-{ grep '/it-' "$RESULTS/programs" | while read -r it; do [ "$(crate_of "$it")" = crates/cli ] && echo "$it"; done
+# The stories of the program take longest by far, then those of three rooms; those against real time are alone.
+{ for first in cli prepare model sizing; do
+        grep '/it-' "$RESULTS/programs" | while read -r it; do
+            [ "$(crate_of "$it")" = "crates/$first" ] && echo "$it"
+        done
+    done
     cat "$RESULTS/programs"; } | grep -v '/real_time-' | awk '!seen[$0]++' | xargs -n 1 -P 2 "$0" one
 grep '/real_time-' "$RESULTS/programs" | xargs -r -n 1 "$0" one
 

@@ -29,8 +29,8 @@ const LEAD_ROOM: u32 = 3;
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// After a silence of this length the stream is listened to anew: with a thousand hosts the client's consumer was seen to
-/// hand out nothing more, while the stream had thousands of messages.
+/// After a silence of this length the stream is listened to anew: with a thousand hosts the client's consumer was seen
+/// to hand out nothing more, while the stream had thousands of messages.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether hosts are gone.
 const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);

@@ -284,11 +284,14 @@ fn the_way_to_the_server_is_reported_by_a_check_and_kept_with_a_run() {
             && arithmetic.contains("32768/32900 (data, RPC and NFS headers)"),
         "{arithmetic}"
     );
-    let reported = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
+    let short = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
+    assert!(short.contains("round trip") && short.contains("--explain"), "{short}");
+    let reported = story.assay(&["check", &at(&server, "/rw", ""), "--explain"]).ends(DONE).out;
     for words in ["The path to the server", "through lo", "MTU", "ceiling", "round trip", "counts once"] {
         assert!(reported.contains(words), "{words}: {reported}");
     }
-    let wide: Vec<&str> = reported.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
+    let lines = short.lines().skip(1).chain(reported.lines().skip(1));
+    let wide: Vec<&str> = lines.filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
 
     let closed = story.assay(&["check", "nfs://127.0.0.1:9/rw?mountport=9"]).ends(BAD_INPUT).err;

@@ -57,7 +57,9 @@ fn shape(line: &str) -> String {
             && word.as_bytes()[6] == b'-'
             && word.as_bytes()[..6].iter().all(u8::is_ascii_digit);
         // On a busy machine an error is unknown, a single dash, or above 100 %.
-        let is_number = word.starts_with(|c: char| c.is_ascii_digit() || c == '>') || word == "-";
+        // A ratio is a number with its sign.
+        let number = word.strip_prefix('x').unwrap_or(word);
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit() || c == '>') || word == "-";
         let is_rule = word.chars().all(|c| c == '-') && word != "-";
         match word {
             _ if is_run => "RUN",

@@ -458,8 +458,8 @@ fn changed(choices: &mut Choices, mut array: Array) -> (Array, String) {
 }
 
 /// Laws that the closed form still breaks, and how often: by 1 to 3 % where a member has failed, a cache is added to a
-/// durable load, or a second I/O joins one; by 8 % a synchronous sequence on ZFS behind a port. Fewer is a result, which
-/// is then written here; more is a mistake.
+/// durable load, or a second I/O joins one; by 8 % a synchronous sequence on ZFS behind a port. Fewer is a result,
+/// which is then written here; more is a mistake.
 const KNOWN: &[(&str, usize)] = &[("depth", 1), ("disks", 6), ("sequential", 4)];
 /// The same of arrays of any kind.
 const KNOWN_OF_ANY_KIND: &[(&str, usize)] =

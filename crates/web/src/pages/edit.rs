@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_report::html::escape;
+use assay_results::complete;
 use assay_store::{Baseline, BaselineOf, RunRow, Store, target_key};
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
@@ -145,6 +146,10 @@ pub(crate) async fn baseline(
 fn set_baseline(store: &Store, row: &RunRow, address: String) -> Result<(), Refusal> {
     if row.is_running {
         return Err(Refusal::bad("The run is still in progress; make it the baseline when it has ended."));
+    }
+    // The index is made in the background.
+    if store.digest(&row.run)?.is_none() {
+        complete(store, &row.run)?;
     }
     if !store.digest(&row.run)?.is_some_and(|digest| digest.tests.iter().any(|test| test.complete)) {
         return Err(Refusal::bad(

@@ -142,7 +142,7 @@ fn metrics_have_the_last_value_of_each_test_and_the_baseline() {
     let labels = "target=\"/srv/trend.dat\",plan=\"nightly\",test=\"random <b>\",step=\"\"";
     for name in ["assay_io_rate_per_second", "assay_latency_p99_seconds", "assay_last_run_timestamp_seconds"]
     {
-        let series = format!("{name}{{{labels},set=\"\"}}");
+        let series = format!("{name}{{{labels},depth=\"\",cached=\"\",quick=\"no\",path=\"\",set=\"\"}}");
         assert_eq!(answer.body.matches(&series).count(), 1, "{name}: {}", answer.body);
     }
     assert!(
