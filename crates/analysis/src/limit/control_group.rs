@@ -15,6 +15,8 @@ const AT_LIMIT: RangeInclusive<f64> = 0.95..=1.05;
 
 /// Every device that the step's I/Os waited for is at a limit of this process's control groups.
 pub(super) fn control_group(case: StepCase<'_>) -> Option<Suspect> {
+    // Two hosts call two disks by one name, and each has a limit of its own: their sum is compared with none.
+    case.step.hosts.is_empty().then_some(())?;
     let held = held(case);
     let devices = held.by.iter().map(|target| target.member.device.as_ref()).collect::<Option<Vec<_>>>()?;
     let names: BTreeSet<&str> = devices.iter().map(|device| device.name.as_str()).collect();
@@ -25,6 +27,7 @@ pub(super) fn control_group(case: StepCase<'_>) -> Option<Suspect> {
             notes.filter_map(|note| Full::of(case, name, note)).min_by(|a, b| a.off().total_cmp(&b.off()))
         })
         .collect::<Option<_>>()?;
+    (!full.is_empty()).then_some(())?;
     let evidence: Vec<String> = full.iter().map(Full::says).collect();
     let limited: Vec<String> =
         full.iter().map(|full| format!("{} of {}", full.what(), full.device)).collect();

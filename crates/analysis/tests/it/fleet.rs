@@ -23,7 +23,7 @@ fn header(count: usize) -> RunHeader {
     header
 }
 
-fn host_end(name: &str) -> HostEnd {
+pub(crate) fn host_end(name: &str) -> HostEnd {
     HostEnd {
         host: name.to_owned(),
         clock: ClockOffset { ahead_ns: 0, error_ns: 100_000 },

@@ -346,6 +346,12 @@ fn a_rate_at_a_limit_of_the_control_group_is_no_fault_of_the_device() {
     let says = "The control group's limit on reads of sdb1 limits this test (402 of 400 per second, \
                 \"8:16 riops=400\" in /sys/fs/cgroup/a/io.max).";
     assert!(of.says.starts_with(says), "{}", of.says);
+    let of_hosts = changed("outstanding = 16", |h, s| {
+        member(h).device.as_mut().unwrap().notes = vec![limit_on_reads(400.0, false)];
+        set_reads(s, 402.0);
+        s.steps[0].hosts = vec![crate::fleet::host_end("a"), crate::fleet::host_end("b")];
+    });
+    assert_ne!(of_hosts.steps[0].kind, LimitKind::ControlGroup, "200 of 400 on each of two hosts");
     let kind = |iops: f64, limit: HostNote| at(iops, limit).steps[0].kind;
     assert_ne!(kind(300.0, limit_on_reads(400.0, false)), LimitKind::ControlGroup, "below it");
     let writes = IoLimit { is_read: false, is_bytes: false, per_s: 400.0 };
