@@ -334,6 +334,7 @@ impl Collector {
             late_blocks: end.map_or(0, |e| e.late_blocks),
             members: end.map(|e| e.members.clone()).unwrap_or_default(),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
+            path_moments: end.map(|e| e.path_moments.clone()).unwrap_or_default(),
             tcp: state.host.settled_tcp(),
             links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
@@ -387,6 +388,7 @@ impl Collector {
             full: end.and_then(|e| Some(e.full_ns? as f64 / e.measured_ns.max(1) as f64)),
             reconnects: counted.reconnects,
             flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
+            rates: state.slices.get(&index).map(|of| common::rates(of)).unwrap_or_default(),
             total,
         }
     }

@@ -1,6 +1,6 @@
 //! When something happened within the measured window of a step: what a chart over time marks, and a finding leads to.
 
-use assay_record::GapKind;
+use assay_record::{GapKind, PathMoment};
 use assay_statistics::shape::{Change, Shape, shape_with};
 
 use crate::figures::whole;
@@ -23,10 +23,14 @@ pub struct Episode {
 /// Most episodes of one kind; a step that stalls every other second has its longest.
 const EPISODES_MAX: usize = 8;
 
+/// Moments of the same words that are this close are one, s.
+const SAME_S: f64 = 3.0;
+
 /// Returns what happened in the window of a step, by kind.
 #[must_use]
 pub fn episodes(step: &StepSummary) -> Vec<Episode> {
     let mut found = gaps(step);
+    found.extend(paths(&step.path_moments));
     found.extend(runs_of(&step.series, "stalled", "no I/O completed", |ios, _| ios <= 0.0));
     found.extend(runs_of(&step.series, "errors", "I/Os failed", |_, errors| errors > 0));
     // A gap of the tester looks like a level of the storage; a load at a rate of the plan shows its shape elsewhere.
@@ -56,6 +60,26 @@ fn gaps(step: &StepSummary) -> Vec<Episode> {
         })
     };
     step.gaps.iter().filter_map(gap).collect()
+}
+
+/// Moments of paths. Workers have sessions of their own, which say the same within moments.
+fn paths(moments: &[PathMoment]) -> Vec<Episode> {
+    let mut found: Vec<Episode> = Vec::new();
+    for moment in moments {
+        let at_s = moment.since_window_ns as f64 / 1e9;
+        let is_same = |known: &Episode| known.says == moment.says && at_s - known.to_s < SAME_S;
+        match found.iter_mut().find(|known| is_same(known)) {
+            Some(known) => known.to_s = at_s,
+            None => found.push(Episode {
+                rule: "path",
+                says: moment.says.clone(),
+                from_s: at_s,
+                to_s: at_s,
+            }),
+        }
+    }
+    found.truncate(EPISODES_MAX);
+    found
 }
 
 /// Whole seconds in a row for which something holds, the longest first.
@@ -128,6 +152,25 @@ mod tests {
             errors: 0,
         };
         (1..).zip(rates).map(point).collect()
+    }
+
+    #[test]
+    fn what_happened_to_a_path_has_its_moment_once_for_all_workers() {
+        let moment = |ms: u64, says: &str| PathMoment {
+            since_window_ns: ms * 1_000_000,
+            member: "iscsi://nas/t/1".to_owned(),
+            says: says.to_owned(),
+        };
+        let moments = [
+            moment(4_000, "path 1 went down"),
+            moment(4_010, "path 1 went down"),
+            moment(9_000, "path 1 (10.0.1.1) is up"),
+            moment(12_000, "path 1 went down"),
+        ];
+        let found: Vec<(f64, String)> =
+            paths(&moments).into_iter().map(|episode| (episode.from_s, episode.says)).collect();
+        let down = "path 1 went down".to_owned();
+        assert_eq!(found, [(4.0, down.clone()), (9.0, "path 1 (10.0.1.1) is up".to_owned()), (12.0, down)]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct HostRate {
     pub outstanding: u64,
     /// CPU time of the tester per successful I/O, µs; `None` where it was lost.
     pub tester_us_per_io: Option<f64>,
+    /// The end of each second, s since the window began, and its successful I/Os per second.
+    pub over_time: Vec<(f64, f64)>,
     /// What the record says of it; `None` while the step runs.
     pub end: Option<HostEnd>,
 }
@@ -52,19 +54,23 @@ impl HostSpread {
         }
         let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
         let mut of_host: BTreeMap<&str, (f64, f64, u64, u64)> = BTreeMap::new();
+        let mut over_time: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for (job, summary) in plan.jobs.iter().zip(&step.jobs) {
             let sum = of_host.entry(job.hosts.first()?).or_default();
             sum.0 += summary.total.iops;
             sum.1 += summary.total.mib_per_s;
             sum.2 += summary.total.ops;
             sum.3 += summary.outstanding_asked;
+            add_seconds(over_time.entry(job.hosts.first()?).or_default(), &summary.rates);
         }
         let rate = |name: &str| {
             let (iops, mib_per_s, ops, outstanding) = *of_host.get(name)?;
             let end = step.hosts.iter().find(|end| end.host == name).cloned();
             let used_ns = end.as_ref().map(|end| end.cpu.tester_ns).filter(|ns| *ns > 0 && ops > 0);
             let tester_us_per_io = used_ns.map(|ns| ns as f64 / 1e3 / ops as f64);
-            Some(HostRate { name: name.to_owned(), iops, mib_per_s, outstanding, tester_us_per_io, end })
+            let over_time = over_time.get(name).cloned().unwrap_or_default();
+            let name = name.to_owned();
+            Some(HostRate { name, iops, mib_per_s, outstanding, tester_us_per_io, over_time, end })
         };
         let hosts: Vec<HostRate> = header.setting.hosts.iter().filter_map(|host| rate(&host.name)).collect();
         if hosts.len() < 2 {
@@ -102,6 +108,17 @@ impl HostSpread {
         errors.sort_unstable();
         let worst = errors.iter().rev().take(2).sum();
         Some((latest.abs_diff(*earliest), worst))
+    }
+}
+
+/// Adds the rates of a job to those of the other jobs of its host, second by second.
+fn add_seconds(sum: &mut Vec<(f64, f64)>, of: &[(f64, f64)]) {
+    for (index, (at_s, rate)) in of.iter().enumerate() {
+        match sum.get_mut(index) {
+            // A last second that is cut ends where the longest job does.
+            Some((end_s, all)) => (*end_s, *all) = (end_s.max(*at_s), *all + rate),
+            None => sum.push((*at_s, *rate)),
+        }
     }
 }
 

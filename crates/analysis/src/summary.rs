@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    Failure, Gap, HostEnd, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, PlaceSample,
-    StepCpu, StepId, StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
+    Failure, Gap, HostEnd, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, PathMoment,
+    PlaceSample, StepCpu, StepId, StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,8 @@ pub struct StepSummary {
     pub members: Vec<MemberEnd>,
     /// What went over each path, for targets that have paths.
     pub paths: Vec<PathEnd>,
+    /// What happened to the paths in the measured window; empty for records of earlier versions.
+    pub path_moments: Vec<PathMoment>,
     /// Statistics of the TCP connections to each portal, where there are any.
     pub tcp: Vec<TcpSummary>,
     /// Counters of the network interfaces under the targets, with all their traffic, where there are any. Samples
@@ -188,6 +190,9 @@ pub struct JobSummary {
     pub reconnects: u64,
     /// Flushes between writes, where the job makes them; in no other number.
     pub flush: Option<OpSummary>,
+    /// The end of each second, s since the window began, and its successful I/Os per second; empty but where several
+    /// hosts ran the step.
+    pub rates: Vec<(f64, f64)>,
 }
 
 /// The TCP connections to one portal during the measured window, from samples of about a second.

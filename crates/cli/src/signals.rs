@@ -33,6 +33,15 @@ const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 static STAGE: AtomicU8 = AtomicU8::new(Stage::Inspecting as u8);
 
+/// Leaves the session of whoever started the run, where that is asked for, so that it outlives them.
+pub(crate) fn leave_session(is_asked: bool) -> anyhow::Result<()> {
+    if is_asked {
+        // Only the leader of a process group cannot, and nobody started it as one.
+        nix::unistd::setsid().context("cannot leave the session of whoever started the run")?;
+    }
+    Ok(())
+}
+
 /// Notes what the program is at; it decides how long a stop may take.
 pub(crate) fn enter(stage: Stage) {
     STAGE.store(stage as u8, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use assay_record::{Failure, Latency, PathEnd, PathFacts, RunEvent, Warning, WriteEnd};
+use assay_record::{Failure, Latency, PathEnd, PathFacts, PathMoment, RunEvent, Warning, WriteEnd};
 use assay_target::lun;
 use assay_target::remote::{PathEvent, PathReport, RemoteReport, WriteReport, WriteStats};
 
@@ -125,13 +125,12 @@ fn distribution(buckets: impl Iterator<Item = (u64, u64)>) -> Latency {
 
 /// Reports the events of the paths in order, each with its time.
 pub(crate) fn tell(
-    mut events: Vec<(String, PathEvent)>,
+    events: &[(String, PathEvent)],
     clock: Clock,
     emitter: &mut Emitter<'_>,
 ) -> Result<(), RunError> {
-    events.sort_by_key(|(_, event)| event.at);
     let left_out = events.len().saturating_sub(EVENTS_MAX);
-    for (member, event) in events.into_iter().take(EVENTS_MAX) {
+    for (member, event) in events.iter().take(EVENTS_MAX) {
         let at_s = event.at.saturating_duration_since(clock.epoch()).as_secs_f64();
         emitter.emit(RunEvent::Warning(Warning {
             rule: "path".into(),
@@ -147,6 +146,25 @@ pub(crate) fn tell(
         }))?;
     }
     Ok(())
+}
+
+/// Returns what happened to the paths within the measured window, which begins and ends at these times, ns since the
+/// run began. Events are in order.
+pub(crate) fn moments(
+    events: &[(String, PathEvent)],
+    clock: Clock,
+    (from_ns, to_ns): (u64, u64),
+) -> Vec<PathMoment> {
+    let moment = |(member, event): &(String, PathEvent)| {
+        let at = event.at.saturating_duration_since(clock.epoch());
+        let at_ns = u64::try_from(at.as_nanos()).ok().filter(|at| (from_ns..to_ns).contains(at))?;
+        Some(PathMoment {
+            since_window_ns: at_ns - from_ns,
+            member: member.clone(),
+            says: event.says.clone(),
+        })
+    };
+    events.iter().filter_map(moment).take(EVENTS_MAX).collect()
 }
 
 /// Returns the remote address of each path, connected or not.

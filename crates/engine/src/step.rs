@@ -124,13 +124,15 @@ pub(crate) fn run_step<T: Target>(
         let (writes, flushes) = (writes_of(context, &ends), flushes_of(&ends));
         let members = shares::sum(ends.iter().map(|end| end.shares.as_slice()));
         let (paths, events) = paths_of(context, &mut ends);
-        paths::tell(events, control.clock, emitter)?;
+        paths::tell(&events, control.clock, emitter)?;
         stalls::tell_abandoned(context.targets, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.flushes, end.workers) = (paths, writes, flushes, places);
         end.members = members;
         // Comes last: by now a gap across the end of the window has ended, too.
         let times = times(&control, &end);
+        let in_window = |window| paths::moments(&events, control.clock, window);
+        end.path_moments = times.window_ns.map(in_window).unwrap_or_default();
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
         Ok(end)
     })
@@ -437,7 +439,7 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
-/// Returns the traffic and the events of the paths of each job.
+/// Returns the traffic of the paths of each job, and their events in order.
 fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>, Vec<(String, PathEvent)>) {
     let (mut paths, mut events) = (Vec::new(), Vec::new());
     for end in ends {
@@ -445,6 +447,7 @@ fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>,
         paths::add(&mut paths, end.job, member, &end.paths);
         events.extend(end.paths.take_events().into_iter().map(|event| (member.to_owned(), event)));
     }
+    events.sort_by_key(|(_, event)| event.at);
     (paths, events)
 }
 

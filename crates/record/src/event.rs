@@ -173,6 +173,9 @@ pub struct StepEnd {
     /// Traffic of each path, for targets with paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathEnd>,
+    /// What happened to the paths in the measured window, the first moments; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path_moments: Vec<PathMoment>,
     /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
@@ -277,6 +280,17 @@ pub enum PlacementReason {
     Refused,
 }
 
+/// Something that happened to a path in the measured window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathMoment {
+    /// When, ns since the window began.
+    pub since_window_ns: u64,
+    /// Address of the member.
+    pub member: String,
+    /// What, a clause: `path 1 (10.0.1.1) is up`.
+    pub says: String,
+}
+
 /// Traffic of one path in the measured window, all workers of a job together. Counts I/Os that started and completed in
 /// the window or its drain.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -373,6 +387,7 @@ impl StepEnd {
             late_blocks: 0,
             members: Vec::new(),
             paths: Vec::new(),
+            path_moments: Vec::new(),
             flushes: Vec::new(),
             writes: Vec::new(),
             workers: Vec::new(),

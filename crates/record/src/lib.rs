@@ -30,7 +30,7 @@ pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
-    Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, Phase,
+    Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, PathMoment, Phase,
     PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepEnd, StepReason, Warning, WorkerPlacement,
 };
 pub use export::ExportCover;

@@ -51,11 +51,7 @@ fn cause(of: &HostExperiments) -> String {
 
 fn words(spread: &HostSpread) -> String {
     let (slowest, fastest) = (spread.slowest(), spread.fastest());
-    let count = spread.hosts.len();
-    let mean = match spread.half_width_iops {
-        Some(half) => format!("{:.0} ± {half:.0} IOPS each (95 %)", spread.mean_iops),
-        None => format!("{:.0} IOPS each", spread.mean_iops),
-    };
+    let mean = mean(spread);
     let start = match spread.start_skew_ns() {
         Some((skew_ns, error_ns)) => format!(
             "; first I/Os within {} of each other (clocks to {})",
@@ -68,9 +64,18 @@ fn words(spread: &HostSpread) -> String {
         spread.hosts.iter().filter(|host| host.is_lost()).map(|host| host.name.as_str()).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; lost: {}", lost.join(", ")) };
     format!(
-        "{count} with {mean}; slowest {} {:.0}, fastest {} {:.0}{start}{lost}",
+        "{mean}; slowest {} {:.0}, fastest {} {:.0}{start}{lost}",
         slowest.name, slowest.iops, fastest.name, fastest.iops
     )
+}
+
+/// How many hosts there are, and what each gets.
+pub(crate) fn mean(spread: &HostSpread) -> String {
+    let count = spread.hosts.len();
+    match spread.half_width_iops {
+        Some(half) => format!("{count} with {:.0} ± {half:.0} IOPS each (95 %)", spread.mean_iops),
+        None => format!("{count} with {:.0} IOPS each", spread.mean_iops),
+    }
 }
 
 /// The same for the JSON document; `null` for a run of one host.

@@ -6,6 +6,7 @@ mod compare;
 mod facts;
 mod first;
 mod heat_difference;
+mod hosts;
 mod live;
 mod map;
 mod matrix;
@@ -47,6 +48,20 @@ pub fn with_moments(report: &str) -> String {
         text.push_str(&format!("<a class=\"moment\" href=\"?{}", part.replacen("</b>", "</a>", 1)));
     }
     text
+}
+
+/// Returns a report with buttons behind what to do next; of a diagnosis, which says that in its own words, they stand
+/// before it.
+#[must_use]
+pub fn with_buttons(report: &str, buttons: &str) -> String {
+    if buttons.is_empty() {
+        return report.to_owned();
+    }
+    let buttons = format!("<p class=\"tools\">{buttons}</p>\n");
+    match report.split_once(first::NEXT_END) {
+        Some((before, after)) => format!("{before}{buttons}{}{after}", first::NEXT_END),
+        None => buttons + report,
+    }
 }
 
 /// The style sheet of every page; it contains no reference to anything else.
@@ -237,6 +252,7 @@ fn test_section(header: &RunHeader, test: &Test, steps: &[&StepSummary]) -> Stri
             escape(&links.ceiling.arithmetic)
         ));
     }
+    measured.iter().for_each(|step| text.push_str(&hosts::table(header, step)));
     text.push_str(&tables::latencies(&measured));
     text
 }

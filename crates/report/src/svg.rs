@@ -6,6 +6,7 @@
 
 mod axis;
 mod bars;
+mod cells;
 mod heat;
 mod lanes;
 mod lines;
@@ -17,6 +18,7 @@ mod whiskers;
 
 pub(crate) use axis::Axis;
 pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
+pub(crate) use cells::{Cell, Cells};
 pub(crate) use heat::{Heat, HeatColumn, HeatOf, Side};
 pub(crate) use lanes::{Band, Counts, Lane, Lanes, LevelBand};
 pub(crate) use lines::{Line, Lines, Mark};

@@ -3,9 +3,12 @@
 use assay_analysis::compare::ResultSet;
 use assay_analysis::trend::Level;
 use assay_record::{RunDigest, TestDigest};
-use assay_store::{Baseline, ListedRun, Reader, StoreError, target_key};
+use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError, target_key};
 
 use crate::baseline::runs_of_baseline;
+
+/// Runs whose digests are in memory at once.
+const PART: usize = 1_000;
 
 /// Every baseline, with its repetitions in short.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +65,36 @@ impl Baselines {
         let first = of.digests.iter().find(|digest| reading.is_of_load(digest));
         let tests = first.iter().flat_map(|digest| &digest.tests);
         tests.filter_map(|test| Some((test, Level::of_digests(&same, test)?))).collect()
+    }
+
+    /// Returns the runs that pass a filter and have a ratio to their baseline, the lowest first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn sorted(&self, store: &Reader, filter: &RunFilter) -> Result<Vec<String>, StoreError> {
+        let mut targets: Vec<&str> = self.0.iter().map(|of| of.baseline.address.as_str()).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let mut found: Vec<(f64, String)> = Vec::new();
+        for target in targets {
+            let filter = RunFilter { on_target: Some(target.to_owned()), ..filter.clone() };
+            for skip in (0..).step_by(PART) {
+                let runs = store.list(&filter, RunSlice { skip, limit: PART })?.runs;
+                let is_last = runs.len() < PART;
+                for run in runs {
+                    if let Some(InShort::Ratio { ratio, .. }) = self.against(&run) {
+                        found.push((ratio, run.row.run));
+                    }
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        // A run on two targets that both have a baseline is found twice, with the ratio that it is shown with.
+        found.sort_by(|(a, a_run), (b, b_run)| a.total_cmp(b).then_with(|| b_run.cmp(a_run)));
+        found.dedup_by(|(_, run), (_, before)| run == before);
+        Ok(found.into_iter().map(|(_, run)| run).collect())
     }
 
     /// Returns how a run stands; `None` where it has no baseline, or no test that both have completed.

@@ -12,7 +12,7 @@ mod many;
 use std::time::{Duration, Instant};
 
 use assay_record::Severity;
-use assay_store::{RunFilter, RunSlice, Store, StoreAddress};
+use assay_store::{PackedExtract, RunFilter, RunSlice, Store, StoreAddress};
 use many::{fill, runs};
 
 const ROUNDS: u32 = 15;
@@ -28,7 +28,8 @@ fn main() {
         Err(_) => folder.path().join("runs.sqlite").into(),
     };
     let began = Instant::now();
-    fill(&Store::open(&address).unwrap(), events_mib);
+    let nothing = |_: &_, _: &_| PackedExtract::of(1, &0).unwrap();
+    fill(&Store::open(&address).unwrap(), events_mib, nothing);
     let runs = runs();
     println!(
         "{runs} runs in {address}, added in {:.1} s; medians of {ROUNDS}",

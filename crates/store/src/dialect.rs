@@ -86,6 +86,26 @@ impl Dialect {
         }
     }
 
+    /// What limits a run, as its digest says.
+    pub(crate) fn verdict(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END",
+            // The texts of the digests have no order of their own here.
+            Self::Postgres => "(digest.body::json ->> 'verdict') COLLATE \"C\"",
+        }
+    }
+
+    /// Makes a JSON array of the ids of runs a table: `placed_run`, and its `place` in the array.
+    pub(crate) fn with_places(self) -> &'static str {
+        match self {
+            Self::Sqlite => "WITH placed (placed_run, place) AS (SELECT value, key FROM json_each(?)) ",
+            Self::Postgres => {
+                "WITH placed (placed_run, place) AS (SELECT value, number FROM \
+                 json_array_elements_text(?::text::json) WITH ORDINALITY AS given (value, number)) "
+            }
+        }
+    }
+
     /// Returns a number that changes when somebody has written; in PostgreSQL also when that was in another schema.
     pub(crate) fn writes(self) -> &'static str {
         match self {

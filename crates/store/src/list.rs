@@ -69,7 +69,7 @@ pub struct RunSlice {
 
 /// In which order runs are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunOrder {
+pub enum RunOrder<'r> {
     /// The newest first.
     #[default]
     Newest,
@@ -81,10 +81,14 @@ pub enum RunOrder {
     Plan,
     /// By the p99 of their first test, the longest first; those without one last.
     P99,
+    /// By what limits them, the newest of each first; those of which it is not known last.
+    Limit,
+    /// These, by their ids, in this order; then all others, the newest first.
+    First(&'r [String]),
 }
 
-impl RunOrder {
-    /// The terms of `ORDER BY`, of runs joined with their digests.
+impl RunOrder<'_> {
+    /// The terms of `ORDER BY`, of runs joined with what [`RunOrder::join`] says.
     fn terms(self, dialect: Dialect) -> String {
         const NEWEST: &str = "started_unix_ms DESC, id DESC";
         match self {
@@ -93,14 +97,25 @@ impl RunOrder {
             Self::Target => format!("targets, {NEWEST}"),
             Self::Plan => format!("name, {NEWEST}"),
             Self::P99 => format!("{}, {NEWEST}", dialect.longest_p99()),
+            Self::Limit => format!("{} NULLS LAST, {NEWEST}", dialect.verdict()),
+            Self::First(_) => format!("place NULLS LAST, {NEWEST}"),
         }
     }
 
     /// What the runs are joined with to be ordered.
     fn join(self) -> &'static str {
         match self {
-            Self::P99 => " LEFT JOIN digest ON digest.run_id = run.id",
+            Self::P99 | Self::Limit => " LEFT JOIN digest ON digest.run_id = run.id",
+            Self::First(_) => " LEFT JOIN placed ON placed_run = run.run",
             Self::Newest | Self::Oldest | Self::Target | Self::Plan => "",
+        }
+    }
+
+    /// What stands before the query, and the JSON of its value: a table of the runs that come first.
+    fn with(self, dialect: Dialect) -> (&'static str, Option<String>) {
+        match self {
+            Self::First(runs) => (dialect.with_places(), Some(serde_json::json!(runs).to_string())),
+            Self::Newest | Self::Oldest | Self::Target | Self::Plan | Self::P99 | Self::Limit => ("", None),
         }
     }
 }
@@ -139,22 +154,26 @@ impl Reader {
         &self,
         filter: &RunFilter,
         slice: RunSlice,
-        order: RunOrder,
+        order: RunOrder<'_>,
     ) -> Result<RunPage, StoreError> {
         let passing = self.passing(filter)?;
         let matching = self.matching(filter)?;
-        let terms = order.terms(self.database.dialect());
+        let dialect = self.database.dialect();
+        let (terms, (with, first)) = (order.terms(dialect), order.with(dialect));
         // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
         let text = format!(
-            "SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM run \
-             LEFT JOIN digest ON digest.run_id = run.id WHERE id IN \
+            "{with}SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM run \
+             LEFT JOIN digest ON digest.run_id = run.id{} WHERE id IN \
              (SELECT id FROM run{}{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
+            if first.is_some() { order.join() } else { "" },
             order.join(),
             passing.clause(),
             sql_count(slice.limit),
             sql_count(slice.skip),
         );
-        let found = self.database.rows(&text, &passing.values());
+        let first = first.as_deref().map(Value::Text);
+        let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
+        let found = self.database.rows(&text, &values);
         let found = found.map_err(|source| self.read_error(source))?;
         // A digest that cannot be read is made again, and is no reason to list nothing.
         let digest = |row: &Row| {
@@ -165,6 +184,20 @@ impl Reader {
         let rows = self.with_liveness(numbered(&found).map_err(|source| self.read_error(source))?)?;
         let runs = rows.into_iter().zip(digests).map(|(row, digest)| ListedRun { row, digest }).collect();
         Ok(RunPage { runs, matching })
+    }
+
+    /// Returns the ids of all runs that pass a filter, in an order.
+    pub fn ids_by(&self, filter: &RunFilter, order: RunOrder<'_>) -> Result<Vec<String>, StoreError> {
+        let passing = self.passing(filter)?;
+        let dialect = self.database.dialect();
+        let (terms, (with, first)) = (order.terms(dialect), order.with(dialect));
+        let (join, clause) = (order.join(), passing.clause());
+        let text = format!("{with}SELECT run FROM run{join}{clause} ORDER BY {terms}");
+        let first = first.as_deref().map(Value::Text);
+        let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
+        let rows = self.database.rows(&text, &values).map_err(|source| self.read_error(source))?;
+        // An id that is no text any more is that of a row that says so, behind the others.
+        Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
     }
 
     /// Passes the rows of a slice of the runs that pass a filter, the newest first, in parts of at most `part` rows, so
@@ -189,18 +222,19 @@ impl Reader {
             );
             let found = self.database.rows(&text, &passing.values());
             let found = found.map_err(|source| self.read_error(source))?;
-            let last = found.last().map(|row| Ok((row.integer(5)?, row.integer(COLUMN_COUNT)?)));
-            let last = last.transpose().map_err(|source: SqlError| self.read_error(source))?;
+            let last = found.last().map(|row| row.integer(COLUMN_COUNT)).transpose();
+            let last = last.map_err(|source| self.read_error(source))?;
             let is_last = found.len() < limit || found.len() == left;
             let rows = numbered(&found).map_err(|source| self.read_error(source))?;
-            let Some((started, id)) = last else { return Ok(()) };
+            let Some(last) = last else { return Ok(()) };
             if !visit(self.with_liveness(rows)?) || is_last {
                 return Ok(());
             }
             (skip, left) = (0, left - found.len());
-            // The next part begins behind the last row of this one.
+            // The next part begins behind the last row of this one, as the database has it: its time may be damaged.
             passing.conditions.truncate(before);
-            passing.conditions.push(format!("(started_unix_ms, id) < ({started}, {id})"));
+            let behind = "(started_unix_ms, id) < (SELECT started_unix_ms, id FROM run WHERE id = ";
+            passing.conditions.push(format!("{behind}{last})"));
         }
     }
 

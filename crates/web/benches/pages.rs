@@ -13,6 +13,7 @@ mod served;
 
 use std::time::{Duration, Instant};
 
+use assay_store::{Baseline, BaselineOf, RunFilter, RunSlice};
 use assay_web::{Limits, RequestRate};
 use served::{RUN, Reach, Served};
 
@@ -24,12 +25,17 @@ fn main() {
     // One visitor that asks as fast as it can.
     let requests = RequestRate { per_s: 1e9, at_once: 1e9 };
     let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
-    many::fill(&served.store(), 0.0);
+    // With extracts of today, so that nothing is made in the background while pages are timed.
+    let extract = |header: &_, events: &_| assay_results::completed(header, events).unwrap().extract;
+    many::fill(&served.store(), 0.0, extract);
+    complete(&served);
     println!("{} runs; the first time, and medians of {ROUNDS}", many::runs());
     say(&served, "now", "/", 20);
     say(&served, "list", "/runs", 20);
     say(&served, "list, last page", "/runs?page=999999", 50);
     say(&served, "list by p99", "/runs?sort=p99", 50);
+    say(&served, "list by limit", "/runs?sort=limit", 50);
+    say(&served, "list against the baseline", "/runs?sort=baseline", 50);
     say(&served, "search: a common word", "/runs?q=vmware", 100);
     say(&served, "search: a rare word", "/runs?q=week+42", 100);
     say(&served, "filter: critical", "/runs?severity=critical", 100);
@@ -60,6 +66,18 @@ fn main() {
         );
     }
     hold(&served);
+}
+
+/// Completes the runs that every store of a test has, and makes a run the baseline of a target.
+fn complete(served: &Served) {
+    let store = served.store();
+    assay_results::incomplete(&store).unwrap().iter().for_each(|run| assay_results::complete(&store, run).unwrap());
+    let filter = RunFilter { on_target: Some("/srv/lun3".into()), ..RunFilter::default() };
+    let newest = store.rows(&filter, RunSlice { skip: 0, limit: 1 }).unwrap();
+    if let Some(row) = newest.first() {
+        let (address, plan) = ("/srv/lun3".to_owned(), row.name.clone());
+        store.set_baseline(&Baseline { address, plan, of: BaselineOf::Run(row.run.clone()), set_unix_ms: 1 }).unwrap();
+    }
 }
 
 /// Serves until the input ends.

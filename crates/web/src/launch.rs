@@ -37,6 +37,22 @@ pub(crate) struct Launch {
     status: Mutex<Option<ExitStatus>>,
 }
 
+/// What is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Run,
+    Diagnose,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Diagnose => "diagnose",
+        }
+    }
+}
+
 /// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LaunchError {
@@ -49,11 +65,12 @@ pub(crate) enum LaunchError {
 }
 
 impl Launches {
-    /// Starts `assay run` with these words.
+    /// Starts `assay run`, or another verb that makes a run, with these words.
     pub(crate) fn start(
         &mut self,
         permission: &RunPermission,
         store: &StoreAddress,
+        verb: Verb,
         words: &[String],
     ) -> Result<Arc<Launch>, LaunchError> {
         if self.kept.iter().filter(|launch| launch.status().is_none()).count() >= RUNNING_MAX {
@@ -61,7 +78,7 @@ impl Launches {
         }
         let output = tempfile::tempfile()?;
         let child = Command::new(&permission.program)
-            .arg("run")
+            .arg(verb.name())
             .args(words)
             .arg("--own-session")
             .arg("--store")
@@ -74,8 +91,7 @@ impl Launches {
         self.started += 1;
         let launch = Arc::new(Launch {
             number: self.started,
-            command: std::iter::once("assay run")
-                .map(str::to_owned)
+            command: std::iter::once(format!("assay {}", verb.name()))
                 .chain(words.iter().map(|w| quoted(w)))
                 .collect::<Vec<_>>()
                 .join(" "),

@@ -358,7 +358,7 @@ impl Followed {
         let Some(Judged { summary, .. }) = &self.judged else { return String::new() };
         let references = self.referred.as_ref().filter(|(known, _)| *known == step.id);
         let references = references.map_or(&[][..], |(_, references)| references);
-        LiveCharts { summary, step: Some(step), references }.charts(span)
+        LiveCharts { summary, step: Some(step), references }.charts(&self.header, span)
     }
 
     /// Returns where the run stands, and which step goes on.

@@ -37,6 +37,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/targets/file", get(download::of_trends))
         .nest("/api/v1", api::router())
         .route("/new", get(new_run::page).post(new_run::start))
+        .route("/new/diagnosis", get(new_run::diagnosis::page).post(new_run::diagnosis::start))
         .route("/started/{number}", get(new_run::started))
         .route("/targets", get(targets::page))
         .route("/predict", get(predict::page))

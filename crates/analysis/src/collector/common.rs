@@ -66,6 +66,33 @@ fn scale(part: &mut OpSummary, factor: f64) {
     part.mb_per_s *= factor;
 }
 
+/// Nanoseconds of a second.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A last second that is cut shorter than this has no rate, ns.
+const SHORTEST_NS: u64 = 200_000_000;
+
+/// Returns the I/Os per second of a job over its window: the end of each second, s, and its rate.
+pub(super) fn rates(of: &[Slice]) -> Vec<(f64, f64)> {
+    let end_ns = of.iter().map(|slice| slice.end_ns).max().unwrap_or(0);
+    let seconds = usize::try_from(end_ns.div_ceil(SECOND_NS)).unwrap_or(0);
+    let mut ops = vec![0.0; seconds];
+    for slice in of.iter().filter(|slice| slice.end_ns > slice.start_ns) {
+        for second in slice.start_ns / SECOND_NS..=(slice.end_ns - 1) / SECOND_NS {
+            let from_ns = second * SECOND_NS;
+            let place = usize::try_from(second).ok().and_then(|second| ops.get_mut(second));
+            place.into_iter().for_each(|sum| *sum += slice.within(from_ns, from_ns + SECOND_NS));
+        }
+    }
+    let rate = |(second, ops): (u64, f64)| {
+        let from_ns = second * SECOND_NS;
+        let to_ns = (from_ns + SECOND_NS).min(end_ns);
+        let length_s = (to_ns - from_ns) as f64 / 1e9;
+        (to_ns - from_ns >= SHORTEST_NS).then_some((to_ns as f64 / 1e9, ops / length_s))
+    };
+    (0..).zip(ops).filter_map(rate).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +103,19 @@ mod tests {
         for (from, to, ops) in [(0, 5000, 100.0), (1500, 5000, 50.0), (1250, 1500, 25.0), (2000, 3000, 0.0)] {
             assert!((slice.within(from, to) - ops).abs() < 1e-9, "{from} {to}");
         }
+    }
+    #[test]
+    fn the_rates_of_a_job_are_those_of_its_seconds() {
+        let slice = |start_ms: u64, end_ms: u64, ops| Slice {
+            start_ns: start_ms * 1_000_000,
+            end_ns: end_ms * 1_000_000,
+            ops,
+        };
+        // It began late, one interval covers two seconds, and the last tenth of a second is too short for a rate.
+        let of = [slice(500, 1000, 50), slice(1000, 3000, 400), slice(3000, 3500, 100), slice(3500, 4100, 60)];
+        let rates = super::rates(&of);
+        let rounded: Vec<(f64, f64)> = rates.iter().map(|(at, rate)| (*at, rate.round())).collect();
+        assert_eq!(rounded, [(1.0, 50.0), (2.0, 200.0), (3.0, 200.0), (4.0, 150.0)]);
+        assert!(super::rates(&[]).is_empty());
     }
 }

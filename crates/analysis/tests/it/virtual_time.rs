@@ -105,6 +105,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         late_blocks: 0,
         members: Vec::new(),
         paths: vec![],
+        path_moments: vec![],
         writes: vec![],
         workers: vec![],
         gaps: vec![],

@@ -54,6 +54,9 @@ pub(crate) struct DiagnoseArgs {
     /// Label of the run.
     #[arg(long, value_name = "TEXT", value_parser = super::label_text)]
     pub(crate) label: Option<String>,
+    /// Leave the session of whoever started the diagnosis, so that it outlives them.
+    #[arg(long, hide = true)]
+    pub(crate) own_session: bool,
     #[command(flatten)]
     pub(crate) fleet: FleetArgs,
     #[command(flatten)]

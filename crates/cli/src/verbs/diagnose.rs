@@ -20,7 +20,7 @@ use crate::output::terminal::{error_options, note, say, text_options};
 use crate::output::{Kept, Output};
 use crate::running::tell::exit_of;
 use crate::running::{Budget, Done, experiment};
-use crate::signals::stop_on_signals;
+use crate::signals::{leave_session, stop_on_signals};
 use crate::words::fleet::fleet;
 use crate::words::plan::{Choice, resolve};
 use crate::words::plan_file::plan_file;
@@ -40,6 +40,7 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
     if !(BUDGET_S.0..=BUDGET_S.1).contains(&budget_s) {
         bail!("--budget {}: give from 10s to 1h; 2min is the default", args.budget);
     }
+    leave_session(args.own_session)?;
     let mut load = load(args)?;
     if let Some(fleet) = fleet(&args.fleet, &args.io)? {
         return hosts::diagnose(args, load, fleet);

@@ -4,7 +4,7 @@ mod maxima;
 mod once;
 mod resumed;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_analysis::repeats::pooled;
 use assay_engine::StopSignal;
@@ -22,7 +22,7 @@ use crate::output::terminal::{note, say};
 use crate::running::Done;
 use crate::running::fleet::execute_on;
 use crate::running::tell::exit_of;
-use crate::signals::stop_on_signals;
+use crate::signals::{leave_session, stop_on_signals};
 use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
@@ -49,10 +49,7 @@ pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
         return resumed::run(args, run);
     }
     check_order(args)?;
-    if args.own_session {
-        // Only the leader of a process group cannot, and nobody started it as one.
-        nix::unistd::setsid().context("cannot leave the session of whoever started the run")?;
-    }
+    leave_session(args.own_session)?;
     let own_server = args.serve.then(|| OwnServer::start(&args.store)).transpose()?;
     own_server.iter().for_each(OwnServer::announce);
     if is_group(args) { run(args) } else { self::once::run(args) }

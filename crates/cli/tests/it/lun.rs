@@ -333,6 +333,12 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let live = rates.iter().filter(|rate| **rate > best / 100.0).count();
     assert!(live < 8, "the time line shows the gap: {:#}", test["series"]);
     assert!(output.err.contains("went down") && output.err.contains("is up"), "{}", output.err);
+    // The moments are drawn where they were.
+    assert_eq!(story.assay(&["report", "last", "-o", "r.html"]).code, Some(0));
+    let page = String::from_utf8(story.read("r.html")).unwrap();
+    let drawn: Vec<&str> = page.split("<rect class=\"ep\"").skip(1).collect();
+    let is_drawn = |words: &str| drawn.iter().any(|of| of.split("</title>").next().unwrap().contains(words));
+    assert!(is_drawn("went down") && is_drawn("is up"), "{drawn:?}");
 }
 
 #[test]

@@ -128,6 +128,9 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
     }
 }
 
+/// What a glance ends with, behind what to do next.
+pub(super) const NEXT_END: &str = "</dd></div>\n</dl></section>\n";
+
 /// The three questions, and what to do next.
 pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) -> String {
     let line = |title: &str, said: &Option<Said>, unknown: &str| {
@@ -148,7 +151,7 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
     });
     format!(
         "<section class=\"glance\" aria-label=\"At a glance\"><dl>\n{}{}{}<div class=\"tone-plain\"><dt>Next</dt>\
-         <dd><ol>{steps}</ol></dd></div>\n</dl></section>\n{tester}",
+         <dd><ol>{steps}</ol>{NEXT_END}{tester}",
         line("Good?", &glance.good, incomparable),
         line("Limit", &glance.limit, "Not found by this run; assay diagnose finds it by experiments."),
         line(

@@ -85,9 +85,9 @@ impl Live<'_> {
         format!("<dl class=\"figures\">\n{all}</dl>\n")
     }
 
-    /// Returns the lanes and the heat map of the step.
+    /// Returns the lanes and the heat map of the step, and its hosts where those are several.
     #[must_use]
-    pub fn charts(&self, span: Span) -> String {
+    pub fn charts(&self, header: &RunHeader, span: Span) -> String {
         let Some(step) = self.step else { return String::new() };
         let range = (span == Span::Last && step.seconds > SHOWN_S)
             .then_some(TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
@@ -101,7 +101,8 @@ impl Live<'_> {
         // A level of the step that goes on is none of the steps before it.
         let view = if steps.len() > 1 { View { references: &[], ..view } } else { view };
         let lanes = timeline::lanes(&steps, view);
-        format!("{lanes}<div class=\"charts\">\n{}</div>\n", timeline::heat(step, range))
+        let hosts = super::hosts::table(header, step);
+        format!("{lanes}{hosts}<div class=\"charts\">\n{}</div>\n", timeline::heat(step, range))
     }
 
     /// Returns the table of the steps so far.

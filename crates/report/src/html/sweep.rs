@@ -5,7 +5,7 @@ use assay_record::{RunHeader, StepId};
 use assay_spec::Test;
 
 use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Doubt, Line, Lines, Mark, Star, escape};
+use crate::svg::{Axis, BarSeries, Bars, Cell, Cells, Doubt, Line, Lines, Mark, STYLES, Star, escape};
 
 /// The setting of a step that lies along the axis where it is swept.
 const ALONG: &str = "size";
@@ -179,8 +179,11 @@ impl Sweep<'_> {
         }
         for (index, figure) in figures.iter().enumerate() {
             let star = best.filter(|_| index == 0);
-            let charts: String =
-                self.tests.iter().map(|test| self.lines(grid, *test, figure, star)).collect();
+            let draw = |test: &usize| match grid.each.values.len() > STYLES {
+                true => self.cells(grid, *test, figure, star),
+                false => self.lines(grid, *test, figure, star),
+            };
+            let charts: String = self.tests.iter().map(draw).collect();
             tabs.push_str(&format!(
                 "<div class=\"pane p{index}\"><div class=\"charts\">{charts}</div></div>\n"
             ));
@@ -272,7 +275,7 @@ impl Sweep<'_> {
             line
         };
         let line = |(index, value): (usize, &String)| Line {
-            name: format!("{} {value}", grid.each.key),
+            name: value.clone(),
             pieces: vec![points(index)],
         };
         let lines: Vec<Line> = grid.each.values.iter().enumerate().map(line).collect();
@@ -285,9 +288,54 @@ impl Sweep<'_> {
             true => Axis::log(&format!("{} (logarithmic)", figure.name), low, high),
             false => Axis::from_zero(&figure.name, high * 1.08),
         };
-        let title = format!("{}, {}", self.header.plan.tests[test].name, figure.name);
+        let title = self.title(grid, test, figure);
         let x = Axis::names(&grid.along.key, &grid.along.values);
         Lines { title: &title, x, y, lines, breaks: vec![], marks }.svg()
+    }
+
+    fn title(&self, grid: &Grid, test: usize, figure: &Figure) -> String {
+        format!("{}, {} by {}", self.header.plan.tests[test].name, figure.name, grid.each.key)
+    }
+
+    /// The same as fields of a map, where there are more lines than colours.
+    fn cells(&self, grid: &Grid, test: usize, figure: &Figure, star: Option<Place>) -> String {
+        let all = self.all(grid).filter(|(place, _)| place.test == test);
+        let measured = all.filter_map(|(place, step)| {
+            Some((place, step, (figure.of)(&step.total).filter(|value| *value > 0.0)? * figure.scale))
+        });
+        let measured: Vec<(Place, &StepSummary, f64)> = measured.collect();
+        let low = measured.iter().map(|(.., value)| *value).fold(f64::INFINITY, f64::min);
+        let high = measured.iter().map(|(.., value)| *value).fold(0.0, f64::max);
+        if high <= 0.0 {
+            return String::new();
+        }
+        // Decades would leave all but the highest without a shade.
+        let share = |value: f64| match high > low * WIDE {
+            true => (value / low).ln() / (high / low).ln(),
+            false => value / high,
+        };
+        let cell = |(place, step, value): &(Place, &StepSummary, f64)| {
+            let mark = match self.doubt(step) {
+                Doubt::None if star == Some(*place) => "★",
+                Doubt::None => "",
+                Doubt::Disturbed | Doubt::CutShort => "!",
+            };
+            let text = format!("{mark}{}", number::short(*value));
+            let says = format!(
+                "{} {}, {} {}: {} {}",
+                grid.along.key,
+                grid.along.values[place.along],
+                grid.each.key,
+                grid.each.values[place.each],
+                number::long(*value),
+                figure.name
+            );
+            Cell { x: place.along, y: place.each, share: share(*value), text, says }
+        };
+        let cells = measured.iter().map(cell).collect();
+        let title = self.title(grid, test, figure);
+        let x = Axis::names(&grid.along.key, &grid.along.values);
+        Cells { title: &title, x, y: Axis::names(&grid.each.key, &grid.each.values), cells }.svg()
     }
 
     fn doubt(&self, step: &StepSummary) -> Doubt {

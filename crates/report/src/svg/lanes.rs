@@ -105,7 +105,7 @@ impl Lanes<'_> {
             top += lane.height;
         }
         for (name, from_s, to_s) in
-            self.episodes.iter().filter(|(_, from, to)| *to > self.from_s && *from < self.to_s)
+            self.episodes.iter().filter(|(_, from, to)| *to >= self.from_s && *from < self.to_s)
         {
             let (left, right) = (x(from_s.max(self.from_s)), x(to_s.min(self.to_s)));
             svg.push_str(&format!(

@@ -247,10 +247,30 @@ fn a_sweep_of_two_settings_has_a_line_for_each_depth_in_three_figures() {
     let sweep = sweep.split("<h2").next().unwrap();
     assert_eq!(sweep.matches("type=\"radio\"").count(), 3, "{sweep}");
     assert_eq!(sweep.matches("<svg").count(), 3);
-    for line in ["outstanding 1<", "outstanding 4<", "outstanding 16<", ">4KiB<", ">256KiB<"] {
+    for line in ["MiB/s by outstanding", ">16</text>", "<g class=\"s2\">", ">4KiB<", ">256KiB<"] {
         assert!(sweep.contains(line), "{line}: {sweep}");
     }
     assert_eq!(sweep.matches("★").count(), 2, "on the chart and in its sentence: {sweep}");
+}
+
+/// Lines of more than six depths had the colours of others.
+#[test]
+fn a_sweep_of_more_depths_than_colours_is_a_map_with_a_field_for_each_pair() {
+    let plan = "name = \"grid\"\n[[test]]\nname = \"read\"\nrun = \"2s\"\n\
+                access = [{ size = \"4KiB\", read = 100, random = 100 }]\n\
+                sweep = { size = [\"4KiB\", \"64KiB\", \"256KiB\"], outstanding = [1, 2, 4, 8, 16, 32, 64] }\n";
+    let page = html(&run(synthetic::plan(plan)), "grid-map");
+    check(&page);
+    let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
+    let sweep = sweep.split("<h2").next().unwrap();
+    let charts: Vec<&str> = sweep.split("<svg").skip(1).collect();
+    assert_eq!(charts.len(), 3, "{sweep}");
+    for chart in charts {
+        assert_eq!((chart.matches("<rect class=\"f0\"").count(), chart.matches("<polyline").count()), (21, 0), "{chart}");
+    }
+    let field = "<title>size 64KiB, outstanding 32: ";
+    assert_eq!(sweep.matches(field).count(), 3, "{sweep}");
+    assert_eq!(sweep.matches("★").count(), 2, "on the map and in its sentence: {sweep}");
 }
 
 /// "How" listed charts that a short step does not have.
@@ -283,4 +303,37 @@ fn a_side_has_one_colour_and_one_marker_in_every_chart() {
             );
         }
     }
+}
+
+/// A run over several hosts had no host on its page.
+#[test]
+fn each_host_of_a_run_has_its_row_and_its_rate_over_time() {
+    let plan = "name = \"fleet\"\n[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\" }]\noutstanding = 16\nrun = \"6s\"\n";
+    let fleet = |count: usize| {
+        let mut header = synthetic::header(synthetic::plan(plan));
+        let names: Vec<String> = (0..count).map(|number| format!("esx<{number}>")).collect();
+        header.plan = header.plan.placed(&names, 1).unwrap().plan;
+        let facts = header.host.clone();
+        header.setting.hosts =
+            names.into_iter().map(|name| assay_record::FleetHost { name, facts: facts.clone() }).collect();
+        let events = synthetic::events(&header, synthetic::Target::default());
+        html(&reported(header, &events), &format!("fleet-{count}"))
+    };
+    let table = |page: &str| {
+        let (_, table) = page.split_once("<table class=\"hosts\">").unwrap();
+        table.split_once("</table>").unwrap().0.to_owned()
+    };
+    let four = fleet(4);
+    check(&four);
+    let rows = table(&four);
+    assert_eq!(rows.matches("<tr>").count(), 5, "{rows}");
+    assert!(rows.contains("esx&lt;3&gt;</td>") && rows.contains("IOPS of esx&lt;3&gt; over time"), "{rows}");
+    // A point for each second, at the top of the scale that all have for the highest of them.
+    let points = |line: &str| line.split_once('"').unwrap().0.split(' ').count();
+    assert!(rows.split("points=\"").skip(1).all(|line| points(line) == 6), "{rows}");
+    assert!(rows.contains(",2.0 ") || rows.contains(",2.0\""), "{rows}");
+    let many = table(&fleet(60));
+    assert_eq!(many.matches("<tr>").count(), 41, "the slowest and the fastest");
+    assert!(many.contains("The other 20 lie between"), "{many}");
+    assert!(!html(&run(synthetic::plan(plan)), "one-host").contains("class=\"hosts\""));
 }

@@ -1,7 +1,7 @@
 //! A store with many runs, for benchmarks of lists and of pages.
 
 use assay_record::{
-    FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
+    Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
 use assay_store::{Completed, Namesake, PackedExtract, Store, WholeEvents, WholeRun};
 use assay_testkit::synthetic;
@@ -14,8 +14,12 @@ pub(crate) fn runs() -> u64 {
 const TARGETS: u64 = 12;
 
 /// A year of nights on a dozen targets, written as imports are; the weight of events is put beside, where a list never
-/// looks, in stores that are files.
-pub(crate) fn fill(store: &Store, events_mib: f64) {
+/// looks, in stores that are files. `extract` is what is kept beside a run with such events.
+pub(crate) fn fill(
+    store: &Store,
+    events_mib: f64,
+    extract: impl FnOnce(&RunHeader, &[Event]) -> PackedExtract,
+) {
     let runs = runs();
     let plan = "name = \"vmware\"\n[[test]]\nname = \"RealLife\"\nrun = \"2s\"\n\
                 access = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n";
@@ -24,7 +28,7 @@ pub(crate) fn fill(store: &Store, events_mib: f64) {
     let raw = store.address().file().map(|path| rusqlite::Connection::open(path).unwrap());
     raw.iter().for_each(|raw| raw.execute_batch("PRAGMA synchronous = OFF").unwrap());
     let importer = store.importer().unwrap();
-    let extract = PackedExtract::of(1, &0).unwrap();
+    let extract = extract(&header, &events);
     for number in 0..runs {
         let mut header = header.clone();
         header.started_unix_ms += number * 3_600_000 * 10_000 / runs;

@@ -248,6 +248,36 @@ fn a_row_that_cannot_be_read_costs_that_row_and_no_other() {
     }
 }
 
+/// A list is read in parts, and the next one begins behind the last row of the one before: where its time was no number
+/// any more, the list ended with an error.
+#[test]
+fn a_list_goes_on_behind_a_row_whose_time_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let store = Store::open(&path).unwrap();
+    let runs = ["261121-aaaa", "261121-bbbb", "261121-cccc"];
+    runs.iter().for_each(|run| write(&store, &header(run), None));
+    // No statement puts a text there, but a bit that flips does: the table says so for one, as a failing disk would.
+    let strict = |to: &str| {
+        let other = rusqlite::Connection::open(&path).unwrap();
+        let set = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ";
+        other.execute_batch(&format!("{set}{to} WHERE name = 'run' AND type = 'table'")).unwrap();
+    };
+    strict("replace(sql, ') STRICT', ')')");
+    break_row(&path, "261121-bbbb", "started_unix_ms = x'07'");
+    strict("sql || ' STRICT'");
+    let store = Store::open(&path).unwrap();
+    for part in 1..4 {
+        let mut seen = Vec::new();
+        let visited = store.visit_rows(&RunFilter::default(), RunSlice::ALL, part, &mut |rows| {
+            seen.extend(rows.into_iter().map(|row| row.run));
+            true
+        });
+        visited.unwrap();
+        assert_eq!(seen, ["261121-bbbb", "261121-cccc", "261121-aaaa"], "{part} rows at a time");
+    }
+}
+
 #[test]
 fn a_run_whose_id_is_no_text_any_more_can_be_removed() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_record::{
     Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
-use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunSlice, RunState, Store};
+use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunOrder, RunSlice, RunState, Store};
 
 use crate::{Begun, RUN, begin, header, write};
 
@@ -132,6 +132,29 @@ fn a_page_of_a_list_has_its_runs_and_the_number_of_all() {
     assert_eq!(page.runs[0].row.run, "261120-bbbb");
     assert_eq!(page.runs[0].row.host.as_deref(), Some("bench2"));
     assert_eq!(page.runs[0].digest.as_ref().unwrap().tests[0].iops.value, 200.0);
+}
+
+#[test]
+fn runs_are_sorted_by_what_limits_them_and_by_places_that_are_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    let verdict = |says: &str| RunDigest { verdict: Some(says.into()), ..digest("RealLife", 1.0, &[]) };
+    store.set_digest("261119-aaaa", &verdict("The disks are busy.")).unwrap();
+    let sorted = |order, slice| -> Vec<String> {
+        let page = store.list_by(&RunFilter::default(), slice, order).unwrap();
+        assert_eq!(page.matching, 3);
+        page.runs.into_iter().map(|run| run.row.run[7..].to_owned()).collect()
+    };
+    assert_eq!(sorted(RunOrder::Limit, RunSlice::ALL), ["aaaa", "bbbb", "cccc"], "without a digest last");
+    let first = ["261119-aaaa".to_owned(), "261121-cccc".to_owned(), "261101-gone".to_owned()];
+    assert_eq!(sorted(RunOrder::First(&first), RunSlice::ALL), ["aaaa", "cccc", "bbbb"]);
+    let second = RunSlice { skip: 1, limit: 1 };
+    assert_eq!(sorted(RunOrder::First(&first), second), ["cccc"]);
+    assert_eq!(sorted(RunOrder::First(&[]), RunSlice::ALL), ["cccc", "bbbb", "aaaa"]);
+    // What is no JSON any more is a digest that is made again, and no reason to list nothing.
+    let raw = rusqlite::Connection::open(folder.path().join("runs.sqlite")).unwrap();
+    raw.execute("UPDATE digest SET body = '{' WHERE body LIKE '%disks%'", []).unwrap();
+    assert_eq!(sorted(RunOrder::Limit, RunSlice::ALL), ["bbbb", "cccc", "aaaa"]);
 }
 
 #[test]

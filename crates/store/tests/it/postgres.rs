@@ -2,8 +2,8 @@
 
 use assay_record::{Event, Severity};
 use assay_store::{
-    Baseline, BaselineOf, Checked, ListedRun, RunFilter, RunSlice, RunState, Store, StoreAddress, StoreError,
-    copy,
+    Baseline, BaselineOf, Checked, ListedRun, RunFilter, RunOrder, RunSlice, RunState, Store, StoreAddress,
+    StoreError, copy,
 };
 use assay_testkit::postgres;
 use assay_testkit::synthetic;
@@ -99,6 +99,11 @@ fn answers(store: &Store) -> Vec<String> {
         let expected: Vec<_> =
             page.runs.iter().skip(1).take(7).map(|ListedRun { row, .. }| row.clone()).collect();
         assert_eq!(parts, expected, "{filter:?}");
+        let first: Vec<String> = page.runs.iter().rev().step_by(2).map(|run| run.row.run.clone()).collect();
+        for order in [RunOrder::P99, RunOrder::Limit, RunOrder::Target, RunOrder::First(&first)] {
+            let sorted = store.list_by(&filter, RunSlice { skip: 1, limit: 5 }, order).unwrap();
+            answers.push(format!("{filter:?} {order:?}: {sorted:?}"));
+        }
     }
     for run in store.runs().unwrap().iter().map(|row| &row.run) {
         let extract: Option<Vec<u64>> = store.extract(run, 3).unwrap();

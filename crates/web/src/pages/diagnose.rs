@@ -35,6 +35,10 @@ pub(crate) async fn page(
     if !app.options.store.exists() {
         return Err(Refusal::no_store());
     }
+    let new = match app.options.runs {
+        Some(_) => "<p class=\"tools\"><a class=\"button\" href=\"/new/diagnosis\">New diagnosis</a></p>\n",
+        None => "",
+    };
     app.with_store(move |store| {
         let listed = diagnoses(store)?;
         let shown =
@@ -42,7 +46,7 @@ pub(crate) async fn page(
         let one = shown.map(|run| of_run(store, &run)).transpose()?;
         let goes_on = one.as_ref().is_some_and(|one| one.goes_on);
         let body = format!(
-            "<h1>Diagnose</h1>\n{}{}",
+            "<h1>Diagnose</h1>\n{new}{}{}",
             one.map_or_else(
                 || "<p>No diagnosis is stored yet. To make one: <code>assay diagnose TARGET</code></p>\n"
                     .to_owned(),

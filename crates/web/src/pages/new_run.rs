@@ -1,5 +1,6 @@
 //! New run: target, plan and options; then the plan with its time, what it writes, and what is expected; then the run.
 
+pub(crate) mod diagnosis;
 mod effect;
 
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use assay_analysis::Standing;
 use assay_report::html::escape;
 use assay_report::standing::length;
-use assay_spec::suites::{SUITES, suite, suite_titled};
+use assay_spec::suites::{SUITES, Suite, suite, suite_titled};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
 use assay_store::target_key;
@@ -17,7 +18,7 @@ use axum::response::Response;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::launch::{Launch, LaunchError};
+use crate::launch::{Launch, LaunchError, Verb};
 use crate::options::{RunPermission, RunTarget};
 use crate::page::{Page, Place};
 use crate::visitor::{Fields, Visitor};
@@ -112,22 +113,17 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns links that run a plan on a target again as it was run; nothing where this server may not, or the form has no
-/// field for what the command line changed: another load under the same name would be no repetition.
-pub(crate) fn again(
-    permission: Option<&RunPermission>,
-    plan: &str,
-    targets: &[String],
-    changed: &str,
-) -> String {
-    let place = |permission: &RunPermission| match targets {
-        [one] => permission.targets.iter().position(|target| target.address == *one),
-        _ => None,
-    };
-    // A run has the title of its suite, a plan of somebody's own any name.
-    let Some((place, suite)) = permission.and_then(place).zip(suite_titled(plan)) else {
-        return String::new();
-    };
+/// Returns links to what can be done next with the load of a run: its plan, its targets, and what the command line
+/// changed. Nothing where this server may not start it.
+pub(crate) fn buttons(permission: Option<&RunPermission>, of: (&str, &[String], &str)) -> String {
+    let (plan, targets, changed) = of;
+    let Some((place, suite)) = place_of(permission, plan, targets) else { return String::new() };
+    again(place, suite, changed) + &diagnosis::link(place, suite, changed)
+}
+
+/// Returns links that run a plan on a target again as it was run; nothing where the form has no field for what the
+/// command line changed: another load under the same name would be no repetition.
+fn again(place: usize, suite: Suite, changed: &str) -> String {
     let Some(options) = fields_of(changed) else { return String::new() };
     let link = |more: &str, says: &str| {
         format!(
@@ -136,6 +132,14 @@ pub(crate) fn again(
         )
     };
     link("", "Run again") + &link("&amp;repeat=3", "Repeat ×3")
+}
+
+/// Returns the number of the target of a run, and its suite; `None` where one of them cannot be chosen here.
+fn place_of(permission: Option<&RunPermission>, plan: &str, targets: &[String]) -> Option<(usize, Suite)> {
+    let [one] = targets else { return None };
+    let place = permission?.targets.iter().position(|target| target.address == *one)?;
+    // A run has the title of its suite, a plan of somebody's own any name.
+    Some((place, suite_titled(plan)?))
 }
 
 /// Returns the fields of the form for what the command line changed: `--quick, run=20s`; `None` where there is none.
@@ -166,7 +170,17 @@ pub(crate) async fn start(
         return Err(Refusal::forbidden("This server starts no runs; it was started without --allow-runs."));
     };
     let order = order(permission, &fields).map_err(Refusal::bad)?;
-    let started = app.launches().start(permission, &app.options.store, &words(&order));
+    started_at(&app, permission, Verb::Run, &words(&order))
+}
+
+/// Starts a run, and leads to what it prints.
+fn started_at(
+    app: &App,
+    permission: &RunPermission,
+    verb: Verb,
+    words: &[String],
+) -> Result<Response, Refusal> {
+    let started = app.launches().start(permission, &app.options.store, verb, words);
     let launch = started.map_err(|error| match error {
         LaunchError::TooMany => Refusal::new(StatusCode::CONFLICT, error.to_string()),
         LaunchError::Start(_) => Refusal::internal(error.to_string()),
@@ -218,26 +232,8 @@ fn beginning(launch: &Launch, visitor: &Visitor) -> Response {
 fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
     let target = asked.get("target").parse().ok().and_then(|index: usize| permission.targets.get(index));
     let target = target.ok_or("Choose one of the listed targets.")?.address.clone();
-    let chosen = asked.get("plan");
-    let (plan, plan_file) = match chosen.strip_prefix("file-") {
-        Some(index) => {
-            let path = index.parse().ok().and_then(|index: usize| permission.plans.get(index));
-            let path = path.ok_or("Choose one of the listed plans.")?;
-            (path.display().to_string(), read_plan(path)?)
-        }
-        None => {
-            let suite = suite(chosen).ok_or("Choose one of the listed suites.")?;
-            let file = PlanFile::parse(suite.name, suite.text).map_err(|error| error.to_string())?;
-            (suite.name.to_owned(), file)
-        }
-    };
-    let field = |name: &str| {
-        let text = asked.get(name).trim();
-        match text.chars().count() <= FIELD_MAX && !text.chars().any(char::is_control) {
-            true => Ok(text.to_owned()),
-            false => Err(format!("The field “{name}” may have {FIELD_MAX} characters at most.")),
-        }
-    };
+    let (plan, plan_file) = plan_named(permission, asked.get("plan"))?;
+    let field = |name: &str| short_field(asked, name);
     let options = RunOptions {
         quick: asked.get("quick") == "on",
         size: field("size")?,
@@ -249,6 +245,29 @@ fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
         overwrite: field("overwrite")?,
     };
     Ok(Order { target, plan, plan_file, options })
+}
+
+/// Returns a plan that may be chosen: as the command line takes it, and what it says.
+fn plan_named(permission: &RunPermission, chosen: &str) -> Result<(String, PlanFile), String> {
+    let Some(index) = chosen.strip_prefix("file-") else {
+        let suite = suite(chosen).ok_or("Choose one of the listed suites.")?;
+        let file = PlanFile::parse(suite.name, suite.text).map_err(|error| error.to_string())?;
+        return Ok((suite.name.to_owned(), file));
+    };
+    let path = index.parse().ok().and_then(|index: usize| permission.plans.get(index));
+    let path = path.ok_or("Choose one of the listed plans.")?;
+    Ok((path.display().to_string(), read_plan(path)?))
+}
+
+fn short_field(asked: &Fields, name: &str) -> Result<String, String> {
+    short(asked.get(name).trim(), name)
+}
+
+fn short(text: &str, name: &str) -> Result<String, String> {
+    match text.chars().count() <= FIELD_MAX && !text.chars().any(char::is_control) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("The field “{name}” may have {FIELD_MAX} characters at most.")),
+    }
 }
 
 /// A number of repetitions; empty for one run.
@@ -400,24 +419,26 @@ fn refused(says: &str) -> String {
     format!("<p class=\"banner\">Refused: {}</p>\n", escape(says))
 }
 
+/// Returns the targets that may be chosen, as options of a form.
+fn listed_targets(permission: &RunPermission, asked: &Fields) -> String {
+    let option = |(index, target): (usize, &RunTarget)| {
+        let address = without_secret(&target.address);
+        let shown = match target.name == address {
+            true => address,
+            false => format!("{} ({address})", target.name),
+        };
+        let selected = if index.to_string() == asked.get("target") { " selected" } else { "" };
+        format!("<option value=\"{index}\"{selected}>{}</option>\n", escape(&shown))
+    };
+    permission.targets.iter().enumerate().map(option).collect()
+}
+
 fn form(permission: &RunPermission, asked: &Fields) -> String {
     let option = |value: &str, name: &str, chosen: &str| {
         let selected = if value == chosen { " selected" } else { "" };
         format!("<option value=\"{}\"{selected}>{}</option>\n", escape(value), escape(name))
     };
-    let targets: String = permission
-        .targets
-        .iter()
-        .enumerate()
-        .map(|(index, target)| {
-            let address = without_secret(&target.address);
-            let shown = match target.name == address {
-                true => address,
-                false => format!("{} ({address})", target.name),
-            };
-            option(&index.to_string(), &shown, asked.get("target"))
-        })
-        .collect();
+    let targets = listed_targets(permission, asked);
     let group = |(title, names): (&str, Vec<&str>)| {
         let options: String = names.iter().map(|name| option(name, name, asked.get("plan"))).collect();
         format!("<optgroup label=\"{title}\">\n{options}</optgroup>\n")

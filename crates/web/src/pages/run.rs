@@ -65,12 +65,19 @@ pub(crate) async fn page(
             }
         };
         let changed = store.digest(&run)?.map(|digest| digest.changed).unwrap_or_default();
-        let again = super::new_run::again(shared.options.runs.as_ref(), &row.name, &row.targets, &changed);
+        let buttons = match row.is_running {
+            true => String::new(),
+            false => {
+                let of = (row.name.as_str(), row.targets.as_slice(), changed.as_str());
+                super::new_run::buttons(shared.options.runs.as_ref(), of)
+            }
+        };
         let change = match visitor.csrf() {
             Some(_) => super::edit::forms(&row, &store.baselines()?, &visitor),
             None => String::new(),
         };
-        let body = format!("{live}{}", body(&row, &report, &again, &zoomed.unwrap_or_default(), &change));
+        let report = report::with_buttons(&report, &buttons);
+        let body = format!("{live}{}", body(&row, &report, &zoomed.unwrap_or_default(), &change));
         let title = format!("{} · {run}", row.name);
         let page = Page::of(&visitor, &title, Place::Runs, &body);
         Ok(html(if row.is_running { page.reloaded_without_script(5) } else { page }.text()))
@@ -114,7 +121,7 @@ fn zoomed(app: &App, store: &Reader, run: &str, test: u32, range: TimeRange) -> 
     }))
 }
 
-fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, change: &str) -> String {
+fn body(row: &RunRow, report: &str, zoomed: &str, change: &str) -> String {
     let run = escape(&row.run);
     let status = match status(row) {
         RunStatus::Partial => {
@@ -130,7 +137,7 @@ fn body(row: &RunRow, report: &str, again: &str, zoomed: &str, change: &str) -> 
         format!("<p class=\"banner\">Its last events could not be stored: {}</p>\n", escape(why))
     });
     let tools = format!(
-        "<p class=\"tools\">{again}<a href=\"/compare?r={run}\">Compare with…</a> <a \
+        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> <a \
          href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> <a href=\"/runs\">All \
          runs</a> <a href=\"/methods\">All methods</a> {}</p>\n",
         super::files::links(&format!("/runs/{run}/file?"))

@@ -7,7 +7,9 @@ use assay_record::{RunDigest, Severity, TestDigest};
 use assay_report::html::escape;
 use assay_report::{day_unix_ms, minute, rounded_long, separated};
 use assay_results::{Baselines, InShort, status};
-use assay_store::{ListedRun, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id};
+use assay_store::{
+    ListedRun, Reader, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id,
+};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -46,12 +48,14 @@ pub(crate) async fn page(
         let last = store.matching(&filter)?.div_ceil(PAGE_RUNS).max(1);
         let number = number.min(last);
         let slice = RunSlice { skip: (number - 1) * PAGE_RUNS, limit: PAGE_RUNS };
-        let found = store.list_by(&filter, slice, order(&asked))?;
+        let baselines = Baselines::read(store)?;
+        let sort = Sort::named(asked.get("sort"));
+        let found = listed(&shared, store, (&filter, sort, slice), &baselines)?;
         let around = Around {
-            order: order(&asked),
+            sort,
             asked: &asked,
             visitor: &visitor,
-            baselines: Baselines::read(store)?,
+            baselines,
             lacking: shared.lacking(),
             is_empty: found.matching == 0 && store.count()? == 0,
         };
@@ -59,6 +63,38 @@ pub(crate) async fn page(
         Ok(html(Page::of(&visitor, "Runs", Place::Runs, &body).text()))
     })
     .await
+}
+
+/// Returns the runs of a page in its order. What sorts them by their digests reads all of these: once, until somebody
+/// writes.
+fn listed(
+    app: &App,
+    store: &Reader,
+    (filter, sort, slice): (&RunFilter, Sort, RunSlice),
+    baselines: &Baselines,
+) -> Result<RunPage, Refusal> {
+    let sorted = || {
+        Ok(match sort {
+            Sort::Baseline => baselines.sorted(store, filter)?,
+            Sort::By(order) => store.ids_by(filter, order)?,
+        })
+    };
+    match sort {
+        Sort::By(order @ (RunOrder::Newest | RunOrder::Oldest | RunOrder::Target | RunOrder::Plan)) => {
+            Ok(store.list_by(filter, slice, order)?)
+        }
+        Sort::By(_) | Sort::Baseline => {
+            let key = format!("sorted {sort:?} {filter:?}");
+            let all = app.unwritten(&key, || sorted().map(|runs| runs.join("\n")))?;
+            let first: Vec<String> = all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
+            // A page that is full needs no more of the order.
+            let is_full = first.len() == slice.limit;
+            let skip = if is_full { 0 } else { slice.skip };
+            let all: Vec<String> =
+                if is_full { first } else { all.lines().map(str::to_owned).collect() };
+            Ok(store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?)
+        }
+    }
 }
 
 /// Returns what is asked for.
@@ -110,7 +146,32 @@ struct Around<'a> {
     lacking: usize,
     /// Whether no run is stored at all.
     is_empty: bool,
-    order: RunOrder,
+    sort: Sort,
+}
+
+/// What a list is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    By(RunOrder<'static>),
+    /// The ratio to the baseline, the lowest first.
+    Baseline,
+}
+
+impl Sort {
+    /// The orders that have names in an address.
+    const NAMED: [(&'static str, Self); 6] = [
+        ("oldest", Self::By(RunOrder::Oldest)),
+        ("target", Self::By(RunOrder::Target)),
+        ("plan", Self::By(RunOrder::Plan)),
+        ("p99", Self::By(RunOrder::P99)),
+        ("baseline", Self::Baseline),
+        ("limit", Self::By(RunOrder::Limit)),
+    ];
+
+    fn named(name: &str) -> Self {
+        let known = Self::NAMED.into_iter().find(|(known, _)| *known == name);
+        known.map_or(Self::By(RunOrder::Newest), |(_, sort)| sort)
+    }
 }
 
 fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
@@ -127,11 +188,12 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
             "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
-             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Against baseline</th><th>Limit</th>\
-             <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
             chosen(around, found),
-            [RunOrder::Newest, RunOrder::Target, RunOrder::Plan].map(|by| sortable(around, by)).concat(),
-            sortable(around, RunOrder::P99),
+            [("", "Time"), ("target", "Target"), ("plan", "Plan")].map(|by| sortable(around, by)).concat(),
+            [("p99", "p99"), ("baseline", "Against baseline"), ("limit", "Limit")]
+                .map(|by| sortable(around, by))
+                .concat(),
         ),
     };
     format!(
@@ -178,34 +240,25 @@ fn chosen(around: &Around<'_>, found: &RunPage) -> String {
     )
 }
 
-/// The head of a column that the list can be sorted by.
-fn sortable(around: &Around<'_>, order: RunOrder) -> String {
-    let (name, title) = match order {
-        RunOrder::Newest | RunOrder::Oldest => ("oldest", "Time"),
-        RunOrder::Target => ("target", "Target"),
-        RunOrder::Plan => ("plan", "Plan"),
-        RunOrder::P99 => ("p99", "p99"),
+/// The head of a column that the list can be sorted by, and its name in an address.
+fn sortable(around: &Around<'_>, (name, title): (&str, &str)) -> String {
+    const OLDEST: Sort = Sort::By(RunOrder::Oldest);
+    let of = Sort::named(name);
+    let is_newest = of == Sort::named("");
+    let sorted = match around.sort == of || is_newest && around.sort == OLDEST {
+        false => "",
+        // The newest and the longest come first.
+        true if around.sort == Sort::named("") || around.sort == Sort::By(RunOrder::P99) => {
+            " aria-sort=\"descending\""
+        }
+        true => " aria-sort=\"ascending\"",
     };
-    let (sorted, to) = match (around.order, order) {
-        (RunOrder::Newest, RunOrder::Newest) => (" aria-sort=\"descending\"", "oldest"),
-        (RunOrder::Oldest, RunOrder::Newest) => (" aria-sort=\"ascending\"", ""),
-        (RunOrder::P99, RunOrder::P99) => (" aria-sort=\"descending\"", ""),
-        (now, order) if now == order => (" aria-sort=\"ascending\"", ""),
-        (_, RunOrder::Newest) => ("", ""),
-        _ => ("", name),
+    let to = match is_newest && around.sort == of {
+        true => "sort=oldest".to_owned(),
+        false if is_newest => String::new(),
+        false => format!("sort={name}"),
     };
-    let to = if to.is_empty() { String::new() } else { format!("sort={to}") };
     format!("<th{sorted}><a href=\"/runs?{}{to}\">{title}</a></th>", kept(around.asked, &["sort", "page"]))
-}
-
-fn order(asked: &Fields) -> RunOrder {
-    match asked.get("sort") {
-        "oldest" => RunOrder::Oldest,
-        "target" => RunOrder::Target,
-        "plan" => RunOrder::Plan,
-        "p99" => RunOrder::P99,
-        _ => RunOrder::Newest,
-    }
 }
 
 /// Returns the form of search and filters.

@@ -1,7 +1,7 @@
 //! Must show: a body of 10 MB, 1,000 connections, requests that never end. After each of them a visitor is answered.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use assay_web::{Limits, RequestRate};
@@ -151,7 +151,7 @@ fn answers_that_nobody_reads_are_given_up_and_keep_nobody_out() {
         .repeat(20_000);
     let mut unread: Vec<TcpStream> = Vec::new();
     for _ in 0..60 {
-        let mut stream = TcpStream::connect(served.address()).unwrap();
+        let mut stream = narrow(served.address());
         stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
         // The server takes no more requests than it has answered.
         let _ = stream.write_all(requests.as_bytes());
@@ -165,6 +165,17 @@ fn answers_that_nobody_reads_are_given_up_and_keep_nobody_out() {
     let answers: Vec<usize> = unread.into_iter().map(answers_of).collect();
     assert!(answers.iter().all(|answers| *answers < 20_000), "{answers:?}");
     assert_eq!(served.get("/runs", &[&cookie]).status, 200);
+}
+
+/// Connects with a buffer of 64 KiB for what is received: by itself the kernel of a host takes up to its `tcp_rmem`, in
+/// which all answers may fit.
+fn narrow(address: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 << 10).unwrap();
+    let stream = runtime.block_on(socket.connect(address)).unwrap().into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 /// Returns how many answers come until the connection ends.

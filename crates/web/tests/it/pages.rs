@@ -141,7 +141,7 @@ fn the_list_is_sorted_has_a_line_for_each_run_and_keeps_ticks_of_other_pages() {
         row.split_once('"').unwrap().0.to_owned()
     };
     assert_ne!(first(""), first("?sort=oldest"), "the other end of the list");
-    for sort in ["target", "plan", "p99"] {
+    for sort in ["target", "plan", "p99", "baseline", "limit"] {
         let page = served.get(&format!("/runs?sort={sort}"), &[]).body;
         assert_eq!(page.matches(" aria-sort=").count(), 1, "{sort}: {page}");
     }
@@ -223,5 +223,45 @@ fn a_run_of_a_suite_is_run_again_from_its_page() {
     let page = served.get("/runs/261121-dddd", &[]).body;
     assert!(page.contains("href=\"/new?target=0&amp;plan=vmware"), "{page}");
     assert!(page.contains("repeat=3\">Repeat ×3"), "{page}");
+    let (_, next) = page.split_once("<dt>Next</dt>").unwrap();
+    let (next, _) = next.split_once("</section>").unwrap();
+    assert!(next.contains("href=\"/new/diagnosis?target=0&amp;plan=vmware\">Diagnose"), "{next}");
     assert!(!served.get(&format!("/runs/{RUN}"), &[]).body.contains("Run again"), "of another target");
+}
+
+#[test]
+fn a_diagnosis_says_what_it_writes_and_is_started_by_who_is_signed_in() {
+    let served = Served::start(Reach::Loopback);
+    let page = |query: &str| served.get(&format!("/new/diagnosis?target=0{query}"), &[]).body;
+    let built_in = page("");
+    for words in ["4 KiB random reads", "2 minutes at most", "The file is made", "only read", "Sign in to start it"] {
+        assert!(built_in.contains(words), "{words}: {built_in}");
+    }
+    // One load of four has to be chosen; each has its link.
+    let several = page("&plan=vmware&budget=30s&set=outstanding%3D8");
+    let link = "budget=30s&amp;test=Max%20Throughput-50%25Read\"";
+    assert!(several.contains(link) && several.contains("set=outstanding%3D8&amp;"), "{several}");
+    assert!(!several.contains("Sign in to start it"), "{several}");
+    let one = "&plan=vmware&test=Max+Throughput-50%25Read&set=outstanding%3D8";
+    assert!(page(one).contains("write as the load does"), "{}", page(one));
+    assert!(page(&format!("{one}&read_only=on")).contains("The load writes"));
+    for (wrong, says) in [("&plan=nothing", "listed suites"), ("&budget=1h", "listed times"), ("&set=x", "Refused")] {
+        assert!(page(wrong).contains(says), "{wrong}: {}", page(wrong));
+    }
+
+    let (cookie, csrf) = served.sign_in();
+    let start = |body: &str| served.send("POST", "/new/diagnosis", &[&cookie], &format!("csrf={csrf}&{body}"));
+    assert_eq!(start("target=1").status, 400);
+    assert_eq!(start("target=0&plan=vmware").status, 400, "which load?");
+    assert_eq!(served.send("POST", "/new/diagnosis", &[&cookie], "target=0").status, 403, "no page sent it");
+    let started = start("target=0&plan=vmware&test=--remove&budget=30s");
+    assert_eq!(started.status, 400, "no test has that name: {}", started.body);
+    let started = start("target=0&plan=vmware&test=RealLife&budget=30s&read_only=on&size=-1");
+    assert_eq!(started.status, 400, "{}", started.body);
+    let started = start("target=0&plan=vmware&test=Max+Throughput-100%25Read&budget=30s&size=1GiB&read_only=on");
+    assert_eq!((started.status, started.header("location")), (303, Some("/started/1")), "{}", started.body);
+    let page = served.get("/started/1", &[&cookie]).body;
+    let words = "--budget=30s &#39;--test=Max Throughput-100%Read&#39; --size=1GiB --read-only";
+    let words = words.replace("&#39;", "'");
+    assert!(page.contains("assay diagnose ") && page.replace("&#39;", "'").contains(&words), "{page}");
 }

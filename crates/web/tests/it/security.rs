@@ -4,7 +4,7 @@
 use crate::served::{HOSTILE, RUN, Reach, Served};
 
 /// Every route that is asked with GET, but those that anybody may ask.
-const READS: [&str; 19] = [
+const READS: [&str; 20] = [
     "/",
     "/own",
     "/now/list",
@@ -16,6 +16,7 @@ const READS: [&str; 19] = [
     "/runs/261121-k7f2/delete",
     "/compare",
     "/new",
+    "/new/diagnosis",
     "/started/1",
     "/methods",
     "/metrics",
@@ -27,13 +28,14 @@ const READS: [&str; 19] = [
 ];
 
 /// Every route that changes something.
-const CHANGES: [&str; 7] = [
+const CHANGES: [&str; 8] = [
     "/runs/261121-k7f2/label",
     "/runs/261121-k7f2/note",
     "/runs/261121-k7f2/baseline",
     "/runs/261121-k7f2/stop",
     "/runs/261121-k7f2/delete",
     "/new",
+    "/new/diagnosis",
     "/logout",
 ];
 

@@ -97,6 +97,29 @@ fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_
     assert!(month.contains(&id(CHANGED)) && month.contains("class=\"baseline\""), "{month}");
 }
 
+/// The ratio is no column of the store: it is of the digests of a run and of its baseline.
+#[test]
+fn the_list_is_sorted_by_the_ratio_to_the_baseline_the_lowest_first() {
+    let served = Served::start(Reach::Loopback);
+    forty_nights(&served);
+    let of = BaselineOf::Run(id(3));
+    let baseline = Baseline { address: TARGET.into(), plan: "nightly".into(), of, set_unix_ms: 1 };
+    served.store().set_baseline(&baseline).unwrap();
+    let listed = |query: &str| -> Vec<String> {
+        let page = served.get(&format!("/runs?sort=baseline{query}"), &[]).body;
+        let runs = page.split("name=\"r\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        runs.map(str::to_owned).collect()
+    };
+    let store = served.store();
+    let iops = |run: &String| store.digest(run).unwrap().unwrap().tests[0].iops.value;
+    let all = listed("");
+    let (sorted, others) = all.split_at(39);
+    assert!(sorted.iter().map(iops).is_sorted() && iops(&sorted[0]) < iops(&sorted[38]), "{sorted:?}");
+    assert!(others.contains(&id(3)) && others.contains(&crate::served::RUN.to_owned()), "{others:?}");
+    assert_eq!(all.len(), store.count().unwrap());
+    assert_eq!(listed(&format!("&q={}", sorted[5])), sorted[5..6]);
+}
+
 /// Runs with another load were drawn as ordinary points.
 #[test]
 fn runs_of_other_loads_are_hollow_and_behind_a_toggle() {

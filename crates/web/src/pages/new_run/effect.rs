@@ -12,13 +12,43 @@ use crate::pages::predict;
 
 /// Returns what is written, and what is lost by it.
 pub(super) fn on_target(plan: &Plan, address: &str, overwrite: &str) -> String {
-    let is_writing =
-        plan.tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs).any(|job| job.writes());
-    let wanted = match plan.span {
+    said(on_address(plan.span, plan.writes(), address, overwrite))
+}
+
+/// Returns what a diagnosis writes, of a load that writes itself or only reads.
+pub(super) fn of_diagnosis(span: Span, is_writing: bool, address: &str, is_read_only: bool) -> String {
+    if is_read_only {
+        let says = "Nothing: the diagnosis is refused where a file would have to be made or filled.";
+        return said(Some((says.to_owned(), false)));
+    }
+    let experiments = match is_writing {
+        true => "Experiments write as the load does, and nowhere else.",
+        false => "The experiments themselves only read.",
+    };
+    let of = on_address(span, is_writing, address, "");
+    said(of.map(|(says, is_grave)| match is_grave {
+        true => {
+            let says = "The load writes, and the content of the device or LUN would be lost: such a diagnosis is \
+                        refused here, and started in a terminal with --overwrite and the serial number or WWID.";
+            (says.to_owned(), true)
+        }
+        false => (format!("{says} {experiments}"), false),
+    }))
+}
+
+fn said(of: Option<(String, bool)>) -> String {
+    let Some((says, is_grave)) = of else { return String::new() };
+    let class = if is_grave { "banner" } else { "effect" };
+    format!("<p class=\"{class}\"><strong>What is written:</strong> {}</p>\n", escape(&says))
+}
+
+/// Returns what is written to a target, and whether something can be lost by it.
+fn on_address(span: Span, is_writing: bool, address: &str, overwrite: &str) -> Option<(String, bool)> {
+    let wanted = match span {
         Span::Whole => "all of it".to_owned(),
         Span::Size(size) => format!("the first {size}"),
     };
-    let (says, is_grave) = match address.parse() {
+    Some(match address.parse() {
         Ok(Address::Null { .. } | Address::Sim { .. }) => {
             ("Nothing is stored: the target exists in memory alone.".to_owned(), false)
         }
@@ -31,10 +61,8 @@ pub(super) fn on_target(plan: &Plan, address: &str, overwrite: &str) -> String {
             ),
             false,
         ),
-        Err(_) => return String::new(),
-    };
-    let class = if is_grave { "banner" } else { "effect" };
-    format!("<p class=\"{class}\"><strong>What is written:</strong> {}</p>\n", escape(&says))
+        Err(_) => return None,
+    })
 }
 
 fn on_path(path: &Path, wanted: &str, is_writing: bool, overwrite: &str) -> (String, bool) {
