@@ -11,6 +11,8 @@ use axum::Router;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SndBuf;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -24,6 +26,9 @@ use crate::tls::{Protection, protection};
 use crate::visitor::Peer;
 use crate::{routes, token};
 
+/// What the kernel holds of an answer that is not read, bytes; by itself it takes several MiB of each connection, step by
+/// step, and every step looks as if somebody read.
+const SEND_BYTES: usize = 256 << 10;
 /// Running runs are drawn this often while somebody looks.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// A run is complete for lists and pages within about this after it was killed.
@@ -66,6 +71,8 @@ impl Server {
         let listen = |source| ServeError::Listen { address, source };
         let listener = std::net::TcpListener::bind(address).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
+        // Connections inherit it.
+        setsockopt(&listener, SndBuf, &SEND_BYTES).map_err(|errno| listen(errno.into()))?;
         let address = listener.local_addr().map_err(listen)?;
         let app = Arc::new(App::new(options, address, token));
         Ok(Self { app, listener, address, protection, stopper: Stopper(Arc::new(watch::channel(false).0)) })

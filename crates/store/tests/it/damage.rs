@@ -256,7 +256,9 @@ fn a_list_goes_on_behind_a_row_whose_time_is_damaged() {
     let path = folder.path().join("store.sqlite");
     let store = Store::open(&path).unwrap();
     let runs = ["261121-aaaa", "261121-bbbb", "261121-cccc"];
-    runs.iter().for_each(|run| write(&store, &header(run), None));
+    for run in runs {
+        write(&store, &header(run), None);
+    }
     // No statement puts a text there, but a bit that flips does: the table says so for one, as a failing disk would.
     let strict = |to: &str| {
         let other = rusqlite::Connection::open(&path).unwrap();

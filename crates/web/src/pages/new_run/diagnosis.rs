@@ -40,7 +40,8 @@ struct Order {
 /// changed.
 pub(super) fn link(place: usize, suite: Suite, changed: &str) -> String {
     // How long steps are is of no matter to a diagnosis.
-    let words = changed.split(", ").filter(|word| !word.is_empty() && *word != "--quick");
+    let is_length = |word: &&str| *word == "--quick" || word.starts_with("run=");
+    let words = changed.split(", ").filter(|word| !word.is_empty() && !is_length(word));
     let set: Option<Vec<String>> = words
         .map(|word| word.contains('=').then(|| format!("&amp;set={}", super::encoded(word))))
         .collect();
