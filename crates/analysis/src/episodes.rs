@@ -70,12 +70,7 @@ fn paths(moments: &[PathMoment]) -> Vec<Episode> {
         let is_same = |known: &Episode| known.says == moment.says && at_s - known.to_s < SAME_S;
         match found.iter_mut().find(|known| is_same(known)) {
             Some(known) => known.to_s = at_s,
-            None => found.push(Episode {
-                rule: "path",
-                says: moment.says.clone(),
-                from_s: at_s,
-                to_s: at_s,
-            }),
+            None => found.push(Episode { rule: "path", says: moment.says.clone(), from_s: at_s, to_s: at_s }),
         }
     }
     found.truncate(EPISODES_MAX);

@@ -89,7 +89,9 @@ impl Dialect {
     /// What limits a run, as its digest says.
     pub(crate) fn verdict(self) -> &'static str {
         match self {
-            Self::Sqlite => "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END",
+            Self::Sqlite => {
+                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END"
+            }
             // The texts of the digests have no order of their own here.
             Self::Postgres => "(digest.body::json ->> 'verdict') COLLATE \"C\"",
         }

@@ -71,12 +71,17 @@ fn main() {
 /// Completes the runs that every store of a test has, and makes a run the baseline of a target.
 fn complete(served: &Served) {
     let store = served.store();
-    assay_results::incomplete(&store).unwrap().iter().for_each(|run| assay_results::complete(&store, run).unwrap());
+    assay_results::incomplete(&store)
+        .unwrap()
+        .iter()
+        .for_each(|run| assay_results::complete(&store, run).unwrap());
     let filter = RunFilter { on_target: Some("/srv/lun3".into()), ..RunFilter::default() };
     let newest = store.rows(&filter, RunSlice { skip: 0, limit: 1 }).unwrap();
     if let Some(row) = newest.first() {
         let (address, plan) = ("/srv/lun3".to_owned(), row.name.clone());
-        store.set_baseline(&Baseline { address, plan, of: BaselineOf::Run(row.run.clone()), set_unix_ms: 1 }).unwrap();
+        store
+            .set_baseline(&Baseline { address, plan, of: BaselineOf::Run(row.run.clone()), set_unix_ms: 1 })
+            .unwrap();
     }
 }
 

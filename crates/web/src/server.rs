@@ -26,8 +26,8 @@ use crate::tls::{Protection, protection};
 use crate::visitor::Peer;
 use crate::{routes, token};
 
-/// What the kernel holds of an answer that is not read, bytes; by itself it takes several MiB of each connection, step by
-/// step, and every step looks as if somebody read.
+/// What the kernel holds of an answer that is not read, bytes; by itself it takes several MiB of each connection, step
+/// by step, and every step looks as if somebody read.
 const SEND_BYTES: usize = 256 << 10;
 /// Running runs are drawn this often while somebody looks.
 const DRAW_EVERY: Duration = Duration::from_secs(1);

@@ -112,7 +112,8 @@ mod tests {
             ops,
         };
         // It began late, one interval covers two seconds, and the last tenth of a second is too short for a rate.
-        let of = [slice(500, 1000, 50), slice(1000, 3000, 400), slice(3000, 3500, 100), slice(3500, 4100, 60)];
+        let of =
+            [slice(500, 1000, 50), slice(1000, 3000, 400), slice(3000, 3500, 100), slice(3500, 4100, 60)];
         let rates = super::rates(&of);
         let rounded: Vec<(f64, f64)> = rates.iter().map(|(at, rate)| (*at, rate.round())).collect();
         assert_eq!(rounded, [(1.0, 50.0), (2.0, 200.0), (3.0, 200.0), (4.0, 150.0)]);

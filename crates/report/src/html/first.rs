@@ -145,6 +145,10 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
             "Nothing to compare it with: describe the storage with --array, or set a baseline with assay baseline set."
         }
     };
+    let unlimited = match header.imported {
+        Some(_) => "Not found: the file of the other tool does not say what the storage and the host did.",
+        None => "Not found by this run; assay diagnose finds it by experiments.",
+    };
     let steps: String = glance.next.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
         format!("<p class=\"soft\">{}\u{a0}(<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
@@ -153,7 +157,7 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
         "<section class=\"glance\" aria-label=\"At a glance\"><dl>\n{}{}{}<div class=\"tone-plain\"><dt>Next</dt>\
          <dd><ol>{steps}</ol>{NEXT_END}{tester}",
         line("Good?", &glance.good, incomparable),
-        line("Limit", &glance.limit, "Not found by this run; assay diagnose finds it by experiments."),
+        line("Limit", &glance.limit, unlimited),
         line(
             "Changed",
             &glance.changed,

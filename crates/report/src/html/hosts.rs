@@ -26,8 +26,8 @@ pub(super) fn table(header: &RunHeader, step: &StepSummary) -> String {
         false => String::new(),
     };
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"hosts\">\n<caption>Hosts{}: {}.{scale}{between}</caption>\n\
-         <thead><tr><th class=\"w\">Host</th><th>IOPS</th><th>Of the mean</th><th>MiB/s</th><th>In flight</th>\
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"hosts\">\n<caption>Hosts{}: {}.{scale}{between}\
+         </caption>\n<thead><tr><th class=\"w\">Host</th><th>IOPS</th><th>Of the mean</th><th>MiB/s</th><th>In flight</th>\
          <th>CPU µs per I/O</th><th>First I/O</th><th>Over time</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         if step.step.is_empty() { String::new() } else { format!(" at {}", escape(&step.step)) },
         escape(&crate::fleet::mean(&spread)),
@@ -77,8 +77,8 @@ fn row(host: &HostRate, spread: &HostSpread, highest: f64) -> String {
     };
     let shares: Vec<f32> = drawn(host).iter().map(|rate| share_of(*rate, highest)).collect();
     format!(
-        "<tr><td class=\"w\">{}{lost}</td><td>{}</td><td>{share}</td><td>{}</td><td>{}</td><td>{cpu}</td><td>{first}</td>\
-         <td>{}</td></tr>\n",
+        "<tr><td class=\"w\">{}{lost}</td><td>{}</td><td>{share}</td><td>{}</td><td>{}</td><td>{cpu}</td><td>\
+         {first}</td><td>{}</td></tr>\n",
         escape(&host.name),
         number::long(host.iops),
         number::long(host.mib_per_s),

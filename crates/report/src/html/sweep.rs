@@ -113,15 +113,21 @@ struct Figure {
 impl Sweep<'_> {
     /// Bars over the values of one setting.
     fn of_one(&self, labels: &[String]) -> String {
-        let key = labels[0].split_once('=').map_or("step", |(key, _)| key);
-        let is_single = labels.iter().all(|l| l.matches('=').count() == 1);
-        let short = |l: &String| match l.split_once('=') {
-            Some((_, value)) if is_single => value.to_owned(),
-            _ => l.clone(),
+        let steps = &self.header.plan.tests[self.tests[0]].steps;
+        let keys: Vec<&str> = steps[0].swept.iter().map(|swept| swept.key.as_str()).collect();
+        let is_alike = |step: &assay_spec::Step| {
+            step.swept.iter().map(|swept| swept.key.as_str()).eq(keys.iter().copied())
         };
-        let names: Vec<String> = labels.iter().map(short).collect();
+        // Names of several settings would be cut before they differ.
+        let values = |step: &assay_spec::Step| {
+            step.swept.iter().map(|swept| swept.value.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (names, key): (Vec<String>, String) = match !keys.is_empty() && steps.iter().all(is_alike) {
+            true => (steps.iter().map(values).collect(), keys.join(", ")),
+            false => (labels.to_vec(), "step".to_owned()),
+        };
         // Bytes per second say where a size saturates; for all else the I/Os count.
-        let is_size = key == ALONG;
+        let is_size = keys.first() == Some(&ALONG);
         let of = |ops: &OpSummary| if is_size { ops.mib_per_s } else { ops.iops };
         let steps = || 0..labels.len();
         let series = self.tests.iter().map(|test| BarSeries {
@@ -134,12 +140,12 @@ impl Sweep<'_> {
         let series: Vec<BarSeries> = series.collect();
         let unit = if is_size { "MiB/s" } else { "IOPS" };
         let best = best_text(&series, &names, unit);
-        let title = if is_size { "Throughput by block size".to_owned() } else { format!("IOPS by {key}") };
-        let x_title = match (is_size, is_single) {
-            (true, _) => "size of an I/O",
-            (false, true) => key,
-            (false, false) => "step",
+        let is_size_alone = is_size && keys.len() == 1;
+        let title = match is_size_alone {
+            true => "Throughput by block size".to_owned(),
+            false => format!("{unit} by {key}"),
         };
+        let x_title = if is_size_alone { "size of an I/O" } else { key.as_str() };
         let chart = Bars { title: &title, x_title, y_title: unit, names: &names, series, star: Star::Best };
         format!(
             "<h2>{}</h2>\n<div class=\"charts wide\">{}</div>\n<p>{}</p>\n",
@@ -274,10 +280,8 @@ impl Sweep<'_> {
             }
             line
         };
-        let line = |(index, value): (usize, &String)| Line {
-            name: value.clone(),
-            pieces: vec![points(index)],
-        };
+        let line =
+            |(index, value): (usize, &String)| Line { name: value.clone(), pieces: vec![points(index)] };
         let lines: Vec<Line> = grid.each.values.iter().enumerate().map(line).collect();
         let values = || lines.iter().flat_map(|line| &line.pieces[0]).map(|(_, y)| *y).filter(|y| *y > 0.0);
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));

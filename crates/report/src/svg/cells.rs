@@ -32,13 +32,18 @@ const GAP: f64 = 1.0;
 
 impl Cells<'_> {
     pub(crate) fn svg(&self) -> String {
-        let (width, height) = (x_at(&self.x, 1.0) - x_at(&self.x, 0.0), y_at(&self.y, 0.0) - y_at(&self.y, 1.0));
+        let (width, height) =
+            (x_at(&self.x, 1.0) - x_at(&self.x, 0.0), y_at(&self.y, 0.0) - y_at(&self.y, 1.0));
         let longest = self.cells.iter().map(|cell| cell.text.chars().count()).max().unwrap_or(0);
         let has_room = longest as f64 * LETTER.0 <= width && LETTER.1 <= height;
         let draw = |cell: &Cell| {
             let (x, y) = (x_at(&self.x, cell.x as f64), y_at(&self.y, cell.y as f64));
             let text = match has_room {
-                true => format!("<text class=\"m\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 4.0, escape(&cell.text)),
+                true => format!(
+                    "<text class=\"m\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                    y + 4.0,
+                    escape(&cell.text)
+                ),
                 false => String::new(),
             };
             format!(

@@ -266,11 +266,27 @@ fn a_sweep_of_more_depths_than_colours_is_a_map_with_a_field_for_each_pair() {
     let charts: Vec<&str> = sweep.split("<svg").skip(1).collect();
     assert_eq!(charts.len(), 3, "{sweep}");
     for chart in charts {
-        assert_eq!((chart.matches("<rect class=\"f0\"").count(), chart.matches("<polyline").count()), (21, 0), "{chart}");
+        let count = |what: &str| chart.matches(what).count();
+        assert_eq!((count("<rect class=\"f0\""), count("<polyline")), (21, 0), "{chart}");
     }
     let field = "<title>size 64KiB, outstanding 32: ";
     assert_eq!(sweep.matches(field).count(), 3, "{sweep}");
     assert_eq!(sweep.matches("★").count(), 2, "on the map and in its sentence: {sweep}");
+}
+
+/// Names of three settings were cut before they differed.
+#[test]
+fn the_steps_of_three_settings_have_names_that_differ() {
+    let plan = "name = \"three\"\n[[test]]\nname = \"mixed\"\nrun = \"2s\"\n\
+                access = [{ size = \"4KiB\", read = 100, random = 100 }]\n\
+                sweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16], read = [0, 100] }\n";
+    let page = html(&run(synthetic::plan(plan)), "three");
+    check(&page);
+    let (_, sweep) = page.split_once("<h2>Sweep of size, outstanding, read</h2>").unwrap();
+    let sweep = sweep.split("<h2").next().unwrap();
+    for name in [">4KiB, 1, 0</text>", ">64KiB, 16, 100</text>", "MiB/s by size, outstanding, read"] {
+        assert!(sweep.contains(name), "{name}: {sweep}");
+    }
 }
 
 /// "How" listed charts that a short step does not have.
@@ -308,7 +324,8 @@ fn a_side_has_one_colour_and_one_marker_in_every_chart() {
 /// A run over several hosts had no host on its page.
 #[test]
 fn each_host_of_a_run_has_its_row_and_its_rate_over_time() {
-    let plan = "name = \"fleet\"\n[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\" }]\noutstanding = 16\nrun = \"6s\"\n";
+    let plan = "name = \"fleet\"\n[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\" }]\noutstanding = 16\n\
+                run = \"6s\"\n";
     let fleet = |count: usize| {
         let mut header = synthetic::header(synthetic::plan(plan));
         let names: Vec<String> = (0..count).map(|number| format!("esx<{number}>")).collect();

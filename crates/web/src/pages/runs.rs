@@ -7,9 +7,7 @@ use assay_record::{RunDigest, Severity, TestDigest};
 use assay_report::html::escape;
 use assay_report::{day_unix_ms, minute, rounded_long, separated};
 use assay_results::{Baselines, InShort, status};
-use assay_store::{
-    ListedRun, Reader, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id,
-};
+use assay_store::{ListedRun, Reader, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -86,12 +84,12 @@ fn listed(
         Sort::By(_) | Sort::Baseline => {
             let key = format!("sorted {sort:?} {filter:?}");
             let all = app.unwritten(&key, || sorted().map(|runs| runs.join("\n")))?;
-            let first: Vec<String> = all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
+            let first: Vec<String> =
+                all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
             // A page that is full needs no more of the order.
             let is_full = first.len() == slice.limit;
             let skip = if is_full { 0 } else { slice.skip };
-            let all: Vec<String> =
-                if is_full { first } else { all.lines().map(str::to_owned).collect() };
+            let all: Vec<String> = if is_full { first } else { all.lines().map(str::to_owned).collect() };
             Ok(store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?)
         }
     }
@@ -188,7 +186,8 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         true => "<p>No run matches.</p>\n".to_owned(),
         false => format!(
             "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<thead><tr><th><span \
-             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}<th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+             class=\"hidden\">Compare</span></th>{}<th>First test</th>{}\
+             <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
             chosen(around, found),
             [("", "Time"), ("target", "Target"), ("plan", "Plan")].map(|by| sortable(around, by)).concat(),
             [("p99", "p99"), ("baseline", "Against baseline"), ("limit", "Limit")]

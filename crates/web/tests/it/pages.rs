@@ -234,7 +234,9 @@ fn a_diagnosis_says_what_it_writes_and_is_started_by_who_is_signed_in() {
     let served = Served::start(Reach::Loopback);
     let page = |query: &str| served.get(&format!("/new/diagnosis?target=0{query}"), &[]).body;
     let built_in = page("");
-    for words in ["4 KiB random reads", "2 minutes at most", "The file is made", "only read", "Sign in to start it"] {
+    for words in
+        ["4 KiB random reads", "2 minutes at most", "The file is made", "only read", "Sign in to start it"]
+    {
         assert!(built_in.contains(words), "{words}: {built_in}");
     }
     // One load of four has to be chosen; each has its link.
@@ -245,12 +247,15 @@ fn a_diagnosis_says_what_it_writes_and_is_started_by_who_is_signed_in() {
     let one = "&plan=vmware&test=Max+Throughput-50%25Read&set=outstanding%3D8";
     assert!(page(one).contains("write as the load does"), "{}", page(one));
     assert!(page(&format!("{one}&read_only=on")).contains("The load writes"));
-    for (wrong, says) in [("&plan=nothing", "listed suites"), ("&budget=1h", "listed times"), ("&set=x", "Refused")] {
+    for (wrong, says) in
+        [("&plan=nothing", "listed suites"), ("&budget=1h", "listed times"), ("&set=x", "Refused")]
+    {
         assert!(page(wrong).contains(says), "{wrong}: {}", page(wrong));
     }
 
     let (cookie, csrf) = served.sign_in();
-    let start = |body: &str| served.send("POST", "/new/diagnosis", &[&cookie], &format!("csrf={csrf}&{body}"));
+    let start =
+        |body: &str| served.send("POST", "/new/diagnosis", &[&cookie], &format!("csrf={csrf}&{body}"));
     assert_eq!(start("target=1").status, 400);
     assert_eq!(start("target=0&plan=vmware").status, 400, "which load?");
     assert_eq!(served.send("POST", "/new/diagnosis", &[&cookie], "target=0").status, 403, "no page sent it");
@@ -258,7 +263,8 @@ fn a_diagnosis_says_what_it_writes_and_is_started_by_who_is_signed_in() {
     assert_eq!(started.status, 400, "no test has that name: {}", started.body);
     let started = start("target=0&plan=vmware&test=RealLife&budget=30s&read_only=on&size=-1");
     assert_eq!(started.status, 400, "{}", started.body);
-    let started = start("target=0&plan=vmware&test=Max+Throughput-100%25Read&budget=30s&size=1GiB&read_only=on");
+    let started =
+        start("target=0&plan=vmware&test=Max+Throughput-100%25Read&budget=30s&size=1GiB&read_only=on");
     assert_eq!((started.status, started.header("location")), (303, Some("/started/1")), "{}", started.body);
     let page = served.get("/started/1", &[&cookie]).body;
     let words = "--budget=30s &#39;--test=Max Throughput-100%Read&#39; --size=1GiB --read-only";

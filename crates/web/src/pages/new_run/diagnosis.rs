@@ -42,9 +42,8 @@ pub(super) fn link(place: usize, suite: Suite, changed: &str) -> String {
     // How long steps are is of no matter to a diagnosis.
     let is_length = |word: &&str| *word == "--quick" || word.starts_with("run=");
     let words = changed.split(", ").filter(|word| !word.is_empty() && !is_length(word));
-    let set: Option<Vec<String>> = words
-        .map(|word| word.contains('=').then(|| format!("&amp;set={}", super::encoded(word))))
-        .collect();
+    let set: Option<Vec<String>> =
+        words.map(|word| word.contains('=').then(|| format!("&amp;set={}", super::encoded(word)))).collect();
     let Some(set) = set else { return String::new() };
     format!(
         "<a class=\"button\" href=\"/new/diagnosis?target={place}&amp;plan={}{}\">Diagnose</a> ",
@@ -143,7 +142,9 @@ fn one_load(order: &Order) -> Result<Option<Plan>, String> {
             Err("The load writes: choose another one, or allow writing.".to_owned())
         }
         [_] => Ok(Some(plan)),
-        several => Err(format!("A diagnosis is of one load, and this plan has {}: choose one.", several.len())),
+        several => {
+            Err(format!("A diagnosis is of one load, and this plan has {}: choose one.", several.len()))
+        }
     }
 }
 
