@@ -33,6 +33,8 @@ pub(crate) struct Errand {
     is_over: Arc<AtomicBool>,
     /// Whether it was called off, so that nobody waits for what it has to say.
     is_called_off: AtomicBool,
+    /// Whether the bus keeps nothing of the run any more.
+    is_unkept: Arc<AtomicBool>,
 }
 
 /// What the coordinator has said, and what the run waits for.
@@ -85,6 +87,7 @@ impl Errand {
             gate: Arc::clone(&gate),
             is_over: Arc::default(),
             is_called_off: AtomicBool::default(),
+            is_unkept: Arc::default(),
         };
         let (outbox, is_over) = (Arc::clone(&errand.outbox), Arc::clone(&errand.is_over));
         let work = move || {
@@ -112,6 +115,24 @@ impl Errand {
     /// Whether everything that it had to say is said, or nobody waits for it.
     pub(crate) fn is_said(&self) -> bool {
         self.is_over() && (self.outbox.is_empty() || self.is_called_off.load(Ordering::Acquire))
+    }
+
+    /// Whether it is over, and what it has to say can be said to nobody.
+    pub(crate) fn is_useless(&self) -> bool {
+        self.is_over() && self.is_unkept.load(Ordering::Acquire)
+    }
+
+    /// Returns what notes whether the bus keeps what the run says, and ends the run if it has not for long.
+    pub(crate) fn kept(&self) -> impl FnMut(bool) + Send + use<> {
+        let (is_unkept, stop) = (Arc::clone(&self.is_unkept), self.gate.stop.clone());
+        let mut since: Option<Instant> = None;
+        move |is_kept| {
+            is_unkept.store(!is_kept, Ordering::Release);
+            since = if is_kept { None } else { since.or_else(|| Some(Instant::now())) };
+            if since.is_some_and(|since| since.elapsed() > LEASE) {
+                stop.stop();
+            }
+        }
     }
 
     pub(crate) fn open(&self, may_open: bool) {

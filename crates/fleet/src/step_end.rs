@@ -1,6 +1,6 @@
 //! The end of a step on several hosts as the end of one step.
 
-use assay_record::{ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
+use assay_record::{ClockDrift, ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
 
 /// A step on a host.
 pub(crate) struct HostStep<'a> {
@@ -14,6 +14,7 @@ pub(crate) struct HostStep<'a> {
     /// The same epoch, ns since the run began.
     pub(crate) since_start_ns: u64,
     pub(crate) clock: ClockOffset,
+    pub(crate) drift: Option<ClockDrift>,
     /// Index of each of its jobs in the record.
     pub(crate) jobs: &'a [u32],
     /// `None` where it did not end the step.
@@ -76,6 +77,7 @@ fn host_end(host: &HostStep<'_>) -> HostEnd {
     HostEnd {
         host: host.name.to_owned(),
         clock: host.clock,
+        drift: host.drift,
         first_io_ns,
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),

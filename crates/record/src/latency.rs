@@ -1,5 +1,8 @@
 //! A distribution of times, nanoseconds.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -179,6 +182,10 @@ impl Latency {
     /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
     #[must_use]
     pub fn to_hdr(&self) -> String {
+        if self.is_empty() { EMPTY.clone() } else { self.encoded() }
+    }
+
+    fn encoded(&self) -> String {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
             .serialize(&self.histogram, &mut bytes)
@@ -192,14 +199,18 @@ impl Latency {
     }
 }
 
+/// The histogram of no times, in its stored form.
+static EMPTY: LazyLock<String> = LazyLock::new(|| Latency::default().encoded());
+
 /// The stored form: the exact sums, and the histogram in HdrHistogram's V2 compressed form, base64, which every
 /// HdrHistogram library can read.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Stored<'t> {
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
-    hdr: String,
+    #[serde(borrow)]
+    hdr: Cow<'t, str>,
     #[serde(default, skip_serializing_if = "is_zero")]
     unplaced: u64,
 }
@@ -222,20 +233,27 @@ fn product(count: u64, mean_ns: f64) -> u64 {
 impl Serialize for Latency {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
-        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr(), unplaced }.serialize(serializer)
+        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr().into(), unplaced }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        let stored = Stored::deserialize(deserializer)?;
-        let bytes = BASE64.decode(&stored.hdr).map_err(D::Error::custom)?;
+        let Stored { sum_ns, min_ns, max_ns, hdr, unplaced } = Stored::deserialize(deserializer)?;
+        let of = |histogram| Self { histogram, sum_ns, min_ns, max_ns, unplaced };
+        // Most of a run's distributions: writes of a load that only reads.
+        if hdr == *EMPTY {
+            return Ok(of(Self::default().histogram));
+        }
+        let bytes = BASE64.decode(hdr.as_bytes()).map_err(D::Error::custom)?;
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        let Stored { sum_ns, min_ns, max_ns, unplaced, .. } = stored;
-        let mut latency = Self { sum_ns, min_ns, max_ns, unplaced, ..Self::default() };
+        if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) && !read.is_auto_resize() {
+            return Ok(of(read));
+        }
+        let mut latency = of(Self::default().histogram);
         // Adding keeps our own bounds, whatever the bounds of the stored histogram.
         latency.histogram.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
         Ok(latency)
