@@ -47,7 +47,12 @@ links() {
 }
 
 nats() { # folder
-    nats-server -js -sd "${1:-$WORK/js}" -a 10.77.0.1 -p "$PORT" >/dev/null 2>&1 &
+    # It would reserve no more than there is on a small disk, and refuse the stream of a run.
+    cat >nats.conf <<WORDS
+listen: "10.77.0.1:$PORT"
+jetstream { store_dir: "${1:-$WORK/js}", max_file_store: 4GB }
+WORDS
+    nats-server -c nats.conf >/dev/null 2>&1 &
     NATS=$!
     sleep 1
 }
@@ -77,7 +82,7 @@ run() { # options
 # Waits until every host measures.
 measuring() {
     for _ in $(seq 100); do
-        grep -q "1 step" says.txt && sleep 1.5 && return
+        grep -q "1 step" says.txt && sleep 3 && return
         sleep 0.1
     done
 }
@@ -125,7 +130,11 @@ again() { # hosts that may have died
 nothing() { run; tell "none"; }
 agent_killed() { run; measuring; kill -9 "${AGENT[b]}"; tell "agent killed (-9)"; }
 frozen_for_a_while() { run; measuring; kill -STOP "${AGENT[b]}"; sleep 5; kill -CONT "${AGENT[b]}"; tell "host frozen for 5 s"; }
-frozen_for_good() { run; measuring; kill -STOP "${AGENT[b]}"; tell "host frozen for good"; }
+frozen_for_good() {
+    run; measuring; kill -STOP "${AGENT[b]}"; tell "host frozen for good"
+    # It goes on where it was, to the end of the plan's time.
+    kill -CONT "${AGENT[b]}"; sleep $RUN_S
+}
 cut_for_a_while() { run; measuring; ip link set ff-b down; sleep 5; ip link set ff-b up; tell "network cut for 5 s"; }
 cut_for_good() { run; measuring; ip link set ff-b down; tell "network cut for good"; ip link set ff-b up; }
 nats_restarted() { run; measuring; kill -9 "$NATS"; wait "$NATS" 2>/dev/null; nats; tell "nats-server killed and started"; }
@@ -139,7 +148,7 @@ nats_disk_full() {
     head -c 30m /dev/zero >small/fill 2>/dev/null
     sleep $((RUN_S + 12)); kill -INT "$RUNNING"
     tell "disk of nats-server full, then Ctrl-C"
-    kill -9 "$NATS" "${AGENT[@]}"; sleep 1; umount small; nats
+    kill -9 "$NATS" "${AGENT[@]}" 2>/dev/null; sleep 1; umount small; nats
 }
 coordinator_killed() {
     run; measuring; kill -9 "$RUNNING"; wait "$RUNNING" 2>/dev/null

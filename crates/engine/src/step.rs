@@ -117,7 +117,7 @@ pub(crate) fn run_step<T: Target>(
         match opened {
             Err(_) => control.abort(),
             Ok(()) => {
-                let moment = context.start.of(context.id);
+                let moment = context.start.of(context.id, control.clock.epoch());
                 moment.into_iter().for_each(|moment| control.start.not_before(control.clock, moment));
             }
         }

@@ -226,7 +226,8 @@ impl Conductor {
         {
             self.stop.stop();
         }
-        if self.bus.is_connected()
+        if self.unkept.is_none()
+            && self.bus.is_connected()
             && let Some(drifts) = self.watch.new_drifts()
         {
             self.note(&Noted::Drift(drifts));
@@ -287,7 +288,9 @@ impl Conductor {
             _ => format!("{}.{}", self.since, self.notes),
         };
         self.notes += 1;
-        self.runtime.block_on(self.bus.note(&self.run(), &id, noted)).is_ok()
+        let run = self.run();
+        let note = async { tokio::time::timeout(ASK_LIMIT, self.bus.note(&run, &id, noted)).await };
+        matches!(self.runtime.block_on(note), Ok(Ok(())))
     }
 
     /// Has every host open its targets, once all have passed inspection.

@@ -10,7 +10,7 @@ use assay_runner::{Consequence, Done, Follower, Order, Steps};
 
 use crate::allow::Permission;
 use crate::bus::LEASE;
-use crate::clock::unix_ns;
+use crate::clock::together;
 use crate::outbox::{Outbox, event};
 use crate::wire::{Task, What};
 
@@ -179,7 +179,8 @@ fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox
 
 fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>) -> Order {
     let (at_gate, to_say) = (Arc::clone(gate), Arc::clone(outbox));
-    let start = CommonStart::new(move |step| {
+    let start = CommonStart::new(move |step, epoch| {
+        to_say.epoch(at_gate.unix_ns_at(epoch));
         to_say.push(What::Ready(step));
         at_gate.begin(step)
     });
@@ -228,8 +229,16 @@ impl Gate {
             return None;
         };
         said.began.get_or_insert_with(Instant::now);
-        let left_ns = at_unix_ns.saturating_sub(unix_ns().saturating_add(self.clock_ahead_ns));
-        Some(Instant::now() + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
+        let (now, now_unix_ns) = together();
+        let left_ns = at_unix_ns.saturating_sub(now_unix_ns.saturating_add(self.clock_ahead_ns));
+        Some(now + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
+    }
+
+    /// Returns the wall clock of a moment that is over, ns since 1970.
+    fn unix_ns_at(&self, moment: Instant) -> i64 {
+        let (now, now_unix_ns) = together();
+        let since_ns = i64::try_from(now.saturating_duration_since(moment).as_nanos()).unwrap_or(i64::MAX);
+        now_unix_ns.saturating_add(self.clock_ahead_ns).saturating_sub(since_ns)
     }
 
     fn wait<T>(&self, mut wanted: impl FnMut(&HeardOf) -> Option<T>) -> Option<T> {
@@ -274,8 +283,9 @@ impl Follower for Telling {
         if let RunEvent::Started(_) | RunEvent::StepStarted(_) = happened.what
             && self.gate.lock().began.is_none()
         {
-            let now_ns = unix_ns().saturating_add(self.gate.clock_ahead_ns);
-            self.outbox.epoch(now_ns.saturating_sub(i64::try_from(happened.at_ns).unwrap_or(i64::MAX)));
+            // As far as it is known before the first gate: the event was made a moment ago.
+            let made_ns = i64::try_from(happened.at_ns).unwrap_or(i64::MAX);
+            self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
         }
         self.outbox.push(event(happened));
         let RunEvent::Interval(interval) = &happened.what else { return false };

@@ -62,13 +62,9 @@ impl Outbox {
         }
     }
 
-    /// Notes when the clock of the events showed 0. The earliest is right: an event is looked at after it was made.
+    /// Notes when the clock of the events showed 0, by the wall clock of now.
     pub(crate) fn epoch(&self, unix_ns: i64) {
-        let mut inner = self.lock();
-        inner.epoch_unix_ns = match inner.epoch_unix_ns {
-            0 => unix_ns,
-            known => known.min(unix_ns),
-        };
+        self.lock().epoch_unix_ns = unix_ns;
     }
 
     /// Returns the first message with its number; the same until it is [`taken`](Self::taken).

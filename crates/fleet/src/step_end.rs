@@ -70,15 +70,17 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
 }
 
 fn host_end(host: &HostStep<'_>) -> HostEnd {
-    let first_io_ns =
-        host.end.and_then(|end| end.moments?.first_io_ns).zip(host.at_unix_ns).map(|(first, at)| {
-            host.epoch_ns.saturating_add(i64::try_from(first).unwrap_or(i64::MAX)).saturating_sub(at)
-        });
+    let after = |moment_ns: u64| {
+        let at = host.epoch_ns.saturating_add(i64::try_from(moment_ns).unwrap_or(i64::MAX));
+        host.at_unix_ns.map(|stated| at.saturating_sub(stated))
+    };
+    let moments = host.end.and_then(|end| end.moments);
     HostEnd {
         host: host.name.to_owned(),
         clock: host.clock,
         drift: host.drift,
-        first_io_ns,
+        gate_ns: moments.and_then(|moments| after(moments.load_ns)),
+        first_io_ns: moments.and_then(|moments| after(moments.first_io_ns?)),
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),
     }

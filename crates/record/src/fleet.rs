@@ -43,6 +43,10 @@ pub struct HostEnd {
     /// where the clock was set in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<ClockDrift>,
+    /// Its load was let go, ns after that moment by the coordinator's clock; `None` if it was lost. Its first I/O is
+    /// issued when a CPU has woken the worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_ns: Option<i64>,
     /// Its first I/O, ns after the moment at which all were to begin, by the coordinator's clock; `None` if it issued
     /// none, or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]

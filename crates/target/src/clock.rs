@@ -1,6 +1,6 @@
 //! What the kernel knows of the machine's wall clock.
 
-/// The wall clock as a program that steers it has told the kernel.
+/// The wall clock as the kernel knows it from a program that steers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelClock {
     /// Whether the clock follows another one.
