@@ -27,7 +27,8 @@ pub(super) fn table(header: &RunHeader, step: &StepSummary) -> String {
     };
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"hosts\">\n<caption>Hosts{}: {}.{scale}{between}\
-         </caption>\n<thead><tr><th class=\"w\">Host</th><th>IOPS</th><th>Of the mean</th><th>MiB/s</th><th>In flight</th>\
+         </caption>\n<thead><tr>\
+         <th class=\"w\">Host</th><th>IOPS</th><th>Of the mean</th><th>MiB/s</th><th>In flight</th>\
          <th>CPU µs per I/O</th><th>First I/O</th><th>Over time</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         if step.step.is_empty() { String::new() } else { format!(" at {}", escape(&step.step)) },
         escape(&crate::fleet::mean(&spread)),
