@@ -45,6 +45,10 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
             (of.job, of.member) = (job(of.job), member(&of.member));
             of
         }));
+        merged.path_moments.extend(end.path_moments.iter().cloned().map(|mut of| {
+            (of.says, of.member) = (format!("{}: {}", host.name, of.says), member(&of.member));
+            of
+        }));
         merged.writes.extend(end.writes.iter().cloned().map(|mut of| {
             of.job = job(of.job);
             of
@@ -63,6 +67,7 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
             of
         }));
     }
+    merged.path_moments.sort_by_key(|of| of.since_window_ns);
     merged.failures.truncate(StepEnd::KEPT);
     merged.mismatches.truncate(StepEnd::KEPT);
     merged.hosts = hosts.iter().map(host_end).collect();
