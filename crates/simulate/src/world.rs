@@ -123,6 +123,15 @@ fn timeouts(random: &mut Random) -> Timeouts {
     }
 }
 
+/// Draws the kinds of fault that a run has. The last kind has runs of its own, so that the seeds of the others find
+/// what they found without it.
+fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
+    let share = random.between(5, 60);
+    let (_, all) = FAULTS.split_last().expect("there are kinds");
+    let drawn = all.iter().copied().filter(|_| random.chance(share)).collect();
+    if is_replaced { BESIDE_REPLACED.to_vec() } else { drawn }
+}
+
 impl World {
     fn new(seed: u64, trace: bool) -> Self {
         let mut random = Random::new(seed);
@@ -156,13 +165,7 @@ impl World {
         let core =
             |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
         let cores = (0..clients).map(core).collect();
-        let share = random.between(5, 60);
-        // The last kind has seeds of its own, so that the others find what they found without it.
-        let (_, all) = FAULTS.split_last().expect("there are kinds");
-        let mut enabled: Vec<Fault> = all.iter().copied().filter(|_| random.chance(share)).collect();
-        if is_replaced {
-            enabled = BESIDE_REPLACED.to_vec();
-        }
+        let enabled = enabled(&mut random, is_replaced);
         let commands = random.between(100, 500);
         // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
         let used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };

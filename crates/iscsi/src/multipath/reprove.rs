@@ -141,8 +141,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         (cdb::read(lba, blocks, cdb::Fua::Off), self.capacity().block_bytes * blocks)
     }
 
-    /// Evaluates the READ of a witness. The oldest block that holds the data written there is proof, unless an older one
-    /// does not: the newer one may have been written to another disk. Of the inspected blocks each must be unchanged. Blocks that were written meanwhile or cannot be read prove nothing.
+    /// Evaluates the READ of a witness. The oldest block that holds the data written there is proof, unless an older
+    /// one does not: the newer one may have been written to another disk. Of the inspected blocks each must be
+    /// unchanged. Blocks that were written meanwhile or cannot be read prove nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,
