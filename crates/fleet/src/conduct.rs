@@ -201,9 +201,9 @@ impl Conductor {
         if !unreached.is_empty() {
             self.note(&Noted::Warning(Warning {
                 rule: "stop-not-reached".to_owned(),
-                says: format!("The stop did not reach {} within a second.", unreached.join(", ")),
-                next: "It is repeated until the run is over; an agent that hears nothing ends its run by itself when \
-                       the time of the plan is over."
+                says: format!("No confirmation of the stop came from {} within a second.", unreached.join(", ")),
+                next: "Assay repeats the request until the run is over; an agent without a connection ends its run \
+                       when the time of the plan is over."
                     .to_owned(),
             }));
         }
@@ -262,9 +262,9 @@ impl Conductor {
         if self.unkept.is_none() && self.merge.header().is_some() {
             let warning = Warning {
                 rule: "messages-not-kept".to_owned(),
-                says: format!("Nothing has come from any host for {} s: {why}.", limit.as_secs()),
-                next: "The loads go on, and agents keep what they have to say. Look whether the server runs and has \
-                       room on its disk; one whose disk was full has to be started again."
+                says: format!("No host has sent anything for {} s: {why}.", limit.as_secs()),
+                next: "The loads go on, and the agents keep their messages. Check that the NATS server runs and has \
+                       free space; restart it if its disk was full."
                     .to_owned(),
             };
             kept.keep(&Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });

@@ -30,6 +30,7 @@ pub mod reader;
 mod resolve;
 mod resolve_access;
 mod secret;
+mod smb_share;
 pub mod suites;
 pub mod threshold;
 pub mod units;
@@ -50,6 +51,7 @@ pub use plan::{
 };
 pub use reader::{PlanError, nearest, suggest};
 pub use secret::{has_secret, without_secret};
+pub use smb_share::SmbShare;
 
 #[cfg(test)]
 mod tests;
