@@ -76,6 +76,8 @@ pub(crate) struct DraftJob {
     pub(crate) strides: Option<Strides>,
     /// How many targets are each worker's own; 0: all are everyone's.
     pub(crate) targets_each: u32,
+    /// The weight of its I/Os among those of other jobs; 0: none.
+    pub(crate) flow: u32,
     /// Its own end, where it is not that of the test.
     pub(crate) end: Vec<Field>,
 }
@@ -99,6 +101,7 @@ impl Default for DraftJob {
             increment: Extent::default(),
             strides: None,
             targets_each: 0,
+            flow: 0,
             end: Vec::new(),
         }
     }
@@ -255,6 +258,9 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     fields.extend(job.strides.map(|strides| ("strides", stripes(strides))));
     if job.targets_each > 0 {
         fields.push(("targets_each", job.targets_each.to_string()));
+    }
+    if job.flow > 0 {
+        fields.push(("flow", job.flow.to_string()));
     }
     fields
 }

@@ -24,6 +24,8 @@ pub const OUTSTANDING_MAX: u64 = 4096;
 const LOAD_PERCENT_MAX: f64 = 1000.0;
 /// The most targets that a job may use.
 const TARGETS_MAX: u32 = 10_000;
+/// The largest weight of a job among those that keep a proportion, as in fio.
+pub const FLOW_MAX: u64 = 1000;
 
 /// A plan file as written.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +90,7 @@ pub(crate) struct Settings {
     pub(crate) increment: Option<Extent>,
     pub(crate) strides: Option<Strides>,
     pub(crate) targets_each: Option<u32>,
+    pub(crate) flow: Option<u32>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
     pub(crate) run: Option<Nanos>,
@@ -366,6 +369,7 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         increment: table.parsed("increment")?,
         strides: table.get("strides").map(|v| strides(&v)).transpose()?,
         targets_each: small(table, "targets_each", 1, u64::from(TARGETS_MAX))?,
+        flow: small(table, "flow", 1, FLOW_MAX)?,
         ..Settings::default()
     })
 }
@@ -762,7 +766,7 @@ impl Settings {
         lay_over!(self, below: access, targets, targets_count, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         below.is_span |= self.is_span;
-        lay_over!(self, below: window, flush, start_delay, repeat, increment, strides, targets_each);
+        lay_over!(self, below: window, flush, start_delay, repeat, increment, strides, targets_each, flow);
         lay_over!(self, below: run, bytes, ops, passes, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

@@ -36,7 +36,7 @@ pub mod units;
 
 pub use address::{Address, AddressError};
 pub use engine::Engine;
-pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
+pub use file::{FLOW_MAX, IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
 pub use foreign_word::field_called;
 pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};

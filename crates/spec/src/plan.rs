@@ -225,6 +225,10 @@ pub struct Job {
     /// Each worker uses so many of the job's targets, the next worker the next ones; 0: all of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub targets_each: u32,
+    /// The weight of each worker among those of the step that have one: their I/Os keep that proportion, and who is
+    /// ahead waits; 0: it waits for nobody (fio semantics).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub flow: u32,
     /// When this job ends by itself, counted from its own start; `None`: with its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
@@ -287,6 +291,7 @@ impl Default for Job {
             increment: Extent::default(),
             strides: None,
             targets_each: 0,
+            flow: 0,
             stop: None,
             hosts: Vec::new(),
         }
@@ -314,6 +319,9 @@ impl Job {
         }
         if self.start_delay > Nanos(0) {
             text.push_str(&format!(", begins after {}", self.start_delay));
+        }
+        if self.flow > 0 {
+            text.push_str(&format!(", in proportion {}", self.flow));
         }
         if let Some(stop) = &self.stop {
             text.push_str(&format!(", ends after {}", stop.words()));

@@ -597,6 +597,7 @@ fn resolve_job(
         increment,
         strides: own_rule(place, "strides", settings.strides, semantics)?,
         targets_each: settings.targets_each.unwrap_or(0),
+        flow: own_rule(place, "flow", settings.flow, semantics)?.unwrap_or(0),
         stop: None,
         hosts: Vec::new(),
     })

@@ -1,11 +1,13 @@
 //! Which files a job uses, how much of them, and when it ends.
 
+use std::collections::HashMap;
+
 use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Extent, Strides};
 
 use super::lines::OptionLine;
 use super::taken::Options;
-use super::value::{KbBase, bytes, integer, percent, time};
+use super::value::{KbBase, bytes, integer, percent, short, time};
 use crate::ImportError;
 
 /// The most passes that a plan takes.
@@ -17,13 +19,20 @@ const FILES_MAX: u64 = 10_000;
 /// The files of a job, by clone: one list where all clones use the same.
 pub(super) struct Files {
     pub(super) by_clone: Vec<Vec<String>>,
+    /// How often fio counts each of them, with a size and an order of its own each time.
+    times: u64,
     /// Clones that do I/O.
     pub(super) workers: u64,
 }
 
 impl Files {
-    /// Files of each clone.
+    /// Files of each clone as fio counts them.
     pub(super) fn each(&self) -> u64 {
+        self.distinct() * self.times
+    }
+
+    /// Files of each clone.
+    pub(super) fn distinct(&self) -> u64 {
         self.by_clone.first().map_or(1, Vec::len).max(1) as u64
     }
 
@@ -40,7 +49,8 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     });
     let count = options.read("nrfiles", |text| integer(text, 1, FILES_MAX))?.unwrap_or(1);
     let format = options.take("filename_format");
-    let given = options.take("filename").filter(|option| !option.value.trim().is_empty());
+    let all = named_files(options);
+    let given = all.last().copied();
     let is_shared = given.is_none() && format.is_some_and(|option| !option.value.contains("$jobnum"));
     if let Some(option) = format.filter(|_| is_shared && workers > 1) {
         options.note(
@@ -53,17 +63,20 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     let job = &options.job.name;
     let own = |clone: u64| -> Vec<String> {
         let folder = &folders[usize::try_from(clone).unwrap_or(0) % folders.len().max(1)];
-        let names = match (given, format) {
-            (Some(option), _) => split_names(&option.value),
+        let names: Vec<String> = match (given, format) {
+            (Some(_), _) => all.iter().flat_map(|option| split_names(&option.value)).collect(),
             (None, Some(option)) => (0..count).map(|file| named(&option.value, job, clone, file)).collect(),
             (None, None) => (0..count).map(|file| format!("{job}.{clone}.{file}")).collect(),
         };
         names.into_iter().map(|name| format!("{folder}{name}")).collect()
     };
+    let place = given.or(format);
+    let mut times = 1;
     let mut by_clone: Vec<Vec<String>> = Vec::new();
     let mut total = 0;
     for clone in 0..workers {
-        let names = own(clone);
+        let names;
+        (names, times) = once_each(own(clone), place)?;
         total += names.len() as u64;
         if total > FILES_MAX && (clone == 0 || names != by_clone[0]) {
             let says = format!(
@@ -77,7 +90,52 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
             break;
         }
     }
-    Ok(Files { by_clone, workers: if is_shared { 1 } else { workers } })
+    if let Some(option) = place.filter(|_| times > 1) {
+        let says = format!(
+            "{}: fio takes {times} files of one name for {times} files, each with its share of the size, and goes \
+             through them in turns, each in an order of its own; here the {times} parts follow each other.",
+            option.key
+        );
+        options.note(option.line, says);
+    }
+    Ok(Files { by_clone, times, workers: if is_shared { 1 } else { workers } })
+}
+
+/// All lines that name files: fio adds the files of a job to those of `[global]`.
+fn named_files<'j>(options: &mut Options<'j>) -> Vec<&'j OptionLine> {
+    options.take("filename");
+    let names = |option: &&OptionLine| option.key == "filename" && !option.value.trim().is_empty();
+    let all: Vec<&OptionLine> = options.job.options.iter().filter(names).collect();
+    if let [first, .., last] = all.as_slice() {
+        let says =
+            format!("filename: fio adds this to the files that line {} names, and so does this.", first.line);
+        options.note(last.line, says);
+    }
+    all
+}
+
+/// Each name once, and how often it is named, which must be as often as every other.
+fn once_each(names: Vec<String>, place: Option<&OptionLine>) -> Result<(Vec<String>, u64), ImportError> {
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for name in names {
+        match at.get(&name) {
+            Some(index) => counts[*index].1 += 1,
+            None => {
+                at.insert(name.clone(), counts.len());
+                counts.push((name, 1));
+            }
+        }
+    }
+    let times = counts.first().map_or(1, |(_, times)| *times);
+    match (counts.iter().find(|(_, own)| *own != times), place) {
+        (Some((name, own)), Some(option)) => Err(option.complain(format!(
+            "names {} {own} times and {} {times} times, and fio uses the one more than the other; name each as often",
+            short(name),
+            short(&counts[0].0)
+        ))),
+        _ => Ok((counts.into_iter().map(|(name, _)| name).collect(), times)),
+    }
 }
 
 /// Puts names and numbers into `$jobname.$jobnum.$filenum`.
@@ -177,7 +235,11 @@ pub(super) fn size(
     };
     let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
     let span = file_size.max(needed);
-    let own = Own { bytes: own.map(|own| own * files.each()), has_stripes: zones.strides.is_some() };
+    let own = Own {
+        bytes: own.map(|own| own * files.each()),
+        has_stripes: zones.strides.is_some(),
+        times: files.times,
+    };
     let end = end(options, &own, workers)?;
     let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
     let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
@@ -264,11 +326,13 @@ struct Own {
     bytes: Option<u64>,
     /// Whether that is less than the stripes that it goes through.
     has_stripes: bool,
+    /// How often fio counts each of its files.
+    times: u64,
 }
 
 /// Reads what ends a job.
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
-    let Own { bytes: own, has_stripes } = *own;
+    let Own { bytes: own, has_stripes, times } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = limit(options, own)?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
@@ -286,8 +350,9 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
         return Ok(end);
     }
     // What is counted in passes ends right on a target that is smaller than the size too.
-    let passes =
-        u32::try_from(loops).ok().filter(|loops| *loops <= PASSES_MAX && (own.is_none() || !has_stripes));
+    let passes = u32::try_from(loops * times)
+        .ok()
+        .filter(|passes| *passes <= PASSES_MAX && (own.is_none() || !has_stripes));
     let Some(each) = limit.filter(|limit| Some(*limit) != own).or(own.filter(|_| passes.is_none())) else {
         return Ok(End { passes, is_whole: run.is_none() && ops.is_none(), ..end });
     };
