@@ -42,7 +42,7 @@ pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
-pub use place::{Distribution, Extent, Strides, Window, Zone};
+pub use place::{Distribution, Extent, Strides, Window, ZONE_BYTES_MIN, Zone, Zoned};
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::goal::Goal;
-use crate::place::{Distribution, Extent, Strides, Window};
+use crate::place::{Distribution, Extent, Strides, Window, Zoned};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -222,6 +222,9 @@ pub struct Job {
     /// Stripes of the window that are used in turn; `None`: all of it (fio semantics).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strides: Option<Strides>,
+    /// Zones that random writes fill from their beginnings; `None`: a write goes where it is drawn (fio semantics).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zoned: Option<Zoned>,
     /// Each worker uses so many of the job's targets, the next worker the next ones; 0: all of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub targets_each: u32,
@@ -290,6 +293,7 @@ impl Default for Job {
             start_delay: Nanos(0),
             increment: Extent::default(),
             strides: None,
+            zoned: None,
             targets_each: 0,
             flow: 0,
             stop: None,
@@ -311,6 +315,9 @@ impl Job {
         }
         if let Some(strides) = self.strides {
             text.push_str(&format!(", in stripes of {strides}"));
+        }
+        if let Some(zoned) = self.zoned {
+            text.push_str(&format!(", in {zoned}"));
         }
         match self.flush {
             None => {}

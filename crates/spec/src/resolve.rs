@@ -11,7 +11,7 @@ use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
 use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
-use crate::resolve_access::{complain, own_rule, resolve_mix};
+use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -578,6 +578,7 @@ fn resolve_job(
     let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
     let (span, window) = places(settings.window.unwrap_or_default(), increment);
     let mix = resolve_mix(place, lines, &settings.line, semantics)?;
+    let workers = settings.workers.unwrap_or(1);
     Ok(Job {
         name,
         targets: resolve_targets(settings),
@@ -586,7 +587,7 @@ fn resolve_job(
             .outstanding
             .unwrap_or_else(|| outstanding_default(semantics, settings.pace, &mix)),
         mix,
-        workers: settings.workers.unwrap_or(1),
+        workers,
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data(semantics)),
@@ -596,6 +597,7 @@ fn resolve_job(
         start_delay: settings.start_delay.unwrap_or_default(),
         increment,
         strides: own_rule(place, "strides", settings.strides, semantics)?,
+        zoned: resolve_zoned(place, (settings.zoned, workers), &mix, semantics)?,
         targets_each: settings.targets_each.unwrap_or(0),
         flow: own_rule(place, "flow", settings.flow, semantics)?.unwrap_or(0),
         stop: None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Extent, Strides};
+use assay_spec::{Extent, Strides, ZONE_BYTES_MIN, Zoned};
 
 use super::lines::OptionLine;
 use super::taken::Options;
@@ -106,7 +106,9 @@ fn named_files<'j>(options: &mut Options<'j>) -> Vec<&'j OptionLine> {
     options.take("filename");
     let names = |option: &&OptionLine| option.key == "filename" && !option.value.trim().is_empty();
     let all: Vec<&OptionLine> = options.job.options.iter().filter(names).collect();
-    if let [first, .., last] = all.as_slice() {
+    if let [first, .., last] = all.as_slice()
+        && first.value != last.value
+    {
         let says =
             format!("filename: fio adds this to the files that line {} names, and so does this.", first.line);
         options.note(last.line, says);
@@ -176,6 +178,7 @@ pub(super) struct Size {
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
     pub(super) strides: Option<Strides>,
+    pub(super) zoned: Option<Zoned>,
     pub(super) end: End,
 }
 
@@ -199,7 +202,7 @@ pub(super) fn size(
     least: u64,
 ) -> Result<Size, ImportError> {
     let base = options.kb_base;
-    let zones = zones(options)?;
+    let zones = zones(options, workers)?;
     let part = |option: &OptionLine| extent(option, base, zones.bytes);
     let size = options.take("size").map(part).transpose()?.filter(|size| *size != Extent::default());
     let file_size = options.take("filesize").map(|option| first_bytes(option, base)).transpose()?;
@@ -243,7 +246,7 @@ pub(super) fn size(
     let end = end(options, &own, workers)?;
     let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
     let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
-    Ok(Size { span, is_relative, offset, used, increment, strides: zones.strides, end })
+    Ok(Size { span, is_relative, offset, used, increment, strides: zones.strides, zoned: zones.zoned, end })
 }
 
 /// What the options of zones come to.
@@ -251,13 +254,13 @@ struct Zones {
     /// The length of a zone, where the job says so, bytes.
     bytes: Option<u64>,
     strides: Option<Strides>,
+    /// Zones of a device without any, which random writes fill as those of a zoned one.
+    zoned: Option<Zoned>,
 }
 
 /// Options of zoned devices that matter nowhere else.
-const OF_ZONED: [&str; 9] = [
+const OF_ZONED: [&str; 7] = [
     "zonecapacity",
-    "max_open_zones",
-    "job_max_open_zones",
     "ignore_zone_limits",
     "read_beyond_wp",
     "initial_zone_reset",
@@ -267,14 +270,14 @@ const OF_ZONED: [&str; 9] = [
 ];
 
 /// Reads `zonemode` and what belongs to it: stripes of any file, or the zones of a zoned device.
-fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
+fn zones(options: &mut Options<'_>, workers: u64) -> Result<Zones, ImportError> {
     let base = options.kb_base;
     let mode = options.take("zonemode");
     let mut size =
         |key| options.read(key, |text| bytes(text, base)).map(|size| size.filter(|bytes| *bytes > 0));
     let (bytes, range, skip) = (size("zonesize")?, size("zonerange")?, size("zoneskip")?);
     match (mode.map(|option| option.value.trim()), bytes) {
-        (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None }),
+        (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None, zoned: None }),
         (kind @ (Some("strided") | None), Some(bytes)) => {
             if kind.is_none() {
                 let line = options.job.options.iter().rfind(|o| o.key == "zonesize").map_or(0, |o| o.line);
@@ -286,25 +289,11 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
                 length: Bytes(range.unwrap_or(bytes)),
                 skip: Bytes(skip.unwrap_or(0)),
             };
-            Ok(Zones { bytes: Some(bytes), strides: Some(strides) })
+            Ok(Zones { bytes: Some(bytes), strides: Some(strides), zoned: None })
         }
         (Some("zbd"), _) => {
-            for key in OF_ZONED {
-                options.take(key);
-            }
-            let Some(option) = mode else { return Ok(Zones { bytes, strides: None }) };
-            if is_as_without_zones(options) {
-                let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
-                    and no zone is reset.";
-                options.note(option.line, says);
-            } else {
-                options.refuse(
-                    option,
-                    "fio writes a zone from its write pointer on, also where it draws zones at random; zones with \
-                     write pointers are not supported",
-                );
-            }
-            Ok(Zones { bytes, strides: None })
+            let zoned = mode.map(|option| zbd(options, option, bytes, workers)).transpose()?.flatten();
+            Ok(Zones { bytes, strides: None, zoned })
         }
         (Some(_), _) => Err(mode.map_or_else(
             || crate::complain(&options.job.file, options.job.line, "zonemode: is not known"),
@@ -313,11 +302,63 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
     }
 }
 
-/// Whether a job does the same I/O on a device without zones as in zones that are written from their beginnings.
-fn is_as_without_zones(options: &Options<'_>) -> bool {
+/// `zonemode=zbd`: fio gives a device without zones the ones of `zonesize`, and so does this for random writes.
+fn zbd(
+    options: &mut Options<'_>,
+    mode: &OptionLine,
+    bytes: Option<u64>,
+    workers: u64,
+) -> Result<Option<Zoned>, ImportError> {
+    for key in OF_ZONED {
+        if let Some(option) = options.take(key).filter(|option| option.key.starts_with("zone_reset")) {
+            options.note(option.line, format!("{}: a zone begins anew when it is full.", option.key));
+        }
+    }
+    let mut open = |key| options.read(key, |text| integer(text, 0, u32::MAX.into()));
+    let (of_all, of_each) = (open("max_open_zones")?.unwrap_or(0), open("job_max_open_zones")?.unwrap_or(0));
+    let limits = [of_all, of_each.saturating_mul(workers)].into_iter().filter(|limit| *limit > 0);
+    let open = limits.min().unwrap_or(0);
     let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
     let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.trim());
-    ["read", "randread", "write"].contains(&word.split(':').next().unwrap_or(word))
+    let is_verified = options.has("verify");
+    match (word.split(':').next().unwrap_or(word), bytes) {
+        ("read" | "randread" | "write", _) => {
+            let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
+                and no zone is reset.";
+            options.note(mode.line, says);
+            Ok(None)
+        }
+        ("randwrite", None) => {
+            options.refuse(mode, "the zones are those of the device; give a zonesize");
+            Ok(None)
+        }
+        ("randwrite", Some(_)) if is_verified => {
+            options.refuse(mode, "random writes to zones cannot be verified; leave verify out");
+            Ok(None)
+        }
+        ("randwrite", Some(_)) if open > 0 && open < workers => {
+            let says =
+                format!("{workers} jobs share {open} open zones, which is not supported; use fewer numjobs");
+            options.refuse(mode, &says);
+            Ok(None)
+        }
+        ("randwrite", Some(bytes)) if bytes < ZONE_BYTES_MIN.0 => {
+            options.refuse(mode, &format!("zones of less than {ZONE_BYTES_MIN} are not supported"));
+            Ok(None)
+        }
+        ("randwrite", Some(bytes)) => {
+            let says = "zonemode=zbd: TARGET has no zones: writes go to zones of zonesize as in fio, and a zone that \
+                is full begins anew without a reset; each job has zones of its own.";
+            options.note(mode.line, says);
+            Ok(Some(Zoned { bytes: Bytes(bytes), open: u32::try_from(open).unwrap_or(0) }))
+        }
+        _ => {
+            let says = "fio reads and trims no more of a zone than was written of it; zones with write pointers are \
+                supported for random writes only";
+            options.refuse(mode, says);
+            Ok(None)
+        }
+    }
 }
 
 /// What one clone uses.

@@ -3,7 +3,7 @@
 use assay_spec::units::{Nanos, PerSecond};
 use assay_spec::{
     Access, Arrivals, Change, Data, Extent, FLOW_MAX, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX,
-    nearest,
+    Zoned, nearest,
 };
 
 use super::blocks::mix;
@@ -33,6 +33,7 @@ pub(super) struct FioJob {
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
     pub(super) strides: Option<Strides>,
+    pub(super) zoned: Option<Zoned>,
     pub(super) flush: Option<Flushes>,
     /// Whether each write waits until it is durable (`sync`).
     pub(super) is_durable: bool,
@@ -346,6 +347,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         used: size.used,
         increment: size.increment,
         strides: size.strides,
+        zoned: size.zoned,
         flush: flush(&mut options)?,
         is_durable: options.take("sync").is_some_and(|option| !["0", "none"].contains(&option.value.trim())),
         start_delay: start_delay(&mut options)?,

@@ -339,6 +339,7 @@ fn test(
             window: window(job, span),
             increment: job.increment,
             strides: job.strides,
+            zoned: job.zoned,
             flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
             start_delay: delay(job),
             end: if have_own_ends { end_fields_of(&job.end) } else { Vec::new() },

@@ -347,6 +347,25 @@ fn a_file_that_is_named_several_times_is_gone_through_as_often() {
 }
 
 #[test]
+fn random_writes_to_zones_are_those_of_a_device_without_any() {
+    let text = |more: &str| format!("[a]\nsize=64m\nrw=randwrite\nbs=64k\nzonemode=zbd\n{more}\n");
+    let zoned = |more: &str| read(&text(more)).tests[0].steps[0].jobs[0].zoned.unwrap().to_string();
+    assert_eq!(zoned("zonesize=4m\nmax_open_zones=8\nnumjobs=4"), "zones of 4MiB, 8 open");
+    assert_eq!(zoned("zonesize=4m\njob_max_open_zones=1\nnumjobs=4"), "zones of 4MiB, 4 open");
+    assert_eq!(zoned("zonesize=4m\nzone_reset_threshold=0.7"), "zones of 4MiB");
+    for (more, expected) in [
+        ("", "the zones are those of the device; give a zonesize"),
+        ("zonesize=4m\nmax_open_zones=2\nnumjobs=4", "4 jobs share 2 open zones"),
+        ("zonesize=4m\nverify=md5", "cannot be verified"),
+    ] {
+        let error = imported(&text(more), Strictness::Strict).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = imported("[a]\nrw=randrw\nzonemode=zbd\nzonesize=1m\n", Strictness::Strict).unwrap_err();
+    assert!(error.to_string().contains("supported for random writes only"), "{error}");
+}
+
+#[test]
 fn jobs_with_a_flow_keep_the_proportion_of_their_weights() {
     let global = "[global]\nsize=1m\nflow_id=3\nflow_sleep=100\n";
     let text = format!("{global}[a]\nflow=1\n[b]\nflow=8\n[c]\n");
