@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{HostEnd, RunHeader};
+use assay_record::{ClockDrift, HostEnd, RunHeader};
 use assay_statistics::{deviation, mean, student_95};
 
 use crate::summary::{RunSummary, StepSummary};
+
+/// What a quartz is wrong by without anybody steering it, ns per second.
+const DRIFT_USUAL_PPB: u64 = 50_000;
 
 /// What a host did in a step.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +92,15 @@ impl HostSpread {
     pub fn fastest(&self) -> &HostRate {
         let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
         self.hosts.iter().max_by(slower).expect("a spread has two hosts")
+    }
+
+    /// Returns the host whose clock runs away fastest, where one does by more than is usual and than the error allows.
+    #[must_use]
+    pub fn drifting(&self) -> Option<(&str, ClockDrift)> {
+        let of = |host: &'_ HostRate| host.end.as_ref().and_then(|end| end.drift);
+        let sure = |drift: ClockDrift| drift.ppb.unsigned_abs().saturating_sub(drift.error_ppb);
+        let drifts = self.hosts.iter().filter_map(|host| Some((host.name.as_str(), of(host)?)));
+        drifts.max_by_key(|(_, drift)| sure(*drift)).filter(|(_, drift)| sure(*drift) > DRIFT_USUAL_PPB)
     }
 
     /// Returns the time between the first I/O of the first host and that of the last, ns, and how wrong the clocks may

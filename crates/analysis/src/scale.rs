@@ -33,9 +33,11 @@ pub struct ScaledTest {
 pub struct ScalePoint {
     /// The load in words: `4 workers, 2 targets`.
     pub load: String,
-    /// Workers of all jobs.
+    /// Hosts that issued it together.
+    pub hosts: usize,
+    /// Workers of all jobs, on each host.
     pub workers: u32,
-    /// Targets in use.
+    /// Targets in use, of each host.
     pub targets: usize,
     /// I/Os per second.
     pub iops: f64,
@@ -77,15 +79,16 @@ fn test(name: &str, runs: &[(&RunHeader, &RunSummary)]) -> ScaledTest {
     let point = |(header, summary): &(&RunHeader, &RunSummary)| {
         let step = summary.steps.iter().find(|step| name_of(step) == name && step.total.iops > 0.0)?;
         let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
-        let workers: u32 = plan.jobs.iter().map(|job| job.workers).sum();
-        let targets = header.targets.len();
+        let hosts = header.setting.hosts.len().max(1);
+        let all_workers: u32 = plan.jobs.iter().map(|job| job.workers).sum();
+        let workers = all_workers / u32::try_from(hosts).unwrap_or(u32::MAX);
+        let targets = header.targets.len() / hosts;
         let plural = |n: usize| if n == 1 { "" } else { "s" };
+        let of_each =
+            format!("{workers} worker{}, {targets} target{}", plural(workers as usize), plural(targets));
         Some(ScalePoint {
-            load: format!(
-                "{workers} worker{}, {targets} target{}",
-                plural(workers as usize),
-                plural(targets)
-            ),
+            load: if hosts == 1 { of_each } else { format!("{hosts} hosts of {of_each}") },
+            hosts,
             workers,
             targets,
             iops: step.total.iops,
@@ -95,8 +98,20 @@ fn test(name: &str, runs: &[(&RunHeader, &RunSummary)]) -> ScaledTest {
         })
     };
     let points: Vec<ScalePoint> = runs.iter().filter_map(point).collect();
-    let (limit, says) = judge(&points);
+    let (limit, says) = judge_hosts(&points).unwrap_or_else(|| judge(&points));
     ScaledTest { name: name.to_owned(), points, limit, says }
+}
+
+/// The same for a load that grows by hosts: what one host is not able to do says nothing of the storage, so the host
+/// that does most alone is what several are compared with. `None` for loads of one host.
+fn judge_hosts(points: &[ScalePoint]) -> Option<(ScaleLimit, String)> {
+    let alone = points.iter().rfind(|point| point.hosts == 1)?;
+    let last = points.iter().rfind(|point| point.hosts > 1)?;
+    let growth: Vec<ScalePoint> =
+        std::iter::once(alone).chain(points.iter().filter(|point| point.hosts > 1)).cloned().collect();
+    let (limit, says) = judge(&growth);
+    let share = last.iops / (alone.iops * last.hosts as f64) * 100.0;
+    Some((limit, format!("{} hosts together do {share:.0} % of {0} times one host. {says}", last.hosts)))
 }
 
 /// The first load that brought too little more, and who had no room left at it.
@@ -142,6 +157,7 @@ mod tests {
     fn point(iops: f64, ceiling: f64, host: f64) -> ScalePoint {
         ScalePoint {
             load: "4 workers, 1 target".into(),
+            hosts: 1,
             workers: 4,
             targets: 1,
             iops,
@@ -171,5 +187,19 @@ mod tests {
         check(&[point(100.0, 0.6, 0.1), point(105.0, 0.8, 0.2)], ScaleLimit::Tester);
         check(&[point(100.0, 0.1, 0.5), point(80.0, 0.1, 0.95)], ScaleLimit::Host);
         check(&[point(100.0, 0.1, 0.1)], ScaleLimit::None);
+    }
+
+    /// Four workers of one host do no more than one, and three hosts do: what was full is the host.
+    #[test]
+    fn hosts_are_compared_with_one_host_and_not_with_its_single_worker() {
+        let on = |hosts: usize, iops: f64, busy: f64| ScalePoint { hosts, ..point(iops, 0.1, busy) };
+        let grows = [on(1, 90.0, 0.9), on(1, 95.0, 0.99), on(2, 180.0, 0.2), on(3, 262.0, 0.2)];
+        let (limit, says) = judge_hosts(&grows).unwrap();
+        assert_eq!(limit, ScaleLimit::None, "{says}");
+        assert!(says.starts_with("3 hosts together do 92 % of 3 times one host. The rate grew"), "{says}");
+        let (limit, says) = judge_hosts(&[on(1, 100.0, 0.1), on(2, 104.0, 0.1)]).unwrap();
+        assert_eq!(limit, ScaleLimit::Storage, "{says}");
+        assert!(says.starts_with("2 hosts together do 52 % of 2 times one host."), "{says}");
+        assert_eq!(judge_hosts(&[on(1, 1.0, 0.1), on(1, 2.0, 0.1)]), None);
     }
 }

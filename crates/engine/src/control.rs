@@ -51,22 +51,26 @@ impl EnoughSignal {
     }
 }
 
+/// Returns the moment at which a step begins; it is given the one at which the clock of events showed 0.
+type Asked = dyn Fn(StepId, Instant) -> Option<Instant> + Send + Sync;
+
 /// Says when the load of a step begins, where several hosts begin together.
 #[derive(Clone, Default)]
 pub struct CommonStart {
-    ask: Option<Arc<dyn Fn(StepId) -> Option<Instant> + Send + Sync>>,
+    ask: Option<Arc<Asked>>,
 }
 
 impl CommonStart {
-    /// Returns a start that is asked once for each step, in the thread of the run, when every worker is ready. It may
-    /// take its time, as no load runs; it has to look for a stop by itself. `None` begins at once.
+    /// Returns a start that is asked once for each step, in the thread of the run, when every worker is ready; it is
+    /// given the moment at which the clock of the run's events showed 0. It may take its time, as no load runs; it has
+    /// to look for a stop by itself. `None` begins at once.
     #[must_use]
-    pub fn new(ask: impl Fn(StepId) -> Option<Instant> + Send + Sync + 'static) -> Self {
+    pub fn new(ask: impl Fn(StepId, Instant) -> Option<Instant> + Send + Sync + 'static) -> Self {
         Self { ask: Some(Arc::new(ask)) }
     }
 
-    pub(crate) fn of(&self, step: StepId) -> Option<Instant> {
-        self.ask.as_ref().and_then(|ask| ask(step))
+    pub(crate) fn of(&self, step: StepId, epoch: Instant) -> Option<Instant> {
+        self.ask.as_ref().and_then(|ask| ask(step, epoch))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ScopedJoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{
@@ -29,8 +29,12 @@ use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::targets::JobTarget;
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
-/// Polling interval of the coordinator: short enough for a live display, too long to affect the load.
+/// Polling interval of the coordinator, at first and then: short enough for a live display and for steps of
+/// milliseconds, too long to affect the load.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LOOK_LATER_EVERY: Duration = Duration::from_millis(100);
+/// A step is looked at that often from then on.
+const LATER: Duration = Duration::from_secs(2);
 /// Derives the seed of the hot places from that of the plan; they are the same in all its tests.
 const HOT_PLACES: u64 = 0x0048_6f74;
 /// Time after the end of a second by which its intervals have arrived from all workers, ns.
@@ -115,7 +119,7 @@ pub(crate) fn run_step<T: Target>(
         match opened {
             Err(_) => control.abort(),
             Ok(()) => {
-                let moment = context.start.of(context.id);
+                let moment = context.start.of(context.id, control.clock.epoch());
                 moment.into_iter().for_each(|moment| control.start.not_before(control.clock, moment));
             }
         }
@@ -310,8 +314,9 @@ fn watch(
     let mut stalls = Stalls::new(context.targets);
     let mut sums: Sums = context.step.jobs.iter().map(|_| None).collect();
     let mut result = Ok(());
+    let began = Instant::now();
     while !running.iter().all(|r| r.thread.is_finished()) {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(if began.elapsed() < LATER { LOOK_EVERY } else { LOOK_LATER_EVERY });
         for worker in running.iter_mut() {
             worker.drain.drain(&mut sums[worker.job as usize]);
         }

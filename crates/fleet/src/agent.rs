@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assay_record::HostFacts;
 use async_nats::{Message, Subscriber};
 use futures_util::StreamExt as _;
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::allow::Allowed;
-use crate::bus::{Bus, BusOptions, LEASE, check_name};
+use crate::bus::{Bus, BusOptions, LEASE, Unsaid, check_name};
 use crate::clock::unix_ns;
 use crate::errand::{Errand, RunHere};
 use crate::error::FleetError;
@@ -21,6 +22,8 @@ use crate::wire::{Announcement, Answer, Ask, Task, json, parsed, version};
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// A message that the bus did not take is sent again after this.
 const SEND_AGAIN: Duration = Duration::from_millis(200);
+/// An interval or a sample waits for so long for others that are sent with it.
+const TOGETHER: Duration = Duration::from_millis(250);
 /// Messages of a run that is over wait for so long for the bus, if another run is to begin.
 const UNSENT_LIMIT: Duration = Duration::from_secs(60);
 /// When an agent is ended, its run gets so long to stop and to say what it measured.
@@ -52,21 +55,20 @@ impl std::fmt::Debug for AgentOptions {
 
 /// Ends an agent from another thread.
 #[derive(Debug, Clone, Default)]
-pub struct AgentStop(Arc<Notify>);
+pub struct AgentStop(Arc<watch::Sender<bool>>);
 
 impl AgentStop {
     /// Ends the agent, at once or as soon as it serves.
     pub fn stop(&self) {
-        self.0.notify_one();
+        self.0.send_replace(true);
     }
 }
 
-/// An agent that is on the bus.
+/// An agent that is on the bus, or several that share a connection.
 #[derive(Debug)]
 pub struct Agent {
     runtime: Runtime,
-    serving: Serving,
-    asked: Subscriber,
+    serving: Vec<(Serving, Subscriber)>,
 }
 
 #[derive(Debug)]
@@ -88,40 +90,80 @@ impl Agent {
     ///
     /// # Errors
     /// If the bus cannot be reached or keeps no announcements, and if the name is another agent's.
-    pub fn start(options: AgentOptions) -> Result<Self, FleetError> {
-        check_name(&options.name)?;
+    pub fn start(options: &AgentOptions) -> Result<Self, FleetError> {
+        let names = vec![options.name.clone()];
+        Self::swarm(options, &names)
+    }
+
+    /// The same for an agent of each name, all in one thread and with one connection: for rehearsals.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn swarm(options: &AgentOptions, names: &[String]) -> Result<Self, FleetError> {
+        names.iter().try_for_each(|name| check_name(name))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(FleetError::Runtime)?;
-        let (serving, asked) = runtime.block_on(Serving::begin(options))?;
-        Ok(Self { runtime, serving, asked })
+        let serving = runtime.block_on(async {
+            let bus = Bus::connect_agent(&options.bus, &options.name).await?;
+            let facts = assay_runner::host_facts();
+            let mut serving = Vec::new();
+            for name in names {
+                let options = AgentOptions { name: name.clone(), ..options.clone() };
+                serving.push(Serving::begin(bus.clone(), options, &facts).await?);
+            }
+            Ok::<_, FleetError>(serving)
+        })?;
+        Ok(Self { runtime, serving })
     }
 
     /// Answers until it is stopped, and waits for a server that is away.
     ///
     /// # Errors
     /// If the connection was closed for good.
-    pub fn serve(mut self, stop: &AgentStop) -> Result<(), FleetError> {
-        self.runtime.block_on(self.serving.serve(self.asked, stop))
+    pub fn serve(self, stop: &AgentStop) -> Result<(), FleetError> {
+        self.runtime.block_on(async {
+            let mut all = JoinSet::new();
+            for (mut serving, asked) in self.serving {
+                let stop = stop.0.subscribe();
+                all.spawn(async move { serving.serve(asked, stop).await });
+            }
+            while let Some(ended) = all.join_next().await {
+                // One that panicked has said so, and the others go on.
+                ended.unwrap_or(Ok(()))?;
+            }
+            Ok(())
+        })
     }
 }
 
 impl Serving {
-    async fn begin(options: AgentOptions) -> Result<(Self, Subscriber), FleetError> {
-        let bus = Bus::connect_agent(&options.bus, &options.name).await?;
+    async fn begin(
+        bus: Bus,
+        options: AgentOptions,
+        facts: &HostFacts,
+    ) -> Result<(Self, Subscriber), FleetError> {
         if bus.ask(&options.name, &Ask::Time, ASK_LIMIT).await.is_some() {
             return Err(FleetError::NameTaken(options.name));
         }
         let asked = bus.asked(&options.name).await?;
-        let facts = assay_host::host_facts();
-        let announcement = json(&Announcement::new(&options.name, &facts, options.allowed.lines()));
+        let announcement = json(&Announcement::new(&options.name, facts, options.allowed.lines()));
         let renewed = Instant::now();
         bus.announce(&options.name, announcement.clone()).await?;
         let (errand, over, sending) = (None, None, JoinSet::new());
         Ok((Self { options, bus, announcement, renewed, errand, over, sending }, asked))
     }
 
-    async fn serve(&mut self, mut asked: Subscriber, stop: &AgentStop) -> Result<(), FleetError> {
-        let connected = Arc::clone(&self.bus.connected);
+    async fn serve(
+        &mut self,
+        mut asked: Subscriber,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), FleetError> {
+        let stopped = async move {
+            // Its sender lives as long as whoever serves.
+            let _ = stop.wait_for(|is_set| *is_set).await;
+        };
+        let mut stopped = std::pin::pin!(stopped);
+        let mut connected = self.bus.connected.clone();
         let mut renew = tokio::time::interval(RENEW_EVERY);
         // The server may be away for long: requests are answered all the same, and one renewal waits at most.
         let mut renewing: JoinSet<Option<Instant>> = JoinSet::new();
@@ -135,9 +177,9 @@ impl Serving {
                     self.renewed = renewed.ok().flatten().unwrap_or(self.renewed);
                 }
                 // A server that was started anew knows of nobody.
-                () = connected.notified() => self.renew(&mut renewing),
+                Ok(()) = connected.changed() => self.renew(&mut renewing),
                 _ = renew.tick(), if renewing.is_empty() => self.renew(&mut renewing),
-                () = stop.0.notified() => break,
+                () = &mut stopped => break,
             }
         }
         self.end_errand().await;
@@ -215,7 +257,9 @@ impl Serving {
             }
             let over = self.over.or_else(|| errand.is_over().then(Instant::now));
             self.over = over;
-            let is_free = errand.is_said() || over.is_some_and(|over| over.elapsed() > UNSENT_LIMIT);
+            let is_free = errand.is_said()
+                || errand.is_useless()
+                || over.is_some_and(|over| over.elapsed() > UNSENT_LIMIT);
             if !is_free {
                 return Answer::Refused(format!("it is busy with run {}", errand.run));
             }
@@ -235,16 +279,26 @@ impl Serving {
 
 /// Carries the messages of a run to the bus, each until it is taken.
 fn send(bus: Bus, name: String, errand: &Errand) -> impl Future<Output = ()> + use<> {
-    let (run, outbox) = (errand.run.clone(), Arc::clone(&errand.outbox));
+    let (run, outbox, mut kept) = (errand.run.clone(), Arc::clone(&errand.outbox), errand.kept());
     async move {
         loop {
             let Some((number, said)) = outbox.first() else {
                 outbox.filled.notified().await;
+                // What may wait waits for what comes soon: the interval and the sample of a second are one message.
+                if !outbox.is_pressing() {
+                    let _ = tokio::time::timeout(TOGETHER, outbox.pressing.notified()).await;
+                }
                 continue;
             };
             match bus.say(&run, &name, number, said).await {
-                Ok(()) => outbox.taken(),
-                Err(_) => tokio::time::sleep(SEND_AGAIN).await,
+                Ok(()) => {
+                    outbox.taken();
+                    kept(true);
+                }
+                Err(why) => {
+                    kept(why != Unsaid::NoStream);
+                    tokio::time::sleep(SEND_AGAIN).await;
+                }
             }
         }
     }

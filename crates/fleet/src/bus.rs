@@ -1,14 +1,13 @@
 //! The connection to NATS: subjects, requests, the bucket of hosts.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::consumer::DeliverPolicy;
-use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::{self, kv, stream};
 use async_nats::{Client, ConnectOptions, Event, HeaderMap};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::error::FleetError;
 use crate::wire::{Answer, Ask, Noted, json, parsed};
@@ -23,6 +22,8 @@ const BUCKET_BYTES_MAX: i64 = 16 << 20;
 const RUN_BYTES_MAX: i64 = 1 << 30;
 /// A message that is sent again within this is recognised by the server; the coordinator recognises it always.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
+/// The server forgets who has not asked for messages for so long.
+const CONSUMER_LIFE: Duration = Duration::from_secs(30);
 /// A server that does not answer within this is not there.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -37,13 +38,22 @@ pub struct BusOptions {
     pub ca: Option<PathBuf>,
 }
 
+/// Why the stream of a run does not have a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsaid {
+    /// It is not there: the run is stored or called off, or the server has lost it.
+    NoStream,
+    /// The server is away, or has no room.
+    NotNow,
+}
+
 /// A connection. It reconnects by itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Bus {
     client: Client,
     jetstream: jetstream::Context,
-    /// Notified whenever the connection is there.
-    pub(crate) connected: Arc<Notify>,
+    /// Changes whenever the connection is there again.
+    pub(crate) connected: watch::Receiver<u64>,
 }
 
 impl Bus {
@@ -66,12 +76,11 @@ impl Bus {
         if options.url.contains('@') {
             return Err(FleetError::SecretInUrl);
         }
-        let connected = Arc::new(Notify::new());
-        let notify = Arc::clone(&connected);
+        let (notify, mut connected) = watch::channel(0);
         let mut connect = connect.name(name).connection_timeout(CONNECT_LIMIT);
         connect = connect.event_callback(move |event| {
             if matches!(event, Event::Connected) {
-                notify.notify_one();
+                notify.send_modify(|times| *times += 1);
             }
             std::future::ready(())
         });
@@ -84,6 +93,7 @@ impl Bus {
         let client = connect.connect(&options.url).await;
         let client =
             client.map_err(|error| FleetError::Connect { url: options.url.clone(), why: chain(&error) })?;
+        connected.mark_unchanged();
         Ok(Self { jetstream: jetstream::new(client.clone()), client, connected })
     }
 
@@ -134,40 +144,42 @@ impl Bus {
     }
 
     /// Adds a message of an agent to the stream of a run. One that the stream has already is not added again.
-    pub(crate) async fn say(
-        &self,
-        run: &str,
-        name: &str,
-        number: u64,
-        said: Vec<u8>,
-    ) -> Result<(), FleetError> {
+    pub(crate) async fn say(&self, run: &str, name: &str, number: u64, said: Vec<u8>) -> Result<(), Unsaid> {
         let id = format!("{run}.{name}.{number}");
-        self.add(run, format!("assay.run.{run}.{name}"), &id, said).await
+        let added = self.add(format!("assay.run.{run}.{name}"), &id, said).await;
+        added.map_err(|error| match error.kind() {
+            PublishErrorKind::StreamNotFound => Unsaid::NoStream,
+            _ => Unsaid::NotNow,
+        })
     }
 
     /// Adds a message of the coordinator to the stream of a run.
     pub(crate) async fn note(&self, run: &str, id: &str, noted: &Noted) -> Result<(), FleetError> {
-        self.add(run, format!("assay.plan.{run}"), &format!("{run}.{id}"), json(noted)).await
+        let added = self.add(format!("assay.plan.{run}"), &format!("{run}.{id}"), json(noted)).await;
+        added.map_err(|error| FleetError::Stream { run: run.to_owned(), why: chain(&error) })
     }
 
-    async fn add(&self, run: &str, subject: String, id: &str, payload: Vec<u8>) -> Result<(), FleetError> {
+    async fn add(&self, subject: String, id: &str, payload: Vec<u8>) -> Result<(), PublishError> {
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", id);
-        let failed =
-            |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
-        let sent = self.jetstream.publish_with_headers(subject, headers, payload.into()).await;
-        sent.map_err(|error| failed(&error))?.await.map(|_| ()).map_err(|error| failed(&error))
+        self.jetstream.publish_with_headers(subject, headers, payload.into()).await?.await.map(|_| ())
     }
 
-    /// Returns the messages of a run behind the first `known`, as the stream has them.
-    pub(crate) async fn messages(&self, run: &str, known: u64) -> Result<Ordered, FleetError> {
+    /// Returns a consumer of the messages of a run behind the first `known`, as the stream has them. The server forgets
+    /// it when nobody asks it any more.
+    pub(crate) async fn consumer(&self, run: &str, known: u64) -> Result<PullConsumer, FleetError> {
         let failed =
             |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
         let stream = self.jetstream.get_stream(stream_of(run)).await.map_err(|error| failed(&error))?;
-        let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: known + 1 };
-        let consumer = stream.create_consumer(OrderedConfig { deliver_policy, ..OrderedConfig::default() });
-        let consumer = consumer.await.map_err(|error| failed(&error))?;
-        consumer.messages().await.map_err(|error| failed(&error))
+        let consumer = stream.create_consumer(pull::Config {
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: known + 1 },
+            ack_policy: AckPolicy::None,
+            inactive_threshold: CONSUMER_LIFE,
+            memory_storage: true,
+            num_replicas: 1,
+            ..pull::Config::default()
+        });
+        consumer.await.map_err(|error| failed(&error))
     }
 
     /// Writes an announcement. The bucket is created if it is not there: the server may have been started anew.

@@ -1,11 +1,30 @@
 //! How far the clocks of hosts are apart, measured by requests over the bus.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Returns the wall clock of this host, ns since 1970.
 pub(crate) fn unix_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Returns a moment of the clock that never jumps with the wall clock at the same moment, ns since 1970. A busy machine
+/// may take the CPU away between two looks, so of several the two that are closest to each other count.
+pub(crate) fn together() -> (Instant, i64) {
+    const LOOKS: u32 = 50;
+    const CLOSE: Duration = Duration::from_micros(2);
+    let mut best: Option<(Duration, Instant, i64)> = None;
+    for _ in 0..LOOKS {
+        let (before, wall_ns) = (Instant::now(), unix_ns());
+        let way = before.elapsed();
+        if best.is_none_or(|(least, ..)| way < least) {
+            best = Some((way, before + way / 2, wall_ns));
+        }
+        if way <= CLOSE {
+            break;
+        }
+    }
+    best.map_or_else(|| (Instant::now(), unix_ns()), |(_, moment, wall_ns)| (moment, wall_ns))
 }
 
 /// How far a host's wall clock is ahead of this host's, and how wrong that may be.

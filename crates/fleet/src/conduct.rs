@@ -1,21 +1,20 @@
 //! A run while it goes on: what the hosts say becomes events, and every step begins everywhere at one moment.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use assay_engine::StopSignal;
-use assay_record::{ClockOffset, Event, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_record::{Event, RunEvent, RunHeader, StepId, StepReason, Warning};
 use assay_runner::{Follower, Keeper, Sinks, Stage};
-use async_nats::jetstream::consumer::pull::Ordered;
+use async_nats::jetstream::Message;
 use futures_util::future::join_all;
-use futures_util::{StreamExt as _, stream};
 use tokio::runtime::Runtime;
 
 use crate::bus::{Bus, LEASE};
 use crate::clock::unix_ns;
 use crate::error::FleetError;
 use crate::merge::{Merge, Standing};
-use crate::probe::{ASK_LIMIT, AT_A_TIME, best, limit_of, probe, probes};
+use crate::probe::{ASK_LIMIT, limit_of, offsets, probes};
+use crate::reading::Reading;
 use crate::watch::{STOP_LIMIT, Watch};
 use crate::wire::{Ask, Noted, Placed, Said, parsed};
 
@@ -29,9 +28,6 @@ const LEAD_ROOM: u32 = 3;
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// After a silence of this length the stream is listened to anew: with a thousand hosts the client's consumer was seen
-/// to hand out nothing more, while the stream had thousands of messages.
-const SILENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether hosts are gone.
 const LOOK_AT_HOSTS_EVERY: Duration = Duration::from_millis(200);
 /// A host that has not begun so long after it was to is asked again.
@@ -60,9 +56,7 @@ pub struct FleetDone {
 /// A run and those who do it.
 pub(crate) struct Conductor {
     bus: Bus,
-    messages: Ordered,
-    /// How many of them were taken.
-    taken: u64,
+    reading: Reading,
     merge: Merge,
     watch: Watch,
     stop: StopSignal,
@@ -79,21 +73,12 @@ pub(crate) struct Conductor {
     looked: Instant,
     /// When a message came, or it was looked whether one can.
     came: Instant,
-    /// When a message came, or the stream was listened to anew, and the silence after which it is again.
-    heard: (Instant, Duration),
     /// Since when the server keeps no message, and why.
     unkept: Option<(Instant, String)>,
     /// Tells its notes apart from those of an earlier coordinator of the run.
     since: i64,
     // Last: what is above lives in it.
     runtime: Runtime,
-}
-
-/// What comes next.
-enum Next {
-    Message(Option<Box<async_nats::jetstream::Message>>),
-    Again,
-    Nothing,
 }
 
 /// The sinks of a run that has begun to measure.
@@ -109,7 +94,7 @@ impl Conductor {
         runtime: Runtime,
         bus: Bus,
         placed: Placed,
-        messages: Ordered,
+        reading: Reading,
         stop: StopSignal,
     ) -> Result<Self, FleetError> {
         let hosts = placed.hosts.clone();
@@ -119,8 +104,7 @@ impl Conductor {
         };
         Ok(Self {
             bus,
-            messages,
-            taken: 0,
+            reading,
             merge: Merge::new(placed)?,
             watch,
             stop,
@@ -133,7 +117,6 @@ impl Conductor {
             since: unix_ns(),
             looked: Instant::now(),
             came: Instant::now(),
-            heard: (Instant::now(), SILENCE),
             unkept: None,
             runtime,
         })
@@ -160,54 +143,21 @@ impl Conductor {
 
     /// Takes the next messages, and returns the events that follow from them.
     fn listen(&mut self) -> Vec<Event> {
-        let Some(message) = self.next() else { return Vec::new() };
-        let Ok(sequence) = message.info().map(|info| info.stream_sequence) else { return Vec::new() };
-        if sequence <= self.taken {
-            return Vec::new();
+        let messages = self.runtime.block_on(self.reading.next(LOOK_EVERY));
+        if !messages.is_empty() {
+            (self.came, self.unkept) = (Instant::now(), None);
         }
-        self.taken = sequence;
-        (self.came, self.unkept) = (Instant::now(), None);
-        let subject = message.subject.as_str();
-        match subject.strip_prefix(&format!("assay.run.{}.", self.run())).map(str::to_owned) {
+        let of_hosts = format!("assay.run.{}.", self.run());
+        messages.iter().flat_map(|message| self.take(message, &of_hosts)).collect()
+    }
+
+    fn take(&mut self, message: &Message, of_hosts: &str) -> Vec<Event> {
+        match message.subject.strip_prefix(of_hosts) {
             Some(host) => {
-                self.watch.heard(&host);
-                parsed::<Said>(&message.payload).map(|said| self.merge.take(&host, said)).unwrap_or_default()
+                self.watch.heard(host);
+                parsed::<Said>(&message.payload).map(|said| self.merge.take(host, said)).unwrap_or_default()
             }
             None => parsed::<Noted>(&message.payload).map(|noted| self.merge.note(noted)).unwrap_or_default(),
-        }
-    }
-
-    /// Returns the next message, if one comes soon.
-    fn next(&mut self) -> Option<async_nats::jetstream::Message> {
-        let (messages, connected) = (&mut self.messages, &self.bus.connected);
-        let next = async {
-            tokio::select! {
-                next = messages.next() => Next::Message(next.and_then(Result::ok).map(Box::new)),
-                () = connected.notified() => Next::Again,
-                () = tokio::time::sleep(LOOK_EVERY) => Next::Nothing,
-            }
-        };
-        match self.runtime.block_on(next) {
-            Next::Message(Some(message)) => {
-                self.heard = (Instant::now(), SILENCE);
-                return Some(*message);
-            }
-            // The server is there again, and knows nothing of who was listening.
-            Next::Again => self.listen_anew(),
-            Next::Message(None) => std::thread::sleep(LOOK_EVERY),
-            Next::Nothing => {}
-        }
-        if self.heard.0.elapsed() >= self.heard.1 {
-            self.listen_anew();
-        }
-        None
-    }
-
-    /// Listens to the stream behind what was taken; a busy server is given longer each time.
-    fn listen_anew(&mut self) {
-        self.heard = (Instant::now(), (self.heard.1 * 2).min(SILENCE * 8));
-        if let Ok(messages) = self.runtime.block_on(self.bus.messages(&self.run(), self.taken)) {
-            self.messages = messages;
         }
     }
 
@@ -276,6 +226,12 @@ impl Conductor {
         {
             self.stop.stop();
         }
+        if self.unkept.is_none()
+            && self.bus.is_connected()
+            && let Some(drifts) = self.watch.new_drifts()
+        {
+            self.note(&Noted::Drift(drifts));
+        }
         let limit = if self.is_stopping { STOPPING_LIMIT } else { LEASE };
         let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
         let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
@@ -332,7 +288,9 @@ impl Conductor {
             _ => format!("{}.{}", self.since, self.notes),
         };
         self.notes += 1;
-        self.runtime.block_on(self.bus.note(&self.run(), &id, noted)).is_ok()
+        let run = self.run();
+        let note = async { tokio::time::timeout(ASK_LIMIT, self.bus.note(&run, &id, noted)).await };
+        matches!(self.runtime.block_on(note), Ok(Ok(())))
     }
 
     /// Has every host open its targets, once all have passed inspection.
@@ -375,7 +333,10 @@ impl Conductor {
         if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
             let (asked, count) = (Instant::now(), u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
             let each = probes(hosts.len()).min(PROBES);
-            let clocks = self.runtime.block_on(clocks(&self.bus, &hosts, each));
+            let names = hosts.iter().map(|(host, _)| host.clone()).collect();
+            let measured = self.runtime.block_on(offsets(&self.bus, names, each));
+            self.watch.add_clocks(&measured);
+            let clocks = measured.into_iter().map(|(host, offset)| (host, offset.into())).collect();
             let of_each = (asked.elapsed() / each.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
             let lead = LEAD + of_each * count;
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
@@ -457,16 +418,6 @@ fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
         Standing::Refused { why, .. } => Some(format!("{host}: {why}")),
         _ => None,
     }
-}
-
-/// Measures the clocks of hosts anew. One that does not answer keeps the offset that is known.
-async fn clocks(bus: &Bus, hosts: &[(String, StepId)], each: u32) -> BTreeMap<String, ClockOffset> {
-    let measured = stream::iter(hosts).map(|(host, _)| async move {
-        let first = probe(bus, host).await?;
-        let measured = best(bus, host, first, each - 1).await;
-        Some((host.clone(), ClockOffset::from(measured.offset)))
-    });
-    measured.buffered(AT_A_TIME).filter_map(std::future::ready).collect().await
 }
 
 impl Kept<'_, '_> {

@@ -7,11 +7,16 @@ use assay_record::HostFacts;
 /// A fact by its name, and how a host says it.
 type Fact = (&'static str, fn(&HostFacts) -> String);
 
-const FACTS: [Fact; 5] = [
+const FACTS: [Fact; 6] = [
     ("kernel", |facts| facts.kernel.clone()),
     ("CPU", |facts| facts.cpu_model.clone()),
     ("number of CPUs", |facts| facts.cpus.to_string()),
     ("clock source", |facts| facts.clocksource.clone()),
+    ("state of the clock", |facts| match &facts.clock {
+        Some(clock) if clock.is_synchronized => "synchronized".to_owned(),
+        Some(_) => "not synchronized".to_owned(),
+        None => "unknown".to_owned(),
+    }),
     ("CPU frequency governor", |facts| facts.governor.clone().unwrap_or_else(|| "unknown".to_owned())),
 ];
 

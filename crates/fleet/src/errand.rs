@@ -10,7 +10,7 @@ use assay_runner::{Consequence, Done, Follower, Order, Steps};
 
 use crate::allow::Permission;
 use crate::bus::LEASE;
-use crate::clock::unix_ns;
+use crate::clock::together;
 use crate::outbox::{Outbox, event};
 use crate::wire::{Task, What};
 
@@ -33,6 +33,8 @@ pub(crate) struct Errand {
     is_over: Arc<AtomicBool>,
     /// Whether it was called off, so that nobody waits for what it has to say.
     is_called_off: AtomicBool,
+    /// Whether the bus keeps nothing of the run any more.
+    is_unkept: Arc<AtomicBool>,
 }
 
 /// What the coordinator has said, and what the run waits for.
@@ -85,6 +87,7 @@ impl Errand {
             gate: Arc::clone(&gate),
             is_over: Arc::default(),
             is_called_off: AtomicBool::default(),
+            is_unkept: Arc::default(),
         };
         let (outbox, is_over) = (Arc::clone(&errand.outbox), Arc::clone(&errand.is_over));
         let work = move || {
@@ -112,6 +115,24 @@ impl Errand {
     /// Whether everything that it had to say is said, or nobody waits for it.
     pub(crate) fn is_said(&self) -> bool {
         self.is_over() && (self.outbox.is_empty() || self.is_called_off.load(Ordering::Acquire))
+    }
+
+    /// Whether it is over, and what it has to say can be said to nobody.
+    pub(crate) fn is_useless(&self) -> bool {
+        self.is_over() && self.is_unkept.load(Ordering::Acquire)
+    }
+
+    /// Returns what notes whether the bus keeps what the run says, and ends the run if it has not for long.
+    pub(crate) fn kept(&self) -> impl FnMut(bool) + Send + use<> {
+        let (is_unkept, stop) = (Arc::clone(&self.is_unkept), self.gate.stop.clone());
+        let mut since: Option<Instant> = None;
+        move |is_kept| {
+            is_unkept.store(!is_kept, Ordering::Release);
+            since = if is_kept { None } else { since.or_else(|| Some(Instant::now())) };
+            if since.is_some_and(|since| since.elapsed() > LEASE) {
+                stop.stop();
+            }
+        }
     }
 
     pub(crate) fn open(&self, may_open: bool) {
@@ -158,7 +179,8 @@ fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox
 
 fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>) -> Order {
     let (at_gate, to_say) = (Arc::clone(gate), Arc::clone(outbox));
-    let start = CommonStart::new(move |step| {
+    let start = CommonStart::new(move |step, epoch| {
+        to_say.epoch(at_gate.unix_ns_at(epoch));
         to_say.push(What::Ready(step));
         at_gate.begin(step)
     });
@@ -207,8 +229,16 @@ impl Gate {
             return None;
         };
         said.began.get_or_insert_with(Instant::now);
-        let left_ns = at_unix_ns.saturating_sub(unix_ns().saturating_add(self.clock_ahead_ns));
-        Some(Instant::now() + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
+        let (now, now_unix_ns) = together();
+        let left_ns = at_unix_ns.saturating_sub(now_unix_ns.saturating_add(self.clock_ahead_ns));
+        Some(now + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
+    }
+
+    /// Returns the wall clock of a moment that is over, ns since 1970.
+    fn unix_ns_at(&self, moment: Instant) -> i64 {
+        let (now, now_unix_ns) = together();
+        let since_ns = i64::try_from(now.saturating_duration_since(moment).as_nanos()).unwrap_or(i64::MAX);
+        now_unix_ns.saturating_add(self.clock_ahead_ns).saturating_sub(since_ns)
     }
 
     fn wait<T>(&self, mut wanted: impl FnMut(&HeardOf) -> Option<T>) -> Option<T> {
@@ -253,8 +283,9 @@ impl Follower for Telling {
         if let RunEvent::Started(_) | RunEvent::StepStarted(_) = happened.what
             && self.gate.lock().began.is_none()
         {
-            let now_ns = unix_ns().saturating_add(self.gate.clock_ahead_ns);
-            self.outbox.epoch(now_ns.saturating_sub(i64::try_from(happened.at_ns).unwrap_or(i64::MAX)));
+            // As far as it is known before the first gate: the event was made a moment ago.
+            let made_ns = i64::try_from(happened.at_ns).unwrap_or(i64::MAX);
+            self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
         }
         self.outbox.push(event(happened));
         let RunEvent::Interval(interval) = &happened.what else { return false };

@@ -7,8 +7,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_record::{
-    ClockOffset, Event, FleetHost, HostFacts, Outcome, Phase, RunEvent, RunHeader, RunSetting, StepEnd,
-    StepId, TargetFacts, Warning,
+    ClockDrift, ClockOffset, Event, FleetHost, HostFacts, Outcome, Phase, RunEvent, RunHeader, RunSetting,
+    StepEnd, StepId, TargetFacts, Warning,
 };
 
 use assay_spec::{Placement, PlacementError};
@@ -22,6 +22,10 @@ pub(crate) struct Merge {
     placed: Placed,
     placement: Placement,
     hosts: Vec<HostState>,
+    /// Where each of them is.
+    by_name: BTreeMap<String, usize>,
+    /// How fast the clock of each runs away.
+    drifts: BTreeMap<String, ClockDrift>,
     steps: BTreeMap<StepId, StepState>,
     header: Option<RunHeader>,
     /// Events before the header.
@@ -135,8 +139,20 @@ impl Merge {
                 outcome: None,
             });
         }
-        let (header, held, failures) = (None, Vec::new(), Vec::new());
-        Ok(Self { placed, placement, hosts, steps, header, held, failures, last_ns: 0, is_over: false })
+        let by_name = (0..).zip(&hosts).map(|(index, host)| (host.name.clone(), index)).collect();
+        Ok(Self {
+            placed,
+            placement,
+            hosts,
+            by_name,
+            drifts: BTreeMap::new(),
+            steps,
+            header: None,
+            held: Vec::new(),
+            failures: Vec::new(),
+            last_ns: 0,
+            is_over: false,
+        })
     }
 
     pub(crate) fn placed(&self) -> &Placed {
@@ -203,7 +219,7 @@ impl Merge {
 
     /// Takes a message of a host, and returns the events that follow from it.
     pub(crate) fn take(&mut self, host: &str, said: Said) -> Vec<Event> {
-        let Some(index) = self.hosts.iter().position(|known| known.name == host) else { return Vec::new() };
+        let Some(index) = self.by_name.get(host).copied() else { return Vec::new() };
         let state = &mut self.hosts[index];
         // Sent twice, or by a host that was given up.
         if said.number < state.next || state.standing.is_final() {
@@ -216,7 +232,12 @@ impl Merge {
         }
         state.next = said.number + 1;
         state.epoch_ns = said.epoch_unix_ns.saturating_sub(state.clock.ahead_ns);
-        match said.what {
+        said.what.into_iter().flat_map(|what| self.say(index, what)).collect()
+    }
+
+    fn say(&mut self, index: usize, what: What) -> Vec<Event> {
+        let state = &mut self.hosts[index];
+        match what {
             What::Inspected => {
                 state.standing = Standing::Inspected;
                 Vec::new()
@@ -233,7 +254,8 @@ impl Merge {
             What::Event(event) => self.event(index, *event),
             What::Over { failures } => {
                 state.standing = Standing::Over;
-                self.failures.extend(failures.into_iter().map(|failure| format!("{host}: {failure}")));
+                let of = |failure| format!("{}: {failure}", state.name);
+                self.failures.extend(failures.into_iter().map(of));
                 self.settled()
             }
         }
@@ -268,6 +290,10 @@ impl Merge {
                 let mut events = self.held_until_begun(at_ns, RunEvent::Warning(warning));
                 events.extend(self.settled());
                 events
+            }
+            Noted::Drift(drifts) => {
+                self.drifts = drifts;
+                Vec::new()
             }
             Noted::Warning(warning) => self.held_until_begun(self.last_ns, RunEvent::Warning(warning)),
         }
@@ -423,6 +449,7 @@ impl Merge {
                 at_unix_ns: step.at_unix_ns,
                 since_start_ns: self.since_start(host.epoch_ns),
                 clock: part.clock,
+                drift: self.drifts.get(&host.name).copied(),
                 jobs: &part.jobs,
                 end: part.end.as_ref(),
                 missing: part.skipped.clone().or_else(|| self.missing(host)),

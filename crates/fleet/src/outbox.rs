@@ -12,20 +12,26 @@ use crate::wire::{Said, What, json};
 /// Memory for messages that wait, bytes of JSON: an hour without the bus for ten jobs.
 const WAITING_BYTES_MAX: usize = if cfg!(test) { 20_000 } else { 64 << 20 };
 
-/// Messages of a run, in order.
+/// What a message holds at most, bytes of JSON; the server takes 1 MB.
+const MESSAGE_BYTES_MAX: usize = if cfg!(test) { 2_000 } else { 256 << 10 };
+
+/// What is to be said of a run, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     inner: Mutex<Inner>,
-    /// Notified when a message comes to an empty box.
+    /// Notified when something comes to an empty box.
     pub(crate) filled: Notify,
+    /// Notified when something comes that the coordinator waits for.
+    pub(crate) pressing: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<Waiting>,
     bytes: usize,
-    /// The first one as it was sent. It stays as it is until it is taken, so that it counts once.
-    sent: Option<Vec<u8>>,
+    /// The first message as it was sent, and how much of what waits is in it. It stays as it is until it is taken, so
+    /// that it counts once.
+    sent: Option<(Vec<u8>, usize)>,
     number: u64,
     epoch_unix_ns: i64,
     /// Samples of the host that had no place.
@@ -33,54 +39,69 @@ struct Inner {
 }
 
 #[derive(Debug)]
-struct Message {
+struct Waiting {
     what: What,
     bytes: usize,
 }
 
 impl Outbox {
-    /// Adds a message.
+    /// Adds what happened.
     pub(crate) fn push(&self, what: What) {
         let bytes = json(&what).len();
+        let can_wait = may_wait(&what);
         let mut inner = self.lock();
         inner.bytes += bytes;
-        inner.waiting.push_back(Message { what, bytes });
+        inner.waiting.push_back(Waiting { what, bytes });
         if inner.bytes > WAITING_BYTES_MAX {
             inner.shorten();
         }
         drop(inner);
         self.filled.notify_one();
+        if !can_wait {
+            self.pressing.notify_one();
+        }
     }
 
-    /// Notes when the clock of the events showed 0. The earliest is right: an event is looked at after it was made.
+    /// Notes when the clock of the events showed 0, by the wall clock of now.
     pub(crate) fn epoch(&self, unix_ns: i64) {
-        let mut inner = self.lock();
-        inner.epoch_unix_ns = match inner.epoch_unix_ns {
-            0 => unix_ns,
-            known => known.min(unix_ns),
-        };
+        self.lock().epoch_unix_ns = unix_ns;
     }
 
     /// Returns the first message with its number; the same until it is [`taken`](Self::taken).
     pub(crate) fn first(&self) -> Option<(u64, Vec<u8>)> {
         let mut inner = self.lock();
         if inner.sent.is_none() {
-            let what = inner.waiting.front()?.what.clone();
+            let mut bytes = 0;
+            let fits = |waiting: &&Waiting| {
+                bytes += waiting.bytes;
+                // The first one always goes: it is never shorter.
+                bytes == waiting.bytes || bytes <= MESSAGE_BYTES_MAX
+            };
+            let what: Vec<What> =
+                inner.waiting.iter().take_while(fits).map(|waiting| waiting.what.clone()).collect();
+            if what.is_empty() {
+                return None;
+            }
+            let count = what.len();
             let said = Said { number: inner.number + 1, epoch_unix_ns: inner.epoch_unix_ns, what };
-            inner.sent = Some(json(&said));
+            inner.sent = Some((json(&said), count));
         }
-        inner.sent.clone().map(|sent| (inner.number + 1, sent))
+        inner.sent.as_ref().map(|(sent, _)| (inner.number + 1, sent.clone()))
     }
 
     /// Removes the first message, which is kept elsewhere now.
     pub(crate) fn taken(&self) {
         let mut inner = self.lock();
-        if inner.sent.take().is_some()
-            && let Some(message) = inner.waiting.pop_front()
-        {
-            inner.bytes -= message.bytes;
+        if let Some((_, count)) = inner.sent.take() {
+            let gone: usize = inner.waiting.drain(..count).map(|waiting| waiting.bytes).sum();
+            inner.bytes -= gone;
             inner.number += 1;
         }
+    }
+
+    /// Whether the coordinator waits for something of it.
+    pub(crate) fn is_pressing(&self) -> bool {
+        self.lock().waiting.iter().any(|waiting| !may_wait(&waiting.what))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -101,9 +122,10 @@ impl Outbox {
 impl Inner {
     /// Makes room: every two neighbouring intervals of a job become one, and samples of the host go.
     fn shorten(&mut self) {
-        let first = self.waiting.pop_front();
+        let as_sent = self.sent.as_ref().map_or(1, |(_, count)| *count);
+        let sent: Vec<Waiting> = self.waiting.drain(..as_sent).collect();
         let mut open: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
-        let mut kept: VecDeque<Message> = VecDeque::new();
+        let mut kept: VecDeque<Waiting> = VecDeque::new();
         for message in std::mem::take(&mut self.waiting) {
             if matches!(event_of(&message.what), Some(RunEvent::Host(_))) {
                 self.samples_left_out += 1;
@@ -122,12 +144,12 @@ impl Inner {
                 }
             }
         }
-        self.waiting = first.into_iter().chain(kept).collect();
-        self.bytes = self.waiting.iter().map(|message| message.bytes).sum();
+        self.waiting = sent.into_iter().chain(kept).collect();
+        self.bytes = self.waiting.iter().map(|waiting| waiting.bytes).sum();
     }
 }
 
-impl Message {
+impl Waiting {
     fn merge(&mut self, interval: &Interval) {
         if let What::Event(event) = &mut self.what
             && let RunEvent::Interval(own) = &mut event.what
@@ -152,7 +174,12 @@ fn interval_of(what: &What) -> Option<&Interval> {
     }
 }
 
-/// Returns the message of an event.
+/// Whether nothing waits for it: what comes every second.
+fn may_wait(what: &What) -> bool {
+    matches!(event_of(what), Some(RunEvent::Interval(_) | RunEvent::Host(_)))
+}
+
+/// Returns what is said of an event.
 pub(crate) fn event(event: &Event) -> What {
     What::Event(Box::new(event.clone()))
 }
@@ -202,6 +229,19 @@ mod tests {
         assert!(outbox.is_empty());
     }
 
+    #[test]
+    fn what_waits_together_is_one_message_and_what_is_waited_for_does_not_wait() {
+        let outbox = Outbox::default();
+        outbox.push(interval(0, 1));
+        outbox.push(interval(1, 1));
+        assert!(!outbox.is_pressing());
+        outbox.push(What::Over { failures: vec![] });
+        assert!(outbox.is_pressing());
+        let said = drain(&outbox);
+        assert_eq!(said.iter().map(|said| said.what.len()).collect::<Vec<_>>(), [3]);
+        assert!(outbox.is_empty() && !outbox.is_pressing());
+    }
+
     /// A bus that is away for long must cost neither the agent's memory nor an I/O.
     #[test]
     fn what_does_not_fit_is_merged_and_no_operation_is_lost() {
@@ -217,9 +257,10 @@ mod tests {
         }
         assert!(outbox.samples_left_out() > 0);
         let said = drain(&outbox);
-        assert!(said.len() < 400, "{}", said.len());
-        let kept: u64 =
-            said.iter().filter_map(|said| interval_of(&said.what)).map(|of| of.sum().read.ops()).sum();
+        assert!(said.iter().all(|said| json(said).len() < 2 * MESSAGE_BYTES_MAX));
+        let what: Vec<&What> = said.iter().flat_map(|said| &said.what).collect();
+        assert!(said.len() < what.len() && what.len() < 400, "{} in {}", what.len(), said.len());
+        let kept: u64 = what.iter().filter_map(|what| interval_of(what)).map(|of| of.sum().read.ops()).sum();
         assert_eq!(kept, ops);
     }
 }

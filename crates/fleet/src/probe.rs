@@ -1,6 +1,9 @@
 //! How far the clock of an agent is ahead, asked over the bus.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
 
 use crate::bus::Bus;
 use crate::clock::{Offset, unix_ns};
@@ -47,4 +50,17 @@ pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Pro
         best = Probed { offset: best.offset.better(probed.offset), ..probed };
     }
     best
+}
+
+/// Measures the clocks of hosts, each by so many requests. One that does not answer is left out.
+pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMap<String, Offset> {
+    let measured = stream::iter(hosts).map(|host| {
+        let bus = bus.clone();
+        async move {
+            let first = probe(&bus, &host).await?;
+            let offset = best(&bus, &host, first, each - 1).await.offset;
+            Some((host, offset))
+        }
+    });
+    measured.buffer_unordered(AT_A_TIME).filter_map(std::future::ready).collect().await
 }

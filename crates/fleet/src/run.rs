@@ -16,6 +16,7 @@ use crate::conduct::{Conductor, FleetDone, call_off};
 use crate::error::FleetError;
 use crate::hosts::{HostList, HostState, ListedHost, listed};
 use crate::probe::{ASK_LIMIT, limit_of};
+use crate::reading::Reading;
 use crate::shared::written_by_several;
 use crate::task::TaskOptions;
 use crate::wire::{Answer, Ask, Noted, Placed, Task, parsed};
@@ -62,8 +63,8 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     }
     let stop = order.order.stop.clone();
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
-    let messages = runtime.block_on(bus.messages(&placed.run, 0))?;
-    Conductor::new(runtime, bus, placed, messages, stop)?.conduct(&mut sinks)
+    let reading = Reading::new(bus.clone(), &placed.run);
+    Conductor::new(runtime, bus, placed, reading, stop)?.conduct(&mut sinks)
 }
 
 /// Follows a run whose coordinator has ended, from its first event on. What the store has of it is replaced.
@@ -80,12 +81,8 @@ pub fn attach(
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(bus, "assay attach"))?;
     let not_there = || FleetError::NotOnBus(run.to_owned());
-    let mut messages = runtime.block_on(bus.messages(run, 0)).map_err(|_| not_there())?;
-    let first = runtime.block_on(async {
-        let next = futures_util::StreamExt::next(&mut messages);
-        tokio::time::timeout(ASK_LIMIT, next).await.ok()??.ok()
-    });
-    let Some(Noted::Placed(placed)) = first.and_then(|message| parsed(&message.payload)) else {
+    let first = runtime.block_on(Reading::new(bus.clone(), run).next(ASK_LIMIT));
+    let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
     if let Some(store) = sinks.store
@@ -96,8 +93,8 @@ pub fn attach(
         }
         store.remove(run)?;
     }
-    let messages = runtime.block_on(bus.messages(run, 0)).map_err(|_| not_there())?;
-    Conductor::new(runtime, bus, *placed, messages, stop)?.conduct(&mut sinks)
+    let reading = Reading::new(bus.clone(), run);
+    Conductor::new(runtime, bus, *placed, reading, stop)?.conduct(&mut sinks)
 }
 
 fn runtime() -> Result<Runtime, FleetError> {

@@ -1,6 +1,6 @@
 //! The end of a step on several hosts as the end of one step.
 
-use assay_record::{ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
+use assay_record::{ClockDrift, ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
 
 /// A step on a host.
 pub(crate) struct HostStep<'a> {
@@ -14,6 +14,7 @@ pub(crate) struct HostStep<'a> {
     /// The same epoch, ns since the run began.
     pub(crate) since_start_ns: u64,
     pub(crate) clock: ClockOffset,
+    pub(crate) drift: Option<ClockDrift>,
     /// Index of each of its jobs in the record.
     pub(crate) jobs: &'a [u32],
     /// `None` where it did not end the step.
@@ -69,14 +70,17 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
 }
 
 fn host_end(host: &HostStep<'_>) -> HostEnd {
-    let first_io_ns =
-        host.end.and_then(|end| end.moments?.first_io_ns).zip(host.at_unix_ns).map(|(first, at)| {
-            host.epoch_ns.saturating_add(i64::try_from(first).unwrap_or(i64::MAX)).saturating_sub(at)
-        });
+    let after = |moment_ns: u64| {
+        let at = host.epoch_ns.saturating_add(i64::try_from(moment_ns).unwrap_or(i64::MAX));
+        host.at_unix_ns.map(|stated| at.saturating_sub(stated))
+    };
+    let moments = host.end.and_then(|end| end.moments);
     HostEnd {
         host: host.name.to_owned(),
         clock: host.clock,
-        first_io_ns,
+        drift: host.drift,
+        gate_ns: moments.and_then(|moments| after(moments.load_ns)),
+        first_io_ns: moments.and_then(|moments| after(moments.first_io_ns?)),
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),
     }

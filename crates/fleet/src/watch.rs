@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use assay_record::ClockDrift;
 use futures_util::future::join_all;
 
 use crate::bus::Bus;
+use crate::clock::{Offset, unix_ns};
+use crate::drift::Track;
+use crate::probe::offsets;
 use crate::wire::{Answer, Ask};
 
 /// How often every host is asked, if there are few, and how much later for each: 1,000 hosts every 5 s, a third of a
@@ -15,6 +19,12 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 const ASK_LATER: Duration = Duration::from_millis(4);
 /// A stop that was not answered within this is reported as not arrived.
 pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(1);
+
+/// How often the clocks are measured while a run goes on, if there are few hosts, and how much later for each.
+const CLOCKS_EVERY: Duration = Duration::from_secs(5);
+const CLOCKS_LATER: Duration = Duration::from_millis(40);
+/// Requests by which each of them is measured then.
+const CLOCK_PROBES: u32 = 4;
 
 fn ask_every(hosts: usize) -> Duration {
     ASK_EVERY + ASK_LATER * u32::try_from(hosts).unwrap_or(u32::MAX)
@@ -33,6 +43,9 @@ struct Known {
     /// Whether they are to stop, and which of them have heard it.
     is_stopping: bool,
     stopped: BTreeSet<String>,
+    clocks: BTreeMap<String, Track>,
+    /// Whether their drift is better known than it was said.
+    has_news: bool,
 }
 
 impl Watch {
@@ -44,6 +57,8 @@ impl Watch {
             strangers: BTreeSet::new(),
             is_stopping: false,
             stopped: BTreeSet::new(),
+            clocks: BTreeMap::new(),
+            has_news: false,
         })));
         tokio::spawn(watch.clone().watch(bus, run, hosts));
         watch
@@ -52,15 +67,45 @@ impl Watch {
     async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
         let mut tick = tokio::time::interval(ask_every(hosts.len()));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let clocks_every = CLOCKS_EVERY + CLOCKS_LATER * u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+        let mut measured = Instant::now();
         // The other one is the conductor's.
         while Arc::strong_count(&self.0) > 1 {
             tick.tick().await;
+            if measured.elapsed() >= clocks_every {
+                measured = Instant::now();
+                self.measure(&bus, &hosts).await;
+            }
             join_all(hosts.iter().map(|host| self.look(&bus, &run, host))).await;
             if !bus.is_connected() {
                 // As long as this side is cut off, it knows nothing of the hosts.
                 self.lock().heard.values_mut().for_each(|heard| *heard = Instant::now());
             }
         }
+    }
+
+    /// Measures the clocks of these hosts, and adds that to what is known of them.
+    async fn measure(&self, bus: &Bus, hosts: &[String]) {
+        let offsets = offsets(bus, hosts.to_vec(), CLOCK_PROBES).await;
+        self.add_clocks(&offsets);
+    }
+
+    pub(crate) fn add_clocks(&self, offsets: &BTreeMap<String, Offset>) {
+        let (at_unix_ns, mut known) = (unix_ns(), self.lock());
+        for (host, offset) in offsets {
+            known.clocks.entry(host.clone()).or_default().add(at_unix_ns, *offset);
+        }
+        known.has_news = true;
+    }
+
+    /// Returns how fast the clocks run away, if that is better known than at the last call.
+    pub(crate) fn new_drifts(&self) -> Option<BTreeMap<String, ClockDrift>> {
+        let mut known = self.lock();
+        if !std::mem::take(&mut known.has_news) {
+            return None;
+        }
+        let drifts = known.clocks.iter().filter_map(|(host, track)| Some((host.clone(), track.drift()?)));
+        Some(drifts.collect()).filter(|drifts: &BTreeMap<_, _>| !drifts.is_empty())
     }
 
     async fn look(&self, bus: &Bus, run: &str, host: &str) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{ClockOffset, Event, HostFacts, RunSetting, StatedMemory, StepId, Warning};
+use assay_record::{ClockDrift, ClockOffset, Event, HostFacts, RunSetting, StatedMemory, StepId, Warning};
 use assay_spec::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::task::TaskOptions;
 
 /// Version of what is said on the bus. With that of the program it must be equal on both sides.
-const PROTOCOL: u32 = 2;
+const PROTOCOL: u32 = 3;
 
 /// Returns the version that both sides must have.
 pub(crate) fn version() -> String {
@@ -111,7 +111,8 @@ pub(crate) struct Said {
     pub(crate) number: u64,
     /// When the clock of its events showed 0, by the agent's wall clock, ns since 1970.
     pub(crate) epoch_unix_ns: i64,
-    pub(crate) what: What,
+    /// In the order in which it happened.
+    pub(crate) what: Vec<What>,
 }
 
 /// What an agent says of a run.
@@ -162,6 +163,8 @@ pub(crate) enum Noted {
         /// When, by the coordinator's clock, ns since 1970.
         at_unix_ns: i64,
     },
+    /// How fast the clocks of hosts run away, as far as it is known.
+    Drift(BTreeMap<String, ClockDrift>),
     /// Something for the reader of the results.
     Warning(Warning),
     /// Nothing: it shows whether the stream takes messages.

@@ -45,6 +45,7 @@ fn facts_of(machine: &Machine) -> HostFacts {
             .unwrap_or_default(),
         hypervisor: hypervisor(machine, &cpuinfo),
         governor: governor(machine),
+        clock: None,
         notes: crate::notes::of_host(machine),
     }
 }

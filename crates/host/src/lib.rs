@@ -18,6 +18,7 @@ mod bus;
 mod captured;
 mod cgroup;
 mod clock;
+mod clock_keepers;
 mod content;
 mod cpu;
 mod device;
@@ -39,6 +40,7 @@ mod sampler;
 mod shared;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
+pub use clock_keepers::clock_keepers;
 pub use content::signature_places;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -50,6 +51,13 @@ pub struct Watched {
 /// The sampler's own sleep, whose lateness is measured. 50 per second cost about 0.1 % of a CPU.
 const TICK: Duration = Duration::from_millis(20);
 
+/// So many samplers of a process look that often. More of them are a rehearsal of many hosts in one process: a thousand
+/// would wake 50,000 times a second, so the others look once a period.
+const FINE_MAX: usize = 16;
+
+/// Samplers of this process that run.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
 /// Shortest sample: the kernel counts CPU time in ticks of 10 ms, so a shorter last sample would be meaningless.
 const SAMPLE_MIN: Duration = Duration::from_millis(50);
 
@@ -75,9 +83,11 @@ impl Sampler {
         let seen = Arc::<Mutex<Seen>>::default();
         let (ask, asked) = mpsc::channel();
         let into = Arc::clone(&seen);
+        let is_fine = RUNNING.fetch_add(1, Ordering::Relaxed) < FINE_MAX;
+        let times = Times { epoch, period, tick: if is_fine { TICK.min(period) } else { period } };
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
-            .spawn(move || sample_until(&asked, watched, epoch, period, &into))
+            .spawn(move || sample_until(&asked, watched, &times, &into))
             .expect("one more thread can be started on a host that is fit to run a benchmark");
         Self { seen, ask: Some(ask), thread: Some(thread) }
     }
@@ -118,21 +128,23 @@ impl Sampler {
 impl Drop for Sampler {
     fn drop(&mut self) {
         self.join();
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn sample_until(
-    asked: &mpsc::Receiver<Look>,
-    watched: Watched,
+/// Since when, how long, and how often it looks.
+struct Times {
     epoch: Instant,
     period: Duration,
-    into: &Mutex<Seen>,
-) {
+    tick: Duration,
+}
+
+fn sample_until(asked: &mpsc::Receiver<Look>, watched: Watched, times: &Times, into: &Mutex<Seen>) {
+    let Times { epoch, period, tick } = *times;
     let mut connections = TcpWatch::open(watched.remotes);
     let mut links = LinkWatch::open(&watched.interfaces);
     let mut from = CounterSnapshot::now();
     let mut lateness = Lateness::default();
-    let tick = TICK.min(period);
     let mut clocks = GapWatch::start(epoch);
     loop {
         let due = Instant::now() + tick;

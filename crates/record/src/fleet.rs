@@ -23,6 +23,15 @@ pub struct ClockOffset {
     pub error_ns: u64,
 }
 
+/// How fast a host's clock runs away from the coordinator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ClockDrift {
+    /// What the host's clock gains, ns per second of the coordinator's.
+    pub ppb: i64,
+    /// The true drift is within this much of it, if it is steady.
+    pub error_ppb: u64,
+}
+
 /// A host at the end of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostEnd {
@@ -30,6 +39,14 @@ pub struct HostEnd {
     pub host: String,
     /// Offset of its clock when the step began.
     pub clock: ClockOffset,
+    /// How fast that offset changes, from all measurements until the step ended; `None` before there are enough, and
+    /// where the clock was set in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<ClockDrift>,
+    /// Its load was let go, ns after that moment by the coordinator's clock; `None` if it was lost. Its first I/O is
+    /// issued when a CPU has woken the worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_ns: Option<i64>,
     /// Its first I/O, ns after the moment at which all were to begin, by the coordinator's clock; `None` if it issued
     /// none, or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]

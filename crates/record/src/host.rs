@@ -34,9 +34,41 @@ pub struct HostFacts {
     pub hypervisor: Option<String>,
     /// CPU frequency governor, if the kernel shows one.
     pub governor: Option<String>,
+    /// Whether its wall clock is kept right; `None` if the kernel was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockState>,
     /// Limits and states of the host that the kernel shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<HostNote>,
+}
+
+/// How the wall clock of a host is kept right.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ClockState {
+    /// Whether a program that steers the clock tells the kernel that it is right.
+    pub is_synchronized: bool,
+    /// Largest error that this program states, µs; `None` where it is not synchronized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_max_us: Option<u64>,
+    /// Programs that can steer the clock and are running: `chronyd`, `systemd-timesyncd`, `ptp4l`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_by: Vec<String>,
+}
+
+impl ClockState {
+    /// Returns the state in words that follow "its clock is".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let by = match self.kept_by.as_slice() {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
+        };
+        match (self.is_synchronized, self.error_max_us) {
+            (true, Some(error)) => format!("synchronized to {:.1} ms{by}", error as f64 / 1e3),
+            (true, None) => format!("synchronized{by}"),
+            (false, _) => format!("not synchronized{by}"),
+        }
+    }
 }
 
 /// A target as found at the start of the run.

@@ -1,5 +1,8 @@
 //! A distribution of times, nanoseconds.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -16,9 +19,10 @@ const DIGITS: u8 = 2;
 ///
 /// Percentiles are never stored; each reader of a distribution computes them. Distributions merge exactly over workers,
 /// hosts and time. One takes about 36 KiB.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// `None` for one that was read or copied and holds nothing, as most do: 1,000 hosts say thousands a second.
+    histogram: Option<Histogram<u64>>,
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
@@ -26,10 +30,33 @@ pub struct Latency {
     unplaced: u64,
 }
 
+fn blank() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("the bounds are constants that fit each other")
+}
+
+impl Clone for Latency {
+    fn clone(&self) -> Self {
+        // What holds nothing needs no memory.
+        let histogram = self.placed().cloned();
+        let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
+        Self { histogram, sum_ns, min_ns, max_ns, unplaced }
+    }
+}
+
+impl PartialEq for Latency {
+    fn eq(&self, other: &Self) -> bool {
+        let sums = |of: &Self| (of.sum_ns, of.min_ns, of.max_ns, of.unplaced);
+        let is_alike = match (self.placed(), other.placed()) {
+            (Some(own), Some(others)) => own == others,
+            (own, others) => own.is_none() && others.is_none(),
+        };
+        is_alike && sums(self) == sums(other)
+    }
+}
+
 impl Default for Latency {
     fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS)
-            .expect("the bounds are constants that fit each other");
+        let histogram = Some(blank());
         Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
     }
 }
@@ -71,10 +98,20 @@ impl Latency {
         latency
     }
 
-    /// Counts one time. Never allocates.
+    /// Returns the histogram, if there is a time in it.
+    fn placed(&self) -> Option<&Histogram<u64>> {
+        self.histogram.as_ref().filter(|histogram| !histogram.is_empty())
+    }
+
+    /// Returns the number of times in the histogram.
+    fn placed_count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// Counts one time. Never allocates, but for a distribution that was read or copied and held nothing.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns);
+        self.histogram.get_or_insert_with(blank).saturating_record(ns);
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
@@ -83,11 +120,11 @@ impl Latency {
     /// Counts `count` times of about `ns`, from another histogram's bucket. Mean and extremes are as exact as that
     /// bucket.
     pub fn record_many(&mut self, ns: u64, count: u64) {
-        let count = count.min(Self::COUNT_MAX.saturating_sub(self.histogram.len()));
+        let count = count.min(Self::COUNT_MAX.saturating_sub(self.placed_count()));
         if count == 0 {
             return;
         }
-        self.histogram.saturating_record_n(ns, count);
+        self.histogram.get_or_insert_with(blank).saturating_record_n(ns, count);
         self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(count));
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
@@ -98,7 +135,11 @@ impl Latency {
         if other.is_empty() {
             return;
         }
-        self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+        match (&mut self.histogram, other.placed()) {
+            (_, None) => {}
+            (Some(own), Some(others)) => own.add(others).expect("all distributions have the same bounds"),
+            (own, Some(others)) => *own = Some(others.clone()),
+        }
         self.unplaced = self.unplaced.saturating_add(other.unplaced);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -110,20 +151,20 @@ impl Latency {
         if self.is_empty() {
             return;
         }
-        self.histogram.reset();
+        self.histogram.iter_mut().for_each(Histogram::reset);
         (self.sum_ns, self.min_ns, self.max_ns, self.unplaced) = (0, u64::MAX, 0, 0);
     }
 
     /// Returns the number of times counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len().saturating_add(self.unplaced)
+        self.placed_count().saturating_add(self.unplaced)
     }
 
     /// Returns true if nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.histogram.is_empty() && self.unplaced == 0
+        self.placed_count() == 0 && self.unplaced == 0
     }
 
     /// Returns the sum of all times, ns.
@@ -161,45 +202,53 @@ impl Latency {
     /// distribution is unknown.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
-        if self.is_empty() || !self.has_distribution() {
-            return None;
-        }
-        let highest = self.histogram.value_at_quantile(q);
+        let histogram = self.placed().filter(|_| self.has_distribution())?;
+        let highest = histogram.value_at_quantile(q);
         // The middle of the bucket halves the error, and the exact extremes bound it.
-        let middle = self.histogram.median_equivalent(highest);
+        let middle = histogram.median_equivalent(highest);
         Some((middle.clamp(self.min_ns, self.max_ns)) as f64)
     }
 
     /// Returns the share of times at or below `ns`, in [0, 1].
     #[must_use]
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
-        if self.is_empty() { 0.0 } else { self.histogram.quantile_below(ns.min(HIGHEST_NS)) }
+        match &self.histogram {
+            Some(histogram) if !self.is_empty() => histogram.quantile_below(ns.min(HIGHEST_NS)),
+            _ => 0.0,
+        }
     }
 
     /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
     #[must_use]
     pub fn to_hdr(&self) -> String {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut bytes)
-            .expect("writing to memory does not fail");
-        BASE64.encode(bytes)
+        self.placed().map_or_else(|| EMPTY.clone(), encoded)
     }
 
     /// Returns the occupied buckets in ascending order: (upper end in ns, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
+        let recorded = self.histogram.iter().flat_map(Histogram::iter_recorded);
+        recorded.map(|v| (v.value_iterated_to(), v.count_at_value()))
     }
 }
+
+fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("writing to memory does not fail");
+    BASE64.encode(bytes)
+}
+
+/// The histogram of no times, in its stored form.
+static EMPTY: LazyLock<String> = LazyLock::new(|| encoded(&blank()));
 
 /// The stored form: the exact sums, and the histogram in HdrHistogram's V2 compressed form, base64, which every
 /// HdrHistogram library can read.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Stored<'t> {
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
-    hdr: String,
+    #[serde(borrow)]
+    hdr: Cow<'t, str>,
     #[serde(default, skip_serializing_if = "is_zero")]
     unplaced: u64,
 }
@@ -222,23 +271,30 @@ fn product(count: u64, mean_ns: f64) -> u64 {
 impl Serialize for Latency {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
-        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr(), unplaced }.serialize(serializer)
+        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr().into(), unplaced }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        let stored = Stored::deserialize(deserializer)?;
-        let bytes = BASE64.decode(&stored.hdr).map_err(D::Error::custom)?;
+        let Stored { sum_ns, min_ns, max_ns, hdr, unplaced } = Stored::deserialize(deserializer)?;
+        let of = |histogram| Self { histogram, sum_ns, min_ns, max_ns, unplaced };
+        // Most of a run's distributions: writes of a load that only reads.
+        if hdr == *EMPTY {
+            return Ok(of(None));
+        }
+        let bytes = BASE64.decode(hdr.as_bytes()).map_err(D::Error::custom)?;
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        let Stored { sum_ns, min_ns, max_ns, unplaced, .. } = stored;
-        let mut latency = Self { sum_ns, min_ns, max_ns, unplaced, ..Self::default() };
+        if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) && !read.is_auto_resize() {
+            return Ok(of(Some(read)));
+        }
+        let mut own = blank();
         // Adding keeps our own bounds, whatever the bounds of the stored histogram.
-        latency.histogram.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        Ok(latency)
+        own.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
+        Ok(of(Some(own)))
     }
 }
 
@@ -248,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_distribution_takes_the_stated_memory() {
-        let bytes = Latency::default().histogram.distinct_values() as u64 * 8;
+        let bytes = blank().distinct_values() as u64 * 8;
         assert!(bytes <= Latency::BYTES && bytes > Latency::BYTES / 2, "{bytes}");
     }
     use proptest::prelude::*;

@@ -34,11 +34,11 @@ pub use event::{
     PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepEnd, StepReason, Warning, WorkerPlacement,
 };
 pub use export::ExportCover;
-pub use fleet::{ClockOffset, FleetHost, HostEnd, StepMoments};
+pub use fleet::{ClockDrift, ClockOffset, FleetHost, HostEnd, StepMoments};
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
-    BusFacts, Content, DeviceFacts, DiskSample, DriveFacts, FilesystemFacts, HostFacts, HostSample,
-    LayoutFacts, MemberFacts, MemberKind, Placement, TargetFacts,
+    BusFacts, ClockState, Content, DeviceFacts, DiskSample, DriveFacts, FilesystemFacts, HostFacts,
+    HostSample, LayoutFacts, MemberFacts, MemberKind, Placement, TargetFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

@@ -128,8 +128,9 @@ impl Interval {
     /// Returns the sum of all access lines.
     #[must_use]
     pub fn sum(&self) -> AccessStats {
-        let mut sum = AccessStats::default();
-        self.by_access.iter().for_each(|a| sum.merge(a));
+        let mut parts = self.by_access.iter();
+        let mut sum = parts.next().cloned().unwrap_or_default();
+        parts.for_each(|a| sum.merge(a));
         sum
     }
 

@@ -64,11 +64,16 @@ fn words(spread: &HostSpread) -> String {
         ),
         None => String::new(),
     };
+    let drift = spread.drifting().map(|(host, drift)| {
+        let (ppm, error) = (drift.ppb as f64 / 1e3, drift.error_ppb as f64 / 1e3);
+        format!("; the clock of {host} drifts by {ppm:+.0} ± {error:.0} ppm")
+    });
+    let drift = drift.unwrap_or_default();
     let lost: Vec<&str> =
         spread.hosts.iter().filter(|host| host.is_lost()).map(|host| host.name.as_str()).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; lost: {}", lost.join(", ")) };
     format!(
-        "{count} with {mean}; slowest {} {:.0}, fastest {} {:.0}{start}{lost}",
+        "{count} with {mean}; slowest {} {:.0}, fastest {} {:.0}{start}{drift}{lost}",
         slowest.name, slowest.iops, fastest.name, fastest.iops
     )
 }
@@ -89,9 +94,12 @@ pub(crate) fn json(header: &RunHeader, step: &StepSummary) -> Value {
                 .map(|us| us * host.iops / host.mib_per_s),
             "host_busy_ratio": end.map(|end| end.cpu.host_busy),
             "host_busy_ratio_busiest": end.map(|end| end.cpu.host_busy_max),
+            "gate_us": end.and_then(|end| end.gate_ns).map(|ns| ns as f64 / 1e3),
             "first_io_us": end.and_then(|end| end.first_io_ns).map(|ns| ns as f64 / 1e3),
             "clock_ahead_us": end.map(|end| end.clock.ahead_ns as f64 / 1e3),
             "clock_error_us": end.map(|end| end.clock.error_ns as f64 / 1e3),
+            "clock_drift_ppm": end.and_then(|end| Some(end.drift?.ppb as f64 / 1e3)),
+            "clock_drift_error_ppm": end.and_then(|end| Some(end.drift?.error_ppb as f64 / 1e3)),
             "lost": end.and_then(|end| end.lost.clone()),
         })
     };

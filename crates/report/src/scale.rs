@@ -42,10 +42,11 @@ pub fn table(check: &ScaleCheck, options: TextOptions) -> String {
 fn flat_table(check: &ScaleCheck) -> Table {
     let percent = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(0));
     let count = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(0));
+    let has_hosts = check.tests.iter().flat_map(|test| &test.points).any(|point| point.hosts > 1);
     let mut table = Table::new(vec![
         Column::text("Test"),
         count("Workers"),
-        count("Targets"),
+        count(if has_hosts { "Hosts" } else { "Targets" }),
         Column::number("IOPS", ""),
         Column::number("of first", "x").decimals(Decimals::Fixed(2)),
         percent("ceiling %"),
@@ -57,9 +58,10 @@ fn flat_table(check: &ScaleCheck) -> Table {
         for point in &test.points {
             let [_, iops, of_first, _, _, ceiling, workers, host, _] = cells(point, first);
             let name = test.name.clone().into();
-            let load = [f64::from(point.workers).into(), (point.targets as f64).into()];
-            let [workers_in_use, targets] = load;
-            table.push([name, workers_in_use, targets, iops, of_first, ceiling, workers, host]);
+            let count = if has_hosts { point.hosts } else { point.targets };
+            let load = [f64::from(point.workers).into(), (count as f64).into()];
+            let [workers_in_use, count] = load;
+            table.push([name, workers_in_use, count, iops, of_first, ceiling, workers, host]);
         }
     }
     table

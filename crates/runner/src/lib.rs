@@ -18,6 +18,7 @@
 mod ceiling;
 mod close;
 mod error;
+mod facts;
 mod follower;
 mod keep;
 mod measure;
@@ -31,6 +32,7 @@ mod targets;
 pub use ceiling::on_null;
 pub use close::Left;
 pub use error::{Consequence, NotStored, RunnerError};
+pub use facts::host_facts;
 pub use follower::{Experiments, Follower, Stage};
 pub use keep::{Keeper, LostStore, StoreNews};
 pub use order::{Order, Steps, Turn, label_of};

@@ -65,7 +65,7 @@ impl<T: Target> Reader<T> {
             ..options
         };
         let plan = plan();
-        let host = assay_host::host_facts();
+        let host = crate::facts::host_facts();
         let open = assay_prepare::open(&plan, std::slice::from_ref(address), &options, &host, &mut || true)?;
         assay_engine::check_fit(&plan, &run_targets(open.targets()))?;
         let prepared = open.fill(&|| false, &mut |_| {})?;

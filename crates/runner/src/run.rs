@@ -93,7 +93,7 @@ fn prepare(order: &Order, follower: &mut dyn Follower) -> Result<PreparedTargets
     if order.plan.names_hosts() {
         return Err(RunnerError::NeedsHosts);
     }
-    let host = assay_host::host_facts();
+    let host = crate::facts::host_facts();
     let mut opening = || {
         let may_open = follower.may_open();
         if may_open {
@@ -148,7 +148,7 @@ fn begin(
         started_unix_ms,
         plan: order.plan.clone(),
         targets: targets.facts(),
-        host: assay_host::host_facts(),
+        host: crate::facts::host_facts(),
         array: order.array.clone(),
         stated: order.stated,
         imported: None,

@@ -13,6 +13,7 @@
 
 mod access;
 mod buffer;
+mod clock;
 mod fiemap;
 pub mod file;
 mod file_member;
@@ -39,6 +40,7 @@ use thiserror::Error;
 
 pub use access::{AccessMode, Caching, Durability, IoEngine};
 pub use buffer::IoBuf;
+pub use clock::{KernelClock, kernel_clock};
 pub use file::FileIdentity;
 pub use file_member::{Binding, FileGuard, FileMember};
 pub use inline::{InlineTarget, is_in_memory};

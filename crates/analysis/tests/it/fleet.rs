@@ -27,6 +27,8 @@ pub(crate) fn host_end(name: &str) -> HostEnd {
     HostEnd {
         host: name.to_owned(),
         clock: ClockOffset { ahead_ns: 0, error_ns: 100_000 },
+        drift: None,
+        gate_ns: None,
         first_io_ns: Some(50_000),
         cpu: StepCpu { host_busy_max: 0.3, ..StepCpu::default() },
         lost: None,

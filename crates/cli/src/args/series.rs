@@ -6,7 +6,7 @@ use assay_spec::units::{Bytes, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
-use super::{FormArgs, IoArgs, StoreArgs};
+use super::{FleetArgs, FormArgs, IoArgs, StoreArgs};
 
 const JOURNAL_EXAMPLES: &str = "\
 Examples:
@@ -69,14 +69,17 @@ pub(crate) enum JournalVerb {
 const SCALE_EXAMPLES: &str = "\
 Examples:
   One worker, then four, then four on both disks:
-    assay scale latency-qd1 /dev/sdb /dev/sdc --set read=100 --workers 4";
+    assay scale latency-qd1 /dev/sdb /dev/sdc --set read=100 --workers 4
+  One host, then two, then four, each with four workers on a file of its own:
+    assay scale latency-qd1 /mnt/{host}/t.dat --hosts all --nats nats://bus:4222 --workers 4";
 
 #[derive(Debug, Args)]
 #[command(after_help = SCALE_EXAMPLES, override_usage = "assay scale [OPTIONS] PLAN TARGET...")]
 pub(crate) struct ScaleArgs {
     /// A suite or the path of a plan file.
     pub(crate) plan: String,
-    /// Targets, as assay run takes them. The first alone is measured with one worker and with several, then all.
+    /// Targets, as assay run takes them. The first alone is measured with one worker and with several, then all. With
+    /// --hosts the first host alone is measured with one worker and with several, then 2, 4 and so on up to all hosts.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Number of workers of the larger loads. [default: the CPUs of this host, at least 2 and at most 8]
@@ -94,6 +97,8 @@ pub(crate) struct ScaleArgs {
     /// Run only tests with this in their name, or steps of a sweep.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only: Vec<String>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]

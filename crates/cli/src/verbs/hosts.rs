@@ -28,35 +28,28 @@ pub(crate) fn agent(args: &AgentArgs) -> anyhow::Result<Exit> {
     let allowed = allowed(args.config.as_deref())?;
     // Before the agent: its client starts threads, to resolve names and to read files.
     let signals = signals()?;
-    let names = match args.swarm {
-        None => vec![name],
+    let names: Vec<String> = match args.swarm {
+        None => vec![name.clone()],
         Some(count) => (1..=count).map(|number| format!("{name}-{number}")).collect(),
     };
-    let stops: Vec<AgentStop> = names.iter().map(|_| AgentStop::default()).collect();
-    let on_signal = stops.clone();
+    let stop = AgentStop::default();
+    let on_signal = stop.clone();
     let listen = move || {
         let _ = signals.wait();
-        on_signal.iter().for_each(AgentStop::stop);
+        on_signal.stop();
         // The first one may wait for a server that does not answer.
         let _ = signals.wait();
         std::process::exit(Exit::Interrupted as i32);
     };
     std::thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for Ctrl-C")?;
     let (bus, run_here) = (bus(&args.bus), part_of_agent());
-    let mut serving = Vec::new();
-    for (name, stop) in names.iter().zip(stops) {
-        let (name, bus, allowed, run_here) = (name.clone(), bus.clone(), allowed.clone(), run_here.clone());
-        let agent = Agent::start(AgentOptions { name, bus, allowed, run_here, clock_ahead_ns: 0 })?;
-        let serve = std::thread::Builder::new().name("agent".into()).spawn(move || agent.serve(&stop));
-        serving.push(serve.context("cannot start a thread for an agent")?);
-    }
+    let options = AgentOptions { name, bus, allowed, run_here, clock_ahead_ns: 0 };
+    let agents = Agent::swarm(&options, &names)?;
     match names.as_slice() {
         [name] => note!("agent {name} is on {}; Ctrl-C ends it", args.bus.nats),
         names => note!("{} agents are on {}; Ctrl-C ends them", names.len(), args.bus.nats),
     }
-    for serving in serving {
-        serving.join().map_err(|_| anyhow::anyhow!("an agent broke down"))??;
-    }
+    agents.serve(&stop)?;
     Ok(Exit::Done)
 }
 
@@ -159,7 +152,11 @@ fn row(host: &ListedHost, width: usize) -> String {
     let clock = host.offset.map_or_else(|| "–".to_owned(), clock);
     let system = host.facts.as_ref().map_or_else(
         || "–".to_owned(),
-        |facts| format!("{}, kernel {}, {} CPUs", facts.os, facts.kernel, facts.cpus),
+        |facts| {
+            let clock = facts.clock.as_ref().map(|clock| format!(", clock {}", clock.words()));
+            let clock = clock.unwrap_or_default();
+            format!("{}, kernel {}, {} CPUs{clock}", facts.os, facts.kernel, facts.cpus)
+        },
     );
     format!("{:<width$}  {state:<13}  {lease:>6}  {clock:>24}  {system}\n", host.name)
 }

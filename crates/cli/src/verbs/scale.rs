@@ -1,8 +1,9 @@
-//! `assay scale`: one worker, several on one target, several targets; and which was the limit.
+//! `assay scale`: one worker, several on one target, several targets or several hosts; and which was the limit.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use assay_analysis::scale::scale as judge;
 use assay_analysis::{RunStatus, RunSummary};
+use assay_fleet::{HostChoice, HostState};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::scale::ScaleCheck;
 use assay_report::text::{Detail, TextOptions};
@@ -13,10 +14,11 @@ use crate::args::ScaleArgs;
 use crate::exit::Exit;
 use crate::output::render::Rendered as _;
 use crate::output::terminal::{note, say, text_options};
-use crate::running::execute;
+use crate::running::fleet::execute_on;
 use crate::running::tell::exit_of;
 use crate::signals::stop_on_signals;
 use crate::words::attached::{array_of_run, price_of_run};
+use crate::words::fleet::{Fleet, fleet};
 use crate::words::plan_file::plan_file;
 use crate::words::store::open_store;
 
@@ -24,33 +26,38 @@ use crate::words::store::open_store;
 const WORKERS_MIN: u32 = 2;
 const WORKERS_MAX: u32 = 8;
 
-/// A load: how many workers on how many of the targets.
+/// A load: how many workers on how many of the targets; and of how many hosts, if not of this one.
 struct Load {
     workers: u32,
     targets: usize,
+    hosts: Option<usize>,
 }
 
 pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
     if args.set.iter().any(|set| set.trim_start().starts_with("workers")) {
         bail!("a scale check sets the number of workers itself; give the larger one with --workers");
     }
+    let fleet = fleet(&args.fleet, &args.io)?;
+    let names = fleet.as_ref().map(names).transpose()?;
     let store = open_store(&args.store)?;
     let stop = stop_on_signals()?;
     let mut runs: Vec<(RunHeader, RunSummary)> = Vec::new();
     let mut exit = Exit::Done;
-    for load in loads(args) {
-        let (workers, targets) = (load.workers, args.targets.len());
-        let worker = if workers == 1 { "worker" } else { "workers" };
-        let target = if targets == 1 { "target" } else { "targets" };
-        note!("{workers} {worker} on {} of {targets} {target}", load.targets);
+    for load in loads(args, names.as_ref().map(Vec::len)) {
+        note!("{}", words(&load, args.targets.len()));
         let targets = &args.targets[..load.targets];
+        let of_load = fleet.as_ref().map(|fleet| Fleet {
+            bus: fleet.bus.clone(),
+            hosts: HostChoice::Named(names.iter().flatten().take(load.hosts.unwrap_or(0)).cloned().collect()),
+        });
+        let here = if of_load.is_some() { &[] } else { targets };
         let order = Order {
             note: Some("scale check".to_owned()),
             array: array_of_run(None, targets, &store)?,
             setting: RunSetting { price: price_of_run(None, targets, &store)?, ..RunSetting::default() },
-            ..args.io.order(plan(args, load.workers)?, targets, args.size, &stop)?
+            ..args.io.order(plan(args, load.workers)?, here, args.size, &stop)?
         };
-        let done = execute(order, &store)?;
+        let done = execute_on(of_load.as_ref(), targets, order, &store)?;
         done.failures.iter().for_each(|error| note!("error: {}", crate::message(error)));
         let summary = done.collector.summary();
         if !done.failures.is_empty() || summary.status != RunStatus::Done {
@@ -73,15 +80,55 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// One worker, several on the first target, and the same on all targets.
-fn loads(args: &ScaleArgs) -> Vec<Load> {
-    let cpus = u32::try_from(assay_host::allowed_cpus().len()).unwrap_or(WORKERS_MAX);
+/// One worker, several on the first target, and the same on all targets. With hosts: one worker of one host, several of
+/// it, and the same of 2, 4 and so on up to all hosts, each on all targets.
+fn loads(args: &ScaleArgs, hosts: Option<usize>) -> Vec<Load> {
+    let cpus = u32::try_from(assay_host::allowed_cpus().len()).unwrap_or(WORKERS_MIN);
     let workers = args.workers.unwrap_or(cpus.clamp(WORKERS_MIN, WORKERS_MAX));
-    let mut loads = vec![Load { workers: 1, targets: 1 }, Load { workers, targets: 1 }];
-    if args.targets.len() > 1 {
-        loads.push(Load { workers, targets: args.targets.len() });
+    let all = args.targets.len();
+    if let Some(hosts) = hosts {
+        let load = |workers, hosts| Load { workers, targets: all, hosts: Some(hosts) };
+        let more = std::iter::successors(Some(2), |count| Some(count * 2)).take_while(|count| *count < hosts);
+        let more = more.chain((hosts > 1).then_some(hosts));
+        return [load(1, 1), load(workers, 1)]
+            .into_iter()
+            .chain(more.map(|hosts| load(workers, hosts)))
+            .collect();
+    }
+    let load = |workers, targets| Load { workers, targets, hosts: None };
+    let mut loads = vec![load(1, 1), load(workers, 1)];
+    if all > 1 {
+        loads.push(load(workers, all));
     }
     loads
+}
+
+fn words(load: &Load, targets: usize) -> String {
+    let workers = load.workers;
+    let worker = if workers == 1 { "worker" } else { "workers" };
+    match load.hosts {
+        Some(1) => format!("{workers} {worker} of one host"),
+        Some(hosts) => format!("{hosts} hosts of {workers} {worker}"),
+        None => {
+            let target = if targets == 1 { "target" } else { "targets" };
+            format!("{workers} {worker} on {} of {targets} {target}", load.targets)
+        }
+    }
+}
+
+/// Returns the hosts of a scale check in the order in which they are added.
+fn names(fleet: &Fleet) -> anyhow::Result<Vec<String>> {
+    let names: Vec<String> = match &fleet.hosts {
+        HostChoice::Named(names) => names.clone(),
+        HostChoice::All => {
+            let listed = assay_fleet::hosts(&fleet.bus)?.hosts;
+            listed.into_iter().filter(|host| host.state == HostState::Ready).map(|host| host.name).collect()
+        }
+    };
+    names
+        .first()
+        .with_context(|| format!("no agent is on {0}: assay agent --nats {0} starts one", fleet.bus.url))?;
+    Ok(names)
 }
 
 fn plan(args: &ScaleArgs, workers: u32) -> anyhow::Result<Plan> {

@@ -101,3 +101,32 @@ fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
     assert!(hosts[0]["lost"].is_null() && hosts[1]["lost"].is_string(), "{hosts:?}");
     assert!(shown["findings"].to_string().contains("Host b was lost"), "{}", shown["findings"]);
 }
+
+/// The search for the highest rate is that of both hosts together, and the curve offers shares of it.
+#[test]
+fn a_curve_and_a_scale_check_are_of_all_hosts_together() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let agents = ["a", "b"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS.replace("1s", "100ms"));
+    let on_both = ["--hosts", "a,b", "--nats", &url, "--json"];
+    let scale =
+        [&["scale", "p.toml", "null:", "--workers", "2", "--set", "rate=1000/s"][..], &on_both].concat();
+    let scale = story.assay(&scale);
+    assert_eq!(scale.code, Some(DONE), "{scale:?}");
+    let test = &scale.json()["tests"][0];
+    let loads: Vec<(u64, u64)> = test["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| (point["hosts"].as_u64().unwrap(), point["workers"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(loads, [(1, 1), (1, 2), (2, 2)]);
+    assert!(test["says"].as_str().unwrap().contains("2 times one host"), "{test}");
+    let curve = [&["curve", "null:", "p.toml", "--run", "100ms"][..], &on_both].concat();
+    let curve = story.assay(&curve);
+    assert_eq!(curve.code, Some(DONE), "{curve:?}");
+    let jobs = curve.json()["tests"][0]["jobs"].to_string();
+    assert!(jobs.contains("\"a\"") && jobs.contains("\"b\""), "{jobs}");
+    drop(agents);
+}

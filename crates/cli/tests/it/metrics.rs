@@ -64,6 +64,7 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
     };
     let text = served(&Served {
         last: vec![LastValue {
+            targets: 1,
             target: evil,
             plan: "vmware",
             changed: "--quick",

@@ -1,4 +1,4 @@
-use assay_record::{AccessStats, Interval, StepCpu, StepMoments, TurnStats};
+use assay_record::{AccessStats, Interval, OpStats, StepCpu, StepMoments, TurnStats};
 use assay_record::{JobEnd, StatedMemory, StepReason};
 use assay_spec::{Overrides, PlanFile};
 
@@ -11,16 +11,23 @@ const BEGAN: i64 = 1_000_000_000_000;
 
 /// Two hosts; the clock of b is 3 s ahead.
 fn placed() -> Placed {
+    placed_on(&["a", "b"])
+}
+
+/// The same on these hosts; the clock of each is 3 s ahead of that of the one before.
+fn placed_on(hosts: &[&str]) -> Placed {
     let text = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nrun = \"2s\"\n";
     let plan = PlanFile::parse("p", text).unwrap().resolve(&Overrides::default()).unwrap();
-    let clock = |ahead_ns| ClockOffset { ahead_ns, error_ns: 50 };
+    let clock = |(at, host): (i64, &&str)| {
+        ((*host).to_owned(), ClockOffset { ahead_ns: at * 3 * SECOND as i64, error_ns: 50 })
+    };
     Placed {
         run: "r".into(),
         started_unix_ms: 1_000_000,
         plan,
-        hosts: vec!["a".into(), "b".into()],
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
         targets: 1,
-        clocks: BTreeMap::from([("a".into(), clock(0)), ("b".into(), clock(3 * SECOND as i64))]),
+        clocks: (0..).zip(hosts).map(clock).collect(),
         label: None,
         note: None,
         array: None,
@@ -31,7 +38,17 @@ fn placed() -> Placed {
 
 /// What a host says in a run of two seconds, whose window begins `late_ns` after the stated moment.
 fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
-    let ahead_ns = placed.clocks.values().nth(host).unwrap().ahead_ns;
+    let of_a_second = |_| {
+        let mut access = AccessStats::default();
+        (0..10 * (host as u64 + 1)).for_each(|n| access.read.completed(4096, 1000 + n, 1000 + n));
+        access
+    };
+    let whats = whats(placed, late_ns, of_a_second);
+    let epoch_unix_ns = BEGAN + placed.clocks.values().nth(host).unwrap().ahead_ns;
+    (1..).zip(whats).map(|(number, what)| Said { number, epoch_unix_ns, what: vec![what] }).collect()
+}
+
+fn whats(placed: &Placed, late_ns: u64, of_a_second: impl Fn(u64) -> AccessStats) -> Vec<What> {
     let header = RunHeader {
         run: "r".into(),
         version: "1".into(),
@@ -47,15 +64,13 @@ fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
     };
     let window_ns = SECOND + late_ns;
     let interval = |second: u64| {
-        let mut access = AccessStats::default();
-        (0..10 * (host as u64 + 1)).for_each(|n| access.read.completed(4096, 1000 + n, 1000 + n));
         RunEvent::Interval(Box::new(Interval {
             test: 0,
             step: 0,
             job: 0,
             start_ns: second * SECOND,
             end_ns: (second + 1) * SECOND,
-            by_access: vec![access],
+            by_access: vec![of_a_second(second)],
             reconnects: 0,
             turns: TurnStats::default(),
         }))
@@ -68,7 +83,7 @@ fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
         window_ns: Some(window_ns),
     });
     let event = |at_ns, what| What::Event(Box::new(Event { at_ns, what }));
-    let whats = [
+    vec![
         What::Inspected,
         event(0, RunEvent::Started(Box::new(header))),
         event(1, RunEvent::StepStarted(START)),
@@ -79,9 +94,7 @@ fn said(placed: &Placed, host: usize, late_ns: u64) -> Vec<Said> {
         event(window_ns + 2 * SECOND, RunEvent::StepEnded(Box::new(end))),
         event(window_ns + 2 * SECOND, RunEvent::Ended(Outcome::Done)),
         What::Over { failures: vec![] },
-    ];
-    let epoch_unix_ns = BEGAN + ahead_ns;
-    (1..).zip(whats).map(|(number, what)| Said { number, epoch_unix_ns, what }).collect()
+    ]
 }
 
 fn begin() -> Noted {
@@ -200,4 +213,77 @@ fn steps_of_different_hosts_follow_one_another() {
     assert_eq!(merge.due(), None, "b is ready, and a measures");
     a.iter().skip(4).for_each(|said| drop(merge.take("a", said.clone())));
     assert_eq!(merge.due(), Some((second, vec![("b".to_owned(), START)])));
+}
+
+/// Service times and intended ones with a long tail, as many as four hosts do in two seconds; the same at every call.
+fn recorded() -> Vec<(u64, u64)> {
+    let mut at = 26;
+    let mut random = || assay_spec::random::split_mix(&mut at);
+    let one = |_| {
+        let tail = random().leading_zeros();
+        let service_ns = (20_000 + random() % 5_000) << tail.min(12);
+        (service_ns, service_ns + random() % 1_000_000)
+    };
+    (0..20_000).map(one).collect()
+}
+
+/// What a summary is made of when the I/Os whose number has `rest` are those of the stream, of `of` streams.
+fn share(rest: usize, of: usize, second: u64) -> AccessStats {
+    let mut access = AccessStats { read: OpStats::with_response(), ..AccessStats::default() };
+    let own = recorded().into_iter().enumerate().filter(|(number, _)| number % of == rest);
+    let (first, last): (Vec<_>, Vec<_>) = own.partition(|(number, _)| *number < 9_000);
+    let of_second = if second == 0 { first } else { last };
+    of_second.iter().for_each(|(_, (service, intended))| access.read.completed(4096, *service, *intended));
+    access
+}
+
+/// The same I/Os by one process and by four agents whose clocks are 9 s apart, over the bus' own form: the histograms
+/// are equal bucket for bucket, and so is every percentile.
+#[test]
+fn four_agents_give_the_histogram_of_one_process_that_did_the_same_ios() {
+    let alone = whats(&placed_on(&["a"]), 0, |second| share(0, 1, second));
+    let alone: Vec<Event> = alone
+        .into_iter()
+        .filter_map(|what| match what {
+            What::Event(event) => Some(*event),
+            _ => None,
+        })
+        .collect();
+    let hosts = ["a", "b", "c", "d"];
+    let placed = placed_on(&hosts);
+    let mut merge = Merge::new(placed.clone()).unwrap();
+    let streams = (0..4).map(|host| whats(&placed, 0, move |second| share(host, 4, second)));
+    let streams: Vec<Vec<What>> = streams.collect();
+    let mut together = Vec::new();
+    for number in 1..=streams[0].len() {
+        for (host, clock) in placed.clocks.values().enumerate() {
+            let what = vec![streams[host][number - 1].clone()];
+            let said = Said { number: number as u64, epoch_unix_ns: BEGAN + clock.ahead_ns, what };
+            let arrived: Said = crate::wire::parsed(&crate::wire::json(&said)).unwrap();
+            together.extend(merge.take(hosts[host], arrived));
+        }
+        if merge.due().is_some() {
+            let at_unix_ns = BEGAN + SECOND as i64;
+            together.extend(merge.note(Noted::Begin {
+                step: START,
+                at_unix_ns,
+                clocks: placed.clocks.clone(),
+            }));
+        }
+    }
+    let total = |events: &[Event]| {
+        let RunEvent::Started(header) = &events[0].what else { panic!("no header") };
+        let mut collector = assay_analysis::Collector::new(header);
+        events.iter().for_each(|event| collector.add(event));
+        collector.summary().steps[0].total.clone()
+    };
+    let (one, four) = (total(&alone), total(&together));
+    assert_eq!((four.ops, four.bytes), (20_000, 20_000 * 4096));
+    assert_eq!((one.ops, one.bytes), (four.ops, four.bytes));
+    assert!(one.service == four.service && one.response == four.response, "a bucket differs");
+    for share in [0.5, 0.99, 0.999] {
+        assert_eq!(one.service.quantile_ns(share), four.service.quantile_ns(share));
+    }
+    let tail = four.service.quantile_ns(0.999).unwrap() / four.service.quantile_ns(0.5).unwrap();
+    assert!(tail > 50.0, "the planted tail is there: {tail}");
 }

@@ -47,7 +47,7 @@ impl Running {
     }
 
     fn allowing(name: &str, bus: BusOptions, config: &str, clock_ahead_ns: i64) -> Self {
-        let agent = Agent::start(options(name, bus, config, clock_ahead_ns)).unwrap();
+        let agent = Agent::start(&options(name, bus, config, clock_ahead_ns)).unwrap();
         let stop = AgentStop::default();
         let stopped = stop.clone();
         Self { stop, thread: std::thread::spawn(move || agent.serve(&stopped)) }
@@ -94,7 +94,7 @@ fn hosts_are_listed_with_their_clocks_until_they_leave() {
 fn two_agents_cannot_have_one_name() {
     let Some(nats) = nats::start("") else { return };
     let first = Running::start("a", bus(&nats), 0);
-    let again = |name: &str| Agent::start(options(name, bus(&nats), "", 0));
+    let again = |name: &str| Agent::start(&options(name, bus(&nats), "", 0));
     assert!(matches!(again("a"), Err(FleetError::NameTaken(name)) if name == "a"));
     first.stop();
     assert!(again("a").is_ok(), "a name is free once its agent has left");

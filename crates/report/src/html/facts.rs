@@ -163,6 +163,7 @@ fn host_facts(header: &RunHeader) -> Vec<Fact> {
         fact("CPU", format!("{}, {} of {} CPUs{limit}", host.cpu_model, host.cpus, host.cpus_online)),
         fact("Memory", format!("{}{}", number::size(host.memory_bytes), memory_limit.unwrap_or_default())),
         fact("Clock source", host.clocksource.clone()),
+        fact("Wall clock", host.clock.as_ref().map(assay_record::ClockState::words).unwrap_or_default()),
         fact("Hypervisor", host.hypervisor.clone().unwrap_or_default()),
         fact("CPU governor", host.governor.clone().unwrap_or_default()),
     ]

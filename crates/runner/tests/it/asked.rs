@@ -63,7 +63,7 @@ fn a_run_that_is_called_off_after_the_inspection_has_created_nothing() {
 fn no_load_begins_before_the_common_start_of_its_step() {
     let asked: Arc<Mutex<Vec<(StepId, Instant)>>> = Arc::default();
     let moments = Arc::clone(&asked);
-    let start = CommonStart::new(move |step| {
+    let start = CommonStart::new(move |step, _| {
         let moment = Instant::now() + Duration::from_millis(300);
         moments.lock().unwrap().push((step, moment));
         Some(moment)

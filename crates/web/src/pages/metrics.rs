@@ -63,6 +63,7 @@ fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
 fn last(target: &TargetRuns) -> impl Iterator<Item = LastValue<'_>> {
     target.last().into_iter().map(move |last| LastValue {
         target: &target.address,
+        targets: last.run.row.targets.len(),
         plan: &last.run.row.name,
         changed: last.run.digest.as_ref().map_or("", |digest| digest.changed.as_str()),
         is_quick: last.run.digest.as_ref().is_some_and(|digest| digest.changed.starts_with("--quick")),

@@ -26,6 +26,8 @@ pub struct Served<'s> {
 pub struct LastValue<'s> {
     /// Its name in the store.
     pub target: &'s str,
+    /// Number of targets of the run, all hosts': the figures are of all of them together.
+    pub targets: usize,
     /// Name of the plan.
     pub plan: &'s str,
     /// What the command line changed of the plan's load; empty where nothing.
@@ -241,8 +243,10 @@ fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
         let yes_no = |yes| if yes { "yes" } else { "no" };
         // An empty label is none.
         let depth = if last.depth == 0 { String::new() } else { last.depth.to_string() };
+        let targets = if last.targets > 1 { last.targets.to_string() } else { String::new() };
         Labels::of(&[
             ("target", last.target),
+            ("targets", &targets),
             ("plan", last.plan),
             ("test", &last.test.test),
             ("step", &last.test.step),

@@ -1,0 +1,124 @@
+//! The messages of a run as its stream has them: in order, each once, none left out.
+//!
+//! Many are asked for at a time, and handed out together. A request ends by itself; what an ordered consumer of the
+//! client does beyond that was seen to hand out nothing more with a thousand hosts.
+
+use std::time::Duration;
+
+use async_nats::jetstream::Message;
+use async_nats::jetstream::consumer::PullConsumer;
+use async_nats::jetstream::consumer::pull::Batch;
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::sync::watch;
+
+use crate::bus::Bus;
+use crate::probe::ASK_LIMIT;
+
+/// Messages of a request: two seconds of a thousand hosts.
+const OF_A_REQUEST: usize = 4096;
+/// After so long the server ends a request that is not filled.
+const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+/// Messages that are handed out together at most, so that a stop is seen between them.
+const TOGETHER: usize = 512;
+
+/// Reads the stream of a run.
+pub(crate) struct Reading {
+    bus: Bus,
+    run: String,
+    connected: watch::Receiver<u64>,
+
+    /// Sequence number of the last message that was handed out.
+    taken: u64,
+    consumer: Option<PullConsumer>,
+    /// The request whose messages come.
+    batch: Option<Batch>,
+    /// Whether nothing has come through the consumer yet.
+    is_new: bool,
+    /// Whether nothing has come for the request yet.
+    is_empty: bool,
+}
+
+impl Reading {
+    /// Returns a reading that begins with the first message.
+    pub(crate) fn new(bus: Bus, run: &str) -> Self {
+        let connected = bus.connected.clone();
+        let (consumer, batch) = (None, None);
+        Self { bus, run: run.to_owned(), connected, taken: 0, consumer, batch, is_new: true, is_empty: true }
+    }
+
+    /// Returns the messages that are there; waits so long for the first one.
+    pub(crate) async fn next(&mut self, limit: Duration) -> Vec<Message> {
+        // A server that was away knows nothing of who was listening.
+        if self.connected.has_changed().unwrap_or(false) {
+            self.connected.mark_unchanged();
+            self.forget();
+        }
+        if self.batch.is_none() && !self.ask().await {
+            tokio::time::sleep(limit).await;
+            return Vec::new();
+        }
+        let mut came: Vec<Message> =
+            tokio::time::timeout(limit, self.one()).await.ok().flatten().into_iter().collect();
+        while (1..TOGETHER).contains(&came.len())
+            && let Some(Some(message)) = self.one().now_or_never()
+        {
+            came.push(message);
+        }
+        came
+    }
+
+    /// Asks for more messages. Returns whether the server has heard it.
+    async fn ask(&mut self) -> bool {
+        let asked = async {
+            let consumer = match self.consumer.take() {
+                Some(consumer) => consumer,
+                None => {
+                    self.is_new = true;
+                    self.bus.consumer(&self.run, self.taken).await.ok()?
+                }
+            };
+            let batch = consumer.batch().max_messages(OF_A_REQUEST).expires(REQUEST_LIMIT).messages().await;
+            batch.ok().map(|batch| (consumer, batch))
+        };
+        let asked = tokio::time::timeout(ASK_LIMIT, asked).await.ok().flatten();
+        (self.consumer, self.batch) = asked.unzip();
+        self.is_empty = true;
+        self.batch.is_some()
+    }
+
+    /// Begins anew behind what was taken.
+    fn forget(&mut self) {
+        (self.consumer, self.batch) = (None, None);
+    }
+
+    /// Waits for the next message; `None` where the request has ended, or messages were lost on the way.
+    async fn one(&mut self) -> Option<Message> {
+        loop {
+            match self.batch.as_mut()?.next().await {
+                Some(Ok(message)) => {
+                    self.is_empty = false;
+                    let sequence = message.info().ok()?.stream_sequence;
+                    // The first one of a consumer is the next that the stream has.
+                    let follows = std::mem::take(&mut self.is_new) || sequence <= self.taken + 1;
+                    if !follows {
+                        self.forget();
+                        return None;
+                    }
+                    if sequence > self.taken {
+                        self.taken = sequence;
+                        return Some(message);
+                    }
+                }
+                // One that brought nothing may have been forgotten by the server.
+                None if !self.is_empty => {
+                    self.batch = None;
+                    return None;
+                }
+                _ => {
+                    self.forget();
+                    return None;
+                }
+            }
+        }
+    }
+}
