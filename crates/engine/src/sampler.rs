@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// Counted in fio 3.42, `zipf:0.5` over 48 MiB: 5,683 of 12,288 blocks in as many draws, where 6,923 would be without.
+    /// Counted in fio 3.42, `zipf:0.5` over 48 MiB: 5,683 of 12,288 blocks in as many draws, where 6,923 would be
+    /// without.
     #[test]
     fn ranks_of_fio_share_places_where_their_number_is_no_power_of_two() {
         for (count, expected) in [(4096, 4096), (5376, 3268), (12_288, 8459), (16_384, 16_384)] {
