@@ -18,8 +18,8 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// Number of blocks that are remembered. Any one of them verifies a path.
 pub(crate) const WITNESSES: usize = 8;
-/// Interval between two remembered blocks; together they cover more time than the pause between two checks.
-const REMEMBER_EVERY_MS: u64 = 250;
+/// Interval between two remembered blocks. The one that is checked is a second old, and stays for three.
+const REMEMBER_EVERY_MS: u64 = 500;
 /// Marks an empty slot.
 const NONE: u64 = u64::MAX;
 /// Bit of the block number of a candidate.
@@ -332,14 +332,16 @@ impl UnitProof {
         (0..self.inspected.get().map_or(0, Vec::len)).filter_map(|index| self.as_inspected(index)).collect()
     }
 
-    /// Returns the block to check during I/O: the one remembered first, because a recently written one may already have
-    /// gone to another disk, or else a piece of the inspected content.
-    pub(crate) fn oldest(&self) -> Option<Witness> {
-        let oldest =
-            (0..WITNESSES).filter(|slot| self.witness(*slot).is_some()).min_by_key(|slot| self.age(*slot));
-        let pieces = self.inspected.get().map_or(0, Vec::len);
-        let written = oldest.and_then(|slot| self.witness(slot));
-        written.or_else(|| (0..pieces).find_map(|index| self.as_inspected(index)))
+    /// Returns the block to check during I/O: the newest of those remembered before `known_at`, when the unit was the
+    /// known one, as a later one may have gone to another disk, and the oldest may be replaced before its read ends. Or
+    /// else the oldest, or a piece of the inspected content.
+    pub(crate) fn to_check(&self, known_at: Instant) -> Option<Witness> {
+        let (known, known_ms) = (self.witnesses(), self.ms_at(known_at));
+        let is_before = |known: &&Witness| match known.source {
+            Source::Written { slot } => self.age(slot) < known_ms,
+            Source::Inspected { .. } => false,
+        };
+        known.iter().rfind(is_before).or(known.first()).copied()
     }
 
     /// Returns true if the next write is to be remembered: a slot is empty, or the last block was remembered a while
@@ -459,7 +461,12 @@ mod tests {
             (0..10).for_each(|lba| writer.write(lba, &[1; 512], lba * 2));
             assert_eq!(lbas(proof), [2, 3, 4, 5, 6, 7, 8, 9], "the oldest first");
             let first = proof.witnesses()[0];
-            assert_eq!(proof.oldest(), Some(first));
+            let checked = |at_ms| proof.to_check(proof.began + Duration::from_millis(at_ms)).map(|w| w.lba);
+            // Blocks 2 to 9, of 4 to 18 ms.
+            assert_eq!(
+                [checked(0), checked(4), checked(13), checked(99)],
+                [Some(2), Some(2), Some(6), Some(9)]
+            );
             assert!(proof.still_holds(first));
             proof.forget(1, 4);
             assert_eq!(lbas(proof), [5, 6, 7, 8, 9]);

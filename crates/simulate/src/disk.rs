@@ -7,7 +7,7 @@ pub(crate) const CHUNK_BLOCKS: usize = 3;
 /// Bytes of a chunk.
 pub(crate) const CHUNK_BYTES: usize = BLOCK_BYTES * CHUNK_BLOCKS;
 /// Chunks of a disk.
-pub(crate) const CHUNKS: usize = 40;
+pub(crate) const CHUNKS: usize = 1000;
 
 /// The versions of all chunks; 0 is never written.
 #[derive(Debug, Clone)]

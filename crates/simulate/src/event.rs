@@ -17,6 +17,8 @@ pub(crate) enum Event {
         epoch: u32,
         port: usize,
         isid: [u8; 6],
+        /// Time after which it is sent again if it is lost.
+        again: Nanos,
     },
     Refused {
         path: u8,

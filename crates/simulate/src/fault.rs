@@ -51,6 +51,8 @@ pub enum Fault {
     UnitSwapped,
     /// The process is not scheduled for a while.
     ClockPaused,
+    /// Another unit takes the number, and the target reports nothing.
+    UnitReplaced,
 }
 
 impl Fault {
@@ -72,8 +74,12 @@ impl Fault {
     }
 }
 
+/// What seeds with an unreported swap have besides: nothing that delays the checks which find it.
+pub(crate) const BESIDE_REPLACED: [Fault; 4] =
+    [Fault::UnitReplaced, Fault::HangUp, Fault::PortalClosed, Fault::AccessChanged];
+
 /// Every kind.
-pub const FAULTS: [Fault; 24] = [
+pub const FAULTS: [Fault; 25] = [
     Fault::Cut,
     Fault::PortalClosed,
     Fault::HangUp,
@@ -98,6 +104,7 @@ pub const FAULTS: [Fault; 24] = [
     Fault::AccessChanged,
     Fault::UnitSwapped,
     Fault::ClockPaused,
+    Fault::UnitReplaced,
 ];
 
 /// Number of times that each kind was injected.

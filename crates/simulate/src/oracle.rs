@@ -51,6 +51,11 @@ impl Load {
         Self { used, contested, chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
     }
 
+    /// Returns true once several writes were acknowledged, of which one is not soon written again.
+    pub(crate) fn has_written(&self) -> bool {
+        self.chunks.iter().filter(|chunk| chunk.acked > 0).count() > 30
+    }
+
     pub(crate) fn outstanding(&self) -> usize {
         self.issued.len()
     }

@@ -112,6 +112,8 @@ pub(crate) struct Habits {
     pub(crate) segment_bytes: u32,
     pub(crate) time2wait_s: u32,
     pub(crate) names_groups: bool,
+    /// Every unit reports the same serial number.
+    pub(crate) one_serial: bool,
 }
 
 impl Habits {
@@ -127,6 +129,7 @@ impl Habits {
             segment_bytes: *random.pick(&[512, 1024, 65_536]),
             time2wait_s: *random.pick(&[0, 0, 0, 1, 2]),
             names_groups: random.chance(80),
+            one_serial: false,
         }
     }
 }
@@ -376,6 +379,11 @@ impl Storage {
         self.attention([6, 0x3f, 0x0e], None);
     }
 
+    /// Puts another unit behind the number without a word.
+    pub(crate) fn replace(&mut self) {
+        self.is_swapped = true;
+    }
+
     pub(crate) fn change_access(&mut self) {
         self.attention([6, 0x2a, 6], None);
     }
@@ -420,7 +428,8 @@ impl Storage {
                 Work::Data(inquiry)
             }
             (0x12, 1, 0x80) => {
-                Work::Data([&[0, 0x80, 0, 4][..], if self.is_swapped { b"SWAP" } else { b"DISK" }].concat())
+                let is_told = self.is_swapped && !self.habits.one_serial;
+                Work::Data([&[0, 0x80, 0, 4][..], if is_told { b"SWAP" } else { b"DISK" }].concat())
             }
             (0x12, 1, 0x83) => {
                 let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0, 0, 1];

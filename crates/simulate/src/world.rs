@@ -12,7 +12,7 @@ use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, Un
 
 use crate::disk::CHUNKS;
 use crate::event::{Event, Timed};
-use crate::fault::{FAULTS, Fault, FaultCounts};
+use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
 use crate::storage::{Effect, Pdu, Storage};
@@ -22,6 +22,10 @@ use crate::time::{MS, Nanos, SECOND, US};
 const TICK: Nanos = 50 * MS;
 /// PDUs that a connection's own queue holds.
 const QUEUE_MAX: usize = 8;
+/// Time after which a request to connect is sent again; it doubles each time (RFC 6298).
+const SYN_AGAIN: Nanos = SECOND;
+/// Time after an unreported swap in which the checks of each second must have found it.
+const NOTICED: Nanos = 2000 * MS;
 /// Steps after which a run counts as endless.
 const STEPS_MAX: u64 = 2_000_000;
 
@@ -83,6 +87,8 @@ struct World {
     arrivals: Vec<Nanos>,
     /// Time at which the client learned that another unit has the number.
     told_at: Option<Nanos>,
+    /// Time at which another unit took the number without a word.
+    replaced_at: Option<Nanos>,
     names: Vec<String>,
     done: Vec<Completion<Vec<u8>>>,
     outcome: Outcome,
@@ -117,6 +123,15 @@ fn timeouts(random: &mut Random) -> Timeouts {
     }
 }
 
+/// Draws the kinds of fault that a run has. The last kind has runs of its own, so that the seeds of the others find
+/// what they found without it.
+fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
+    let share = random.between(5, 60);
+    let (_, all) = FAULTS.split_last().expect("there are kinds");
+    let drawn = all.iter().copied().filter(|_| random.chance(share)).collect();
+    if is_replaced { BESIDE_REPLACED.to_vec() } else { drawn }
+}
+
 impl World {
     fn new(seed: u64, trace: bool) -> Self {
         let mut random = Random::new(seed);
@@ -126,7 +141,7 @@ impl World {
         let timeouts = timeouts(&mut random);
         let io_limit = u64::try_from(timeouts.io.as_nanos()).expect("seconds");
         let depth = usize::try_from(random.between(1, 9)).expect("a few");
-        let config = Config {
+        let mut config = Config {
             timeouts,
             sessions_per_portal: if random.chance(25) { 2 } else { 1 },
             policy: *random.pick(&[Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding, Policy::Fixed(0)]),
@@ -137,22 +152,28 @@ impl World {
             ..Config::new(names.clone(), "iqn.2026-11.example:simulated", 0)
         };
         let paths = portals * usize::from(config.sessions_per_portal);
-        let storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
+        let mut storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
         // Seeds of the others find what they found when there was one initiator.
         let mut others = Random::new(seed ^ 0x5eed_0002);
         let clients = if seed % 8 == 6 { 2 } else { 1 };
+        let is_replaced = seed % 16 == 7;
+        if is_replaced {
+            storage.habits.one_serial = others.chance(50);
+            config.watch = *others.pick(&[UnitWatch::Regularly, UnitWatch::Closely]);
+        }
         let contested = if clients == 2 && others.chance(60) { 4 } else { 0 };
         let core =
             |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
         let cores = (0..clients).map(core).collect();
-        let share = random.between(5, 60);
-        let enabled = FAULTS.into_iter().filter(|_| random.chance(share)).collect();
+        let enabled = enabled(&mut random, is_replaced);
         let commands = random.between(100, 500);
+        // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
+        let used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
         Self {
             cores,
             paths: u8::try_from(paths).expect("a few"),
             storage,
-            load: Load::new(commands, *random.pick(&[4, 10, CHUNKS]), contested),
+            load: Load::new(commands, used, contested),
             links: (0..paths * usize::from(clients)).map(|_| Link::default()).collect(),
             heap: BinaryHeap::new(),
             number: 0,
@@ -170,6 +191,7 @@ impl World {
             paused: 0,
             arrivals: vec![0; portals],
             told_at: None,
+            replaced_at: None,
             names,
             done: Vec::new(),
             outcome: Outcome::default(),
@@ -272,8 +294,12 @@ impl World {
                 self.submit();
                 self.schedule(self.now + pause, Event::Think);
             }
-            Event::Syn { path, epoch, port, isid } => {
+            Event::Syn { path, epoch, port, isid, again } => {
                 if self.cut(port).is_some() {
+                    if self.is_current(path, epoch) {
+                        let syn = Event::Syn { path, epoch, port, isid, again: 2 * again };
+                        self.schedule(self.now + again, syn);
+                    }
                 } else if self.storage.is_on(Fault::PortalClosed, port, self.now) {
                     self.schedule(soon, Event::Refused { path, epoch });
                 } else {
@@ -338,7 +364,10 @@ impl World {
 
     fn log_in(&mut self, path: u8, epoch: u32, port: usize, isid: [u8; 6]) {
         let soon = self.now + self.latency;
-        if self.cut(port).is_some() {
+        if let Some(until) = self.cut(port) {
+            if self.is_current(path, epoch) {
+                self.schedule(until, Event::LogIn { path, epoch, port, isid });
+            }
             return;
         }
         if self.storage.is_on(Fault::LoginRefused, port, self.now) {
@@ -420,6 +449,9 @@ impl World {
         if fault == Fault::UnitSwapped && !self.cores.iter().any(Core::is_known) {
             return;
         }
+        if fault == Fault::UnitReplaced && (self.replaced_at.is_some() || !self.load.has_written()) {
+            return;
+        }
         let port = usize::try_from(self.random.below(self.names.len() as u64)).expect("a few");
         let long = *self.random.pick(&[300 * MS, 2 * SECOND, 6 * SECOND]);
         let until = self.now + self.random.between(10 * MS, long);
@@ -469,6 +501,12 @@ impl World {
                 self.load.doubt_all();
                 self.told_at = None;
             }
+            Fault::UnitReplaced => {
+                self.storage.replace();
+                (0..self.names.len()).for_each(|port| self.storage.begin(fault, port, Nanos::MAX));
+                self.load.doubt_all();
+                self.replaced_at = Some(self.now);
+            }
             Fault::ClockPaused => {
                 let until = until.min(self.now + 3 * SECOND);
                 self.paused += until.saturating_sub(self.paused_until.max(self.now));
@@ -502,6 +540,12 @@ impl World {
                         let late_us = (sent_at - told_at) / US;
                         return Err(format!(
                             "a write was sent to another unit, {late_us} us after the target had said so"
+                        ));
+                    }
+                    if let Some(late) = self.replaced_at.and_then(|at| sent_at.checked_sub(at + NOTICED)) {
+                        return Err(format!(
+                            "a write was sent to another unit, {} us after it should have been noticed",
+                            late / US
                         ));
                     }
                 }
@@ -563,7 +607,8 @@ impl World {
                     let path = first + path;
                     let Some(port) = self.names.iter().position(|name| *name == portal) else { continue };
                     let epoch = self.links[usize::from(path)].epoch;
-                    self.schedule(self.now + self.latency, Event::Syn { path, epoch, port, isid });
+                    let syn = Event::Syn { path, epoch, port, isid, again: SYN_AGAIN };
+                    self.schedule(self.now + self.latency, syn);
                 }
             }
         }
@@ -658,7 +703,8 @@ impl World {
 
     /// Checks that a path that went down had a reason: one that answers is not ended.
     fn is_justified(&self, path: u8, cause: &str) -> Result<(), String> {
-        let was_swapped = self.storage.counts.of(Fault::UnitSwapped) > 0;
+        let swaps = [Fault::UnitSwapped, Fault::UnitReplaced];
+        let was_swapped = swaps.into_iter().any(|fault| self.storage.counts.of(fault) > 0);
         if cause.contains("a different unit") && !was_swapped {
             return Err(format!("path {path} was ended although the unit is the same: {cause}"));
         }
@@ -671,6 +717,7 @@ impl World {
             Fault::ThreadStall,
             Fault::LogoutRequested,
             Fault::UnitSwapped,
+            Fault::UnitReplaced,
             Fault::GroupMoved,
             Fault::WindowClosed,
             Fault::ClockPaused,

@@ -8,7 +8,7 @@ use assay_simulate::{FaultCounts, run};
 /// Number of seeds, from 1.
 const SEEDS: u64 = 2000;
 /// Seeds that found something, each with what it was.
-const FOUND: [(u64, &str); 14] = [
+const FOUND: [(u64, &str); 16] = [
     (37, "an aborted read of the unit's identity ended a path that answers"),
     (1020, "the same during the login of another path"),
     (508, "checks took the only turn of a path with room for one command"),
@@ -23,6 +23,14 @@ const FOUND: [(u64, &str); 14] = [
     (13520, "writes waited for a portal that refused the login, although another could end the session"),
     (9114, "the same for a portal that does not answer"),
     (10978, "a path was ended for its silence because another one had answered a little later"),
+    (
+        5703,
+        "of the unit that was replaced without a word, the block to check was replaced before its read ended",
+    ),
+    (
+        5911,
+        "one block that the unit had lost counted for less than newer ones, written to the disk that replaced it",
+    ),
 ];
 
 #[test]

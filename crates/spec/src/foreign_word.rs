@@ -4,7 +4,7 @@
 /// Field of a plan, how it is given, and what others call it.
 type Called = (&'static str, &'static str, &'static [&'static str]);
 
-const CALLED: [Called; 12] = [
+const CALLED: [Called; 13] = [
     ("size", "size=4KiB", &["bs", "blocksize", "block_size", "blocksz", "xfersize", "io_size", "block"]),
     (
         "outstanding",
@@ -21,6 +21,14 @@ const CALLED: [Called; 12] = [
     ("rate", "rate=5000/s", &["rate_iops", "iorate", "iops", "qps", "limit"]),
     ("span", "span=1GiB", &["io_limit", "range", "region", "working_set"]),
     ("error_limit", "error_limit=10", &["max_errors", "continue_on_error"]),
+    ("name", "name = \"My test\"", &["title", "label", "description"]),
+];
+
+/// Fields that say what one I/O is, and how `access` gives them. People look for them beside `outstanding`.
+const OF_AN_IO: [(&str, &str); 3] = [
+    ("size", "access = { size = \"4KiB\" }"),
+    ("read", "access = { read = 70 }"),
+    ("random", "access = { random = 100 }"),
 ];
 
 /// Returns the field that another tool's word means, and how it is given, for example `size=4KiB`.
@@ -29,6 +37,13 @@ pub fn field_called(word: &str) -> Option<(&'static str, &'static str)> {
     let word = word.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
     let found = CALLED.iter().find(|(_, _, words)| words.contains(&word.as_str()))?;
     Some((found.0, found.1))
+}
+
+/// Returns how `access` gives the field that a word means, where the word says what one I/O is.
+#[must_use]
+pub(crate) fn of_an_io(word: &str) -> Option<&'static str> {
+    let field = field_called(word).map_or(word, |(field, _)| field);
+    OF_AN_IO.iter().find(|(of_io, _)| *of_io == field).map(|(_, given)| *given)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::fmt::Display;
 use std::str::FromStr;
 
-use crate::foreign_word::field_called;
+use crate::foreign_word::{field_called, of_an_io};
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -334,6 +334,9 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
     if let Some((field, given)) = called {
         return format!("; `{word}` is `{field}` here: {given}");
     }
+    if let Some(given) = of_an_io(word).filter(|_| known.contains(&"access")) {
+        return format!("; it belongs to the access of a test: {given}");
+    }
     match near {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; use one of: {}", some_of(known)),
@@ -399,6 +402,11 @@ mod tests {
         assert_eq!(suggest("outstnading", &known), "; did you mean `outstanding`?");
         assert_eq!(suggest("worker", &known), "; did you mean `workers`?");
         assert_eq!(suggest("zebra", &known), "; use one of: outstanding, workers, warmup");
+        let of_a_test = ["outstanding", "access"];
+        let wanted = "; it belongs to the access of a test: access = { size = \"4KiB\" }";
+        assert_eq!(suggest("size", &of_a_test), wanted);
+        assert_eq!(suggest("bs", &of_a_test), wanted);
+        assert_eq!(suggest("bs", &["size", "read"]), "; `bs` is `size` here: size=4KiB");
     }
 
     #[test]

@@ -131,6 +131,9 @@ pub(crate) struct Path {
     pub is_changed: bool,
     /// Time of the next check of content and presence.
     pub check_at: Instant,
+    /// Time at which the last check of the content was sent, and the last one that found the known unit.
+    pub checked_at: Instant,
+    pub known_at: Instant,
     pub presence_at: Instant,
     pub last_error: Option<String>,
     /// What is missing according to the last error.
@@ -178,6 +181,8 @@ impl Path {
             is_refused: false,
             is_changed: false,
             check_at: now,
+            checked_at: now,
+            known_at: now,
             presence_at: now,
             last_error: None,
             missing: None,

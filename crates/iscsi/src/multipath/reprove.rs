@@ -7,7 +7,6 @@
 use std::time::Instant;
 
 use super::core::{Core, SessionUse};
-use crate::config::UnitWatch;
 use crate::error::{Lost, PathError};
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
@@ -16,12 +15,6 @@ use crate::proof::{Difference, Source};
 use crate::scsi::{Sense, cdb, key, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Owner};
-
-/// Number of oldest blocks that must differ before a unit counts as another one although newer blocks match. A single
-/// block may differ because another initiator had a write to it in flight when it was remembered.
-const LOST_MIN: usize = 2;
-/// The same for a fill, which writes every block once, by one initiator: the disk may change after its first write.
-const LOST_MIN_FILL: usize = 1;
 
 /// Additional sense code: power on, reset, or loss of the session.
 const ASC_RESET: u8 = 0x29;
@@ -148,8 +141,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         (cdb::read(lba, blocks, cdb::Fua::Off), self.capacity().block_bytes * blocks)
     }
 
-    /// Evaluates the READ of a witness. One block, oldest first, that holds the data written there is proof; of the
-    /// inspected blocks each must be unchanged. Blocks that were written meanwhile or cannot be read prove nothing.
+    /// Evaluates the READ of a witness. The oldest block that holds the data written there is proof, unless an older
+    /// one does not: the newer one may have been written to another disk. Of the inspected blocks each must be
+    /// unchanged. Blocks that were written meanwhile or cannot be read prove nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,
@@ -162,14 +156,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let Some(known) = connection.witnesses.get(witness).copied() else { return Ok(ProbeStep::Groups) };
         let is_same = is_good && crc32c::crc32c(data) == known.crc;
         let is_other = is_good && !is_same && self.config.proof.still_holds(known);
-        let lost_min = if self.config.watch == UnitWatch::Closely { LOST_MIN_FILL } else { LOST_MIN };
         match known.source {
-            Source::Written { .. } if is_same && mismatches < lost_min => return Ok(ProbeStep::Groups),
+            Source::Written { .. } if is_same && mismatches == 0 => return Ok(ProbeStep::Groups),
             Source::Written { .. } if is_same => {
                 return Err(Difference::Identity(format!(
-                    "of the blocks written first, {mismatches} no longer hold what was written, and block {}, written \
+                    "of the blocks written first, {mismatches} {} no longer what was written, and block {}, written \
                      later, does: another disk took its place in between, another host writes to it, or the target \
                      lost writes that it had acknowledged",
+                    if mismatches == 1 { "holds" } else { "hold" },
                     known.lba
                 )));
             }
@@ -202,6 +196,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Difference::Identity(why) => PathError::Changed { portal, why },
             Difference::Size { before, now } => PathError::Resized { portal, before, now },
         };
+        // The other paths may lead there too, as they do if the target has put another disk behind the number.
+        if !self.paths[at].is_changed {
+            self.config.proof.doubt();
+        }
         self.fail_path(at, &error, now);
         let is_over = match error {
             PathError::Resized { .. } => true,

@@ -19,6 +19,8 @@ use crate::slots::{CommandState, Data, Owner};
 const CLOSELY: Duration = Duration::from_millis(10);
 /// … and during a measurement: one small read per second.
 const REGULARLY: Duration = Duration::from_secs(1);
+/// Pause after a check that was refused, or whose block was written meanwhile.
+const AGAIN: Duration = Duration::from_millis(100);
 /// Interval of presence checks. Another disk can take over a number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
 
@@ -38,8 +40,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             if !may_check(path) || now < path.check_at {
                 continue;
             }
-            path.check_at = now + every;
-            if let Some(witness) = self.config.proof.oldest() {
+            (path.check_at, path.checked_at) = (now + every, now);
+            if let Some(witness) = self.config.proof.to_check(path.known_at) {
                 self.check(at, Check::Content(witness), now);
             }
         }
@@ -107,12 +109,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     ) {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let sense = Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION);
+        let path = &mut self.paths[at];
         let is_doubtful = match check {
-            Check::Content(known) if is_good => {
-                crc32c::crc32c(&data) != known.crc && self.config.proof.still_holds(known)
+            Check::Content(known) if is_good && crc32c::crc32c(&data) == known.crc => {
+                path.known_at = path.checked_at;
+                false
             }
+            Check::Content(known) if is_good => self.config.proof.still_holds(known),
             _ => sense.is_some_and(|sense| sense.tells_of_another_unit()),
         };
+        // What proves nothing is soon asked again.
+        if matches!(check, Check::Content(_)) && path.known_at < path.checked_at {
+            path.check_at = path.check_at.min(now + AGAIN);
+        }
         self.check_data = data;
         if is_doubtful {
             self.doubt(at, now);
