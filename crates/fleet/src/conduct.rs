@@ -236,7 +236,10 @@ impl Conductor {
         let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
         let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
         for (host, why) in gone.collect::<Vec<_>>() {
-            self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() });
+            // Where the server does not answer, each would be waited for, and a stop with them.
+            if !self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() }) {
+                break;
+            }
         }
     }
 
@@ -281,6 +284,9 @@ impl Conductor {
     /// Writes a note into the stream, from which it is read like what the hosts say. Returns whether it is there; where
     /// the bus is away, the next look notes it again.
     fn note(&mut self, noted: &Noted) -> bool {
+        if self.unkept.is_some() {
+            return false;
+        }
         // A host is lost once, and a step begins once, whoever notes it and however often.
         let id = match noted {
             Noted::Lost { host, .. } => format!("lost.{host}"),

@@ -63,7 +63,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     }
     let stop = order.order.stop.clone();
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
-    let reading = Reading::new(bus.clone(), &placed.run);
+    let reading = Reading::new(bus.clone(), &placed.run, placed.hosts.len());
     Conductor::new(runtime, bus, placed, reading, stop)?.conduct(&mut sinks)
 }
 
@@ -81,7 +81,7 @@ pub fn attach(
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(bus, "assay attach"))?;
     let not_there = || FleetError::NotOnBus(run.to_owned());
-    let first = runtime.block_on(Reading::new(bus.clone(), run).next(ASK_LIMIT));
+    let first = runtime.block_on(Reading::new(bus.clone(), run, 1).next(ASK_LIMIT));
     let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
@@ -93,7 +93,7 @@ pub fn attach(
         }
         store.remove(run)?;
     }
-    let reading = Reading::new(bus.clone(), run);
+    let reading = Reading::new(bus.clone(), run, placed.hosts.len());
     Conductor::new(runtime, bus, *placed, reading, stop)?.conduct(&mut sinks)
 }
 
