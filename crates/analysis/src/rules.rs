@@ -234,8 +234,9 @@ fn composed(
     Some((finding, used))
 }
 
-/// The step as people call it.
-pub(crate) fn step_name(step: &StepSummary) -> String {
+/// Returns the step as people call it.
+#[must_use]
+pub fn step_name(step: &StepSummary) -> String {
     format!("{} {}", step.test, step.step).trim_end().to_owned()
 }
 

@@ -16,8 +16,9 @@ pub enum Lock {
 }
 
 /// Time for which a lock is tried. A process shares its locks with a child until the child executes its own program,
-/// which takes a while on a busy machine: a lock that was just released may still seem to be held.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// which takes a while on a busy machine: a lock that was just released may still seem to be held. udev locks a device
+/// for as long as it looks at it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Takes an advisory lock; returns `false` if another Assay holds the file. It lasts until `file` is closed.

@@ -28,6 +28,7 @@ pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use fail_if::*;
+pub(crate) use groups::short as short_help;
 pub(crate) use hosts::*;
 pub(crate) use lab::*;
 pub(crate) use map::*;

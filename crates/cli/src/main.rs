@@ -80,7 +80,11 @@ fn message(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
         cause if said.is_empty() => cause,
         cause if said.contains(&cause) => said,
-        cause => format!("{said}: {cause}"),
+        // "target `sdb`", then "`sdb` looks like …": one name is enough.
+        cause => match said.rsplit(' ').next().filter(|word| word.starts_with('`')) {
+            Some(word) if cause.starts_with(word) => format!("{said}{}", &cause[word.len()..]),
+            _ => format!("{said}: {cause}"),
+        },
     }) + next_step(error)
 }
 

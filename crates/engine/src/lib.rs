@@ -15,6 +15,7 @@ mod events;
 mod fill;
 mod fit;
 mod flights;
+mod flow;
 mod flushing;
 mod full;
 mod gate;

@@ -7,12 +7,13 @@
 
 mod fio;
 mod visited;
+mod zoned;
 
 use assay_spec::{Access, Change, Job, Semantics};
 use assay_target::OpKind;
 
 use crate::rng::{IometerRng, Rng, derive};
-use crate::sampler::Sampler;
+use crate::sampler::{Hot, Sampler};
 
 /// The next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,13 @@ enum Rules {
 enum Part {
     Request,
     Reply,
+}
+
+/// Position and bytes of an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    offset_bytes: u64,
+    size_bytes: u32,
 }
 
 /// Possible positions of random I/Os of one kind: `start` and this many places after it, one alignment apart.
@@ -348,7 +356,7 @@ impl Line {
         let start = span.start.next_multiple_of(self.align_bytes);
         let last = span.end.saturating_sub(self.bytes(part));
         let count = if last < start { 0 } else { (last - start) / self.align_bytes + 1 };
-        let sampler = Sampler::new(spread.distribution, count, self.align_bytes, spread.seed);
+        let sampler = Sampler::new(spread.distribution, count, self.align_bytes, spread.hot);
         Places { start, count, sampler }
     }
 }
@@ -356,7 +364,7 @@ impl Line {
 /// Distribution of random positions over places.
 struct Spread<'s> {
     distribution: &'s assay_spec::Distribution,
-    seed: u64,
+    hot: Hot,
 }
 
 /// Sector by which Iometer aligns if nothing else is known: over NFS and through the page cache, bytes.
@@ -441,7 +449,7 @@ fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
             let random = if setup.exclusive { stream.clone() } else { used };
             let seed = derive(setup.hot_seed, &[member]);
             let places = lines.iter().zip(&setup.job.mix).map(|(line, access)| {
-                let spread = Spread { distribution: &access.distribution, seed };
+                let spread = Spread { distribution: &access.distribution, hot: Hot::Apart { seed } };
                 [Part::Request, Part::Reply].map(|part| line.places(part, &random, &spread))
             });
             let sequences = vec![Sequence::default(); lines.len()];

@@ -37,12 +37,12 @@ pub(crate) struct Zone {
 }
 
 impl Sampler {
-    /// Returns a sampler of `count` places, `grain_bytes` apart. `seed` selects the hot places.
-    pub(crate) fn new(distribution: &Distribution, count: u64, grain_bytes: u64, seed: u64) -> Self {
+    /// Returns a sampler of `count` places, `grain_bytes` apart.
+    pub(crate) fn new(distribution: &Distribution, count: u64, grain_bytes: u64, hot: Hot) -> Self {
         if count < 2 {
             return Self::Uniform;
         }
-        let scatter = || Scatter::new(count, seed);
+        let scatter = || Scatter::new(count, hot);
         let shape = match distribution {
             Distribution::Uniform => return Self::Uniform,
             Distribution::Zipf(theta) => Shape::Zipf { law: Zipf::new(*theta, count), scatter: scatter() },
@@ -153,29 +153,49 @@ fn floor_below(value: f64, count: u64) -> u64 {
     (value.max(0.0) as u64).min(count - 1)
 }
 
-/// A bijective map of [0, count): rank x multiplier + shift, modulo count.
+/// Which places are hot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Hot {
+    /// Each rank has a place of its own, which the seed selects.
+    Apart { seed: u64 },
+    /// As fio has it: of places whose number is no power of two, some have several ranks and others none.
+    AsInFio { seed: u64 },
+}
+
+/// A map of ranks to [0, count): rank x multiplier + shift, modulo count. It is bijective, but for [`Hot::AsInFio`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scatter {
     count: u64,
     multiplier: u64,
     shift: u64,
+    /// Bits of the product that are kept.
+    mask: u128,
 }
 
 impl Scatter {
     /// Uses multiples of the golden ratio, which are far apart, however many there are.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]
-    fn new(count: u64, seed: u64) -> Self {
+    fn new(count: u64, hot: Hot) -> Self {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
-        let mut multiplier = ((count as f64 * GOLDEN) as u64).clamp(1, count - 1);
-        while greatest_common_divisor(multiplier, count) != 1 {
-            multiplier -= 1;
-        }
-        Self { count, multiplier, shift: Rng::new(seed).below(count) }
+        /// 2^64 less the golden share of it: fio multiplies by this modulo 2^64.
+        const GOLDEN_OF_FIO: u64 = 0x61c8_8646_80b5_83eb;
+        let (multiplier, seed, mask) = match hot {
+            Hot::AsInFio { seed } => (GOLDEN_OF_FIO, seed, u128::from(u64::MAX)),
+            Hot::Apart { seed } => {
+                let mut multiplier = ((count as f64 * GOLDEN) as u64).clamp(1, count - 1);
+                while greatest_common_divisor(multiplier, count) != 1 {
+                    multiplier -= 1;
+                }
+                (multiplier, seed, u128::MAX)
+            }
+        };
+        Self { count, multiplier, shift: Rng::new(seed).below(count), mask }
     }
 
     #[inline]
     fn place(self, rank: u64) -> u64 {
-        let spread = u128::from(rank) * u128::from(self.multiplier) + u128::from(self.shift);
+        let product = (u128::from(rank) * u128::from(self.multiplier)) & self.mask;
+        let spread = product + u128::from(self.shift);
         u64::try_from(spread % u128::from(self.count)).expect("a remainder is below the count")
     }
 }
@@ -218,7 +238,8 @@ mod tests {
 
     /// Returns the number of draws of each place.
     fn hits(distribution: &Distribution, count: u64) -> Vec<u32> {
-        let (sampler, mut rng) = (Sampler::new(distribution, count, 4096, 5), Rng::new(11));
+        let (sampler, mut rng) =
+            (Sampler::new(distribution, count, 4096, Hot::Apart { seed: 5 }), Rng::new(11));
         let mut hits = vec![0; usize::try_from(count).unwrap()];
         for _ in 0..DRAWS {
             hits[usize::try_from(sampler.draw(&mut rng, count)).unwrap()] += 1;
@@ -297,10 +318,21 @@ mod tests {
     #[test]
     fn every_rank_has_a_place_of_its_own() {
         for count in [2, 3, 7, 100, 1000, 1024, 4095] {
-            let scatter = Scatter::new(count, 3);
+            let scatter = Scatter::new(count, Hot::Apart { seed: 3 });
             let mut seen: Vec<u64> = (0..count).map(|rank| scatter.place(rank)).collect();
             seen.sort_unstable();
             assert!(seen.iter().copied().eq(0..count), "{count}");
+        }
+    }
+
+    /// Counted in fio 3.42, `zipf:0.5` over 48 MiB: 5,683 of 12,288 blocks in as many draws, where 6,923 would be
+    /// without.
+    #[test]
+    fn ranks_of_fio_share_places_where_their_number_is_no_power_of_two() {
+        for (count, expected) in [(4096, 4096), (5376, 3268), (12_288, 8459), (16_384, 16_384)] {
+            let scatter = Scatter::new(count, Hot::AsInFio { seed: 3 });
+            let seen: std::collections::BTreeSet<u64> = (0..count).map(|rank| scatter.place(rank)).collect();
+            assert_eq!(seen.len(), expected, "{count}");
         }
     }
 
@@ -308,7 +340,7 @@ mod tests {
     fn every_distribution_works_with_few_places() {
         for distribution in [Distribution::Zipf(1.2), Distribution::Pareto(0.2), Distribution::Normal(1.0)] {
             for count in [1, 2, 3] {
-                let sampler = Sampler::new(&distribution, count, 4096, 1);
+                let sampler = Sampler::new(&distribution, count, 4096, Hot::Apart { seed: 1 });
                 let mut rng = Rng::new(2);
                 assert!((0..1000).all(|_| sampler.draw(&mut rng, count) < count), "{distribution} {count}");
             }

@@ -17,6 +17,7 @@ use crate::control::{CommonStart, Control, EnoughSignal, Pulse, StopSignal, Tick
 use crate::events::{Emitter, RunError};
 use crate::fill::{Filler, Pool};
 use crate::flights::depth;
+use crate::flow::{Flow, FlowShare};
 use crate::paths;
 use crate::placement::{JobWorkers, place};
 use crate::planner::{Planner, PlannerSetup, pass_bytes};
@@ -90,6 +91,7 @@ pub(crate) fn run_step<T: Target>(
         let signals = (context.stop.clone(), context.enough.clone());
         Control::new(emitter.clock(), signals, workers, context.step.error_limit)
     };
+    let flow = Flow::new(jobs);
     emitter.phase(context.id, Phase::Prepare, emitter.clock().now_ns())?;
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
@@ -101,11 +103,11 @@ pub(crate) fn run_step<T: Target>(
                 let (tally, drain) = Tally::new(context.id, job_index, job.mix.len(), job.pacing.is_open());
                 let cpu = places[running.len()].cpu;
                 let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
-                let (control, pulse) = (&control, &control.pulses[running.len()]);
+                let (control, flow, pulse) = (&control, &flow, &control.pulses[running.len()]);
                 let (ended, end) = channel();
                 let thread = scope.spawn(move || {
                     let bound = bind(cpu);
-                    let seat = Seat { context, control, pulse, job_index, worker };
+                    let seat = Seat { context, control, flow, pulse, job_index, worker };
                     // The coordinator waits for this message to the end.
                     let _ = ended.send((bound, work(&seat, opener, &pool, tally, ticket, ready)));
                 });
@@ -170,6 +172,7 @@ fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Resul
 struct Seat<'c> {
     context: &'c StepContext<'c>,
     control: &'c Control,
+    flow: &'c Flow,
     pulse: &'c Pulse,
     job_index: u32,
     /// Number of the worker in its job, from 0.
@@ -280,6 +283,7 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     WorkerSetup {
         control: seat.control,
         pulse: seat.pulse,
+        flow: FlowShare::new(seat.flow, job),
         job,
         job_index: seat.job_index,
         worker: seat.worker,

@@ -19,6 +19,7 @@ use crate::budget::Budget;
 use crate::control::{Control, Pulse, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Counting, Flight, Flights, Role};
+use crate::flow::FlowShare;
 use crate::flushing::Flushing;
 use crate::full::FullTime;
 use crate::pacer::Pacer;
@@ -44,6 +45,8 @@ pub(crate) struct WorkerSetup<'s> {
     pub(crate) control: &'s Control,
     /// Where it reports the age of its oldest I/O.
     pub(crate) pulse: &'s Pulse,
+    /// Its part in a proportion that jobs keep.
+    pub(crate) flow: Option<FlowShare<'s>>,
     pub(crate) job: &'s Job,
     pub(crate) job_index: u32,
     pub(crate) worker: u32,
@@ -292,6 +295,8 @@ impl<'s, T: Target> Worker<'s, T> {
         self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
         self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
+        // The others no longer wait for it.
+        self.setup.flow = None;
         // I/Os that a limit on bytes or operations prevented were not due.
         if !self.budget.is_used_up() {
             self.budget.due += self.supply.pacer.owed_before(self.window.closed_ns);
@@ -499,11 +504,22 @@ impl<'s, T: Target> Worker<'s, T> {
                 }
                 until_ns = until_ns.min(due_ns - SPIN_NS);
             }
+            if self.is_ahead() {
+                // The I/Os of others let it go on, and say nothing; they may need this CPU.
+                std::thread::yield_now();
+                return Wait::No;
+            }
         }
         match until_ns.saturating_sub(now_ns) {
             0 if self.flights.in_flight() == 0 => Wait::No,
             ns => Wait::AtMost(Duration::from_nanos(ns.max(1_000))),
         }
+    }
+
+    /// Whether it has to wait for other jobs, with which it keeps a proportion.
+    #[inline]
+    fn is_ahead(&self) -> bool {
+        self.setup.flow.as_ref().is_some_and(FlowShare::is_ahead)
     }
 
     /// Settles a completion. Its I/O started when it was issued, but not before `begins_ns`.

@@ -217,7 +217,7 @@ impl Serving {
             }
             Some(ask) => self.obey(ask),
             None => Answer::Refused(format!(
-                "agent {} ({}) does not know the request",
+                "agent {} ({}) does not know this request; install the same version of Assay on all hosts",
                 self.options.name,
                 version()
             )),

@@ -113,7 +113,7 @@ impl Allowed {
             let text = without_secret(text);
             format!(
                 "the configuration of agent {agent} does not name {text}; add a [[target]] with pattern = \"{text}\" \
-                 to it and start it again (assay agent --config FILE)"
+                 to it and restart the agent (assay agent --config FILE)"
             )
         })
     }
@@ -180,7 +180,7 @@ fn check_path(path: &Path) -> Result<(), String> {
     let is_plain = path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..");
     match is_plain && !path.to_string_lossy().contains("/./") {
         true => Ok(()),
-        false => Err(format!("{}: a target of an agent must be a whole path without `..`", path.display())),
+        false => Err(format!("{}: an agent takes only absolute paths without `..`", path.display())),
     }
 }
 

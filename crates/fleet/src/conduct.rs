@@ -201,9 +201,9 @@ impl Conductor {
         if !unreached.is_empty() {
             self.note(&Noted::Warning(Warning {
                 rule: "stop-not-reached".to_owned(),
-                says: format!("The stop did not reach {} within a second.", unreached.join(", ")),
-                next: "It is repeated until the run is over; an agent that hears nothing ends its run by itself when \
-                       the time of the plan is over."
+                says: format!("No confirmation of the stop came from {} within a second.", unreached.join(", ")),
+                next: "Assay repeats the request until the run is over; an agent without a connection ends its run \
+                       when the time of the plan is over."
                     .to_owned(),
             }));
         }
@@ -236,7 +236,10 @@ impl Conductor {
         let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
         let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
         for (host, why) in gone.collect::<Vec<_>>() {
-            self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() });
+            // Where the server does not answer, each would be waited for, and a stop with them.
+            if !self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() }) {
+                break;
+            }
         }
     }
 
@@ -262,9 +265,9 @@ impl Conductor {
         if self.unkept.is_none() && self.merge.header().is_some() {
             let warning = Warning {
                 rule: "messages-not-kept".to_owned(),
-                says: format!("Nothing has come from any host for {} s: {why}.", limit.as_secs()),
-                next: "The loads go on, and agents keep what they have to say. Look whether the server runs and has \
-                       room on its disk; one whose disk was full has to be started again."
+                says: format!("No host has sent anything for {} s: {why}.", limit.as_secs()),
+                next: "The loads go on, and the agents keep their messages. Check that the NATS server runs and has \
+                       free space; restart it if its disk was full."
                     .to_owned(),
             };
             kept.keep(&Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });
@@ -281,6 +284,9 @@ impl Conductor {
     /// Writes a note into the stream, from which it is read like what the hosts say. Returns whether it is there; where
     /// the bus is away, the next look notes it again.
     fn note(&mut self, noted: &Noted) -> bool {
+        if self.unkept.is_some() {
+            return false;
+        }
         // A host is lost once, and a step begins once, whoever notes it and however often.
         let id = match noted {
             Noted::Lost { host, .. } => format!("lost.{host}"),

@@ -163,10 +163,12 @@ fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox
             let mut failures: Vec<String> = done.failures.iter().map(ToString::to_string).collect();
             failures.extend(done.left.warnings.iter().map(|left| format!("{} {}", left.says, left.next)));
             if done.left.is_unanswered {
-                failures.push("a target did not answer when it was to be closed".to_owned());
+                failures.push("a target did not answer while it was being closed".to_owned());
             }
             if left_out > 0 {
-                failures.push(format!("{left_out} samples of the host were left out, as the bus was away"));
+                failures.push(format!(
+                    "{left_out} samples of this host are missing, because the NATS server could not be reached"
+                ));
             }
             What::Over { failures }
         }

@@ -54,7 +54,7 @@ pub enum FleetError {
     },
     /// No agent is there.
     #[error(
-        "no agent is on {0}: start one on each host with assay agent --nats {0} (assay hosts lists them)"
+        "no agent is connected to {0}: start one on each host with assay agent --nats {0} (assay hosts lists them)"
     )]
     NoHosts(String),
     /// Hosts that were asked for cannot take part.
@@ -98,7 +98,7 @@ pub enum FleetError {
         source: std::io::Error,
     },
     /// A file has no seed of an `NKey` in its first line.
-    #[error("{} has no seed of an NKey in its first line; remove it, and a new one is made", .0.display())]
+    #[error("the first line of {} is not the seed of an NKey; remove the file, and a new one is made", .0.display())]
     BadKey(PathBuf),
     /// The certificate could not be made.
     #[error("cannot make a certificate for the server: {0}")]
@@ -108,11 +108,11 @@ pub enum FleetError {
     BadName(String),
     /// Another agent answers to the name.
     #[error(
-        "an agent named {0} is on the bus already; stop it, or give this one another name: --name NAME (assay hosts \
-         lists the names)"
+        "an agent named {0} is connected to the NATS server already; stop it, or give this one another name: --name \
+         NAME (assay hosts lists the names)"
     )]
     NameTaken(String),
     /// The connection was closed for good.
-    #[error("the NATS server closed the connection for good; start the agent again")]
+    #[error("the NATS server closed the connection and refuses another; restart the agent")]
     Closed,
 }

@@ -124,7 +124,7 @@ async fn keys(bucket: &kv::Store) -> Result<Vec<String>, FleetError> {
             return keys;
         }
     }
-    Err(FleetError::JetStream { why: "the list of hosts does not come".to_owned() })
+    Err(FleetError::JetStream { why: "it does not send the list".to_owned() })
 }
 
 /// Returns the announcements whose lease has not ended, by name.

@@ -227,8 +227,9 @@ impl Merge {
         }
         if said.number > state.next {
             let missing = said.number - state.next;
-            self.failures
-                .push(format!("{host}: {missing} of its messages are missing, so its counts are too low"));
+            self.failures.push(format!(
+                "host {host}: {missing} of its messages are missing, so its counts are too low"
+            ));
         }
         state.next = said.number + 1;
         state.epoch_ns = said.epoch_unix_ns.saturating_sub(state.clock.ahead_ns);
@@ -564,8 +565,8 @@ fn lost(host: &str, why: &str, at_ns: u64) -> Warning {
     Warning {
         rule: "host-lost".to_owned(),
         says: format!("Host {host} was lost {:.1} s after the run began: {why}.", at_ns as f64 / 1e9),
-        next: "What it sent until then is counted; its rate is that over the whole window. Repeat the run before it is \
-               compared with others."
+        next: "The I/Os that it reported until then count, and its rate is their mean over the whole window. Repeat \
+               the run before you compare it."
             .to_owned(),
     }
 }

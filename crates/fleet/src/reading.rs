@@ -21,10 +21,16 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 /// Messages that are handed out together at most, so that a stop is seen between them.
 const TOGETHER: usize = 512;
 
+/// Of many hosts a message comes every millisecond, and to be woken for each costs more than to read it: so long is
+/// waited for those that follow the first one, for each host, and at most.
+const GATHER_OF_EACH: Duration = Duration::from_micros(100);
+const GATHER_MOST: Duration = Duration::from_millis(50);
+
 /// Reads the stream of a run.
 pub(crate) struct Reading {
     bus: Bus,
     run: String,
+    gather: Duration,
     connected: watch::Receiver<u64>,
 
     /// Sequence number of the last message that was handed out.
@@ -39,11 +45,21 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns a reading that begins with the first message.
-    pub(crate) fn new(bus: Bus, run: &str) -> Self {
+    /// Returns a reading that begins with the first message, of a run over so many hosts.
+    pub(crate) fn new(bus: Bus, run: &str, hosts: usize) -> Self {
         let connected = bus.connected.clone();
-        let (consumer, batch) = (None, None);
-        Self { bus, run: run.to_owned(), connected, taken: 0, consumer, batch, is_new: true, is_empty: true }
+        let gather = GATHER_OF_EACH * u32::try_from(hosts).unwrap_or(u32::MAX);
+        Self {
+            bus,
+            run: run.to_owned(),
+            gather: gather.min(GATHER_MOST),
+            connected,
+            taken: 0,
+            consumer: None,
+            batch: None,
+            is_new: true,
+            is_empty: true,
+        }
     }
 
     /// Returns the messages that are there; waits so long for the first one.
@@ -59,6 +75,9 @@ impl Reading {
         }
         let mut came: Vec<Message> =
             tokio::time::timeout(limit, self.one()).await.ok().flatten().into_iter().collect();
+        if !came.is_empty() {
+            tokio::time::sleep(self.gather).await;
+        }
         while (1..TOGETHER).contains(&came.len())
             && let Some(Some(message)) = self.one().now_or_never()
         {

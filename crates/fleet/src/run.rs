@@ -63,7 +63,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     }
     let stop = order.order.stop.clone();
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
-    let reading = Reading::new(bus.clone(), &placed.run);
+    let reading = Reading::new(bus.clone(), &placed.run, placed.hosts.len());
     Conductor::new(runtime, bus, placed, reading, stop)?.conduct(&mut sinks)
 }
 
@@ -81,7 +81,7 @@ pub fn attach(
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(bus, "assay attach"))?;
     let not_there = || FleetError::NotOnBus(run.to_owned());
-    let first = runtime.block_on(Reading::new(bus.clone(), run).next(ASK_LIMIT));
+    let first = runtime.block_on(Reading::new(bus.clone(), run, 1).next(ASK_LIMIT));
     let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
@@ -93,7 +93,7 @@ pub fn attach(
         }
         store.remove(run)?;
     }
-    let reading = Reading::new(bus.clone(), run);
+    let reading = Reading::new(bus.clone(), run, placed.hosts.len());
     Conductor::new(runtime, bus, *placed, reading, stop)?.conduct(&mut sinks)
 }
 
@@ -125,8 +125,10 @@ fn chosen<'l>(list: &'l HostList, order: &FleetOrder) -> Result<Vec<&'l ListedHo
 fn absent(name: &str, list: &HostList) -> String {
     let names: Vec<&str> = list.hosts.iter().map(|host| host.name.as_str()).collect();
     match names.is_empty() {
-        true => format!("no agent named {name} is on the bus, nor any other: assay agent starts one"),
-        false => format!("no agent named {name} is on the bus; there are {}", names.join(", ")),
+        true => format!("no agent is connected to the NATS server; start one on {name}: assay agent"),
+        false => {
+            format!("no agent named {name} is connected to the NATS server; these are: {}", names.join(", "))
+        }
     }
 }
 
@@ -134,9 +136,11 @@ fn unready(host: &ListedHost, version: &str) -> Option<String> {
     let (name, theirs) = (&host.name, &host.version);
     match host.state {
         HostState::Ready => None,
-        HostState::Silent => Some(format!("{name} does not answer; name the other hosts to run without it")),
+        HostState::Silent => {
+            Some(format!("host {name} does not answer; to run without it, name the other hosts (--hosts)"))
+        }
         HostState::OtherVersion => Some(format!(
-            "{name} has Assay {theirs}, and this is {version}; install this version there and start its agent again"
+            "host {name} has Assay {theirs}, and this host {version}; install {version} there, then restart its agent"
         )),
     }
 }

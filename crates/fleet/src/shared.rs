@@ -18,9 +18,9 @@ pub(crate) fn written_by_several(
     let writes = may_overwrite || placement.hosts.iter().any(|host| host.plan.writes());
     (writes && hosts.len() > 1).then(|| {
         format!(
-            "{} would use {shared} while it is written to, and none of them could tell the writes of another host from \
-             a fault of the storage; give each host a target of its own, with {{host}} in its address, or fill it by a \
-             run on one host and only read here, without --overwrite",
+            "{} would write to {shared} or read it while another host writes: each would take the writes of the \
+             others for a fault of the storage. Give each host its own target ({{host}} in the address), or fill this \
+             one by a run on one host and only read it here, without --overwrite",
             hosts.join(", ")
         )
     })
@@ -46,7 +46,7 @@ mod tests {
         let lun = "iscsi://nas/iqn.2026-01.test:a/1";
         let refused = says(50, lun, &["p", "q"], true).unwrap();
         assert!(
-            refused.starts_with(&format!("p, q would use {lun}")) && refused.contains("{host}"),
+            refused.starts_with(&format!("p, q would write to {lun}")) && refused.contains("{host}"),
             "{refused}"
         );
         assert!(says(100, lun, &["p", "q"], true).is_some(), "it would be filled by both");

@@ -149,7 +149,7 @@ impl Watch {
     pub(crate) fn gone(&self, host: &str, limit: Duration) -> Option<String> {
         let known = self.lock();
         if known.strangers.contains(host) {
-            return Some("its agent was started anew and knows nothing of the run".to_owned());
+            return Some("its agent was restarted and no longer knows the run".to_owned());
         }
         let silent = known.heard.get(host)?.elapsed();
         (silent > limit).then(|| {

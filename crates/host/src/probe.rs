@@ -10,7 +10,7 @@ pub(crate) mod related;
 mod signatures;
 mod usage;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -204,19 +204,34 @@ impl Hold {
 /// Returns true if an exclusive open for reading fails. It changes nothing, and fails exactly if another process holds
 /// the device or a part of it.
 fn is_held(path: &Path) -> Result<bool, ProbeError> {
-    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    for _ in 0..HELD_TRIES {
-        match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(_) => return Ok(false),
-            Err(Errno::BUSY) => thread::sleep(HELD_PAUSE),
-            Err(errno) => return Err(ProbeError::Open { path: path.to_owned(), source: errno.into() }),
-        }
+    match open_exclusively(path, OFlags::NONBLOCK) {
+        Ok(_) => Ok(false),
+        Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => Ok(true),
+        Err(source) => Err(ProbeError::Open { path: path.to_owned(), source }),
     }
-    Ok(true)
 }
 
-/// Number of attempts, over a third of a second. A short user (another probe, a child process between fork and exec)
-/// holds a device for milliseconds; only a longer hold counts as use.
+/// Opens a device for reading so that nobody else can hold it exclusively. What another one holds is tried again for
+/// two seconds: udev, a probe or another run that just ends hold a device for a moment.
+///
+/// # Errors
+/// If it cannot be opened; EBUSY if it is held all that time.
+pub fn open_exclusively(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | flags;
+    for _ in 1..EXCLUSIVE_TRIES {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(Errno::BUSY) => thread::sleep(HELD_PAUSE),
+            opened => return Ok(opened.map(File::from)?),
+        }
+    }
+    Ok(rustix::fs::open(path, flags, Mode::empty()).map(File::from)?)
+}
+
+/// Number of attempts to hold a device, over two seconds.
+const EXCLUSIVE_TRIES: u32 = 68;
+
+/// Number of looks at who has it open for writing, over a third of a second: a child process between fork and exec has
+/// it for milliseconds; only what lasts longer counts as use.
 const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_millis(30);
 

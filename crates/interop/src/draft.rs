@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{
-    Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Strides, Window,
+    Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Strides, Window, Zoned,
 };
 
 use crate::targets::TargetNames;
@@ -74,8 +74,12 @@ pub(crate) struct DraftJob {
     pub(crate) increment: Extent,
     /// Stripes of the window that are used in turn.
     pub(crate) strides: Option<Strides>,
+    /// Zones that are written from their beginnings.
+    pub(crate) zoned: Option<Zoned>,
     /// How many targets are each worker's own; 0: all are everyone's.
     pub(crate) targets_each: u32,
+    /// The weight of its I/Os among those of other jobs; 0: none.
+    pub(crate) flow: u32,
     /// Its own end, where it is not that of the test.
     pub(crate) end: Vec<Field>,
 }
@@ -98,7 +102,9 @@ impl Default for DraftJob {
             start_delay: Nanos(0),
             increment: Extent::default(),
             strides: None,
+            zoned: None,
             targets_each: 0,
+            flow: 0,
             end: Vec::new(),
         }
     }
@@ -253,10 +259,19 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
         fields.push(("increment", quoted(&job.increment.to_string())));
     }
     fields.extend(job.strides.map(|strides| ("strides", stripes(strides))));
+    fields.extend(job.zoned.map(|zoned| ("zoned", zones(zoned))));
     if job.targets_each > 0 {
         fields.push(("targets_each", job.targets_each.to_string()));
     }
+    if job.flow > 0 {
+        fields.push(("flow", job.flow.to_string()));
+    }
     fields
+}
+
+fn zones(zoned: Zoned) -> String {
+    let open = if zoned.open > 0 { format!(", open = {}", zoned.open) } else { String::new() };
+    format!("{{ size = \"{}\"{open} }}", zoned.bytes)
 }
 
 fn stripes(strides: Strides) -> String {

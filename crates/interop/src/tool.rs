@@ -1,6 +1,6 @@
 //! Which tool a command line is of, by its first words.
 
-use crate::fio::words::{is_before_command, is_fio};
+use crate::fio::words::{is_before_command, is_fio, is_wrapper};
 
 /// Words before a command that are skipped, such as a prompt or `sudo`.
 const WORDS_BEFORE_MAX: usize = 8;
@@ -43,9 +43,23 @@ pub(crate) fn tool(text: &str) -> Option<(Tool, &str)> {
         match name.trim_end_matches(".exe") {
             "diskspd" | "diskspd64" => return Some((Tool::DiskSpd, after)),
             "sqlio" => return Some((Tool::Sqlio, after)),
+            _ if is_wrapper(word, first_word(after).map(|(next, _)| next)) => return wrapped(after),
             _ if is_before_command(word) => rest = after,
             _ => return None,
         }
+    }
+    None
+}
+
+/// fio behind the words of the command that runs it.
+fn wrapped(mut rest: &str) -> Option<(Tool, &str)> {
+    for _ in 0..2 * WORDS_BEFORE_MAX {
+        let (word, after) = first_word(rest)?;
+        let next = first_word(after).map(|(next, _)| next);
+        if is_fio(word) && next.is_some_and(|next| !is_fio(next)) {
+            return Some((Tool::Fio, after));
+        }
+        rest = after;
     }
     None
 }

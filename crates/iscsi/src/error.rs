@@ -228,7 +228,7 @@ pub enum ConnectError {
         expected: &'static str,
     },
     /// No path came up.
-    #[error("no path to the target came up: {errors}")]
+    #[error("cannot connect to the target over any path: {errors}")]
     NoPath {
         /// Error of each path.
         errors: PathErrors,

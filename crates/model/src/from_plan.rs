@@ -64,12 +64,13 @@ pub fn predict_step(
     }
 }
 
-/// The loads of a step, in the order of its jobs. Several are to be predicted together. None for a step that trims: the
-/// cost of a trim is not in the model, and it is no write.
+/// The loads of a step, in the order of its jobs. Several are to be predicted together. None for a step that trims, as
+/// the cost of a trim is not in the model, and it is no write, and for jobs that wait for each other.
 #[must_use]
 pub fn workloads(test: &str, semantics: spec::Semantics, step: &spec::Step, extent: Extent) -> Vec<Workload> {
     let several = step.jobs.len() > 1;
-    if step.jobs.iter().flat_map(|job| &job.mix).any(spec::Access::trims) {
+    let is_known = |job: &spec::Job| job.flow == 0 && !job.mix.iter().any(spec::Access::trims);
+    if !step.jobs.iter().all(is_known) {
         return Vec::new();
     }
     step.jobs

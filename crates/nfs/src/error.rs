@@ -168,7 +168,7 @@ pub enum FileError {
         expected: &'static str,
     },
     /// No connection could be established.
-    #[error("no connection to {address} came up: {last}")]
+    #[error("cannot connect to {address}: {last}")]
     NoConnection {
         /// Address.
         address: String,

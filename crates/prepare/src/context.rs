@@ -37,10 +37,8 @@ impl<'c> OpenContext<'c> {
     pub(crate) fn warn_unlocked(&mut self, target: &str, error: &std::io::Error) {
         self.warnings.push(Warning {
             rule: "unlocked".into(),
-            says: format!(
-                "{target}: cannot lock it ({error}), so another run of Assay on it would not be detected."
-            ),
-            next: String::new(),
+            says: format!("Cannot lock {target} ({error}): another run of Assay on it would not be noticed."),
+            next: "Start no second run on it until this one has ended.".into(),
         });
     }
 }

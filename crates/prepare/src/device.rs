@@ -118,13 +118,16 @@ impl InspectedDevice {
     /// Opens and locks it.
     pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<DeviceTarget, PrepareError> {
         let path = self.path.as_path();
-        let (flags, lock) = match self.access {
-            AccessMode::ReadWrite => (OFlags::EXCL, Lock::Exclusive),
-            AccessMode::ReadOnly => (OFlags::empty(), Lock::Shared),
+        let real = &self.held.real;
+        let (opened, lock) = match self.access {
+            AccessMode::ReadWrite => (assay_host::open_exclusively(real, OFlags::NOFOLLOW), Lock::Exclusive),
+            AccessMode::ReadOnly => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let opened = rustix::fs::open(real, flags, Mode::empty());
+                (opened.map(File::from).map_err(std::io::Error::from), Lock::Shared)
+            }
         };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags;
-        let opened = rustix::fs::open(&self.held.real, flags, Mode::empty());
-        let file = File::from(opened.map_err(|errno| io_error("open", path)(errno.into()))?);
+        let file = opened.map_err(io_error("open", path))?;
         let held = self.held.reopened(file)?;
         let file = &held.file;
         if !assay_claim::lock(file, lock).map_err(io_error("lock", path))? {

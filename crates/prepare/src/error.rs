@@ -114,6 +114,25 @@ pub enum PrepareError {
         /// Kind of the path.
         what: &'static str,
     },
+    /// This user cannot create the file.
+    #[error(
+        "cannot create {path}: Permission denied, as this user may not write to {directory}; choose another place, or \
+         run as root"
+    )]
+    NoPermission {
+        /// Path of the target.
+        path: String,
+        /// The directory.
+        directory: String,
+    },
+    /// A link to a file that does not exist.
+    #[error("{path} is a symbolic link to {to}, which does not exist; give {to} itself, or remove the link")]
+    DanglingLink {
+        /// The link.
+        path: String,
+        /// What it names.
+        to: String,
+    },
     /// The directory of a new file does not exist.
     #[error("cannot create {path}: the directory {directory} does not exist; {next}")]
     NoDirectory {
@@ -198,9 +217,7 @@ pub enum PrepareError {
         path: String,
     },
     /// The file system has too little free space.
-    #[error(
-        "{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} must stay free; {next}"
-    )]
+    #[error("{path}: {asked} does not fit: {mount} has {free} free{reserve}; {next}")]
     NoSpace {
         /// Path of the target.
         path: String,
@@ -210,8 +227,8 @@ pub enum PrepareError {
         mount: String,
         /// Free bytes.
         free: Bytes,
-        /// Space that must stay free.
-        reserve: Bytes,
+        /// Space that must stay free, in words; empty where that is none.
+        reserve: String,
         /// Next step for the user.
         next: String,
     },
@@ -277,7 +294,9 @@ pub enum PrepareError {
         test: String,
     },
     /// The device was not named for overwriting.
-    #[error("test \"{test}\" writes, and {path} ({what}) is only read unless you name it{named}")]
+    #[error(
+        "test \"{test}\" writes to {path} ({what}), and a device is only read unless --overwrite names it. {named}"
+    )]
     DeviceNotNamed {
         /// Path of the target.
         path: String,
@@ -416,6 +435,15 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
+    /// The directory that is to hold a file does not exist, of a target that was given as `given`.
+    pub(crate) fn no_directory(given: &Path, path: &Path, directory: &Path) -> Self {
+        let next = match assay_spec::SmbShare::of(&text(given)) {
+            Some(share) => format!("if it is a share of an SMB server, give {share}"),
+            None => format!("create it first (mkdir -p {})", text(directory)),
+        };
+        Self::NoDirectory { path: text(path), directory: text(directory), next }
+    }
+
     /// Returns the error for a device or LUN whose blocks carry no stamps.
     pub(crate) fn unfilled_device(path: String) -> Self {
         let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();
@@ -430,8 +458,7 @@ impl PrepareError {
 
     /// Returns the error for a file in a directory that is mounted read-only: `writer` is the test that writes to a
     /// file that exists.
-    #[must_use]
-    pub fn read_only_mount(path: &Path, directory: &Path, writer: Option<&str>) -> Self {
+    pub(crate) fn read_only_mount(path: &Path, directory: &Path, writer: Option<&str>) -> Self {
         let (why, instead) = match writer {
             Some(test) => {
                 (format!("cannot be written to, as test \"{test}\" does"), "only read it (--set read=100), ")

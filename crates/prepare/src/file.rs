@@ -14,12 +14,14 @@ use assay_spec::Address;
 use assay_target::AccessMode;
 use assay_target::file::{self, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, io_error, text};
 use crate::held::{Held, fingerprint};
-use crate::options::FillChoice;
+use crate::options::{Changes, FillChoice};
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
 use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_since};
 use crate::space::Need;
@@ -62,14 +64,7 @@ pub(crate) fn inspect(
     };
     let directory = directory_of(&path);
     if !directory.is_dir() {
-        let (path, directory) = (text(&path), text(&directory));
-        let next = match path.strip_prefix("//") {
-            Some(_) => {
-                format!("if it is a share of an SMB server, mount it: mount -t cifs {path} /mnt/share")
-            }
-            None => format!("create it first (mkdir -p {directory})"),
-        };
-        return Err(PrepareError::NoDirectory { path, directory, next });
+        return Err(PrepareError::no_directory(given, &path, &directory));
     }
     // A directory may contain an `assay.dat` that is not a file.
     match kind_of(&path)? {
@@ -80,9 +75,12 @@ pub(crate) fn inspect(
     // Resolved once, so that a later change of a link has no effect on this run.
     let real = real_path(&path);
     let file = existing(&path, &real)?;
-    if (file.is_none() || writer.is_some()) && assay_host::read_only_mount(&directory).is_some() {
+    let is_fixed = assay_host::read_only_mount(&directory).is_some();
+    if file.is_none() {
+        check_new(given)?;
+    } else if is_fixed && writer.is_some() {
         // Said before whose file it is: --overwrite would not help.
-        return Err(PrepareError::read_only_mount(&path, &directory, writer.filter(|_| file.is_some())));
+        return Err(PrepareError::read_only_mount(&path, &directory, writer));
     }
     // Taken first, so that any change during the examination is detected.
     let looked = file.as_ref().map(|file| fingerprint(&path, file));
@@ -90,7 +88,9 @@ pub(crate) fn inspect(
         None => (FileState::New, 0),
         Some(file) => state_of(context, (&path, &real), file, writer)?,
     };
-    let state = state.treated(context.options.changes, &text(&path))?;
+    // Nothing can be changed there: Assay's own file, too, is only read.
+    let changes = if is_fixed { Changes::Refused } else { context.options.changes };
+    let state = state.treated(changes, &text(&path))?;
     check_users(&path, &state)?;
     let held =
         file.zip(looked).map(|(file, looked)| hold((&path, &real), file, looked, &state)).transpose()?;
@@ -112,6 +112,34 @@ pub(crate) fn inspect(
         device,
         held,
     })
+}
+
+/// Says why a file that does not exist cannot be created at its path, where that is known before it is tried.
+///
+/// # Errors
+/// With what is in its way: a directory that is missing or closed, a link, a file system that is read-only.
+pub fn check_new(given: &Path) -> Result<(), PrepareError> {
+    let path = match kind_of(given) {
+        Ok(PathKind::Directory) => given.join(FILE_IN_DIRECTORY),
+        _ => given.to_owned(),
+    };
+    let directory = directory_of(&path);
+    if !directory.is_dir() {
+        return Err(PrepareError::no_directory(given, &path, &directory));
+    }
+    // Nothing is created through a link.
+    if let Ok(to) = std::fs::read_link(&path) {
+        return Err(PrepareError::DanglingLink { path: text(&path), to: text(&to) });
+    }
+    if assay_host::read_only_mount(&directory).is_some() {
+        return Err(PrepareError::read_only_mount(&path, &directory, None));
+    }
+    match rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(Errno::ACCESS) => {
+            Err(PrepareError::NoPermission { path: text(&path), directory: text(&directory) })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the owner state of the file, and its size, bytes.

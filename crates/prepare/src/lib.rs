@@ -47,6 +47,7 @@ use target::{Inspected, Prepared};
 pub use check::{PathDrives, PathInspection, PathInspectionKind, inspect_path, path_drives};
 pub use closed::{Closed, KeptFile};
 pub use error::PrepareError;
+pub use file::check_new;
 pub use fill::PrepareProgress;
 pub use lun::{LunInspection, inspect_lun, targets_at};
 pub use network::portal_networks;

@@ -60,7 +60,7 @@ impl WriteRequest<'_> {
         }
         let typed = match given.as_slice() {
             [] => String::new(),
-            given => format!("; `{}` does not ({identity} does)", given.join("` and `")),
+            given => format!("`{}` is not its name; {identity} is. ", given.join("` and `")),
         };
         let also = if self.foreign.is_some() { " --not-blank" } else { "" };
         Err(PrepareError::DeviceNotNamed {
@@ -68,7 +68,7 @@ impl WriteRequest<'_> {
             what: self.description(),
             test: self.test.to_owned(),
             named: format!(
-                "{typed}. Everything on it will be lost; to allow that: --overwrite {identity}{also}"
+                "{typed}Everything on it will be lost; to allow that: --overwrite {identity}{also}"
             ),
         })
     }
@@ -188,8 +188,8 @@ fn known_names(targets: &[Nameable<'_>]) -> String {
     let names = targets.iter().map(|target| target.known_as.as_str()).filter(|name| !name.is_empty());
     let names: Vec<&str> = names.collect();
     if names.is_empty() {
-        "no target here can be overwritten".to_owned()
+        "none of them can be overwritten".to_owned()
     } else {
-        format!("it could be {}", names.join(" or "))
+        format!("they are called {}", names.join(" and "))
     }
 }

@@ -58,7 +58,10 @@ fn check_one(need: &Need) -> Result<(), PrepareError> {
         asked: Bytes(need.span_bytes),
         mount: filesystem.mount_point.clone(),
         free: round_down(filesystem.free_bytes),
-        reserve: round_down(reserve),
+        reserve: match round_down(reserve) {
+            Bytes(0) => String::new(),
+            reserve => format!(", of which {reserve} must stay free"),
+        },
         next: match round_down((usable + need.held_bytes) / need.names.len() as u64) {
             Bytes(0) => "free some space there, or choose another location".into(),
             most => format!("use --size {most} or less"),

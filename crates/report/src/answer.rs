@@ -1,7 +1,7 @@
 //! The answer of a run in a few lines, the same for a terminal and for the first screen of a page: is it good, what
 //! limits it, what changed, what puts it in doubt, and what to do next.
 
-use assay_analysis::{Finding, RunSummary, Severity, first_sentence, is_disturbance};
+use assay_analysis::{Finding, RunSummary, Severity, first_sentence, is_disturbance, step_name};
 use assay_record::RunHeader;
 
 use crate::Meta;
@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     pub(crate) more_warnings: Vec<String>,
     /// Names of the findings that are none.
     pub(crate) remarks: Vec<String>,
+    /// Whether the rest is counted, not named.
+    pub(crate) is_rest_counted: bool,
 }
 
 /// A doubt.
@@ -37,6 +39,8 @@ pub(crate) struct Warned {
     pub(crate) severity: Severity,
     /// What it says: of a critical one all, else the first sentence.
     pub(crate) says: String,
+    /// Bytes of the names of tests that it begins with.
+    pub(crate) name_bytes: usize,
 }
 
 impl Answer {
@@ -55,10 +59,38 @@ impl Answer {
             .collect()
     }
 
-    /// Leaves out the limit, and all doubts but the first: of what has a table of its own.
-    pub(crate) fn be_short(&mut self) {
-        self.limit = None;
-        let others = self.warnings.drain(self.warnings.len().min(1)..).map(|warned| warned.rule);
+    /// Leaves out what a table of its own says, and all doubts but the first; what the table calls unreliable needs
+    /// neither a doubt nor a next step.
+    pub(crate) fn be_short(&mut self, is_unreliable: bool) {
+        (self.good, self.limit) = (None, None);
+        let is_critical = |warned: &Warned| warned.severity == Severity::Critical;
+        let kept =
+            if is_unreliable { self.warnings.iter().filter(|one| is_critical(one)).count() } else { 1 };
+        self.drop_warnings(kept);
+        self.next = self.next.take().filter(|_| !is_unreliable);
+    }
+
+    /// Says one thing less, that which is missed least; false where nothing is left out any more.
+    pub(crate) fn shorten(&mut self) -> bool {
+        let last = self.warnings.last().filter(|last| last.severity != Severity::Critical);
+        if !self.is_rest_counted && !self.rest().is_empty() {
+            self.is_rest_counted = true;
+        } else if last.is_some() && self.warnings.len() > 1 {
+            self.drop_warnings(self.warnings.len() - 1);
+        } else if let Some(changed) = self.changed.as_mut().filter(|changed| changed.contains("; ")) {
+            // After the rates come the latencies.
+            let rates = changed.split("; ").next().unwrap_or_default();
+            *changed = format!("{rates}.");
+        } else if let Some(named) = self.warnings.iter_mut().find(|warned| warned.name_bytes > 0) {
+            named.says.drain(..std::mem::take(&mut named.name_bytes));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn drop_warnings(&mut self, kept: usize) {
+        let others = self.warnings.drain(self.warnings.len().min(kept)..).map(|warned| warned.rule);
         self.more_warnings.splice(0..0, others.collect::<Vec<_>>());
     }
 
@@ -66,6 +98,8 @@ impl Answer {
     pub(crate) fn rest(&self) -> String {
         let named = |names: &[String], one: &str, many: &str| match names {
             [] => None,
+            [_] if self.is_rest_counted => Some(format!("1 {one}")),
+            names if self.is_rest_counted => Some(format!("{} {many}", names.len())),
             [name] => Some(format!("1 {one} ({name})")),
             names => Some(format!("{} {many} ({})", names.len(), names.join(", "))),
         };
@@ -85,8 +119,7 @@ pub(crate) fn answer(
     // That a run is going on, or has no end, changes what its rows are worth.
     let is_doubt = |f: &&Finding| f.severity > Severity::Info || f.rule == "partial";
     let mut doubts: Vec<&Finding> = findings.iter().filter(is_doubt).collect();
-    // Of one severity, what changed the numbers comes before what explains them.
-    doubts.sort_by_key(|f| std::cmp::Reverse((f.severity, is_disturbance(f))));
+    doubts.sort_by_key(|finding| std::cmp::Reverse(harm(finding)));
     let (shown, more) = shown(&doubts);
     let mut remarks: Vec<String> = Vec::new();
     for finding in findings.iter().filter(|f| !is_doubt(f)) {
@@ -107,11 +140,18 @@ pub(crate) fn answer(
             .changed
             .map(|said| first_sentence(&said.says).to_owned())
             .filter(|says| !says.is_empty()),
-        warnings: shown.into_iter().map(warned).collect(),
+        warnings: shown.into_iter().map(|finding| warned(finding, summary)).collect(),
         next,
         more_warnings: more.into_iter().map(|finding| finding.rule.clone()).collect(),
         remarks,
+        is_rest_counted: false,
     }
+}
+
+/// How much a finding harms a result: of one severity, what changed the numbers more than what explains them, and what
+/// is in all tests more than what is in one.
+fn harm(finding: &Finding) -> (Severity, bool, usize) {
+    (finding.severity, is_disturbance(finding), finding.steps.len())
 }
 
 /// Parts doubts into those that are shown and the others: of two with the same next step, which have one cause, the
@@ -126,10 +166,66 @@ fn shown<'f>(doubts: &[&'f Finding]) -> (Vec<&'f Finding>, Vec<&'f Finding>) {
     (shown, more)
 }
 
-fn warned(finding: &Finding) -> Warned {
+fn warned(finding: &Finding, summary: &RunSummary) -> Warned {
     let says = match finding.severity {
         Severity::Critical => finding.says.as_str(),
         _ => first_sentence(&finding.says),
     };
-    Warned { rule: finding.rule.clone(), severity: finding.severity, says: says.to_owned() }
+    let step = finding.steps.first().and_then(|id| summary.steps.iter().find(|step| step.id == *id));
+    // The names of one or two tests stand first, and end with a colon.
+    let name = step.map(step_name).filter(|name| says.starts_with(name.as_str()));
+    let end = name.and_then(|name| Some(name.len() + says[name.len()..].find(": ")?));
+    let name_bytes = end.map_or(0, |end| end + 2);
+    Warned { rule: finding.rule.clone(), severity: finding.severity, says: says.to_owned(), name_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubt(rule: &str, severity: Severity) -> Warned {
+        Warned { rule: rule.to_owned(), severity, says: "RealLife: it was slow.".to_owned(), name_bytes: 10 }
+    }
+
+    /// On a busy host NEXT was "Use more workers", as a turn of the loop was slow in one test of four.
+    #[test]
+    fn what_is_in_every_test_comes_before_what_is_in_one() {
+        let finding = |rule: &str, steps: u32| Finding {
+            rule: rule.to_owned(),
+            aliases: vec![],
+            severity: Severity::Warning,
+            says: String::new(),
+            evidence: vec![],
+            next: String::new(),
+            steps: (0..steps).map(|test| assay_record::StepId { test, step: 0 }).collect(),
+        };
+        assert!(harm(&finding("busy-host", 4)) > harm(&finding("tester-bound", 1)));
+        assert!(harm(&finding("tester-bound", 1)) > harm(&finding("rereads-start", 4)));
+    }
+
+    /// Of a run that everything disturbed the numbers had left the screen.
+    #[test]
+    fn an_answer_loses_what_is_missed_least_and_never_what_makes_it_unusable() {
+        let mut answer = Answer {
+            changed: Some("x0.5 in 1 of 4; p99 is higher.".to_owned()),
+            warnings: vec![doubt("foreign-io", Severity::Warning), doubt("busy-host", Severity::Warning)],
+            remarks: vec!["quick".to_owned()],
+            ..Answer::default()
+        };
+        let mut lengths =
+            vec![answer.lines().iter().map(|(_, says)| says.len()).sum::<usize>() + answer.rest().len()];
+        while answer.shorten() {
+            lengths
+                .push(answer.lines().iter().map(|(_, says)| says.len()).sum::<usize>() + answer.rest().len());
+        }
+        assert!(lengths.len() == 5 && lengths.is_sorted_by(|before, after| before > after), "{lengths:?}");
+        let lines = [("CHANGED", "x0.5 in 1 of 4."), ("WARNING", "[foreign-io] it was slow.")];
+        assert_eq!(answer.lines(), lines.map(|(title, says)| (title, says.to_owned())));
+        assert_eq!(answer.rest(), "1 more warning, 1 other finding");
+        let mut lost = Answer { warnings: vec![doubt("data", Severity::Critical); 2], ..Answer::default() };
+        while lost.shorten() {}
+        assert_eq!(lost.warnings.len(), 2);
+        lost.be_short(true);
+        assert_eq!(lost.warnings.len(), 2, "also of what cannot be relied on");
+    }
 }

@@ -31,6 +31,11 @@ pub(crate) fn text(header: &RunHeader, summary: &RunSummary, options: TextOption
     text
 }
 
+/// Returns true if a load curve of the run says itself that it cannot be relied on.
+pub(crate) fn is_unsteady(header: &RunHeader, summary: &RunSummary) -> bool {
+    load_curves(header, summary).iter().any(LoadCurve::is_unsteady)
+}
+
 /// Returns the curves of a run for its JSON document.
 pub(crate) fn document(header: &RunHeader, summary: &RunSummary) -> Value {
     let load: Vec<Value> = load_curves(header, summary).iter().map(load_json).collect();
@@ -201,28 +206,23 @@ pub(crate) fn load_words(curve: &LoadCurve, detail: Detail) -> Vec<String> {
     words
 }
 
-/// Maximum, knee and saturation in a line each: the table above has the rest.
+/// Maximum, knee and saturation in one paragraph: the rows above are marked, and have the rest.
 fn brief_words(curve: &LoadCurve) -> Vec<String> {
     let maximum = curve.maximum.map(|of| {
         format!("Maximum: {} IOPS in a closed loop with {} in flight.", whole(of.iops), of.outstanding)
     });
-    let knee = curve.knee.filter(|_| !curve.is_unsteady()).map(|knee| {
+    if curve.is_unsteady() {
+        return maximum.into_iter().chain([saturation_words(curve)]).collect();
+    }
+    let knee = curve.knee.map(|knee| {
         let point = &curve.points[knee];
-        format!(
-            "Knee: {} IOPS at {}; beyond it latency grows faster than the rate.",
-            whole(point.achieved),
-            time(point.response_us)
-        )
+        format!("Knee: {} IOPS at {}.", whole(point.achieved), time(point.response_us))
     });
     let saturated = match curve.points.iter().find(|point| point.is_saturated) {
-        _ if curve.is_unsteady() => Some(saturation_words(curve)),
-        Some(first) => Some(format!(
-            "Saturated from {} on: it completes fewer I/Os than are due.",
-            swept_value(&first.label).replace('%', " %")
-        )),
-        None => Some("No load saturates it.".to_owned()),
+        Some(first) => format!("Saturated from {} on.", swept_value(&first.label).replace('%', " %")),
+        None => "No load saturates it.".to_owned(),
     };
-    [maximum, knee, saturated].into_iter().flatten().collect()
+    vec![[maximum, knee, Some(saturated)].into_iter().flatten().collect::<Vec<_>>().join(" ")]
 }
 
 /// From which load on the target falls behind; or that it did so at times, which no load explains.

@@ -118,12 +118,19 @@ fn good(
     if measured.is_empty() {
         return Some(Said::new(Tone::Bad, "Nothing was measured."));
     }
-    let compared = judgement
+    let own = judgement
         .and_then(among::by_array)
-        .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline))
-        .or_else(|| among::published(header, summary).map(|says| Said::new(Tone::Plain, says)))?;
+        .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline));
+    let mut doubts = doubts(summary, &measured, findings);
+    let compared = match own {
+        Some(own) => own,
+        None => {
+            doubts.extend(among::small(header));
+            Said::new(Tone::Plain, among::published(header, summary)?)
+        }
+    };
     // However fast it is, what is spoilt is not good.
-    Some(spoilt(&measured, findings).unwrap_or_else(|| with_doubts(compared, summary, &measured, findings)))
+    Some(spoilt(&measured, findings).unwrap_or_else(|| with_doubts(compared, &doubts)))
 }
 
 fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
@@ -166,8 +173,16 @@ fn by_baseline(before: Before<'_>) -> Said {
     }
 }
 
-/// What is good by its numbers and was cut short, or disturbed in part, is in doubt.
-fn with_doubts(said: Said, summary: &RunSummary, measured: &[&StepSummary], findings: &[Finding]) -> Said {
+/// What is good by its numbers and was cut short, disturbed in part, or held by a cache is in doubt.
+fn with_doubts(said: Said, doubts: &[String]) -> Said {
+    if doubts.is_empty() {
+        return said;
+    }
+    let tone = if said.tone == Tone::Bad { Tone::Bad } else { Tone::Doubt };
+    Said::new(tone, format!("{} But {}.", said.says, doubts.join(", and ")))
+}
+
+fn doubts(summary: &RunSummary, measured: &[&StepSummary], findings: &[Finding]) -> Vec<String> {
     let disturbed = disturbed_steps(findings);
     let count = measured.iter().filter(|step| disturbed.contains(&step.id)).count();
     let mut doubts = Vec::new();
@@ -182,11 +197,7 @@ fn with_doubts(said: Said, summary: &RunSummary, measured: &[&StepSummary], find
         1 => doubts.push("one test was disturbed".to_owned()),
         count => doubts.push(format!("{count} of {} tests were disturbed", measured.len())),
     }
-    if doubts.is_empty() {
-        return said;
-    }
-    let tone = if said.tone == Tone::Bad { Tone::Bad } else { Tone::Doubt };
-    Said::new(tone, format!("{} But {}.", said.says, doubts.join(", and ")))
+    doubts
 }
 
 fn limit(

@@ -1,6 +1,6 @@
 //! A scale check: every test under a growing load, and which was the limit.
 
-use assay_analysis::scale::{ScalePoint, ScaledTest};
+use assay_analysis::scale::{ScaleLimit, ScalePoint, ScaledTest};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
@@ -29,13 +29,42 @@ pub fn table(check: &ScaleCheck, options: TextOptions) -> String {
     let is_brief = options.detail == Detail::Brief;
     let results = if is_brief { flat_table(check) } else { result_table(check) };
     text.push_str(&results.render(Format::Text(options.width)));
-    let gap = if is_brief { "" } else { "\n" };
-    text.push_str(if is_brief { "\n" } else { "" });
+    if is_brief {
+        let says =
+            brief_words(&check.tests).into_iter().map(|says| wrap(&says, options.prose(), "  ") + "\n");
+        text.push_str(&format!("\n{}", says.collect::<String>()));
+        return text;
+    }
     for test in &check.tests {
         let says = format!("{}: {}", test.name, test.says);
-        text.push_str(&format!("{gap}{}\n", wrap(&says, options.prose(), "  ")));
+        text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
     }
     text
+}
+
+/// A sentence for each limit, with the tests that it is of: the columns of the table have its numbers.
+fn brief_words(tests: &[ScaledTest]) -> Vec<String> {
+    let host =
+        if tests.iter().flat_map(|test| &test.points).any(|point| point.hosts > 1) { "A" } else { "This" };
+    let sentence = |limit: ScaleLimit| {
+        // One load alone shows no limit, and no growth either.
+        let of = |test: &&ScaledTest| test.limit == limit && test.points.len() > 1;
+        let names: Vec<&str> = tests.iter().filter(of).map(|test| test.name.as_str()).collect();
+        let names = match names.as_slice() {
+            [] => return None,
+            [name] => (*name).to_owned(),
+            names if names.len() == tests.len() => format!("all {} tests", names.len()),
+            [names @ .., last] => format!("{} and {last}", names.join(", ")),
+        };
+        Some(match limit {
+            ScaleLimit::Tester => format!("LIMIT  The tester limits {names}: the storage may do more."),
+            ScaleLimit::Host => format!("LIMIT  {host} host limits {names}: its CPUs are busy."),
+            ScaleLimit::Storage => format!("LIMIT  The storage, or the path to it, limits {names}."),
+            ScaleLimit::None => format!("No limit was reached: the rate of {names} grew with every load."),
+        })
+    };
+    let limits = [ScaleLimit::Tester, ScaleLimit::Host, ScaleLimit::Storage, ScaleLimit::None];
+    limits.into_iter().filter_map(sentence).collect()
 }
 
 /// A row for each load of each test, so that four tests fit a screen.
@@ -131,4 +160,41 @@ pub fn rendered(check: &ScaleCheck, format: Format) -> String {
 #[must_use]
 pub fn document(check: &ScaleCheck) -> Value {
     json!({ "schema": SCHEMA, "about": check.about, "runs": check.runs, "tests": check.tests })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_with_one_limit_share_a_sentence() {
+        let point = ScalePoint {
+            load: String::new(),
+            hosts: 1,
+            workers: 1,
+            targets: 1,
+            iops: 1.0,
+            mib_per_s: 1.0,
+            mean_us: None,
+            tester: None,
+        };
+        let test = |name: &str, limit| ScaledTest {
+            name: name.to_owned(),
+            points: vec![point.clone(), point.clone()],
+            limit,
+            says: String::new(),
+        };
+        let mixed = [test("a", ScaleLimit::Host), test("b", ScaleLimit::None), test("c", ScaleLimit::Host)];
+        assert_eq!(
+            brief_words(&mixed),
+            [
+                "LIMIT  This host limits a and c: its CPUs are busy.",
+                "No limit was reached: the rate of b grew with every load."
+            ]
+        );
+        let same = [test("a", ScaleLimit::Storage), test("b", ScaleLimit::Storage)];
+        let one = ScaledTest { points: vec![point.clone()], ..test("a", ScaleLimit::None) };
+        assert_eq!(brief_words(&[one]), Vec::<String>::new());
+        assert_eq!(brief_words(&same), ["LIMIT  The storage, or the path to it, limits all 2 tests."]);
+    }
 }

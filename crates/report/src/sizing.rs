@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{long as count, rounded, short};
-use crate::options::TextOptions;
+use crate::options::{Detail, TextOptions};
 use crate::prediction::rebuild_takes;
 use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 
@@ -27,22 +27,33 @@ const TEXT_COLUMNS: usize = 80;
 /// A latency whose interval spans more than this factor says what would narrow it.
 const WIDE: f64 = 5.0;
 
-/// The whole page.
+/// The whole page; in brief what fits a screen: the candidates, then the answer, its margin and what a failure leaves.
 #[must_use]
 pub fn page(answer: &Answer, options: TextOptions) -> String {
     let need = &answer.question.need;
     let prose = options.width.min(TEXT_COLUMNS);
-    let mut parts = vec![wrap(&format!("Needed: {}.", needed(&answer.question)), prose, "  ")];
-    parts.push(wrap(&sentence(answer), prose, ""));
+    let is_brief = options.detail == Detail::Brief;
+    let needed = wrap(&format!("Needed: {}.", needed(&answer.question)), prose, "  ");
+    let table = candidates(answer).render(Format::Text(options.width.min(TABLE_COLUMNS)));
+    let mut parts = vec![needed];
+    if is_brief {
+        parts.push(table.trim_end().to_owned());
+    }
+    parts.push(wrap(&said_of(answer, options.detail), prose, ""));
     parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(answer.changes.iter().map(|change| {
         let before = answer.candidates.first().map(|c| &c.assessment);
         wrap(&effect(need, &change.change, before, &change.assessment), prose, "")
     }));
-    parts.push(
-        candidates(answer).render(Format::Text(options.width.min(TABLE_COLUMNS))).trim_end().to_owned(),
-    );
+    if is_brief {
+        let assumed = answer.question.assumed.join(" ");
+        let says = format!("{assumed} --explain says what the numbers mean.");
+        parts.push(wrap(says.trim_start(), prose, ""));
+        // Two blank lines tell three parts apart; more cost the screen.
+        return format!("{}\n\n{}\n\n{}\n", parts[0], parts[1], parts[2..].join("\n"));
+    }
+    parts.push(table.trim_end().to_owned());
     parts.push(wrap(&basis(answer), prose, ""));
     parts.join("\n\n") + "\n"
 }
@@ -79,6 +90,10 @@ fn needed(question: &Question) -> String {
 /// The answer as a sentence with its margin.
 #[must_use]
 pub fn sentence(answer: &Answer) -> String {
+    said_of(answer, Detail::Full)
+}
+
+fn said_of(answer: &Answer, detail: Detail) -> String {
     let need = &answer.question.need;
     let state = in_state(answer.question.endure);
     let Some(first) = answer.candidates.first() else {
@@ -112,7 +127,9 @@ pub fn sentence(answer: &Answer) -> String {
         let room = head_room(room);
         text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
-    text.push_str(&narrower(need, best));
+    if detail == Detail::Full {
+        text.push_str(&narrower(need, best));
+    }
     text.push_str(&margin(need, best));
     if a.is_bound {
         text.push_str(

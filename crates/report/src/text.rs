@@ -7,7 +7,7 @@ use assay_analysis::{
 use assay_record::RunHeader;
 
 use crate::Meta;
-use crate::answer::answer;
+use crate::answer::{Answer, answer};
 use crate::crystaldiskmark;
 use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
@@ -52,7 +52,7 @@ fn brief(
 ) -> String {
     let mut text = heading(header, summary, options);
     // What experiments, curves and probes found has tables of its own; their steps are one flag away.
-    let own = own_tables(header, summary, options);
+    let (own, is_unreliable) = own_tables(header, summary, options);
     // A table has a row for each of many runs; the block says the same in the form that is known.
     let block = || {
         crystaldiskmark::block(&summary.steps, options.width)
@@ -65,24 +65,36 @@ fn brief(
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
     let mut answer = answer(header, summary, findings, meta);
     // A table of its own says what limits, and what puts it in doubt needs one line.
+    let room = if own.is_empty() { ANSWER_LINES } else { ANSWER_LINES_OF_OWN };
     if !own.is_empty() {
-        answer.be_short();
+        answer.be_short(is_unreliable);
     }
     let is_diagnosis = header.diagnosis.is_some();
-    let lines = answer.lines();
-    // A diagnosis says itself what to do.
-    let lines = lines.iter().filter(|(title, _)| !(is_diagnosis && *title == "NEXT"));
-    let lines: Vec<String> = lines.map(|(title, says)| answer_line(title, says, options)).collect();
-    if !lines.is_empty() {
-        text.push_str(&format!("\n{}", lines.concat()));
+    let mut lines = answer_text(&answer, is_diagnosis, options);
+    while lines.lines().count() > room && answer.shorten() {
+        lines = answer_text(&answer, is_diagnosis, options);
     }
+    text.push_str(&lines);
+    text
+}
+
+/// With four tests, the shell's line and the one about a file that was filled, 24 lines have room for so many.
+const ANSWER_LINES: usize = 12;
+/// What has a table of its own leaves room for so many.
+const ANSWER_LINES_OF_OWN: usize = 4;
+
+/// The answer, and how to see the rest.
+fn answer_text(answer: &Answer, is_diagnosis: bool, options: TextOptions) -> String {
+    // A diagnosis says itself what to do.
+    let lines = answer.lines().into_iter().filter(|(title, _)| !(is_diagnosis && *title == "NEXT"));
+    let lines: String = lines.map(|(title, says)| answer_line(title, &says, options)).collect();
     let rest = answer.rest();
     let says = match rest.is_empty() {
         true => "--explain says how it was measured.".to_owned(),
         false => format!("--explain adds {rest}."),
     };
-    text.push_str(&format!("{}\n", wrap(&says, options.prose(), "  ")));
-    text
+    let gap = if lines.is_empty() { "" } else { "\n" };
+    format!("{gap}{lines}{}\n", wrap(&says, options.prose(), "  "))
 }
 
 /// What the data sheets of the drives say, where no array file says more.
@@ -128,7 +140,7 @@ fn full(
     text.extend(lines.map(|says| format!("\n{}\n", wrap(&says, options.prose(), "  "))));
     text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
-    text.push_str(&own_tables(header, summary, options));
+    text.push_str(&own_tables(header, summary, options).0);
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&network_text(header, summary, options));
     text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
@@ -144,12 +156,13 @@ fn forum_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -
     of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options)
 }
 
-/// What the verbs that make a plan of their own found: a diagnosis, caches, curves. Empty for any other run.
-fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+/// What the verbs that make a plan of their own found: a diagnosis, caches, curves; and whether that says itself that
+/// it cannot be relied on. Empty for any other run.
+fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> (String, bool) {
     let mut text = crate::diagnosis::text(header, summary, options).unwrap_or_default();
-    text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::cache_probe::text(header, summary, options));
     text.push_str(&crate::curve::text(header, summary, options));
-    text
+    (text, crate::cache_probe::is_disturbed(header, summary) || crate::curve::is_unsteady(header, summary))
 }
 
 /// The tables of tests that repeat a sweep until it is steady.

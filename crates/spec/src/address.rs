@@ -50,10 +50,7 @@ pub enum AddressError {
     )]
     UnknownScheme(String, String),
     /// A share of an SMB server: Assay has no client of its own for it.
-    #[error(
-        "Assay has no SMB client: mount the share and give the directory, for example mount -t cifs {0} /mnt/share && \
-         assay run vmware /mnt/share"
-    )]
+    #[error("Assay has no SMB client; give the path below a mounted share: {0}")]
     Smb(String),
     /// Looks like an address; as a path it would make a local file, and measure that.
     #[error("`{text}` looks like {what}, not a file; write {like}, or {path} for a file of that name")]
@@ -114,7 +111,11 @@ impl FromStr for Address {
         }
         match scheme(text).as_ref().map(|(scheme, rest)| (scheme.as_str(), rest)) {
             Some(("smb" | "cifs", share)) => {
-                Err(AddressError::Smb(shown(&format!("//{}", share.trim_start_matches('/')))))
+                let path = shown(&format!("//{}", share.trim_start_matches('/')));
+                let says = crate::SmbShare::of(&path).map(|share| share.to_string());
+                Err(AddressError::Smb(
+                    says.unwrap_or_else(|| "mount -t cifs //HOST/SHARE /mnt/share".to_owned()),
+                ))
             }
             Some((scheme @ ("published" | "http" | "https" | "s3" | "ftp" | "ssh" | "nvme"), _)) => {
                 Err(AddressError::UnknownScheme(scheme.to_owned(), path_form(text)))

@@ -53,12 +53,9 @@ fn says(what: &'static str, like: impl Into<String>) -> Option<Meant> {
 
 /// `\\nas\share`, `C:\x`, `dir\file`.
 fn of_windows(word: &str) -> Option<Meant> {
-    if let Some(share) = word.strip_prefix(r"\\") {
-        let share = share.replace('\\', "/");
-        return says(
-            "a share of an SMB server",
-            format!("mount -t cifs //{share} /mnt/share and /mnt/share for it"),
-        );
+    if word.starts_with(r"\\") {
+        let like = crate::SmbShare::of(word).map_or("//HOST/SHARE".to_owned(), |share| share.to_string());
+        return says("a share of an SMB server", like);
     }
     let is_drive = word.len() > 2
         && word.as_bytes()[0].is_ascii_alphabetic()
@@ -388,7 +385,7 @@ mod tests {
     fn schemes_that_are_not_served_are_named() {
         assert!(error("s3://bucket/x").starts_with("`s3:` targets are not supported"));
         assert!(error("HTTPS://bucket/x").starts_with("`https:` targets are not supported"));
-        assert!(error("smb://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
+        assert!(error("smb://nas/x").contains("/mnt/share after mount -t cifs //nas/x /mnt/share"));
         assert!(error("CIFS://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
         assert_eq!("".parse::<Address>(), Err(AddressError::Empty));
         assert_eq!("sim:".parse::<Address>(), Err(AddressError::SimWithoutArray));

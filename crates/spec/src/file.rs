@@ -5,7 +5,7 @@
 
 use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, THRESHOLDS_MAX, VALUE_CHARS_MAX};
-use crate::place::{Distribution, Extent, Strides, Window, Zone};
+use crate::place::{Distribution, Extent, Strides, Window, Zone, Zoned};
 use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
 use crate::threshold::Threshold;
@@ -24,6 +24,8 @@ pub const OUTSTANDING_MAX: u64 = 4096;
 const LOAD_PERCENT_MAX: f64 = 1000.0;
 /// The most targets that a job may use.
 const TARGETS_MAX: u32 = 10_000;
+/// The largest weight of a job among those that keep a proportion, as in fio.
+pub const FLOW_MAX: u64 = 1000;
 
 /// A plan file as written.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +89,9 @@ pub(crate) struct Settings {
     pub(crate) start_delay: Option<Nanos>,
     pub(crate) increment: Option<Extent>,
     pub(crate) strides: Option<Strides>,
+    pub(crate) zoned: Option<Zoned>,
     pub(crate) targets_each: Option<u32>,
+    pub(crate) flow: Option<u32>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
     pub(crate) run: Option<Nanos>,
@@ -365,7 +369,9 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         start_delay: table.parsed("start_delay")?,
         increment: table.parsed("increment")?,
         strides: table.get("strides").map(|v| strides(&v)).transpose()?,
+        zoned: table.get("zoned").map(|v| zoned(&v)).transpose()?,
         targets_each: small(table, "targets_each", 1, u64::from(TARGETS_MAX))?,
+        flow: small(table, "flow", 1, FLOW_MAX)?,
         ..Settings::default()
     })
 }
@@ -568,6 +574,19 @@ fn strides(value: &Value<'_>) -> Result<Strides, PlanError> {
     }
 }
 
+/// `zoned = { size = "256MiB", open = 32 }`.
+fn zoned(value: &Value<'_>) -> Result<Zoned, PlanError> {
+    let table = value.table()?;
+    let (bytes, open) = (table.parsed::<Bytes>("size")?, small(&table, "open", 1, u64::from(u32::MAX))?);
+    let complaint =
+        table.complain("needs `size` of more than 0, for example { size = \"256MiB\", open = 32 }");
+    table.finish()?;
+    match bytes.filter(|bytes| bytes.0 > 0) {
+        Some(bytes) => Ok(Zoned { bytes, open: open.unwrap_or(0) }),
+        None => Err(complaint),
+    }
+}
+
 /// `distribution = "uniform"`, `{ zipf = 1.2 }`, `{ pareto = 0.2 }`, `{ normal = 10 }` or
 /// `{ zones = [{ share = 80, size = "20%" }, { share = 20, size = "80%" }] }`.
 fn distribution(value: &Value<'_>) -> Result<Distribution, PlanError> {
@@ -762,7 +781,8 @@ impl Settings {
         lay_over!(self, below: access, targets, targets_count, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         below.is_span |= self.is_span;
-        lay_over!(self, below: window, flush, start_delay, repeat, increment, strides, targets_each);
+        lay_over!(self, below: window, flush, start_delay, repeat, increment, strides);
+        lay_over!(self, below: zoned, targets_each, flow);
         lay_over!(self, below: run, bytes, ops, passes, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

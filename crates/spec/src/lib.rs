@@ -30,19 +30,20 @@ pub mod reader;
 mod resolve;
 mod resolve_access;
 mod secret;
+mod smb_share;
 pub mod suites;
 pub mod threshold;
 pub mod units;
 
 pub use address::{Address, AddressError};
 pub use engine::Engine;
-pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
+pub use file::{FLOW_MAX, IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
 pub use foreign_word::field_called;
 pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
-pub use place::{Distribution, Extent, Strides, Window, Zone};
+pub use place::{Distribution, Extent, Strides, Window, ZONE_BYTES_MIN, Zone, Zoned};
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
@@ -50,6 +51,7 @@ pub use plan::{
 };
 pub use reader::{PlanError, nearest, suggest};
 pub use secret::{has_secret, without_secret};
+pub use smb_share::SmbShare;
 
 #[cfg(test)]
 mod tests;

@@ -114,6 +114,28 @@ impl fmt::Display for Strides {
     }
 }
 
+/// The smallest zone of random writes: a worker keeps two numbers for each.
+pub const ZONE_BYTES_MIN: Bytes = Bytes(1 << 20);
+
+/// Zones of a window that are written from their beginnings: where a write would go decides its zone only (fio
+/// semantics).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zoned {
+    /// Bytes of a zone. At least 1.
+    pub bytes: Bytes,
+    /// How many may be open at once; 0: all.
+    #[serde(default)]
+    pub open: u32,
+}
+
+impl fmt::Display for Zoned {
+    /// `zones of 256MiB, 32 open`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "zones of {}", self.bytes)?;
+        if self.open > 0 { write!(f, ", {} open", self.open) } else { Ok(()) }
+    }
+}
+
 impl Default for Window {
     fn default() -> Self {
         Self::WHOLE

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::goal::Goal;
-use crate::place::{Distribution, Extent, Strides, Window};
+use crate::place::{Distribution, Extent, Strides, Window, Zoned};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -222,9 +222,16 @@ pub struct Job {
     /// Stripes of the window that are used in turn; `None`: all of it (fio semantics).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strides: Option<Strides>,
+    /// Zones that random writes fill from their beginnings; `None`: a write goes where it is drawn (fio semantics).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zoned: Option<Zoned>,
     /// Each worker uses so many of the job's targets, the next worker the next ones; 0: all of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub targets_each: u32,
+    /// The weight of each worker among those of the step that have one: their I/Os keep that proportion, and who is
+    /// ahead waits; 0: it waits for nobody (fio semantics).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub flow: u32,
     /// When this job ends by itself, counted from its own start; `None`: with its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
@@ -286,7 +293,9 @@ impl Default for Job {
             start_delay: Nanos(0),
             increment: Extent::default(),
             strides: None,
+            zoned: None,
             targets_each: 0,
+            flow: 0,
             stop: None,
             hosts: Vec::new(),
         }
@@ -307,6 +316,9 @@ impl Job {
         if let Some(strides) = self.strides {
             text.push_str(&format!(", in stripes of {strides}"));
         }
+        if let Some(zoned) = self.zoned {
+            text.push_str(&format!(", in {zoned}"));
+        }
         match self.flush {
             None => {}
             Some(Flushes { every: 1, .. }) => text.push_str(", a flush after every write"),
@@ -314,6 +326,9 @@ impl Job {
         }
         if self.start_delay > Nanos(0) {
             text.push_str(&format!(", begins after {}", self.start_delay));
+        }
+        if self.flow > 0 {
+            text.push_str(&format!(", in proportion {}", self.flow));
         }
         if let Some(stop) = &self.stop {
             text.push_str(&format!(", ends after {}", stop.words()));

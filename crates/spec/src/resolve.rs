@@ -11,7 +11,7 @@ use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
 use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
-use crate::resolve_access::{complain, own_rule, resolve_mix};
+use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -545,6 +545,45 @@ fn resolve_job(
             "needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ));
     };
+    let pacing = resolve_pacing(place, settings, semantics, maximum)?;
+    let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
+    let (span, window) = places(settings.window.unwrap_or_default(), increment);
+    let mix = resolve_mix(place, lines, &settings.line, semantics)?;
+    let workers = settings.workers.unwrap_or(1);
+    let zoned = resolve_zoned(place, (settings.zoned, workers), &mix, semantics)?;
+    Ok(Job {
+        name,
+        targets: resolve_targets(settings),
+        span,
+        outstanding: settings
+            .outstanding
+            .unwrap_or_else(|| outstanding_default(semantics, settings.pace, &mix)),
+        mix,
+        workers,
+        pacing,
+        reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
+        data: settings.data.unwrap_or(default_data(semantics)),
+        sync: settings.sync.unwrap_or(false),
+        window,
+        flush: settings.flush.flatten(),
+        start_delay: settings.start_delay.unwrap_or_default(),
+        increment,
+        strides: own_rule(place, "strides", settings.strides, semantics)?,
+        zoned,
+        targets_each: settings.targets_each.unwrap_or(0),
+        flow: own_rule(place, "flow", settings.flow, semantics)?.unwrap_or(0),
+        stop: None,
+        hosts: Vec::new(),
+    })
+}
+
+/// Returns when the I/Os of a job are issued.
+fn resolve_pacing(
+    place: &str,
+    settings: &Settings,
+    semantics: Semantics,
+    maximum: Maximum,
+) -> Result<Pacing, PlanError> {
     let full = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
         (PacingFile::Closed, None) => Pacing::Closed,
         (PacingFile::Closed, Some(rate))
@@ -575,31 +614,7 @@ fn resolve_job(
             "pace: Iometer has no rates; use semantics = \"assay\", or `delay` and `burst`",
         ));
     }
-    let increment = own_rule(place, "increment", settings.increment, semantics)?.unwrap_or_default();
-    let (span, window) = places(settings.window.unwrap_or_default(), increment);
-    let mix = resolve_mix(place, lines, &settings.line, semantics)?;
-    Ok(Job {
-        name,
-        targets: resolve_targets(settings),
-        span,
-        outstanding: settings
-            .outstanding
-            .unwrap_or_else(|| outstanding_default(semantics, settings.pace, &mix)),
-        mix,
-        workers: settings.workers.unwrap_or(1),
-        pacing,
-        reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
-        data: settings.data.unwrap_or(default_data(semantics)),
-        sync: settings.sync.unwrap_or(false),
-        window,
-        flush: settings.flush.flatten(),
-        start_delay: settings.start_delay.unwrap_or_default(),
-        increment,
-        strides: own_rule(place, "strides", settings.strides, semantics)?,
-        targets_each: settings.targets_each.unwrap_or(0),
-        stop: None,
-        hosts: Vec::new(),
-    })
+    Ok(pacing)
 }
 
 /// Returns what writes write where a plan says nothing.

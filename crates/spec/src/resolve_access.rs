@@ -1,6 +1,7 @@
 //! From access lines as written to what they mean, and the rules that only one of the semantics has.
 
 use crate::file::{AccessFile, IO_BYTES_MAX};
+use crate::place::{ZONE_BYTES_MIN, Zoned};
 use crate::plan::{Access, Change, Semantics};
 use crate::reader::PlanError;
 use crate::units::Bytes;
@@ -102,6 +103,33 @@ pub(crate) fn own_rule<T>(
         }
         value => Ok(value),
     }
+}
+
+/// Zones are those of random writes, which fit into them; each worker has zones of its own.
+pub(crate) fn resolve_zoned(
+    place: &str,
+    (zoned, workers): (Option<Zoned>, u32),
+    mix: &[Access],
+    semantics: Semantics,
+) -> Result<Option<Zoned>, PlanError> {
+    let Some(zoned) = own_rule(place, "zoned", zoned, semantics)? else { return Ok(None) };
+    let is_random_write =
+        |line: &Access| line.read == 0.0 && line.random == 100.0 && line.change == Change::Write;
+    let says = match mix.iter().find(|line| line.size > zoned.bytes) {
+        Some(line) => format!("zoned: an I/O of {} does not fit into a zone of {}", line.size, zoned.bytes),
+        None if zoned.bytes < ZONE_BYTES_MIN => {
+            format!("zoned: a zone of {} is too small; it has {ZONE_BYTES_MIN} at least", zoned.bytes)
+        }
+        None if !mix.iter().all(is_random_write) => {
+            "zoned: is for random writes (read = 0, random = 100)".to_owned()
+        }
+        None if zoned.open > 0 && zoned.open < workers => format!(
+            "zoned: {workers} workers need at least one open zone each, and {} may be open",
+            zoned.open
+        ),
+        None => return Ok(Some(zoned)),
+    };
+    Err(complain(place, &says))
 }
 
 fn rewrites(change: Change) -> Option<()> {

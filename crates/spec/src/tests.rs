@@ -309,6 +309,35 @@ fn places_flushes_and_trims_are_read_with_their_units() {
 }
 
 #[test]
+fn zones_are_those_of_random_writes_that_fit_into_them() {
+    let plan = |fields: &str, line: &str| {
+        let text = format!(
+            "semantics = \"fio\"\n[[test]]\nname = \"t\"\naccess = [{{ size = \"64KiB\", {line} }}]\n{fields}\n"
+        );
+        resolve(&text, &Overrides::default()).map_err(|error| error.to_string())
+    };
+    let (zones, random) = ("zoned = { size = \"4MiB\", open = 2 }", "read = 0, random = 100");
+    let zoned = plan(zones, random).unwrap().jobs().next().unwrap().zoned.unwrap();
+    assert_eq!((zoned.bytes, zoned.open), (Bytes(4 << 20), 2));
+    for (fields, line, expected) in [
+        (zones, "read = 50, random = 100", "zoned: is for random writes"),
+        (zones, "read = 0", "zoned: is for random writes"),
+        ("zoned = { size = \"32KiB\" }", random, "an I/O of 64KiB does not fit"),
+        ("zoned = { size = \"64KiB\" }", random, "a zone of 64KiB is too small; it has 1MiB at least"),
+        ("zoned = { open = 2 }", random, "needs `size` of more than 0"),
+        (
+            "workers = 3\nzoned = { size = \"4MiB\", open = 2 }",
+            random,
+            "3 workers need at least one open zone each",
+        ),
+        ("flow = 0", random, "must be a whole number from 1 to 1000"),
+    ] {
+        let error = plan(fields, line).expect_err(fields);
+        assert!(error.contains(expected), "{fields}: {error}");
+    }
+}
+
+#[test]
 fn a_job_may_use_a_part_of_the_span() {
     let first = |text: &str| resolve(&format!("{SMALL}{text}\n"), &Overrides::default()).unwrap();
     for window in ["\"4MiB\"", "{ size = \"4MiB\" }"] {

@@ -24,6 +24,9 @@ pub enum UnitError {
     /// There is not a number at the start.
     #[error("`{0}` has no number in front; write it like `{1}`")]
     NoNumber(String, &'static str),
+    /// So small a number of bytes that its unit was forgotten.
+    #[error("`{0}` has no unit and means {0} bytes; write it like {0}GiB")]
+    NoUnit(String),
     /// The unit is not one of those known.
     #[error("`{unit}` in `{text}` is not a unit of {what}; use one of {known}")]
     UnknownUnit {
@@ -299,6 +302,10 @@ impl FromStr for SizeSpec {
         }
         match text.parse()? {
             Bytes(0) => Err(UnitError::Zero(text.to_owned())),
+            // So few bytes are no target; whoever leaves out the unit means larger ones.
+            Bytes(few) if few < 4096 && lower.ends_with(|c: char| c.is_ascii_digit()) => {
+                Err(UnitError::NoUnit(text.to_owned()))
+            }
             bytes => Ok(Self::Bytes(bytes)),
         }
     }
@@ -440,6 +447,9 @@ mod tests {
         assert_eq!("4GiB".parse::<SizeSpec>(), Ok(SizeSpec::Bytes(Bytes(4 * GIB))));
         assert_eq!(SizeSpec::TimesRam(2.0).resolve(Bytes(3 * GIB + 5)), Bytes(6 * GIB));
         assert!("0".parse::<SizeSpec>().is_err());
+        assert_eq!("4".parse::<SizeSpec>(), Err(UnitError::NoUnit("4".to_owned())));
+        assert_eq!("65536".parse::<SizeSpec>(), Ok(SizeSpec::Bytes(Bytes(65536))));
+        assert_eq!("512B".parse::<SizeSpec>(), Ok(SizeSpec::Bytes(Bytes(512))));
     }
 
     proptest::proptest! {

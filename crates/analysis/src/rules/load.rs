@@ -185,6 +185,7 @@ fn never_rests(case: StepCase<'_>) -> bool {
     case.plan.jobs.iter().all(|job| {
         matches!(job.pacing, Pacing::Closed)
             && job.start_delay.0 == 0
+            && job.flow == 0
             && job.mix.iter().all(|access| access.delay.0 == 0)
     })
 }

@@ -1,4 +1,22 @@
-//! `assay --help`: the verbs in groups, a line each, narrow enough for 80 columns.
+//! `assay --help`: the verbs in groups, a line each, narrow enough for 80 columns; and `assay -h`: one screen of it.
+
+/// Verbs that `assay -h` explains; it names the others.
+const FIRST: [&str; 12] = [
+    "run",
+    "curve",
+    "probe-cache",
+    "diagnose",
+    "check",
+    "compare",
+    "predict",
+    "size",
+    "runs",
+    "show",
+    "suites",
+    "lab",
+];
+/// Columns of the headings of groups on that screen.
+const GROUP_COLUMNS: usize = 8;
 
 /// What clap prints for `assay --help`; its own list of verbs has no groups.
 pub(crate) const HELP: &str = "\
@@ -55,11 +73,34 @@ Set up
 {options}
 {after-help}";
 
+/// Returns what `assay -h` prints: the first verbs of each group with what they do, the names of the others.
+pub(crate) fn short() -> String {
+    let mut text =
+        "Usage: assay VERB …   (assay: what to type first; assay TARGET: what it is)\n\n".to_owned();
+    let verbs = HELP.split("\n\n").filter(|group| group.contains("\n  ") && !group.contains('{'));
+    for group in verbs {
+        let mut lines = group.lines();
+        let mut heading = lines.next().unwrap_or_default();
+        let verb = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+        let (first, others): (Vec<&str>, Vec<&str>) = lines
+            .filter_map(|line| line.strip_prefix("  "))
+            .partition(|line| FIRST.contains(&verb(line).as_str()));
+        let others: Vec<String> = others.into_iter().map(verb).filter(|verb| verb != "help").collect();
+        let also = format!("{:12} {}", "also", others.join(", "));
+        for line in first.iter().copied().chain([also.as_str()]) {
+            text.push_str(&format!("{heading:GROUP_COLUMNS$}{line}\n"));
+            heading = "";
+        }
+    }
+    text.push_str("\nassay VERB -h has the options of a verb, assay --help all verbs and exit codes.\n");
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
 
-    use super::HELP;
+    use super::{FIRST, HELP, short};
     use crate::args::Cli;
 
     #[test]
@@ -73,5 +114,18 @@ mod tests {
         }
         assert_eq!(listed.len(), verbs.len() + 1, "and `help`, which clap adds");
         assert!(HELP.lines().all(|line| line.chars().count() <= 78));
+    }
+
+    /// `assay -h` was 68 lines, of which a terminal shows the exit codes.
+    #[test]
+    fn the_short_help_is_one_screen_with_every_verb() {
+        let short = short();
+        assert!(short.lines().count() < 24, "{short}");
+        assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
+        let words: Vec<&str> = short.split([' ', ',', '\n']).collect();
+        for verb in Cli::command().get_subcommands() {
+            assert!(words.contains(&verb.get_name()), "{}: {short}", verb.get_name());
+        }
+        assert!(FIRST.iter().all(|first| short.contains(&format!("{first} "))), "{short}");
     }
 }

@@ -39,7 +39,7 @@ Without one it uses null: and simulated arrays (sim:ARRAY), and reads and writes
 #[derive(Debug, Args)]
 #[command(after_help = AGENT_EXAMPLES)]
 pub(crate) struct AgentArgs {
-    /// Name of this host on the bus: at most 40 letters, digits, - and _. [default: the host name up to its first dot]
+    /// Name of this host: at most 40 letters, digits, - and _. [default: the host name up to its first dot]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// File that lists the targets which runs may use, and what may be written there. [default: null: and sim: alone]
@@ -95,7 +95,7 @@ pub(crate) struct AttachArgs {
 
 const HOSTS_EXAMPLES: &str = "\
 Examples:
-  The hosts whose agents are on the bus, and how far their clocks are apart:
+  The hosts whose agents are connected, and how far their clocks are apart:
     assay hosts --nats nats://bus:4222
   The same for a program:
     ASSAY_NATS=nats://bus:4222 assay hosts --json

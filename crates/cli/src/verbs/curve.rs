@@ -13,7 +13,7 @@ use assay_spec::{Plan, PlanFile};
 
 use crate::args::CurveArgs;
 use crate::exit::{Exit, Failed};
-use crate::output::terminal::note;
+use crate::output::terminal::{self, note};
 use crate::running::Done;
 use crate::running::fleet::execute_on;
 use crate::running::tell::{Telling, before, tell};
@@ -77,7 +77,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     }
     let maxima = maxima(&base, &done)?;
     let found = found_words(&base, &maxima, &done.header.run);
-    note!("{found}");
+    note!("{}", terminal::wrapped(&found));
     run(named(load_plan(&base, &maxima, timing(run_time))?, &base, "load curve", Some(found)))
 }
 

@@ -176,7 +176,7 @@ fn remark(host: &ListedHost, version: &str) -> Option<String> {
             LEASE.as_secs()
         )),
         HostState::OtherVersion => Some(format!(
-            "{name} has Assay {theirs}, and this is {version}. Install this version there and start its agent again, \
+            "Host {name} has Assay {theirs}, and this host {version}. Install {version} there and restart its agent, \
              for example: scp \"$(command -v assay)\" {name}:/usr/local/bin/assay"
         )),
     }

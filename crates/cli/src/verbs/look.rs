@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use assay_prepare::PrepareError;
+use assay_prepare::{PrepareError, check_new};
 use assay_record::FilesystemFacts;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
@@ -11,7 +11,7 @@ use assay_spec::units::Bytes;
 use assay_spec::{Address, IscsiPortal, NfsAddress, without_secret};
 use clap::CommandFactory as _;
 
-use crate::args::{Cli, StoreArgs};
+use crate::args::{Cli, StoreArgs, short_help};
 use crate::exit::Exit;
 use crate::output::terminal::{say, text_options};
 use crate::words::store::store_if_any;
@@ -22,6 +22,8 @@ use crate::words::typed::as_typed;
 const SYSFS_SECTOR_BYTES: u64 = 512;
 /// Sizes of a first run, the largest first.
 const FIRST_SIZES: [Bytes; 3] = [Bytes(1 << 30), Bytes(256 << 20), Bytes(64 << 20)];
+/// The smallest first run.
+const LEAST: Bytes = Bytes(1 << 20);
 /// It takes at most this part of the room.
 const FIRST_PART: u64 = 4;
 /// Memory that servers have, the most likely to hold a test first.
@@ -32,6 +34,9 @@ const DISKS_MAX: usize = 8;
 /// What is looked at where no verb is given; `None` where there is one, or an option.
 pub(crate) fn without_verb(typed: &[String]) -> Option<anyhow::Result<Exit>> {
     let Some(first) = typed.first() else { return Some(home()) };
+    if typed == ["-h"] {
+        return Some(say(&short_help()).map(|()| Exit::Done));
+    }
     let is_verb = Cli::command().get_subcommands().any(|verb| verb.get_name() == first);
     if first.starts_with('-') || is_verb || first == "help" {
         return None;
@@ -55,7 +60,7 @@ fn home() -> anyhow::Result<Exit> {
         ("assay ./t.dat, assay /dev/sdX", "describe a target, without any load"),
         ("assay iscsi://HOST, nfs://HOST", "list what a server offers"),
         ("assay predict nas-4bay", "predict the performance of an array"),
-        ("assay --help", "everything"),
+        ("assay -h", "all verbs"),
     ];
     let width = text_options().width;
     let mut text = format!(
@@ -67,7 +72,9 @@ fn home() -> anyhow::Result<Exit> {
     if !disks.is_empty() {
         text.push_str(&format!("\n{}\n", wrap(&format!("Disks here: {}", disks.join(", ")), width, "  ")));
     }
-    let rows = store_if_any(&StoreArgs::of_environment())?.map_or(Ok(Vec::new()), |store| store.runs())?;
+    // A look needs no store: without a home, or with a damaged one, what to type stands here all the same.
+    let store = store_if_any(&StoreArgs::of_environment()).ok().flatten();
+    let rows = store.and_then(|store| store.runs().ok()).unwrap_or_default();
     if let Some(last) = rows.first() {
         let count = if rows.len() == 1 { "1 run".to_owned() } else { format!("{} runs", rows.len()) };
         let targets = last.targets.join(", ");
@@ -130,6 +137,8 @@ struct Seen {
     is_foreign_file: bool,
     /// Bytes that it holds or, where there is no file yet, that are free; `None` where that does not matter.
     room_bytes: Option<u64>,
+    /// Whether it holds them already.
+    is_filled: bool,
     /// Whether a plan would have to create a file in it, and cannot.
     is_closed: bool,
     /// Whether a server holds it, whose memory may answer in place of its disks.
@@ -160,6 +169,7 @@ fn look(target: &str) -> anyhow::Result<Seen> {
                 identity: identity.map(str::to_owned),
                 is_writable,
                 is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
+                is_filled: held_bytes.is_some(),
                 room_bytes: held_bytes.or_else(|| found["filesystem"]["free_bytes"].as_u64()),
                 is_closed: found["kind"] == "directory" && !is_writable,
                 is_served: found["kind"] == "lun"
@@ -178,6 +188,7 @@ impl Seen {
         is_writable: true,
         is_foreign_file: false,
         room_bytes: None,
+        is_filled: false,
         is_closed: false,
         is_served: false,
     };
@@ -190,25 +201,31 @@ impl Seen {
     }
 
     /// Returns how much a first run writes before it measures, so that nobody waits for the size of a suite: a part of
-    /// what there is room for. `None` where all of it is little.
+    /// what there is room for, and of a small target all or half. `None` where its size does not matter.
     fn first_size(&self) -> Option<Bytes> {
         let room = self.room_bytes?;
-        FIRST_SIZES.into_iter().find(|size| size.0 <= room / FIRST_PART)
+        let small = if self.is_filled {
+            room >> 20 << 20
+        } else {
+            (room / 2).checked_ilog2().map_or(0, |bits| 1 << bits)
+        };
+        let large = FIRST_SIZES.into_iter().find(|size| size.0 <= room / FIRST_PART);
+        large.or(Some(Bytes(small)).filter(|small| small.0 >= LEAST.0))
+    }
+
+    /// Whether there is too little room for any test.
+    fn is_full(&self) -> bool {
+        !self.is_filled && self.room_bytes.is_some_and(|room| room / 2 < LEAST.0)
     }
 }
 
 /// A file that a run would create, and the file system there.
 fn missing(target: &str, path: &Path) -> anyhow::Result<(String, FilesystemFacts)> {
+    check_new(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        bail!("{target} does not exist, and neither does the directory {}", folder.display());
-    }
     let fs = assay_host::filesystem_of(folder)?;
     if fs.kind == "devtmpfs" {
         return Err(PrepareError::NoSuchDevice { path: target.to_owned() }.into());
-    }
-    if assay_host::read_only_mount(folder).is_some() {
-        return Err(PrepareError::read_only_mount(path, folder, None).into());
     }
     let free = Bytes(fs.free_bytes).rounded();
     let says = format!(
@@ -236,6 +253,9 @@ fn next(target: &str, seen: &Seen) -> String {
     if is_server || seen.is_closed {
         // The listing has said what to choose from; or a file would have to be created where none can be.
         return String::new();
+    }
+    if seen.is_full() {
+        return "\nNext: free some space there, or choose another place.\n".to_owned();
     }
     let is_kept = is_device || is_lun || seen.is_foreign_file || !seen.is_writable;
     let lines = if is_kept { kept_first(&quoted, &identity, seen) } else { made_first(&quoted, seen) };
@@ -288,4 +308,26 @@ fn command_list(commands: &[(String, String)], width: usize) -> String {
         false => format!("  {command}\n      {what}\n"),
     };
     commands.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a small file system the commands had no --size, and failed.
+    #[test]
+    fn a_first_run_fits_into_what_is_free() {
+        let room = |mib: u64, is_filled| Seen { room_bytes: Some(mib << 20), is_filled, ..Seen::SIMULATED };
+        let first_mib = |seen: &Seen| seen.first_size().map(|size| size.0 >> 20);
+        for (free_mib, first) in
+            [(1 << 20, Some(1024)), (2000, Some(256)), (30, Some(8)), (2, Some(1)), (1, None)]
+        {
+            let seen = room(free_mib, false);
+            assert_eq!(first_mib(&seen), first, "{free_mib}");
+            assert_eq!(seen.is_full(), first.is_none(), "{free_mib}");
+        }
+        // What is there already is used whole, where that is little.
+        assert_eq!(first_mib(&room(8, true)), Some(8));
+        assert!(!room(0, true).is_full() && !Seen::SIMULATED.is_full());
+    }
 }

@@ -112,7 +112,11 @@ fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::
             rows.push(row);
         }
     }
-    anyhow::ensure!(!rows.is_empty(), "nothing of this plan can be predicted: the model has no trims");
+    anyhow::ensure!(
+        !rows.is_empty(),
+        "nothing of this plan can be predicted: the model has no trims, and no jobs \
+         that wait for each other"
+    );
     Ok(rows)
 }
 

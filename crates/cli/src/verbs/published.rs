@@ -6,13 +6,14 @@ use anyhow::bail;
 use assay_analysis::{Judgement, judge_published};
 use assay_model::published::{self, Published};
 use assay_model::validate::{grid, validate};
+use assay_report::text::Detail;
 use assay_report::{expected, validation};
 use assay_spec::suggest;
 use serde_json::{Value, json};
 
-use crate::args::{Form, PublishedArgs, ValidateArgs};
+use crate::args::{Form, PublishedArgs, ValidateArgs, ViewArgs};
 use crate::exit::{Exit, Failed};
-use crate::output::terminal::{entry_in_a_line, note, paragraph, say, text_options};
+use crate::output::terminal::{entry_in_a_line, note, paragraph, say};
 use crate::output::{Kept, Output, OutputKind};
 
 /// Columns of the names in the list.
@@ -40,9 +41,10 @@ pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints a published table like a run.
-pub(crate) fn show(name: &str, form: Form) -> anyhow::Result<Exit> {
+/// Prints a published table like a run: in brief what limits it stands below the rows, and the rest is counted.
+pub(crate) fn show(name: &str, view: &ViewArgs) -> anyhow::Result<Exit> {
     let (table, judgement) = judged(name)?;
+    let form = view.form();
     if form == Form::Json {
         say(&format!("{:#}\n", expected::published_json(&table, &judgement)))?;
         return Ok(Exit::Done);
@@ -50,11 +52,27 @@ pub(crate) fn show(name: &str, form: Form) -> anyhow::Result<Exit> {
     if form != Form::Text {
         bail!("published tables print as text or json; assay compare published:{name} RUN has every format");
     }
-    let options = text_options();
+    let options = view.options();
     say(&expected::published_table(&table, options.width.min(110)))?;
+    if options.detail == Detail::Brief {
+        return brief(&judgement);
+    }
     say(&assay_report::text::findings(&judgement.findings, options))?;
     say(&expected::text(&judgement, options.width.min(110)))?;
     say("\nExpectations are from data sheets alone; they do not contain the software cost of the target.\n")?;
+    Ok(Exit::Done)
+}
+
+fn brief(judgement: &Judgement) -> anyhow::Result<Exit> {
+    let limit =
+        judgement.verdict.as_ref().map(|verdict| paragraph(&format!("LIMIT  {}", verdict.brief), "  "));
+    let rules: Vec<&str> = judgement.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    let rest = format!(
+        "--explain adds {} findings ({}) and what is expected of each row.",
+        rules.len(),
+        rules.join(", ")
+    );
+    say(&format!("\n{}{}", limit.unwrap_or_default(), paragraph(&rest, "  ")))?;
     Ok(Exit::Done)
 }
 

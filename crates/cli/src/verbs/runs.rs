@@ -179,7 +179,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         if args.output.is_some() {
             bail!("a published table is only printed; assay compare {} RUN -o FILE writes it", args.run);
         }
-        return crate::verbs::published::show(name, args.view.form());
+        return crate::verbs::published::show(name, &args.view);
     }
     if let Some(output) = &args.output {
         write_report(&args.store, &args.run, output)?;

@@ -8,69 +8,69 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 type Called = (&'static [&'static str], &'static str);
 
 const OPTIONS: [Called; 17] = [
-    (&["ioengine", "engine"], "--io uring or --io psync"),
+    (&["ioengine", "engine"], "use --io uring or --io psync"),
     (
         &["direct", "odirect", "o_direct", "buffered"],
-        "nothing: direct I/O is the default; --cached uses the page cache",
+        "leave it out: direct I/O is the default; --cached uses the page cache",
     ),
     (
         &["filename", "directory", "file", "target", "device", "lun", "dev"],
-        "the target itself: assay run PLAN TARGET",
+        "name the target itself: assay run PLAN TARGET",
     ),
-    (&["filesize", "file-size", "filesz"], "--size 4GiB"),
-    (&["fsync", "sync_file", "fdatasync", "o_sync", "dsync"], "--sync, or flush in a plan"),
-    (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "--repeat 3"),
-    (&["name", "tag", "title", "job-name"], "--label TEXT"),
-    (&["output-format", "format-json"], "--json, or --format csv"),
+    (&["filesize", "file-size", "filesz"], "use --size 4GiB"),
+    (&["fsync", "sync_file", "fdatasync", "o_sync", "dsync"], "use --sync, or the field flush of a plan"),
+    (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "use --repeat 3"),
+    (&["name", "tag", "title", "job-name"], "use --label TEXT"),
+    (&["output-format", "format-json"], "use --json, or --format csv"),
     (
         &["json-file", "result-file", "resultfile", "out", "html", "csv"],
-        "-o FILE: its ending says what it is",
+        "use -o FILE: its ending names the format",
     ),
-    (&["randrepeat", "randseed", "rand-seed"], "--seed 7"),
-    (&["refill_buffers", "buffer_compress_percentage", "dedupe_percentage"], "data in a plan"),
-    (&["verify", "do_verify"], "--set verify=true"),
+    (&["randrepeat", "randseed", "rand-seed"], "use --seed 7"),
+    (&["refill_buffers", "buffer_compress_percentage", "dedupe_percentage"], "use the field data of a plan"),
+    (&["verify", "do_verify"], "use --set verify=true"),
     (
         &["force", "yes", "f", "y", "yes-i-know"],
-        "--overwrite with the serial number that assay check TARGET shows",
+        "use --overwrite with the serial number that assay check TARGET shows",
     ),
     (
         &["dry-run", "parse-only", "showcmd"],
-        "assay check TARGET, or assay convert FILE for a plan of another tool",
+        "use assay check TARGET, or assay convert FILE for a plan of another tool",
     ),
-    (&["percentile_list", "lat_percentiles"], "nothing: assay show --json has them all"),
-    (&["group_reporting", "eta", "status-interval", "minimal", "thread"], "nothing: leave it out"),
-    (&["cpus_allowed", "affinity"], "--cpus 0-3"),
+    (&["percentile_list", "lat_percentiles"], "leave it out: assay show --json has them all"),
+    (
+        &["group_reporting", "eta", "status-interval", "minimal", "thread"],
+        "leave it out: Assay does so by itself",
+    ),
+    (&["cpus_allowed", "affinity"], "use --cpus 0-3"),
 ];
 
 const VERBS: [Called; 16] = [
-    (&["list", "ls", "history", "results", "log"], "assay runs"),
+    (&["list", "ls", "history", "results", "log"], "use assay runs"),
     (
         &["bench", "benchmark", "test", "start", "measure", "go", "perf", "randread", "randwrite"],
-        "assay run vmware ./t.dat --quick",
+        "use assay run vmware ./t.dat --quick",
     ),
-    (&["delete", "remove", "del", "clean", "cleanup", "purge"], "assay rm RUN"),
+    (&["delete", "remove", "del", "clean", "cleanup", "purge"], "use assay rm RUN"),
     (
         &["info", "inspect", "status", "describe", "identify", "scan", "discover", "smart"],
-        "assay check TARGET",
+        "use assay check TARGET",
     ),
     (
         &["prometheus", "metrics", "openmetrics"],
-        "assay export --format openmetrics, or /metrics of assay serve",
+        "use assay export --format openmetrics, or /metrics of assay serve",
     ),
-    (&["html", "graph", "plot", "chart", "charts", "pdf"], "assay report -o FILE.html"),
-    (&["diff", "cmp", "versus", "vs"], "assay compare RUN RUN"),
-    (&["analyse", "analyze", "why", "explain", "bottleneck", "troubleshoot"], "assay diagnose TARGET"),
-    (&["ui", "web", "server", "dashboard", "gui"], "assay serve"),
-    (&["latency", "ioping", "load"], "assay curve TARGET"),
-    (&["rename", "tag", "note", "name"], "assay label RUN TEXT"),
-    (&["save", "dump"], "assay export"),
-    (&["plans", "tests", "profiles", "workloads", "jobs"], "assay suites"),
-    (&["estimate", "forecast", "simulate", "model"], "assay predict ARRAY"),
-    (
-        &["config", "settings", "init", "setup"],
-        "nothing: there is no configuration; assay ./t.dat says what to type",
-    ),
-    (&["disks", "devices", "lsblk"], "assay alone, which lists the disks of this host"),
+    (&["html", "graph", "plot", "chart", "charts", "pdf"], "use assay report -o FILE.html"),
+    (&["diff", "cmp", "versus", "vs"], "use assay compare RUN RUN"),
+    (&["analyse", "analyze", "why", "explain", "bottleneck", "troubleshoot"], "use assay diagnose TARGET"),
+    (&["ui", "web", "server", "dashboard", "gui"], "use assay serve"),
+    (&["latency", "ioping", "load"], "use assay curve TARGET"),
+    (&["rename", "tag", "note", "name"], "use assay label RUN TEXT"),
+    (&["save", "dump"], "use assay export"),
+    (&["plans", "tests", "profiles", "workloads", "jobs"], "use assay suites"),
+    (&["estimate", "forecast", "simulate", "model"], "use assay predict ARRAY"),
+    (&["config", "settings", "init", "setup"], "there is no configuration; assay ./t.dat says what to type"),
+    (&["disks", "devices", "lsblk"], "type assay alone, which lists the disks of this host"),
 ];
 
 /// Tools whose name is typed as a verb; their command line is a plan.
@@ -102,7 +102,7 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
         return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
     }
     let (_, here) = OPTIONS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
-    Some(format!("there is no option {typed}; here it is {here}"))
+    Some(format!("there is no option {typed}; {here}"))
 }
 
 /// The value that was typed with an option: `--bs=8k`, `--bs 8k`.
@@ -136,7 +136,7 @@ fn verb(typed: &str) -> Option<String> {
         ));
     }
     let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
-    Some(format!("there is no verb {typed}; here it is {here}"))
+    Some(format!("there is no verb {typed}; {here}"))
 }
 
 /// What to type for a host or a file that stands where a verb does.
@@ -145,7 +145,7 @@ fn host(typed: &str) -> Option<String> {
     typed.chars().all(is_name).then(|| {
         format!(
             "there is no verb {typed}; if it is a host: assay iscsi://{typed} or assay nfs://{typed} lists what it \
-             offers; if it is a file: assay ./{typed}; assay --help lists the verbs"
+             offers; if it is a file: assay ./{typed}; assay -h lists the verbs"
         )
     })
 }

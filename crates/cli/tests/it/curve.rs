@@ -18,7 +18,10 @@ fn a_curve_is_a_run_like_any_other() {
     let notes = run["plan"]["notes"].to_string();
     assert!(notes.contains("loads are shares of that"), "{notes}");
 
-    story.assay(&["show", "first"]).ends(DONE).says(&["response over offered load", "Maximum:", "Offered/s"]);
+    let shown = story.assay(&["show", "first"]).ends(DONE);
+    let shown = shown.says(&["response over offered load", "Maximum:", "Offered/s"]);
+    // The answer and the ten loads are on one screen; they took 30 lines.
+    assert!(shown.out.lines().count() <= 23, "{}", shown.out);
     story
         .assay(&["report", "first", "-o", "-"])
         .ends(DONE)

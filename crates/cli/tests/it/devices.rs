@@ -1,8 +1,13 @@
 //! Block devices: reading is the default, and writing needs a probe that finds nothing and the device's identity.
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+
 use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
 use crate::story::{DONE, count, run};
 
+/// `O_EXCL` of Linux, in all its architectures.
+const EXCLUSIVE: i32 = 0o200;
 const READ: &str = r#"
 [[test]]
 name = "only reads"
@@ -265,6 +270,21 @@ fn a_device_in_use_by_another_run_is_refused() {
     device.assay("write.toml", path, &["--overwrite", &identity]).refused(&[path]);
     other.signal("INT");
     other.end().ends(crate::story::INTERRUPTED);
+}
+
+/// Issue 28: udev holds a device for a moment after it has changed, and the run after a `check` was refused.
+#[test]
+fn a_device_that_is_held_for_a_moment_is_waited_for() {
+    let Some(device) = LoopDevice::new() else { return };
+    device.story.write("write.toml", WRITE);
+    let identity = device.identity();
+    let held = File::options().read(true).custom_flags(EXCLUSIVE).open(&device.path).unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        drop(held);
+    });
+    device.assay("write.toml", &device.path, &["--overwrite", &identity]).ends(DONE);
+    holder.join().unwrap();
 }
 
 #[test]

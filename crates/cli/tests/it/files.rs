@@ -251,6 +251,8 @@ fn an_error_for_want_of_rights_says_what_to_do() {
             [&run[..], &["free/s.sqlite"]].concat(),
             ["cannot create t.dat: Permission denied", "choose another place"],
         ),
+        // It was answered with "assay run creates it".
+        (vec!["./t.dat"], ["cannot create ./t.dat: Permission denied", "choose another place"]),
         ([&run[..], &["new.sqlite"]].concat(), ["cannot create files in .", "--store PATH"]),
         (vec!["runs", "--store", "of-root.sqlite"], ["this user cannot write to the file", "--store PATH"]),
     ] {

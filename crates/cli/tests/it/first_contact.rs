@@ -5,7 +5,7 @@ use crate::story::{DONE, Story};
 #[test]
 fn assay_alone_shows_what_is_here_and_what_to_type() {
     let story = Story::new();
-    story.assay(&[]).ends(DONE).says(&["assay run vmware ./t.dat --quick", "assay --help"]);
+    story.assay(&[]).ends(DONE).says(&["assay run vmware ./t.dat --quick", "assay -h"]);
     assert_eq!(story.files(), Vec::<String>::new(), "a look leaves nothing behind");
     story.assay(&["run", "vmware", "null:", "--set", "ops=100"]).ends(DONE);
     story.assay(&[]).ends(DONE).says(&["Stored: 1 run; the last is", "VMware forum storage test on null:"]);
@@ -21,10 +21,25 @@ fn a_target_alone_is_looked_at_and_answered_with_what_to_type_next() {
     story.assay(&["t.dat"]).ends(DONE).says(&["1 MiB", "t.dat --quick --set read=100", "read only"]);
     story.assay(&["."]).ends(DONE).says(&["directory", "assay run vmware . --quick"]);
     story.assay(&["sim:ix4-200d"]).ends(DONE).says(&["simulates ix4-200d", "assay run vmware sim:ix4-200d"]);
-    story.assay(&["nowhere/t.dat"]).refused(&["neither does the directory nowhere"]);
+    story.assay(&["nowhere/t.dat"]).refused(&["the directory nowhere does not exist", "mkdir -p nowhere"]);
+    story.assay(&["//nas/x/t.dat"]).refused(&["/mnt/share/t.dat after mount -t cifs //nas/x /mnt/share"]);
+    story.assay(&["sdq"]).refused(&["error: target `sdq` looks like the name of a block device"]);
     story.assay(&["iscsi://127.0.0.1:1"]).refused(&["127.0.0.1:1"]);
     // A mistyped device was answered with "assay run creates it", which it does not.
     story.assay(&["/dev/sdzz"]).refused(&["/dev/sdzz: there is no such device", "lsblk"]);
+}
+
+/// Each was answered with "assay run creates it", and the run then failed; without a home nothing was said at all.
+#[test]
+fn a_look_says_what_a_run_would_fail_at_and_needs_no_home() {
+    let story = Story::new();
+    std::os::unix::fs::symlink("nowhere.dat", story.path("gone.dat")).unwrap();
+    let words = ["gone.dat is a symbolic link to nowhere.dat, which does not exist"];
+    story.assay(&["./gone.dat"]).refused(&words);
+    story.assay(&["run", "vmware", "./gone.dat", "--size", "1MiB"]).refused(&words);
+    let mut homeless = story.command(&[]);
+    homeless.env_remove("HOME").env_remove("XDG_DATA_HOME").env_remove("ASSAY_STORE");
+    crate::story::printed(homeless.output().unwrap()).ends(DONE).says(&["assay run vmware ./t.dat --quick"]);
 }
 
 #[test]
@@ -44,6 +59,8 @@ fn mistakes_are_answered_with_the_command_that_was_meant() {
     story.assay(&["./t.dat", "vmware"]).refused(&["assay run vmware ./t.dat"]);
     let run = |more: &[&str]| story.assay(&[&["run", "vmware", "t.dat"], more].concat());
     run(&["--size", "-1GiB"]).refused(&["`-1GiB` is negative"]);
+    // It was taken for four bytes, and refused as too small for an I/O.
+    run(&["--size", "4"]).refused(&["`4` has no unit", "4GiB"]);
     run(&["--set", "run=1s", "--set", "run=2s"]).refused(&["`run` is set twice"]);
     run(&["-o", "result.pdf"]).refused(&["result.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
     story.assay(&["run", "vmware", "smb://nas/x"]).refused(&["mount -t cifs //nas/x"]);

@@ -114,11 +114,11 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
     let line = "diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh";
     let run = story.assay(&["run", line, "./u.dat", "--set", "run=100ms", "--size", "16MiB"]).ends(DONE);
     assert!(run.err.contains("8KiB, 70 % read, 100 % random, 4 workers x 32 outstanding"), "{}", run.err);
-    story.write("odd.fio", "[a]\nsize=1m\nflow=2\nbs=4k\n");
+    story.write("odd.fio", "[a]\nsize=1m\nwrite_mode=verify\nbs=4k\n");
     let refused = story.assay(&["run", "odd.fio", "null:"]).ends(BAD_INPUT);
     assert!(
         refused.err.contains(
-            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: flow: jobs that wait for one"
+            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: write_mode: Assay has no such"
         ),
         "{}",
         refused.err

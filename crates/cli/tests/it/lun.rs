@@ -27,7 +27,11 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
 
     let before = std::fs::read(tgt.lun_path()).unwrap();
     let run = ["run", "vmware", &lun, "--set", "ops=1600", "--size", "16MiB", "--json"];
-    refused(&story.assay(&run), 2, &["is only read unless you name it", &format!("--overwrite {serial}")]);
+    refused(
+        &story.assay(&run),
+        2,
+        &["is only read unless --overwrite names it", &format!("--overwrite {serial}")],
+    );
     refused(&story.assay(&[&run[..], &["--overwrite", "other"]].concat()), 2, &["is only read"]);
     assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "a refusal writes nothing");
 

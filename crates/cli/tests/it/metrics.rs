@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use assay_interop::results::openmetrics::{
-    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, StoredRuns, served, served_names,
+    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, Settings, StoredRuns, served, served_names,
 };
 use assay_record::{FigureDigest, TestDigest};
 use assay_testkit::need;
@@ -62,16 +62,19 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
         complete: true,
         ..TestDigest::default()
     };
+    let settings = Settings {
+        changed: "--quick",
+        is_quick: true,
+        depth: 64,
+        cached: Some(false),
+        path: "uring".to_owned(),
+    };
     let text = served(&Served {
         last: vec![LastValue {
             targets: 1,
             target: evil,
             plan: "vmware",
-            changed: "--quick",
-            is_quick: true,
-            depth: 64,
-            cached: Some(false),
-            path: "uring".to_owned(),
+            settings: settings.clone(),
             started_unix_ms: 1_795_231_800_000,
             test: &test,
         }],
@@ -99,6 +102,7 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
             plan: "p",
             test: "t",
             step: "",
+            settings,
             figure: "p99",
             ratio: FigureDigest { value: 1.2, lo: Some(1.1), hi: None },
             is_worse: true,
@@ -109,8 +113,9 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
     let last = sample(&families, "assay_io_rate_per_second");
     assert_eq!(last["value"], 1000.5);
     assert_eq!(last["labels"]["target"], evil.replace('\u{1b}', "\u{fffd}"));
+    let held = sample(&families, "assay_baseline_ratio");
     for (name, value) in [("depth", "64"), ("cached", "no"), ("quick", "yes"), ("path", "uring")] {
-        assert_eq!(last["labels"][name], value);
+        assert_eq!((&last["labels"][name], &held["labels"][name]), (&value.into(), &value.into()));
     }
     assert_eq!(sample(&families, "assay_throughput_bytes_per_second")["value"], 2_097_152.0);
     assert_eq!(sample(&families, "assay_latency_p99_seconds")["value"], 1000.5 / 1e6);

@@ -165,10 +165,14 @@ fn arrays_and_published_tables_are_listed_and_shown() {
     assert_eq!(json["rows"].as_array().unwrap().len(), 42);
     assert_eq!(json["rows"][0]["iops"].as_f64(), Some(1_761.883_723));
     assert!(json["verdict"]["limit"].as_str().unwrap().contains("software"));
-    let text = bench.ok(&["show", "published:ix4-200d"]);
+    let text = bench.ok(&["show", "published:ix4-200d", "--explain"]);
     for rule in ["[inconsistent-queue]", "[serialised-io]", "[serialised-writes]", "VERDICT"] {
         assert!(text.contains(rule), "{rule}: {text}");
     }
+    // The answer was 110 lines below the rows.
+    let brief = bench.ok(&["show", "published:ix4-200d"]);
+    let end = brief.rsplit("\n\n").next().unwrap();
+    assert!(end.starts_with("LIMIT  ") && end.contains("serialised-io"), "{brief}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ impl Mounted {
         run(&["-t", "tmpfs", "-o", "size=16m", "none", name]);
         let mounted = Self(place.clone());
         std::fs::write(place.join("there.dat"), vec![7; 1 << 20]).unwrap();
+        let own = ["run", "vmware", "ro/own.dat", "--size", "1MiB", "--set", "ops=100", "--cached"];
+        story.assay(&own).ends(DONE);
         run(&["-o", "remount,ro", name]);
         mounted
     }
@@ -47,6 +49,9 @@ fn a_read_only_mount_is_the_first_thing_that_is_said() {
     story.assay(&there).refused(&words);
     story.assay(&[&there[..], &["--overwrite", "ro/there.dat"]].concat()).refused(&words);
     story.assay(&[&there[..], &["--set", "read=100", "--set", "ops=100", "--cached"]].concat()).ends(DONE);
+    // Assay's own file was to be opened for writing, also where the answer above was to read it only.
+    let own = ["run", "vmware", "ro/own.dat", "--set", "read=100", "--set", "ops=100", "--cached"];
+    story.assay(&own).ends(DONE);
     story.assay(&["ro/new.dat"]).refused(&["cannot be created", &remount]);
     let look = story.assay(&["ro"]).ends(DONE).says(&["mounted read-only", &remount]);
     assert!(!look.out.contains("Next:") && !look.out.contains("run as root"), "{}", look.out);

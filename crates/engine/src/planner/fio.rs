@@ -7,8 +7,10 @@ use std::ops::Range;
 use assay_spec::{Change, Extent, Job, Strides};
 
 use super::visited::Visited;
-use super::{Line, Part, Places, PlannerSetup, Spread, chance, window};
+use super::zoned::Zones;
+use super::{Line, Part, Place, Places, PlannerSetup, Spread, chance, window};
 use crate::rng::{Rng, derive};
+use crate::sampler::Hot;
 
 /// A worker's view of a member.
 pub(super) struct Member {
@@ -24,6 +26,7 @@ pub(super) struct Member {
     /// Where the last read and the last write ended.
     next: [u64; 2],
     stripe: Option<Stripe>,
+    zones: Option<Zones>,
 }
 
 /// The stripe that is used now.
@@ -31,12 +34,6 @@ struct Stripe {
     strides: Strides,
     start: u64,
     moved_bytes: u64,
-}
-
-/// Position and bytes of an I/O.
-pub(super) struct Place {
-    pub(super) offset_bytes: u64,
-    pub(super) size_bytes: u32,
 }
 
 /// Returns a worker's view of each member. The plan was checked to fit.
@@ -48,14 +45,23 @@ pub(super) fn members(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Member> {
 fn window_of(job: &Job, worker: u32, span: u64) -> Range<u64> {
     let used = window(job, span);
     let onward = job.increment.of(span).saturating_mul(u64::from(worker));
-    let start = used.start.saturating_add(onward).min(span);
+    let start = used.start.saturating_add(onward);
+    // A share begins at the next whole block.
+    let is_share = [job.window.offset, job.increment].iter().any(|part| matches!(part, Extent::Percent(_)));
+    let grain = if is_share { least_bytes(job) } else { 1 };
+    let start = start.checked_next_multiple_of(grain).unwrap_or(span).min(span);
     start..start.saturating_add(used.end - used.start).min(span)
+}
+
+/// Returns the size of the smallest I/O, bytes.
+fn least_bytes(job: &Job) -> u64 {
+    job.mix.iter().map(|line| line.size.0).min().unwrap_or(1).max(1)
 }
 
 /// Returns its size in whole I/Os of the smallest size, bytes.
 pub(super) fn pass_bytes(job: &Job, worker: u32, span: u64) -> u64 {
     let window = window_of(job, worker, span);
-    let least = job.mix.iter().map(|line| line.size.0).min().unwrap_or(1).max(1);
+    let least = least_bytes(job);
     // A block that is trimmed and then written is moved twice.
     let times = if job.mix.iter().all(|line| line.change == Change::TrimWrite) { 2 } else { 1 };
     (window.end - window.start) / least * least * times
@@ -82,10 +88,11 @@ impl Member {
         let stripe_bytes = setup.job.strides.map_or(u64::MAX, |strides| strides.length.0);
         let drawn = window.start..window.end.min(window.start.saturating_add(stripe_bytes));
         let places = lines.iter().zip(&setup.job.mix).map(|(line, access)| {
-            let spread = Spread { distribution: &access.distribution, seed };
+            let spread = Spread { distribution: &access.distribution, hot: Hot::AsInFio { seed } };
             line.places(Part::Request, &drawn, &spread)
         });
         let blocks = (drawn.end - drawn.start) / unit_bytes;
+        let workers = (setup.worker, setup.workers);
         Self {
             places: places.collect(),
             following: vec![0; lines.len()],
@@ -94,6 +101,7 @@ impl Member {
             visited: random().next().map(|_| Visited::new(blocks)),
             next: [window.start; 2],
             stripe: setup.job.strides.map(|strides| Stripe { strides, start: window.start, moved_bytes: 0 }),
+            zones: setup.job.zoned.map(|zoned| Zones::new(zoned, window.clone(), workers)),
             window,
         }
     }
@@ -108,7 +116,9 @@ impl Member {
             (self.sequential(line, way), 0)
         } else if chance(rng, line.random_limit) {
             self.following[index] = line.sequence - 1;
-            (self.random(rng, line, index), 0)
+            let place = self.random(rng, line, index);
+            let (least, zones) = (self.least_bytes, self.zones.as_mut());
+            (zones.map_or(place, |zones| zones.place(rng, place, least)), 0)
         } else {
             (self.sequential(line, way), line.gap_bytes)
         };
@@ -199,4 +209,28 @@ impl Member {
 /// The size of a line, or less where less is left.
 fn shortened(line: &Line, left: u64) -> u32 {
     line.size_bytes.min(u32::try_from(left).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_spec::units::Bytes;
+    use assay_spec::{Access, Window};
+
+    use super::*;
+
+    /// `offset=13%` of 64 MiB began at byte 8,724,152: every direct I/O failed.
+    #[test]
+    fn a_share_begins_at_the_next_whole_block() {
+        let share = Extent::Percent(13.0);
+        let job = |offset, increment| Job {
+            window: Window { offset, size: Some(share) },
+            increment,
+            mix: vec![Access { size: Bytes(4096), ..Access::default() }],
+            ..Job::default()
+        };
+        let start = |job: &Job, worker| window_of(job, worker, 64 << 20).start;
+        assert_eq!(start(&job(share, Extent::default()), 0), 8_724_480);
+        assert_eq!(start(&job(Extent::default(), share), 1), 8_724_480);
+        assert_eq!(start(&job(Extent::Bytes(Bytes(512)), Extent::default()), 0), 512);
+    }
 }

@@ -32,7 +32,7 @@ impl<T: Target> Worker<'_, T> {
     /// Issues the next I/O; returns `false` if there is none to issue now.
     #[inline]
     fn issue_one(&mut self, now_ns: u64) -> bool {
-        if self.budget.is_used_up() || now_ns < self.phase.paused_until_ns {
+        if self.budget.is_used_up() || now_ns < self.phase.paused_until_ns || self.is_ahead() {
             return false;
         }
         let Some(intended_ns) = self.due(now_ns) else { return false };
@@ -79,6 +79,9 @@ impl<T: Target> Worker<'_, T> {
         if self.is_paced {
             self.supply.pacer.take(now_ns);
             self.budget.due += 1;
+        }
+        if let Some(flow) = &mut self.setup.flow {
+            flow.count();
         }
         self.budget.take(draw.size_bytes);
         if self.has_replies {

@@ -34,6 +34,19 @@ fn stopping_by_operations_or_bytes_is_exact() {
     assert_eq!(bytes.counted(0).total().bytes, 4 << 20);
 }
 
+/// A job without a rate goes no further than its weight allows it beside one with a rate, and may be behind it.
+#[test]
+fn jobs_with_a_flow_do_not_outrun_each_other() {
+    let text = "semantics = \"fio\"\n[[test]]\nname = \"t\"\nrun = \"300ms\"\n\
+                access = [{ size = \"4KiB\", read = 100 }]\n\
+                [[test.job]]\nname = \"slow\"\nflow = 1\npace = { rate = \"1000/s\" }\n\
+                [[test.job]]\nname = \"fast\"\nflow = 4\noutstanding = 8\nworkers = 2\n";
+    let reported = watch(text, 1, Faults::default());
+    let [slow, fast] = [0, 1].map(|job| reported.counted(job).total().ops());
+    // Two workers of four each: eight times as many, and what is in flight when the window ends.
+    assert!(slow > 0 && fast > slow && fast <= 8 * slow + 32, "{slow} and {fast}");
+}
+
 #[test]
 fn warm_up_is_drained_and_not_counted() {
     let reported = watch(&test("ops = 5_000\noutstanding = 16\nwarmup = \"50ms\""), 1, Faults::default());

@@ -211,9 +211,9 @@ fn hosts_that_are_not_there_are_named_and_nothing_begins() {
     let refused = |hosts: &[&str]| {
         go(&order(&nats, READS, hosts, &["null:"]), &store, &mut Hearing::new()).unwrap_err().to_string()
     };
-    assert!(refused(&[]).contains("no agent is on"));
+    assert!(refused(&[]).contains("no agent is connected to"));
     let a = Running::start("a", bus(&nats), 0);
-    assert!(refused(&["a", "z"]).contains("no agent named z is on the bus; there are a"));
+    assert!(refused(&["a", "z"]).contains("no agent named z is connected to the NATS server; these are: a"));
     a.stop();
 }
 

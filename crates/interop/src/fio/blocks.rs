@@ -118,13 +118,17 @@ fn sizes(options: &mut Options<'_>) -> Result<ByWay<Sizes>, ImportError> {
     let base = options.kb_base;
     let has = |option: &&OptionLine| ["bs", "blocksize", "bsrange", "bssplit"].contains(&option.key.as_str());
     let place = options.job.options.iter().rfind(has);
-    if let Some(option) = options.left.get("bs").copied().filter(|option| option.value.contains('-')) {
-        let says = format!("{}: fio takes the first size of a range here; bsrange takes all.", option.key);
+    if let Some(option) = options.left.get("bs").copied().filter(|option| option.value.contains(['-', ':'])) {
+        let says = format!(
+            "{}={}: these are the sizes of reads, of writes and of trims, as in fio; bsrange is a range.",
+            option.key,
+            short(&option.value)
+        );
         options.note(option.line, says);
     }
     let default = [0; 3].map(|_| vec![(4096, 1.0)]);
     let one = |part: &str| Ok(vec![(bytes(first_of_range(part), base)?, 1.0)]);
-    let fixed = options.read("bs", |text| by_way(text, &default, one))?.unwrap_or(default);
+    let fixed = options.read("bs", |text| by_way(&ways_of(text), &default, one))?.unwrap_or(default);
     let range = options.read("bsrange", |text| by_way(text, &fixed, |part| ranged(part, base)))?;
     let is_unaligned = options.is_on("bs_unaligned")?;
     let split = options.read("bssplit", |text| {
@@ -158,6 +162,13 @@ fn used_ways(options: &Options<'_>) -> &'static [usize] {
         "write" | "randwrite" | "trimwrite" | "randtrimwrite" => &[1],
         _ => &[0, 1],
     }
+}
+
+/// `4k-8k` as `4k,8k`: behind the last comma fio takes what stands on both sides of such a sign for two ways.
+fn ways_of(text: &str) -> String {
+    let (before, last) = text.rsplit_once(',').map_or((None, text), |(before, last)| (Some(before), last));
+    let last = last.replace(['-', ':'], ",");
+    before.map_or(last.clone(), |before| format!("{before},{last}"))
 }
 
 /// Where one size is expected, fio reads up to what separates it from another.

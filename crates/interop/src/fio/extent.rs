@@ -1,11 +1,13 @@
 //! Which files a job uses, how much of them, and when it ends.
 
+use std::collections::HashMap;
+
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Extent, Strides};
+use assay_spec::{Extent, Strides, ZONE_BYTES_MIN, Zoned};
 
 use super::lines::OptionLine;
 use super::taken::Options;
-use super::value::{KbBase, bytes, integer, percent, time};
+use super::value::{KbBase, bytes, integer, percent, short, time};
 use crate::ImportError;
 
 /// The most passes that a plan takes.
@@ -17,13 +19,20 @@ const FILES_MAX: u64 = 10_000;
 /// The files of a job, by clone: one list where all clones use the same.
 pub(super) struct Files {
     pub(super) by_clone: Vec<Vec<String>>,
+    /// How often fio counts each of them, with a size and an order of its own each time.
+    times: u64,
     /// Clones that do I/O.
     pub(super) workers: u64,
 }
 
 impl Files {
-    /// Files of each clone.
+    /// Files of each clone as fio counts them.
     pub(super) fn each(&self) -> u64 {
+        self.distinct() * self.times
+    }
+
+    /// Files of each clone.
+    pub(super) fn distinct(&self) -> u64 {
         self.by_clone.first().map_or(1, Vec::len).max(1) as u64
     }
 
@@ -40,7 +49,8 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     });
     let count = options.read("nrfiles", |text| integer(text, 1, FILES_MAX))?.unwrap_or(1);
     let format = options.take("filename_format");
-    let given = options.take("filename").filter(|option| !option.value.trim().is_empty());
+    let all = named_files(options);
+    let given = all.last().copied();
     let is_shared = given.is_none() && format.is_some_and(|option| !option.value.contains("$jobnum"));
     if let Some(option) = format.filter(|_| is_shared && workers > 1) {
         options.note(
@@ -53,17 +63,20 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     let job = &options.job.name;
     let own = |clone: u64| -> Vec<String> {
         let folder = &folders[usize::try_from(clone).unwrap_or(0) % folders.len().max(1)];
-        let names = match (given, format) {
-            (Some(option), _) => split_names(&option.value),
+        let names: Vec<String> = match (given, format) {
+            (Some(_), _) => all.iter().flat_map(|option| split_names(&option.value)).collect(),
             (None, Some(option)) => (0..count).map(|file| named(&option.value, job, clone, file)).collect(),
             (None, None) => (0..count).map(|file| format!("{job}.{clone}.{file}")).collect(),
         };
         names.into_iter().map(|name| format!("{folder}{name}")).collect()
     };
+    let place = given.or(format);
+    let mut times = 1;
     let mut by_clone: Vec<Vec<String>> = Vec::new();
     let mut total = 0;
     for clone in 0..workers {
-        let names = own(clone);
+        let names;
+        (names, times) = once_each(own(clone), place)?;
         total += names.len() as u64;
         if total > FILES_MAX && (clone == 0 || names != by_clone[0]) {
             let says = format!(
@@ -77,7 +90,54 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
             break;
         }
     }
-    Ok(Files { by_clone, workers: if is_shared { 1 } else { workers } })
+    if let Some(option) = place.filter(|_| times > 1) {
+        let says = format!(
+            "{}: fio takes {times} files of one name for {times} files, each with its share of the size, and goes \
+             through them in turns, each in an order of its own; here the {times} parts follow each other.",
+            option.key
+        );
+        options.note(option.line, says);
+    }
+    Ok(Files { by_clone, times, workers: if is_shared { 1 } else { workers } })
+}
+
+/// All lines that name files: fio adds the files of a job to those of `[global]`.
+fn named_files<'j>(options: &mut Options<'j>) -> Vec<&'j OptionLine> {
+    options.take("filename");
+    let names = |option: &&OptionLine| option.key == "filename" && !option.value.trim().is_empty();
+    let all: Vec<&OptionLine> = options.job.options.iter().filter(names).collect();
+    if let [first, .., last] = all.as_slice()
+        && first.value != last.value
+    {
+        let says =
+            format!("filename: fio adds this to the files that line {} names, and so does this.", first.line);
+        options.note(last.line, says);
+    }
+    all
+}
+
+/// Each name once, and how often it is named, which must be as often as every other.
+fn once_each(names: Vec<String>, place: Option<&OptionLine>) -> Result<(Vec<String>, u64), ImportError> {
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for name in names {
+        match at.get(&name) {
+            Some(index) => counts[*index].1 += 1,
+            None => {
+                at.insert(name.clone(), counts.len());
+                counts.push((name, 1));
+            }
+        }
+    }
+    let times = counts.first().map_or(1, |(_, times)| *times);
+    match (counts.iter().find(|(_, own)| *own != times), place) {
+        (Some((name, own)), Some(option)) => Err(option.complain(format!(
+            "names {} {own} times and {} {times} times, and fio uses the one more than the other; name each as often",
+            short(name),
+            short(&counts[0].0)
+        ))),
+        _ => Ok((counts.into_iter().map(|(name, _)| name).collect(), times)),
+    }
 }
 
 /// Puts names and numbers into `$jobname.$jobnum.$filenum`.
@@ -118,6 +178,7 @@ pub(super) struct Size {
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
     pub(super) strides: Option<Strides>,
+    pub(super) zoned: Option<Zoned>,
     pub(super) end: End,
 }
 
@@ -141,7 +202,7 @@ pub(super) fn size(
     least: u64,
 ) -> Result<Size, ImportError> {
     let base = options.kb_base;
-    let zones = zones(options)?;
+    let zones = zones(options, workers)?;
     let part = |option: &OptionLine| extent(option, base, zones.bytes);
     let size = options.take("size").map(part).transpose()?.filter(|size| *size != Extent::default());
     let file_size = options.take("filesize").map(|option| first_bytes(option, base)).transpose()?;
@@ -177,11 +238,15 @@ pub(super) fn size(
     };
     let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
     let span = file_size.max(needed);
-    let own = Own { bytes: own.map(|own| own * files.each()), has_stripes: zones.strides.is_some() };
+    let own = Own {
+        bytes: own.map(|own| own * files.each()),
+        has_stripes: zones.strides.is_some(),
+        times: files.times,
+    };
     let end = end(options, &own, workers)?;
     let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
     let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
-    Ok(Size { span, is_relative, offset, used, increment, strides: zones.strides, end })
+    Ok(Size { span, is_relative, offset, used, increment, strides: zones.strides, zoned: zones.zoned, end })
 }
 
 /// What the options of zones come to.
@@ -189,13 +254,13 @@ struct Zones {
     /// The length of a zone, where the job says so, bytes.
     bytes: Option<u64>,
     strides: Option<Strides>,
+    /// Zones of a device without any, which random writes fill as those of a zoned one.
+    zoned: Option<Zoned>,
 }
 
 /// Options of zoned devices that matter nowhere else.
-const OF_ZONED: [&str; 9] = [
+const OF_ZONED: [&str; 7] = [
     "zonecapacity",
-    "max_open_zones",
-    "job_max_open_zones",
     "ignore_zone_limits",
     "read_beyond_wp",
     "initial_zone_reset",
@@ -205,14 +270,14 @@ const OF_ZONED: [&str; 9] = [
 ];
 
 /// Reads `zonemode` and what belongs to it: stripes of any file, or the zones of a zoned device.
-fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
+fn zones(options: &mut Options<'_>, workers: u64) -> Result<Zones, ImportError> {
     let base = options.kb_base;
     let mode = options.take("zonemode");
     let mut size =
         |key| options.read(key, |text| bytes(text, base)).map(|size| size.filter(|bytes| *bytes > 0));
     let (bytes, range, skip) = (size("zonesize")?, size("zonerange")?, size("zoneskip")?);
     match (mode.map(|option| option.value.trim()), bytes) {
-        (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None }),
+        (Some("none"), _) | (None, None) => Ok(Zones { bytes, strides: None, zoned: None }),
         (kind @ (Some("strided") | None), Some(bytes)) => {
             if kind.is_none() {
                 let line = options.job.options.iter().rfind(|o| o.key == "zonesize").map_or(0, |o| o.line);
@@ -224,25 +289,11 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
                 length: Bytes(range.unwrap_or(bytes)),
                 skip: Bytes(skip.unwrap_or(0)),
             };
-            Ok(Zones { bytes: Some(bytes), strides: Some(strides) })
+            Ok(Zones { bytes: Some(bytes), strides: Some(strides), zoned: None })
         }
         (Some("zbd"), _) => {
-            for key in OF_ZONED {
-                options.take(key);
-            }
-            let Some(option) = mode else { return Ok(Zones { bytes, strides: None }) };
-            if is_as_without_zones(options) {
-                let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
-                    and no zone is reset.";
-                options.note(option.line, says);
-            } else {
-                options.refuse(
-                    option,
-                    "fio writes a zone from its write pointer on, also where it draws zones at random; zones with \
-                     write pointers are not supported",
-                );
-            }
-            Ok(Zones { bytes, strides: None })
+            let zoned = mode.map(|option| zbd(options, option, bytes, workers)).transpose()?.flatten();
+            Ok(Zones { bytes, strides: None, zoned })
         }
         (Some(_), _) => Err(mode.map_or_else(
             || crate::complain(&options.job.file, options.job.line, "zonemode: is not known"),
@@ -251,11 +302,63 @@ fn zones(options: &mut Options<'_>) -> Result<Zones, ImportError> {
     }
 }
 
-/// Whether a job does the same I/O on a device without zones as in zones that are written from their beginnings.
-fn is_as_without_zones(options: &Options<'_>) -> bool {
+/// `zonemode=zbd`: fio gives a device without zones the ones of `zonesize`, and so does this for random writes.
+fn zbd(
+    options: &mut Options<'_>,
+    mode: &OptionLine,
+    bytes: Option<u64>,
+    workers: u64,
+) -> Result<Option<Zoned>, ImportError> {
+    for key in OF_ZONED {
+        if let Some(option) = options.take(key).filter(|option| option.key.starts_with("zone_reset")) {
+            options.note(option.line, format!("{}: a zone begins anew when it is full.", option.key));
+        }
+    }
+    let mut open = |key| options.read(key, |text| integer(text, 0, u32::MAX.into()));
+    let (of_all, of_each) = (open("max_open_zones")?.unwrap_or(0), open("job_max_open_zones")?.unwrap_or(0));
+    let limits = [of_all, of_each.saturating_mul(workers)].into_iter().filter(|limit| *limit > 0);
+    let open = limits.min().unwrap_or(0);
     let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
     let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.trim());
-    ["read", "randread", "write"].contains(&word.split(':').next().unwrap_or(word))
+    let is_verified = options.has("verify");
+    match (word.split(':').next().unwrap_or(word), bytes) {
+        ("read" | "randread" | "write", _) => {
+            let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
+                and no zone is reset.";
+            options.note(mode.line, says);
+            Ok(None)
+        }
+        ("randwrite", None) => {
+            options.refuse(mode, "the zones are those of the device; give a zonesize");
+            Ok(None)
+        }
+        ("randwrite", Some(_)) if is_verified => {
+            options.refuse(mode, "random writes to zones cannot be verified; leave verify out");
+            Ok(None)
+        }
+        ("randwrite", Some(_)) if open > 0 && open < workers => {
+            let says =
+                format!("{workers} jobs share {open} open zones, which is not supported; use fewer numjobs");
+            options.refuse(mode, &says);
+            Ok(None)
+        }
+        ("randwrite", Some(bytes)) if bytes < ZONE_BYTES_MIN.0 => {
+            options.refuse(mode, &format!("zones of less than {ZONE_BYTES_MIN} are not supported"));
+            Ok(None)
+        }
+        ("randwrite", Some(bytes)) => {
+            let says = "zonemode=zbd: TARGET has no zones: writes go to zones of zonesize as in fio, and a zone that \
+                is full begins anew without a reset; each job has zones of its own.";
+            options.note(mode.line, says);
+            Ok(Some(Zoned { bytes: Bytes(bytes), open: u32::try_from(open).unwrap_or(0) }))
+        }
+        _ => {
+            let says = "fio reads and trims no more of a zone than was written of it; zones with write pointers are \
+                supported for random writes only";
+            options.refuse(mode, says);
+            Ok(None)
+        }
+    }
 }
 
 /// What one clone uses.
@@ -264,11 +367,13 @@ struct Own {
     bytes: Option<u64>,
     /// Whether that is less than the stripes that it goes through.
     has_stripes: bool,
+    /// How often fio counts each of its files.
+    times: u64,
 }
 
 /// Reads what ends a job.
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
-    let Own { bytes: own, has_stripes } = *own;
+    let Own { bytes: own, has_stripes, times } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = limit(options, own)?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
@@ -286,8 +391,9 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
         return Ok(end);
     }
     // What is counted in passes ends right on a target that is smaller than the size too.
-    let passes =
-        u32::try_from(loops).ok().filter(|loops| *loops <= PASSES_MAX && (own.is_none() || !has_stripes));
+    let passes = u32::try_from(loops * times)
+        .ok()
+        .filter(|passes| *passes <= PASSES_MAX && (own.is_none() || !has_stripes));
     let Some(each) = limit.filter(|limit| Some(*limit) != own).or(own.filter(|_| passes.is_none())) else {
         return Ok(End { passes, is_whole: run.is_none() && ops.is_none(), ..end });
     };

@@ -2,7 +2,8 @@
 
 use assay_spec::units::{Nanos, PerSecond};
 use assay_spec::{
-    Access, Arrivals, Change, Data, Extent, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX, nearest,
+    Access, Arrivals, Change, Data, Extent, FLOW_MAX, Flush, Flushes, OUTSTANDING_MAX, Strides, WORKERS_MAX,
+    Zoned, nearest,
 };
 
 use super::blocks::mix;
@@ -32,6 +33,7 @@ pub(super) struct FioJob {
     pub(super) used: Option<Extent>,
     pub(super) increment: Extent,
     pub(super) strides: Option<Strides>,
+    pub(super) zoned: Option<Zoned>,
     pub(super) flush: Option<Flushes>,
     /// Whether each write waits until it is durable (`sync`).
     pub(super) is_durable: bool,
@@ -43,7 +45,16 @@ pub(super) struct FioJob {
     /// The line that says so, and the job that it begins after.
     pub(super) waits_for: Option<(usize, String)>,
     pub(super) files: Files,
+    pub(super) flow: Option<Weight>,
     pub(super) seed: Option<u64>,
+}
+
+/// The weight of a job's I/Os among those with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weight {
+    pub(super) line: usize,
+    pub(super) weight: u32,
+    pub(super) id: u64,
 }
 
 /// What a job verifies.
@@ -57,7 +68,8 @@ pub(super) enum Verifies {
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
-const WITHOUT_EFFECT: [&str; 76] = [
+const WITHOUT_EFFECT: [&str; 77] = [
+    "flow_watermark",
     "name",
     "threads",
     "description",
@@ -176,7 +188,8 @@ const PROTECTION: &str = "blocks have data only, without metadata and protection
 const PLACEMENT: &str = "writes say nothing of their placement";
 
 /// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 83] = [
+const DIFFERENT: [(&str, &str); 84] = [
+    ("flow_sleep", "a job that is ahead of its share looks again at once"),
     ("md_per_io_size", PROTECTION),
     ("pi_act", PROTECTION),
     ("pi_chk", PROTECTION),
@@ -334,6 +347,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         used: size.used,
         increment: size.increment,
         strides: size.strides,
+        zoned: size.zoned,
         flush: flush(&mut options)?,
         is_durable: options.take("sync").is_some_and(|option| !["0", "none"].contains(&option.value.trim())),
         start_delay: start_delay(&mut options)?,
@@ -342,6 +356,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         waits: options.is_on("stonewall")?,
         waits_for: options.take("wait_for").map(|option| (option.line, option.value.clone())),
         files,
+        flow: flow(&mut options)?,
         seed: options.read("randseed", |text| integer(text, 0, i64::MAX as u64))?,
         mix,
     };
@@ -523,6 +538,15 @@ fn flush(options: &mut Options<'_>) -> Result<Option<Flushes>, ImportError> {
     Ok(flush)
 }
 
+/// `flow` and `flow_id`: how many I/Os the job makes for those of others.
+fn flow(options: &mut Options<'_>) -> Result<Option<Weight>, ImportError> {
+    let id = options.read("flow_id", |text| integer(text, 0, u32::MAX.into()))?.unwrap_or(0);
+    let line = options.left.get("flow").map_or(0, |option| option.line);
+    let weight = options.read("flow", |text| integer(text, 0, FLOW_MAX))?;
+    let weight = weight.and_then(|weight| u32::try_from(weight).ok()).filter(|weight| *weight > 0);
+    Ok(weight.map(|weight| Weight { line, weight, id }))
+}
+
 /// `startdelay=5`; of a range the shortest.
 fn start_delay(options: &mut Options<'_>) -> Result<Nanos, ImportError> {
     let ranged = options.left.get("startdelay").filter(|option| option.value.contains('-')).map(|o| o.line);
@@ -573,9 +597,6 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
                         "this preconditioning is not supported; use two random passes"
                     }
                     "read_iolog" => "Assay does not replay logs of I/O",
-                    "flow" | "flow_id" | "flow_sleep" | "flow_watermark" => {
-                        "jobs that wait for one another's progress are not supported; give each a rate"
-                    }
                     _ => "it is not supported",
                 };
                 match nearest(key, COMMON.into_iter()).filter(|near| *near != key) {

@@ -5,7 +5,7 @@ use assay_spec::{Access, Extent, Semantics, Window};
 
 use super::extent::End;
 use super::lines::{JobLines, jobs};
-use super::options::{FioJob, Verifies, job};
+use super::options::{FioJob, Verifies, Weight, job};
 use super::taken::Findings;
 use super::typed;
 use super::value::is_true;
@@ -90,6 +90,7 @@ fn plan(
         read.into_iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
     let Findings { notes: found, mut refused } = findings;
     let groups = grouped(&all, &mut refused);
+    refused.extend(groups.iter().enumerate().flat_map(|(index, group)| parted(group, &groups[..index])));
     notes.extend(found);
     // An option of [global] is met in every job.
     notes.sort_by_key(|note| note.line);
@@ -212,6 +213,21 @@ fn grouped<'j>(all: &'j [FioJob], refused: &mut Vec<Note>) -> Vec<Group<'j>> {
     groups
 }
 
+/// What of `flow` cannot be kept: a proportion is one of all jobs of a test.
+fn parted(group: &Group<'_>, before: &[Group<'_>]) -> Option<Note> {
+    let flows = |group: &Group<'_>| group.iter().filter_map(|(_, job)| job.flow).collect::<Vec<_>>();
+    let own = flows(group);
+    let first = own.first()?;
+    let other = own.iter().find(|flow| flow.id != first.id);
+    let says = "flow_id: jobs that run side by side have several proportions; only one is supported";
+    let has_begun = |flow: &Weight| before.iter().flat_map(flows).any(|earlier| earlier.id == flow.id);
+    let waits = "flow: fio counts the weight of this job while those before it run, which may wait for it for ever; \
+                 give it a flow_id of its own";
+    other
+        .map(|other| Note::new(other.line, says))
+        .or_else(|| own.iter().find(|flow| has_begun(flow)).map(|flow| Note::new(flow.line, waits)))
+}
+
 /// The test that reads back what the jobs of a group that verify have written, after it: once, in order.
 fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTest> {
     if written.checks != Checks::Verify {
@@ -236,6 +252,7 @@ fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTes
             flush: None,
             is_durable: false,
             start_delay: Nanos(0),
+            flow: 0,
             end: loops.unwrap_or_else(|| vec![("passes", "1".to_owned())]),
             ..draft.clone()
         }
@@ -305,11 +322,12 @@ fn test(
     for (index, job) in group {
         let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
         let own = targets.of_user(*index, usize::MAX);
-        let each = if job.files.are_own() && !own.is_empty() { job.files.each() } else { 0 };
+        let each = if job.files.are_own() && !own.is_empty() { job.files.distinct() } else { 0 };
         drafts.push(DraftJob {
             name,
             targets: own,
             targets_each: u32::try_from(each).unwrap_or(0),
+            flow: job.flow.map_or(0, |flow| flow.weight),
             workers: job.workers,
             outstanding: job.outstanding,
             pace: job.pace,
@@ -321,6 +339,7 @@ fn test(
             window: window(job, span),
             increment: job.increment,
             strides: job.strides,
+            zoned: job.zoned,
             flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
             start_delay: delay(job),
             end: if have_own_ends { end_fields_of(&job.end) } else { Vec::new() },

@@ -132,6 +132,10 @@ impl<'t> Splitter<'t> {
                 '\'' | '"' => self.quoted(c)?,
                 // Shells continue a line by one of these at its end: sh, cmd.exe, PowerShell.
                 '\\' | '^' | '`' if self.is_at_line_end() => self.continue_line(),
+                // The colon of a drive of Windows, which is typed like this in its own shells.
+                '\\' if self.rest.next_if_eq(&':').is_some() => {
+                    self.word.get_or_insert_default().push_str("\\:");
+                }
                 '\\' => {
                     let next = self.rest.next();
                     self.word.get_or_insert_default().extend(next);

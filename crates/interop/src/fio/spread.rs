@@ -47,6 +47,11 @@ pub(super) fn spread(text: &str, base: KbBase) -> Result<Spread, String> {
         }
         "zoned" => zoned(rest, &|text| Ok(Extent::Percent(percent(text)?))),
         "zoned_abs" => zoned(rest, &|text| Ok(Extent::Bytes(Bytes(bytes(text, base)?)))),
+        "sequence" => {
+            Err("a fixed sequence of blocks is not supported; use random, zipf, pareto, normal, zoned or \
+                           zoned_abs"
+                .to_owned())
+        }
         _ => Err(format!(
             "`{}` is not a distribution; use random, zipf, pareto, normal, zoned or zoned_abs",
             short(word)

@@ -61,6 +61,14 @@ fn block_sizes_become_access_lines() {
         mix("rw=randrw\nbs=4k,16k\nrwmixread=75"),
         ["4KiB/7500/100/100/4KiB", "16KiB/2500/0/100/16KiB"]
     );
+    // As fio 3.33 and 3.42 print them: a sign that is no comma divides by way too.
+    for (bs, read, write) in
+        [("4k-16k", 4, 16), ("4k:16k", 4, 16), ("4k-8k,16k", 4, 16), ("16k,4k-8k", 16, 4), ("4k/8k", 4, 4)]
+    {
+        let found =
+            [("read", read), ("write", write)].map(|(rw, _)| job(&format!("rw={rw}\nbs={bs}")).mix[0].size);
+        assert_eq!(found, [Bytes(read << 10), Bytes(write << 10)], "{bs}");
+    }
     let split = ["4KiB/5000/100/100/4KiB", "8KiB/3000/100/100/4KiB", "64KiB/2000/100/100/4KiB"];
     assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/20"), split);
     assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/"), split);
@@ -313,6 +321,63 @@ fn what_says_that_nothing_is_done_does_nothing() {
     let error =
         imported("[a]\nsize=1m\nrw=randread:8\nrw_sequencer=identical\n", Strictness::Strict).unwrap_err();
     assert!(error.to_string().contains("line 4: rw_sequencer: a position that is drawn once"), "{error}");
+}
+
+/// fio counts a file as often as it is named, and has a map of visited blocks for each time.
+#[test]
+fn a_file_that_is_named_several_times_is_gone_through_as_often() {
+    for text in ["filename=x:x:x:x", "nrfiles=4\nfilename_format=x", "nrfiles=4\nfilename_format=x.$jobnum"] {
+        let text = format!("[a]\nsize=16m\nrw=randread\n{text}\n");
+        let (found, plan) = (imported(&text, Strictness::Strict).unwrap(), read(&text));
+        assert_eq!((found.targets.len(), plan.tests[0].steps[0].stop.spans), (1, Some(4)), "{text}");
+        assert!(found.plan.contains("size = \"4MiB\""), "{}", found.plan);
+        assert!(
+            found.notes.iter().any(|note| note.says.contains("4 files of one name")),
+            "{:?}",
+            found.notes
+        );
+    }
+    // Those of a job come to those of [global], as in fio 3.33 and 3.42.
+    let text = "[global]\nfilename=x\n[a]\nfilename=y\n[b]\nfilename=x\nsize=2m\n";
+    let both = imported(text, Strictness::Strict).unwrap();
+    assert!(both.notes.iter().any(|note| note.says.contains("names 2 targets (x, y)")), "{:?}", both.notes);
+    assert!(both.plan.contains("passes = 2"), "{}", both.plan);
+    let error = imported("[a]\nsize=1m\nfilename=x:y:x\n", Strictness::Strict).unwrap_err().to_string();
+    assert!(error.starts_with("t.fio:3: filename: names y 1 times and x 2 times"), "{error}");
+}
+
+#[test]
+fn random_writes_to_zones_are_those_of_a_device_without_any() {
+    let text = |more: &str| format!("[a]\nsize=64m\nrw=randwrite\nbs=64k\nzonemode=zbd\n{more}\n");
+    let zoned = |more: &str| read(&text(more)).tests[0].steps[0].jobs[0].zoned.unwrap().to_string();
+    assert_eq!(zoned("zonesize=4m\nmax_open_zones=8\nnumjobs=4"), "zones of 4MiB, 8 open");
+    assert_eq!(zoned("zonesize=4m\njob_max_open_zones=1\nnumjobs=4"), "zones of 4MiB, 4 open");
+    assert_eq!(zoned("zonesize=4m\nzone_reset_threshold=0.7"), "zones of 4MiB");
+    for (more, expected) in [
+        ("", "the zones are those of the device; give a zonesize"),
+        ("zonesize=4m\nmax_open_zones=2\nnumjobs=4", "4 jobs share 2 open zones"),
+        ("zonesize=4m\nverify=md5", "cannot be verified"),
+    ] {
+        let error = imported(&text(more), Strictness::Strict).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = imported("[a]\nrw=randrw\nzonemode=zbd\nzonesize=1m\n", Strictness::Strict).unwrap_err();
+    assert!(error.to_string().contains("supported for random writes only"), "{error}");
+}
+
+#[test]
+fn jobs_with_a_flow_keep_the_proportion_of_their_weights() {
+    let global = "[global]\nsize=1m\nflow_id=3\nflow_sleep=100\n";
+    let text = format!("{global}[a]\nflow=1\n[b]\nflow=8\n[c]\n");
+    let jobs = &read(&text).tests[0].steps[0].jobs;
+    assert_eq!(jobs.iter().map(|job| job.flow).collect::<Vec<_>>(), [1, 8, 0]);
+    let refused =
+        |rest: &str| imported(&format!("{global}{rest}"), Strictness::Strict).unwrap_err().to_string();
+    let several = refused("[a]\nflow=1\n[b]\nflow_id=4\nflow=8\n");
+    assert!(several.contains("line 9: flow_id: jobs that run side by side have several"), "{several}");
+    let later = refused("[a]\nflow=1\n[b]\nstonewall\nflow=8\n");
+    assert!(later.contains("line 9: flow: fio counts the weight of this job while"), "{later}");
+    assert!(refused("[a]\nflow=-8\n").contains("flow: `-8` must be a whole number from 0 to 1000"));
 }
 
 #[test]

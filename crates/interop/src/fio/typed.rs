@@ -89,13 +89,15 @@ const NO_RUN: [&str; 22] = [
 ];
 /// Splits words into those before a command, and the command.
 fn at_command(mut words: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let begins =
-        words.iter().position(|word| is_fio(word) || !is_before_command(word)).unwrap_or(words.len());
-    // `timeout 60 fio`, `taskset -c 2 fio`: the words of such a command stand before it too.
-    let wrapped = words
-        .get(begins)
-        .filter(|word| is_wrapper(word))
-        .and_then(|_| words.iter().position(|word| is_fio(word)));
+    let at = |index: usize| words.get(index).map(String::as_str);
+    let wraps = |index: usize| at(index).is_some_and(|word| is_wrapper(word, at(index + 1)));
+    let begins = (0..words.len())
+        .find(|index| is_fio(&words[*index]) || wraps(*index) || !is_before_command(&words[*index]))
+        .unwrap_or(words.len());
+    // `timeout 60 fio`, `sudo -u fio fio`: the words of such a command stand before it too.
+    let is_last = |index: &usize| at(*index).is_some_and(is_fio) && !at(index + 1).is_some_and(is_fio);
+    let wrapped =
+        Some(begins).filter(|begins| wraps(*begins)).and_then(|begins| (begins..words.len()).find(is_last));
     let begins = wrapped.unwrap_or(begins);
     let command = words.split_off(begins);
     (words, command)

@@ -85,6 +85,9 @@ fn lines_as_people_paste_them_become_plans() {
         ("fio --rw=read --size=1g", "fio: 4KiB 100/0 1x1"),
         ("/usr/bin/fio disk.fio --section=two --output=x", "two: 8KiB 0/0 1x1"),
         ("fio --iodepth=4 --ioengine=libaio disk.fio", "one: 8KiB 100/0 1x4, two: 8KiB 0/0 1x4"),
+        ("taskset -c 0-3 fio --name=x --size=1g", "x: 4KiB 100/0 1x1"),
+        ("sudo -u fio fio --name=x --size=1g", "x: 4KiB 100/0 1x1"),
+        ("sudo ionice -c2 -n0 nice -n -5 numactl -N 0 fio --name=x --size=1g", "x: 4KiB 100/0 1x1"),
         (
             "fio --name=a --size=1g --rw=read && fio --name=b --size=1g --rw=write",
             "a: 4KiB 100/0 1x1; b: 4KiB 0/0 1x1",
@@ -93,6 +96,7 @@ fn lines_as_people_paste_them_become_plans() {
         assert!(is_command(text), "{text}");
         assert_eq!(said(&plan(line(text))), expected, "{text}");
     }
+    assert_eq!(line("fio.exe --name=x --filename=C\\:\\x.dat --size=1g").unwrap().targets.len(), 1);
     let timed = plan(line("fio --name=x --rw=read --size=100% --runtime=60 --time_based --ramp_time=5s"));
     assert_eq!(timed.tests[0].steps[0].stop.time, Nanos::from_secs(60));
     assert_eq!(timed.tests[0].steps[0].warmup, Nanos::from_secs(5));

@@ -10,14 +10,15 @@ pub(crate) fn is_before_command(word: &str) -> bool {
         || assignment(word).is_some_and(|(_, value)| !value.contains(['(', ')']))
 }
 
-/// Whether a word is a command that runs the command behind it: `timeout 60 fio …`.
-pub(crate) fn is_wrapper(word: &str) -> bool {
+/// Whether a word is a command that runs the command behind it and has words of its own before that:
+/// `timeout 60 fio …`, `sudo -u bench fio …`.
+pub(crate) fn is_wrapper(word: &str, next: Option<&str>) -> bool {
     const WRAPPERS: [&str; 11] = [
         "timeout", "taskset", "numactl", "ionice", "chrt", "stdbuf", "env", "doas", "setarch", "cgexec",
         "prlimit",
     ];
     let name = word.rsplit('/').next().unwrap_or(word);
-    WRAPPERS.contains(&name)
+    WRAPPERS.contains(&name) || (LAUNCHERS.contains(&name) && next.is_some_and(|next| next.starts_with('-')))
 }
 
 /// Whether a word is the name of fio, with or without its folder.

@@ -100,8 +100,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
 fn row(line: &str, heading: &str) -> Option<Row> {
     let (left, right) = line.rsplit_once(':')?;
     let (rate, rest) = right.split_once("MB/s")?;
-    let mb_per_s =
-        rate.trim().replace(',', "").parse::<f64>().ok().filter(|rate| (0.0..1e9).contains(rate))?;
+    let mb_per_s = number(rate).filter(|rate| (0.0..1e9).contains(rate))?;
     let left = left.trim();
     let lower = left.to_lowercase();
     let is_random = lower.starts_with("rnd") || lower.starts_with("random");
@@ -119,7 +118,7 @@ fn row(line: &str, heading: &str) -> Option<Row> {
     let workers = parameter("T").unwrap_or(1).max(1);
     let number_before = |unit: &str, opening: char| {
         let inside = rest.split(opening).nth(1)?.split(unit).next()?;
-        inside.trim().replace(',', "").parse::<f64>().ok().filter(|value| *value > 0.0 && *value < 1e15)
+        number(inside).filter(|value| *value > 0.0 && *value < 1e15)
     };
     let kind = if is_random { "RND" } else { "SEQ" };
     let short = match size {
@@ -142,6 +141,12 @@ fn row(line: &str, heading: &str) -> Option<Row> {
         iops: number_before("IOPS", '['),
         mean_us: number_before("us", '<'),
     })
+}
+
+/// A number, which always has decimals: without a point a comma is their sign, as in German.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text.contains('.') { text.replace(',', "") } else { text.replace(',', ".") }.parse().ok()
 }
 
 /// The size in a label: `1MiB`, `512KB`, `4KiB`. Versions up to 4 wrote KB for 1024 bytes.

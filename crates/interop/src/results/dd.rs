@@ -1,15 +1,37 @@
-//! What `dd` prints when it ends, of GNU and BSD.
+//! What `dd` prints when it ends, of GNU in any language, of BSD and of BusyBox.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 
-use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, repeated, whole};
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, repeated, whole};
 use crate::{ImportError, complain};
 
 /// Whether a text is what `dd` prints.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.contains(" records out") && (text.contains(" copied, ") || text.contains(" bytes transferred in "))
+    let has = |is_such: fn(&str) -> bool| text.lines().map(str::trim).any(is_such);
+    has(|line| records_of(line).is_some()) && has(|line| moved(line).is_some())
+}
+
+/// `1024+0 records out`: whole and partial records.
+fn records_of(line: &str) -> Option<u64> {
+    let (full, part) = line.split_whitespace().next()?.split_once('+')?;
+    Some(full.parse::<u64>().ok()?.saturating_add(part.parse().ok()?))
+}
+
+/// Bytes and seconds of `1048576 bytes (1,0 MB, 1,0 MiB) copied, 1,5 s, 0,7 MB/s`, whose words and decimal signs are
+/// those of a language, or of `1048576 bytes transferred in 1.5 secs (699050 bytes/sec)`.
+fn moved(line: &str) -> Option<(u64, Option<f64>)> {
+    let (bytes, rest) = line.split_once(' ')?;
+    let bytes = bytes.parse::<u64>().ok()?;
+    let fields: Vec<&str> = rest.split(", ").collect();
+    let time = match (rest.split_once("transferred in "), fields.as_slice()) {
+        (Some((_, time)), _) => time,
+        (None, [_, .., time, rate]) if rate.trim_end().ends_with("/s") => time,
+        _ => return None,
+    };
+    let seconds = time.split_whitespace().next()?.replace(',', ".").parse::<f64>().ok();
+    Some((bytes, seconds.filter(|seconds| *seconds > 0.0 && *seconds < 1e9)))
 }
 
 /// Reads all runs of `dd` in a text.
@@ -24,18 +46,9 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         if line.contains("dd ") && line.contains("of=") {
             line.clone_into(&mut command);
         }
-        if let Some((whole_and_part, _)) = line.split_once(" records out") {
-            let (full, part) = whole_and_part.split_once('+').unwrap_or((whole_and_part, "0"));
-            let number = |text: &str| text.trim().parse::<u64>().unwrap_or(0);
-            records = number(full).saturating_add(number(part));
-        }
-        let Some(rest) = line.split_once(" bytes ").map(|(bytes, rest)| (bytes.trim(), rest)) else {
-            continue;
-        };
-        let after = ["copied, ", "transferred in "].iter().find_map(|word| rest.1.split(word).nth(1));
-        let Some(after) = after else { continue };
-        let (bytes, seconds) = (rest.0.parse::<u64>().ok(), leading_number(after));
-        let (Some(bytes), Some(seconds)) = (bytes, seconds.filter(|s| *s > 0.0 && *s < 1e9)) else {
+        records = records_of(line).unwrap_or(records);
+        let Some((bytes, seconds)) = moved(line) else { continue };
+        let Some(seconds) = seconds else {
             return Err(complain(origin, index + 1, "the line has no bytes or no time"));
         };
         if rows.len() >= ROWS_MAX {

@@ -33,34 +33,31 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     // Older versions print warnings into their JSON, in front of it.
     let from = text.find('{').unwrap_or(0);
     let text = if text[from..].trim().is_empty() { "null" } else { &text[from..] };
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let document = Place::Document.deserialize(&mut reader).map_err(|error| {
-        complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
-    })?;
-    let Some(jobs) = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()) else {
+    let mut state = Missing::default();
+    let mut kept: Vec<Value> = Vec::new();
+    for text in documents(text) {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let document = Place::Document.deserialize(&mut reader).map_err(|error| {
+            complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
+        })?;
+        match kept.last_mut().filter(|last| goes_on(last, &document)) {
+            Some(last) => {
+                *last = document;
+                state.goes_on = true;
+            }
+            None => kept.push(document),
+        }
+    }
+    let jobs: Vec<&Value> = kept.iter().flat_map(jobs_of).collect();
+    if jobs.is_empty() {
         return Err(complain(origin, 0, "contains no fio results: the list `jobs` is missing or empty"));
-    };
+    }
     if jobs.len() > ROWS_MAX {
         return Err(complain(origin, 0, format!("has more than {ROWS_MAX} jobs")));
     }
     let mut rows: Vec<ResultRow> = Vec::new();
-    let mut groups: Vec<Option<u64>> = Vec::new();
-    let version = document["fio version"].as_str().unwrap_or_default();
-    let is_old = version.starts_with("fio-2.") || version.starts_with("fio-1.");
-    let mut state = Missing { is_old, ..Missing::default() };
-    for (index, job) in jobs.iter().enumerate() {
-        let (name, job_rows) = row_jobs(origin, index, job, &document["global options"], &mut state)?;
-        let group = job["groupid"].as_u64();
-        match rows.last_mut().filter(|_| group.is_some() && groups.last() == Some(&group)) {
-            Some(row) => {
-                row.test = format!("{} + {name}", row.test).chars().take(200).collect();
-                row.jobs.extend(job_rows);
-            }
-            None => {
-                rows.push(ResultRow { test: name, swept: Vec::new(), jobs: job_rows, cpu_busy: None });
-                groups.push(group);
-            }
-        }
+    for document in &kept {
+        rows.extend(rows_of(origin, document, &mut state)?);
     }
     let has_measured = |job: &RowJob| {
         let (read, write) = (&job.stats.read, &job.stats.write);
@@ -72,6 +69,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         return Err(complain(origin, 0, says));
     }
     number(&mut rows);
+    let document = &kept[0];
     let version = document["fio version"].as_str().unwrap_or("fio");
     Ok(ImportedResult {
         from: Imported {
@@ -84,11 +82,92 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             .as_u64()
             .or(document["timestamp"].as_u64().map(|s| s.saturating_mul(1000))),
         name: crate::names::stem(origin).to_owned(),
-        targets: targets(&document, jobs),
+        targets: targets(document, &jobs),
         semantics: Semantics::Assay,
         rows,
         notes: state.notes(),
     })
+}
+
+/// The documents of a text: one, or several after one another, as with `--status-interval` or where files were put
+/// together. What does not end is left out, but for the first, whose reader says what is wrong.
+fn documents(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while found.len() < ROWS_MAX {
+        let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<serde::de::IgnoredAny>();
+        let is_whole = documents.next().is_some_and(|read| read.is_ok());
+        if !is_whole {
+            break;
+        }
+        let (document, behind) = rest.split_at(documents.byte_offset());
+        found.push(document);
+        // What fio prints for people may stand between two.
+        let Some(next) =
+            behind.find("\n{").filter(|next| behind[next + 2..].starts_with(['\r', '\n', ' ', '"']))
+        else {
+            break;
+        };
+        rest = &behind[next + 1..];
+    }
+    if found.is_empty() { vec![text] } else { found }
+}
+
+/// The jobs of a document, those of all hosts where fio itself was spread over several.
+fn jobs_of(document: &Value) -> impl Iterator<Item = &Value> {
+    let list = |key: &str| document[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let clients = list("client_stats");
+    // The last of the clients is the sum of the others.
+    let is_sum = move |job: &&Value| clients.len() > 1 && job["jobname"] == "All clients";
+    list("jobs").iter().chain(clients.iter().filter(move |job| !is_sum(job)))
+}
+
+/// Whether a document is a later look at what an earlier one shows: the same jobs, as much later as they ran longer.
+fn goes_on(earlier: &Value, later: &Value) -> bool {
+    let seconds = |document: &Value| document["timestamp"].as_i64();
+    let Some(apart) = seconds(later).zip(seconds(earlier)).map(|(later, earlier)| later - earlier) else {
+        return false;
+    };
+    let (before, after): (Vec<_>, Vec<_>) = (jobs_of(earlier).collect(), jobs_of(later).collect());
+    let is_same = |(earlier, later): (&&Value, &&Value)| {
+        let ran = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
+        ["jobname", "groupid", "job_start"].iter().all(|key| earlier[*key] == later[*key])
+            && ((ran(later) - ran(earlier)) - apart).abs() <= 2
+            && ["read", "write", "trim", "mixed"].iter().all(|way| {
+                let count = |job: &Value| job[way]["total_ios"].as_u64();
+                count(later) >= count(earlier)
+            })
+    };
+    !before.is_empty() && before.len() == after.len() && before.iter().zip(&after).all(is_same)
+}
+
+/// The rows of a document: jobs that ran side by side are one.
+fn rows_of(origin: &str, document: &Value, state: &mut Missing) -> Result<Vec<ResultRow>, ImportError> {
+    let version = document["fio version"].as_str().unwrap_or_default();
+    state.is_old = version.starts_with("fio-2.") || version.starts_with("fio-1.");
+    let is_spread = document["client_stats"].is_array();
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut groups: Vec<Option<u64>> = Vec::new();
+    for (index, job) in jobs_of(document).enumerate() {
+        let (name, job_rows) = row_jobs(origin, index, job, &document["global options"], state)?;
+        let group = job["groupid"].as_u64();
+        // The jobs of each host follow each other, and their groups begin anew.
+        let known = match is_spread {
+            true => groups.iter().position(|known| *known == group),
+            false => groups.len().checked_sub(1).filter(|last| groups[*last] == group),
+        };
+        match known.filter(|_| group.is_some()) {
+            Some(at) => {
+                rows[at].test = format!("{} + {name}", rows[at].test).chars().take(200).collect();
+                rows[at].jobs.extend(job_rows);
+            }
+            None => {
+                rows.push(ResultRow { test: name, swept: Vec::new(), jobs: job_rows, cpu_busy: None });
+                groups.push(group);
+            }
+        }
+    }
+    Ok(rows)
 }
 
 /// Rows of equal names get numbers.
@@ -103,6 +182,10 @@ fn number(rows: &mut [ResultRow]) {
     }
 }
 
+/// What `unified_rw_reporting` comes to.
+pub(super) const MIXED: &str =
+    "fio counted reads and writes together (unified_rw_reporting=1): all are shown as reads.";
+
 /// What a document lacks.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each becomes a sentence of its own")]
@@ -113,6 +196,10 @@ struct Missing {
     is_split: bool,
     /// Written by a version before 3, with other units.
     is_old: bool,
+    /// Earlier looks at the same jobs are in the file.
+    goes_on: bool,
+    /// Reads and writes are counted together.
+    is_mixed: bool,
 }
 
 impl Missing {
@@ -134,6 +221,14 @@ impl Missing {
                     .to_owned(),
             );
         }
+        if self.goes_on {
+            let says =
+                "The file has the state of its jobs at several times (--status-interval): the last is used.";
+            notes.push(says.to_owned());
+        }
+        if self.is_mixed {
+            notes.push(MIXED.to_owned());
+        }
         if self.is_split {
             notes.push(
                 "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads and writes, and \
@@ -145,7 +240,7 @@ impl Missing {
     }
 }
 
-fn targets(document: &Value, jobs: &[Value]) -> Vec<String> {
+fn targets(document: &Value, jobs: &[&Value]) -> Vec<String> {
     let of = |options: &Value| options["filename"].as_str().map(str::to_owned);
     let found = jobs.iter().find_map(|job| of(&job["job options"]));
     let found = found.or_else(|| of(&document["global options"]));
@@ -160,15 +255,23 @@ fn row_jobs(
     global: &Value,
     missing: &mut Missing,
 ) -> Result<(String, Vec<RowJob>), ImportError> {
-    let name =
+    let name: String =
         job["jobname"].as_str().map_or(format!("job {}", index + 1), |name| name.chars().take(100).collect());
+    let name = match job["hostname"].as_str() {
+        Some(host) => format!("{name} of {host}").chars().take(200).collect(),
+        None => name,
+    };
     let option = |key: &str| {
         let own = job["job options"][key].as_str();
         own.or_else(|| global[key].as_str()).unwrap_or_default().to_owned()
     };
     let failed = |part: &str, why: String| complain(origin, 0, format!("job \"{name}\", {part}: {why}"));
     let mut side = |kind: &str| direction(&job[kind], missing).map_err(|why| failed(kind, why));
-    let (read, write, trim) = (side("read")?, side("write")?, side("trim")?);
+    let (mut read, write, trim) = (side("read")?, side("write")?, side("trim")?);
+    if [&read, &write, &trim].iter().all(|side| side.stats.ops() == 0) {
+        read = side("mixed")?;
+        missing.is_mixed |= read.stats.ops() > 0;
+    }
     let measured_ms = [&read, &write, &trim].map(|side| side.measured_ms).into_iter().max().unwrap_or(0);
     if measured_ms == 0 && [&read, &write, &trim].iter().any(|side| side.stats.ops() > 0) {
         return Err(complain(origin, 0, format!("job \"{name}\" did I/O, but its runtime is 0")));

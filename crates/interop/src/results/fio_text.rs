@@ -4,7 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::units::KIB;
 use assay_spec::{Access, Change, Semantics};
 
-use super::fio_json::steps;
+use super::fio_json::{MIXED, steps};
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, whole};
 use crate::{ImportError, complain};
 
@@ -29,6 +29,9 @@ fn is_terse(line: &str) -> bool {
     has_version && fields.next().is_some_and(|field| field.starts_with("fio-"))
 }
 
+/// Which of the words before a rate says that it is of all directions; it is kept as that of the reads.
+const MIXED_WAY: usize = 3;
+
 /// One direction of a job.
 #[derive(Default)]
 struct Side {
@@ -50,7 +53,10 @@ struct Job {
     output: usize,
     group: u64,
     jobs: u32,
+    pid: u64,
     is_terse: bool,
+    /// Reads and writes are one figure.
+    is_mixed: bool,
     failed: bool,
     /// Reads, writes, trims.
     sides: [Side; 3],
@@ -73,7 +79,7 @@ struct Definition {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
     let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
-    let mut output = Outputs::default();
+    let (mut output, mut looks) = (Outputs::default(), 0);
     for (index, line) in text.lines().map(plain).enumerate() {
         if jobs.len() > ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));
@@ -88,13 +94,17 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             output.ends();
         } else if let Some(definition) = definition(line) {
             output.begins();
+            output.is_spread |= line.starts_with('<');
             definitions.push(Definition { output: output.index, ..definition });
         } else if let Some(job) = job(line) {
-            jobs.push(Job { output: output.of_job(), ..job });
+            let job = Job { output: output.of_job(), ..job };
+            looks += output.forget_earlier(&mut jobs, &job);
+            jobs.push(job);
             is_percentiles = false;
         } else if let Some(job) = jobs.last_mut() {
             if let Some(found) = way_of(line) {
-                (way, is_percentiles) = (found, false);
+                job.is_mixed |= found == MIXED_WAY;
+                (way, is_percentiles) = (found % MIXED_WAY, false);
                 rate(&mut job.sides[way], line);
             } else if line.starts_with("clat (") || line.starts_with("clat percentiles (") {
                 unit = unit_of(line);
@@ -109,22 +119,34 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             }
         }
     }
-    result(origin, &definitions, jobs, version)
+    let mut result = result(origin, &definitions, jobs, version)?;
+    if looks > 0 {
+        let says =
+            "The text has the state of its jobs at several times (--status-interval): the last is used.";
+        result.notes.push(says.to_owned());
+    }
+    Ok(result)
 }
 
 /// Which output of fio a line is of, where a text has several.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is what was seen so far")]
 struct Outputs {
     index: usize,
     has_jobs: bool,
     has_ended: bool,
+    /// Nothing stands before its jobs.
+    is_bare: bool,
+    /// Of several hosts, whose processes may have equal numbers.
+    is_spread: bool,
 }
 
 impl Outputs {
     /// Definitions and the version stand before the jobs of an output.
     fn begins(&mut self) {
         if self.has_jobs {
-            *self = Self { index: self.index + 1, ..Self::default() };
+            let is_spread = self.is_spread;
+            *self = Self { index: self.index + 1, is_spread, ..Self::default() };
         }
     }
 
@@ -136,9 +158,18 @@ impl Outputs {
     fn of_job(&mut self) -> usize {
         if self.has_ended {
             self.begins();
+            self.is_bare = true;
         }
         self.has_jobs = true;
         self.index
+    }
+
+    /// Removes an earlier look at the same process, which counted from the same start; returns how many there were.
+    fn forget_earlier(&self, jobs: &mut Vec<Job>, job: &Job) -> usize {
+        let (count, is_later) = (jobs.len(), self.is_bare && !self.is_spread && job.pid > 0);
+        let key = |job: &Job| (job.pid, job.group, job.jobs, job.name.clone());
+        jobs.retain(|earlier| !(is_later && earlier.output < job.output && key(earlier) == key(job)));
+        count - jobs.len()
     }
 }
 
@@ -162,6 +193,7 @@ fn result(
 ) -> Result<ImportedResult, ImportError> {
     let mut rows: Vec<ResultRow> = Vec::new();
     let (mut group, mut before, mut are_terse_together) = (None, Vec::new(), false);
+    let is_mixed = jobs.iter().any(|job| job.is_mixed);
     for job in jobs {
         let (own, name) = (Some((job.output, job.group)), job.name.clone());
         let definition = definition_of(definitions, &job, &before);
@@ -197,6 +229,9 @@ fn result(
         "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
             .to_owned(),
     ];
+    if is_mixed {
+        notes.push(MIXED.to_owned());
+    }
     if are_terse_together {
         let says = "Terse lines of one group are taken for jobs that ran side by side, and their rates are summed; \
                     lines of several runs are to be imported one by one.";
@@ -258,6 +293,8 @@ fn stats(side: &Side, size: Option<u64>) -> OpStats {
 
 fn definition(line: &str) -> Option<Definition> {
     let (name, rest) = line.split_once(": (g=")?;
+    // Of a client of fio, behind its host.
+    let name = name.split_once("> ").filter(|_| name.starts_with('<')).map_or(name, |(_, name)| name);
     let after = |key: &str| rest.split(key).nth(1).map(|text| text.split(',').next().unwrap_or(text));
     // `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K` of version 2.
     let sizes = rest.split(" bs=").nth(1)?.split(", ioengine").next()?;
@@ -287,14 +324,16 @@ fn job(line: &str) -> Option<Job> {
         output: 0,
         group: leading_number(rest).map(whole)?,
         jobs: number("jobs=").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
+        pid: number("pid=").unwrap_or(0),
         is_terse: false,
+        is_mixed: false,
         failed: number("err=").is_some_and(|errors| errors > 0),
         sides: Default::default(),
     })
 }
 
 fn way_of(line: &str) -> Option<usize> {
-    ["read", "write", "trim"].iter().position(|way| {
+    ["read", "write", "trim", "mixed"].iter().position(|way| {
         let rest = line.strip_prefix(way).map(str::trim_start).and_then(|rest| rest.strip_prefix(':'));
         rest.is_some_and(|rest| rest.contains("IOPS=") || rest.contains("iops="))
     })
@@ -347,17 +386,18 @@ fn issued(sides: &mut [Side; 3], line: &str) {
     }
 }
 
-/// A terse line of version 3 or later: fields of reads from the sixth on, 41 for each direction, latencies in
-/// microseconds.
+/// A terse line of version 3 or later: fields of reads from the sixth on, as many for each direction, latencies
+/// in microseconds.
 fn terse(line: &str) -> Job {
     const FIRST: usize = 5;
-    const EACH: usize = 41;
     let fields: Vec<&str> = line.split(';').collect();
+    // The fifth version has counts of the samples and the rates of I/Os besides.
+    let each = if fields[0] == "5" { 47 } else { 41 };
     let number = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
     // Trims are there from version 4 on.
     let ways = if fields.first().is_some_and(|version| *version == "3") { 2 } else { 3 };
     let side = |way: usize| {
-        let at = FIRST + way * EACH;
+        let at = FIRST + way * each;
         let has_any = way < ways && number(at) > 0.0;
         if !has_any {
             return Side::default();
@@ -381,7 +421,9 @@ fn terse(line: &str) -> Job {
         output: 0,
         group: whole(number(3)),
         jobs: 1,
+        pid: 0,
         is_terse: true,
+        is_mixed: false,
         failed: number(4) > 0.0,
         sides: [side(0), side(1), side(2)],
     }

@@ -29,14 +29,14 @@ impl Place {
     /// Returns the place of the value of a key; `None` if it is not read.
     fn of(self, key: &str) -> Option<Self> {
         Some(match (self, key) {
-            (Self::Document, "jobs") => Self::Jobs,
+            (Self::Document, "jobs" | "client_stats") => Self::Jobs,
             (Self::Document, "global options") | (Self::Job, "job options") => Self::Options,
             (Self::Document, "fio version" | "timestamp" | "timestamp_ms")
-            | (Self::Job, "jobname" | "groupid" | "total_err")
+            | (Self::Job, "jobname" | "groupid" | "total_err" | "hostname" | "elapsed" | "job_start")
             | (Self::Options, "filename" | "rw" | "readwrite" | "numjobs" | "iodepth")
             | (Self::Part, "total_ios" | "io_kbytes" | "io_bytes" | "runtime" | "iops")
             | (Self::Times, "mean" | "min" | "max") => Self::Leaf,
-            (Self::Job, "read" | "write" | "trim" | "sync") => Self::Part,
+            (Self::Job, "read" | "write" | "trim" | "mixed" | "sync") => Self::Part,
             (Self::Part, "clat_ns" | "clat" | "lat_ns") => Self::Times,
             (Self::Times, "bins" | "percentile") => Self::Pairs,
             _ => return None,

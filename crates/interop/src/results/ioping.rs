@@ -1,13 +1,15 @@
 //! What `ioping` prints when it ends.
 
+use serde_json::Value;
+
 use super::ImportedResult;
 use super::plain::{Origin, Plain, Side, binary_bytes, imported};
-use crate::ImportError;
+use crate::{ImportError, complain};
 
-/// Whether a text is what ioping prints.
+/// Whether a text is what ioping prints, for people or as JSON (`-J`).
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.contains(" ioping statistics ---") && text.contains("requests completed in ")
+    is_json(text) || text.contains(" ioping statistics ---") && text.contains("requests completed in ")
 }
 
 /// Reads all runs of ioping in a text.
@@ -16,6 +18,9 @@ pub fn is_results(text: &str) -> bool {
 /// When none has counts and times.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut rows, mut target) = (Vec::<Plain>::new(), None);
+    if is_json(text) {
+        (rows, target) = json(text).map_err(|error| complain(origin, error.line(), error.to_string()))?;
+    }
     for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
         if let Some(named) =
             line.strip_prefix("--- ").and_then(|rest| rest.split(" ioping statistics").next())
@@ -37,6 +42,35 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let missing = &["percentiles", "CPU use", "whether positions are random"];
     let origin = Origin { file: origin, tool: "ioping".to_owned(), missing, target };
     imported(&origin, &rows, vec![says.to_owned()])
+}
+
+fn is_json(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("[{")
+        && text.contains("\"stat\":")
+        && text.contains("\"load\":")
+        && text.contains("\"mdev\":")
+}
+
+/// The runs of a text, and the last target.
+fn json(text: &str) -> serde_json::Result<(Vec<Plain>, Option<String>)> {
+    let (mut rows, mut target, mut writes) = (Vec::new(), None, false);
+    for entry in serde_json::from_str::<Vec<Value>>(text)? {
+        writes = entry["io"]["operation"].as_str().map_or(writes, |way| way == "write");
+        let stat = |key: &str| entry["stat"][key].as_f64();
+        let Some((ios, bytes)) = stat("count").zip(stat("size")) else { continue };
+        // Times are nanoseconds.
+        let ms = |key: &str| stat(key).map(|ns| ns / 1e6);
+        let mean_ms = ms("avg").unwrap_or(0.0);
+        let side = Side { ios, bytes, mean_ms, least_ms: ms("min"), most_ms: ms("max") };
+        let row = Plain { seconds: stat("time").unwrap_or(0.0) / 1e9, is_random: true, ..Plain::default() };
+        rows.push(match writes {
+            true => Plain { test: "ioping write".to_owned(), write: side, ..row },
+            false => Plain { test: "ioping read".to_owned(), read: side, ..row },
+        });
+        target = entry["target"]["path"].as_str().map(str::to_owned);
+    }
+    Ok((rows, target))
 }
 
 /// `20.0 k requests completed in 940.2 ms, 78.1 MiB read, 21.3 k iops, 83.1 MiB/s`

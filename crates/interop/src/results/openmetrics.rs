@@ -10,7 +10,7 @@ use exposition::{About, Exposition, Kind, Labels};
 use super::measured;
 
 pub use served::{
-    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, StoredRuns, served, served_names,
+    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, Settings, StoredRuns, served, served_names,
 };
 
 /// The quantiles of the summary.

@@ -226,6 +226,110 @@ fn outputs_of_fio_one_after_the_other_are_not_side_by_side() {
     assert_eq!(counts(&both), [[a, b].concat()]);
 }
 
+/// Seconds with a decimal comma were cut to whole ones: 256 instead of 237 MiB/s.
+#[test]
+fn numbers_with_a_decimal_comma_are_read_whole() {
+    let german = "$ dd if=/dev/zero of=x bs=1M count=1024 oflag=direct\n1024+0 Datensätze ein\n1024+0 Datensätze aus\n\
+                  1073741824 Bytes (1,1 GB, 1,0 GiB) kopiert, 4,31532 s, 249 MB/s\n";
+    let mixed = "1024+0 records in\n1024+0 records out\n\
+                 1073741824 bytes (1,1 GB, 1,0 GiB) copied, 4,31532 s, 249 MB/s\n";
+    for text in [german, mixed] {
+        assert!(dd::is_results(text));
+        let job = dd::import("a.txt", text).unwrap().rows.remove(0).jobs.remove(0);
+        assert_eq!((job.measured_ns, job.stats.write.ops()), (4_315_320_000, 1024), "{text}");
+    }
+    assert!(!dd::is_results("512 bytes (x), 1 s\n1+1 things\n"));
+    let disk = "CrystalDiskMark 8.0.4 x64\n[Read]\n  \
+                SEQ    1MiB (Q=  8, T= 1):  7063,494 MB/s [   6736,3 IOPS] <  1187,02 us>\n";
+    assert_eq!(rows(disk), ["SEQ1M Q8T1 read|6736.3|7063.5|1.187"]);
+}
+
+/// As ioping 1.3 prints them; its warm-up is not in the sums.
+#[test]
+fn the_json_of_ioping_is_read() {
+    let text = "[{ \"target\": {\"path\": \"/x\"}, \"io\": {\"request\": 1, \"operation\": \"write\"} },{\n\
+        \"target\": {\"path\": \"/x\"}, \"stat\": {\"count\": 4, \"size\": 16384, \"time\": 730255, \"iops\": 5477.5, \
+        \"min\": 87881, \"avg\": 182564, \"max\": 299324, \"mdev\": 81970}, \"load\": {\"count\": 5} }]";
+    assert!(ioping::is_results(text));
+    let result = ioping::import("a.json", text).unwrap();
+    let job = &result.rows[0].jobs[0];
+    assert_eq!((job.stats.write.ops(), job.stats.write.bytes, job.measured_ns), (4, 16384, 730_255));
+    assert_eq!((job.stats.write.service.max_ns(), result.targets[0].as_str()), (Some(299_324), "/x"));
+}
+
+/// Looks of `--status-interval` count from the same start, so the last one is the result.
+#[test]
+fn of_several_looks_at_a_job_the_last_one_counts() {
+    let look = |ios: u32, ms: u32| {
+        format!(
+            "x: (groupid=0, jobs=1): err= 0: pid=7: Mon Nov 23 17:58:21 2026\n  \
+             mixed: IOPS=1000, BW=4MiB/s (4MB/s)(4MiB/{ms}msec)\n     \
+             issued rwts: total={ios},0,0,0 short=0\n\nRun status group 0 (all jobs):\n"
+        )
+    };
+    let define = "x: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=null, \
+                  iodepth=1\n";
+    let result = |define: &str| {
+        let text = format!("{define}fio-3.42\n{}{}{}", look(1000, 1000), look(2000, 2000), look(2500, 2500));
+        fio_text::import("post.txt", &text).unwrap()
+    };
+    let one = result(define);
+    assert_eq!((one.rows.len(), one.rows[0].jobs[0].stats.read.ops()), (1, 2500));
+    assert_eq!(one.rows[0].jobs[0].measured_ns, 2_500_000_000);
+    assert!(one.notes.iter().any(|note| note.contains("--status-interval")), "{:?}", one.notes);
+    assert!(one.notes.iter().any(|note| note.contains("reads and writes together")), "{:?}", one.notes);
+    // Processes of several hosts may have equal numbers.
+    assert_eq!(result(&format!("<host> {define}")).rows.len(), 3);
+}
+
+#[test]
+fn of_several_documents_of_fio_none_is_lost() {
+    let document = |ios: u64, second: u64, elapsed: u64| {
+        format!(
+            "{{\n\"fio version\": \"fio-3.42\", \"timestamp\": {second}, \"jobs\": [{{\"jobname\": \"a\", \
+             \"groupid\": 0, \"elapsed\": {elapsed}, \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {}, \
+             \"runtime\": 1000}}}}]\n}}\n",
+            ios * 4096
+        )
+    };
+    let counts = |text: &str| -> Vec<u64> {
+        let rows = fio_json::import("a.json", text).unwrap().rows;
+        rows.iter().map(|row| row.jobs[0].stats.read.ops()).collect()
+    };
+    // Looks at one run, and two runs.
+    assert_eq!(counts(&[document(10, 100, 1), document(20, 101, 2), document(21, 101, 3)].concat()), [21]);
+    assert_eq!(counts(&[document(10, 100, 5), document(20, 107, 5)].concat()), [10, 20]);
+    // What fio prints for people may stand between, and the last may be cut short.
+    let between = "a: (g=0)\n".to_owned();
+    assert_eq!(counts(&[document(10, 100, 5), between, document(20, 107, 5)].concat()), [10, 20]);
+    assert_eq!(counts(&format!("{}{{\n\"fio version\": ", document(10, 100, 5))), [10]);
+}
+
+#[test]
+fn hosts_of_fio_are_side_by_side_and_their_sum_is_no_host() {
+    let job = |name: &str, host: &str, ios: u64, group: u64| {
+        format!(
+            "{{\"jobname\": \"{name}\", \"groupid\": {group}, \"hostname\": \"{host}\", \
+             \"mixed\": {{\"total_ios\": {ios}, \"io_bytes\": 4096, \"runtime\": 1000}}}}"
+        )
+    };
+    let jobs = [
+        job("a", "h1", 1, 0),
+        job("b", "h1", 2, 1),
+        job("a", "h2", 3, 0),
+        job("b", "h2", 4, 1),
+        job("All clients", "h2", 10, 0),
+    ];
+    let text = format!("{{\"fio version\": \"fio-3.42\", \"client_stats\": [{}]}}", jobs.join(","));
+    let result = fio_json::import("a.json", &text).unwrap();
+    let rows: Vec<(String, u64)> = result
+        .rows
+        .iter()
+        .map(|row| (row.test.clone(), row.jobs.iter().map(|job| job.stats.read.ops()).sum()))
+        .collect();
+    assert_eq!(rows, [("a of h1 + a of h2".to_owned(), 4), ("b of h1 + b of h2".to_owned(), 6)]);
+}
+
 /// fio's 95th percentile of 512 I/Os is the value that 487 of them do not exceed, and not that of 486.
 #[test]
 fn imported_percentiles_are_those_of_the_text() {
@@ -256,6 +360,10 @@ fn old_and_terse_lines_of_fio_are_read_too() {
         "0;".repeat(41)
     );
     let job = fio_text::import("terse.txt", &terse).unwrap().rows.remove(0).jobs.remove(0);
+    assert_eq!((job.stats.write.ops(), job.stats.write.bytes, job.measured_ns), (64, 4 << 20, 12_000_000));
+    // The fifth version has six fields more for each direction.
+    let fifth = terse.replacen('3', "5", 1).replacen("1;0;", &format!("1;0;{}", "0;".repeat(6)), 1);
+    let job = fio_text::import("terse.txt", &fifth).unwrap().rows.remove(0).jobs.remove(0);
     assert_eq!((job.stats.write.ops(), job.stats.write.bytes, job.measured_ns), (64, 4 << 20, 12_000_000));
     assert_eq!(job.stats.write.service.mean_ns().map(f64::round), Some(138_823.0));
 }

@@ -272,7 +272,7 @@ fn errors_name_the_invalid_field_of_a_configuration() {
     assert!(refused(|c| c.depth = 5000).starts_with("depth is 5000"));
     assert!(refused(|c| c.read_bytes_max = 0).starts_with("read_bytes_max is 0"));
     assert!(refused(|c| c.write_bytes_max = u32::MAX).starts_with("write_bytes_max"));
-    assert!(refused(|c| c.address.set_port(1)).contains("no connection to 127.0.0.1:1 came up"));
+    assert!(refused(|c| c.address.set_port(1)).contains("cannot connect to 127.0.0.1:1"));
 }
 
 /// A server that answers with random bytes, and with correct answers of which one byte is wrong. Runs for

@@ -575,17 +575,17 @@ fn what_opening_left_on_a_server_is_reported() {
     use assay_testkit::lying::Act;
     use assay_testkit::lying::nfs::{LyingNfs, Procedure, record};
     const ACCES: u32 = 13;
-    let folder = tempfile::tempdir().unwrap();
-    let dangling = folder.path().join("dangling");
-    std::os::unix::fs::symlink(folder.path().join("nowhere"), &dangling).unwrap();
     for (denied, left) in [(None, None), (Some(Procedure::Remove), Some("was created"))] {
         let server = LyingNfs::start(move |asked, honest| {
-            let denies = denied == Some(asked.procedure);
+            // The second file cannot be created once the first one is there.
+            let is_second = asked.arguments.windows(b"second".len()).any(|part| part == b"second");
+            let denies =
+                denied == Some(asked.procedure) || (is_second && asked.procedure == Procedure::Create);
             let answer = if denies { asked.accepted().words(&[ACCES, 0, 0]).0 } else { honest };
             vec![Act::Bytes(record(&answer))]
         });
-        let address = format!("nfs://127.0.0.1:{0}/export/t.dat?mountport={0}", server.port);
-        let error = prepare(&[&address, dangling.to_str().unwrap()], &[], || {}).err().unwrap();
+        let file = |name: &str| format!("nfs://127.0.0.1:{0}/export/{name}?mountport={0}", server.port);
+        let error = prepare(&[&file("t.dat"), &file("second.dat")], &[], || {}).err().unwrap();
         match left {
             None => assert!(!matches!(error, PrepareError::NotUndone { .. }), "{error}"),
             Some(left) => {

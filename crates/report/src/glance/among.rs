@@ -6,10 +6,12 @@ use assay_record::{MemberFacts, MemberKind, RunHeader};
 
 use super::{Said, Tone};
 use crate::expected::{judged, measured_over_expected};
-use crate::number::separated;
+use crate::number::{separated, size};
 
 /// Fewer systems than this are no field to stand in.
 const PEERS_MIN: usize = 4;
+/// Disks have caches of up to this, bytes; controllers, servers and hypervisors larger ones.
+const DISK_CACHE_BYTES: u64 = 256 << 20;
 
 /// Against the description of the array.
 pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
@@ -38,6 +40,13 @@ pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
             Said::new(Tone::Bad, says)
         }
     })
+}
+
+/// Why a place among tables of whole disks means little: what was measured fits into the cache of one disk.
+pub(super) fn small(header: &RunHeader) -> Option<String> {
+    let span: u64 = header.targets.iter().map(|target| target.member.span_bytes).sum();
+    let is_small = span > 0 && span <= DISK_CACHE_BYTES * header.targets.len() as u64;
+    is_small.then(|| format!("the {} that were measured fit into the cache of a disk", size(span)))
 }
 
 /// Among the systems of published tables: the test that most of them have.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::curve::{load_json, load_table};
 use crate::layout::wrap;
 use crate::number::{long as count, rounded};
-use crate::options::TextOptions;
+use crate::options::{Detail, TextOptions};
 use crate::table::{Format, Table};
 
 /// Name and version of the JSON document's form.
@@ -15,10 +15,11 @@ pub const SCHEMA: &str = "assay.size-measured/1";
 /// Sentences are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
 
-/// The whole page.
+/// The whole page; in brief the curve stands first, and the answer below it.
 #[must_use]
 pub fn page(answer: &Measured, options: TextOptions) -> String {
     let prose = options.width.min(TEXT_COLUMNS);
+    let table = table(answer).render(Format::Text(options.width)).trim_end().to_owned();
     let mut parts = vec![wrap(&sentence(answer), prose, "")];
     parts.extend(falls(answer).map(|says| wrap(&says, prose, "")));
     if !answer.differs.is_empty() {
@@ -26,7 +27,11 @@ pub fn page(answer: &Measured, options: TextOptions) -> String {
         parts.push(wrap(&says, prose, ""));
     }
     parts.extend(answer.doubt.as_ref().map(|doubt| wrap(doubt, prose, "")));
-    parts.push(table(answer).render(Format::Text(options.width)).trim_end().to_owned());
+    if options.detail == Detail::Brief {
+        let says = format!("Measured in run {}; --explain says how the curve is read.", answer.run);
+        return format!("{table}\n\n{}\n{}\n", parts.join("\n"), wrap(&says, prose, ""));
+    }
+    parts.push(table);
     let basis = format!(
         "Measured in run {} with {}; latencies are response times of I/Os that arrive at random times. Between two \
          loads the latency is interpolated; of higher loads, of other sizes and of more data than was measured the \

@@ -121,6 +121,12 @@ fn a_run_has_its_place_among_published_results_of_the_same_load() {
     let shown = brief(&reported);
     assert!(shown.contains("GOOD?  ") && shown.contains(" published results of this load ("), "{shown}");
     assert!(shown.contains("ix4-200d") || shown.contains("Openfiler"), "{shown}");
+    assert!(!shown.contains("fit into the cache"), "{shown}");
+    // A file of 8 MiB was "faster than 10 of 10 published results".
+    let span = std::mem::replace(&mut reported.header.targets[0].member.span_bytes, 8 << 20);
+    let shown = brief(&reported);
+    assert!(shown.contains("But the 8 MiB that were measured fit into the cache of a disk."), "{shown}");
+    reported.header.targets[0].member.span_bytes = span;
     reported.header.targets[0].member.kind = assay_record::MemberKind::Null;
     assert!(!brief(&reported).contains("GOOD?"), "the target stores nothing");
 }

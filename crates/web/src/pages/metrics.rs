@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use assay_analysis::Estimate;
-use assay_analysis::compare::Change;
+use assay_analysis::compare::{Change, Effective, effective};
 use assay_interop::results::openmetrics::{
-    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, StoredRuns, served,
+    BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, Settings, StoredRuns, served,
 };
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
 use assay_results::TargetRuns;
-use assay_store::{Checked, Reader, RunFilter, RunState, StoreError};
+use assay_store::{Checked, ListedRun, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
@@ -23,9 +23,11 @@ use crate::live::LiveSummary;
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A run against its baseline.
-struct HeldPlan {
+struct HeldPlan<'r> {
     target: String,
     plan: String,
+    /// The run.
+    run: Option<&'r ListedRun>,
     held: Arc<Held>,
 }
 
@@ -43,11 +45,15 @@ fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
     let live = app.live.steps(store)?;
-    let mut helds: Vec<HeldPlan> = Vec::new();
-    for target in &targets {
-        for (baseline, held) in plans_held(app, store, target)? {
+    let mut helds: Vec<HeldPlan<'_>> = Vec::new();
+    for of in &targets {
+        for (baseline, held) in plans_held(app, store, of)? {
             let (target, plan) = (baseline.address, baseline.plan);
-            helds.extend(held.map(|held| HeldPlan { target, plan, held }));
+            let Some(held) = held else { continue };
+            // The baseline is the first side, the run the second.
+            let id = held.comparison.sides.get(1).and_then(|side| side.runs.first());
+            let run = of.runs.iter().find(|run| Some(&run.row.run) == id);
+            helds.push(HeldPlan { target, plan, run, held });
         }
     }
     let stored = stored(store)?;
@@ -65,14 +71,16 @@ fn last(target: &TargetRuns) -> impl Iterator<Item = LastValue<'_>> {
         target: &target.address,
         targets: last.run.row.targets.len(),
         plan: &last.run.row.name,
-        changed: last.run.digest.as_ref().map_or("", |digest| digest.changed.as_str()),
-        is_quick: last.run.digest.as_ref().is_some_and(|digest| digest.changed.starts_with("--quick")),
-        depth: last.effective.depth,
-        cached: last.effective.cached,
-        path: last.effective.path.clone(),
+        settings: settings(last.run, last.effective),
         started_unix_ms: last.run.row.started_unix_ms,
         test: last.test,
     })
+}
+
+/// How a test of a run was measured.
+fn settings(run: &ListedRun, Effective { depth, cached, path }: Effective) -> Settings<'_> {
+    let changed = run.digest.as_ref().map_or("", |digest| digest.changed.as_str());
+    Settings { changed, is_quick: changed.starts_with("--quick"), depth, cached, path }
 }
 
 fn live_step(live: &LiveSummary) -> LiveStep<'_> {
@@ -101,17 +109,24 @@ fn checked<'s>(check: &'s Checked, found: &Found) -> CheckedTarget<'s> {
     }
 }
 
-fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
+fn figures<'h>(held: &'h HeldPlan<'_>) -> Vec<BaselineFigure<'h>> {
     let mut figures = Vec::new();
     for test in &held.held.comparison.tests {
         let cell = test.cells.get(1).and_then(Option::as_ref);
         let Some(against) = cell.and_then(|cell| cell.against.as_ref()) else { continue };
+        let settings = held.run.and_then(|run| {
+            let digest = run.digest.as_ref()?;
+            let of = digest.tests.iter().find(|of| of.test == test.test && of.step == test.step)?;
+            Some(settings(run, effective(digest, of)))
+        });
+        let settings = settings.unwrap_or_default();
         let mut add = |figure, ratio: Estimate, change| {
             figures.push(BaselineFigure {
                 target: &held.target,
                 plan: &held.plan,
                 test: &test.test,
                 step: &test.step,
+                settings: settings.clone(),
                 figure,
                 ratio: FigureDigest { value: ratio.value, lo: ratio.lo, hi: ratio.hi },
                 is_worse: change == Change::Slower,

@@ -1,7 +1,7 @@
 //! The pages Targets, Predict and Diagnose, and /metrics.
 
 use assay_record::{FigureDigest, RunDigest, TestDigest};
-use assay_store::{Baseline, BaselineOf, Checked};
+use assay_store::{Baseline, BaselineOf, Checked, Store};
 use assay_testkit::synthetic;
 
 use crate::served::{Reach, Served};
@@ -21,35 +21,39 @@ fn id(night: usize) -> String {
 /// Forty nights; from one on 15 % less, with another kernel.
 fn forty_nights(served: &Served) {
     let store = served.store();
-    for night in 0..40 {
-        let mut header = synthetic::header(synthetic::plan(PLAN));
-        header.run = id(night);
-        header.targets[0].address = TARGET.to_owned();
-        header.started_unix_ms += 86_400_000 * night as u64;
-        let level = if night < CHANGED { 1.0 } else { 0.85 };
-        if night >= CHANGED {
-            header.host.kernel = "6.19.0".to_owned();
-        }
-        // A scatter of some per cent that is the same in every test.
-        let scatter = 1.0 + ((night * 7919 + 13) % 41) as f64 / 1000.0 - 0.02;
-        let value = 20_000.0 * level * scatter;
-        let figure = |value: f64| FigureDigest { value, lo: Some(value * 0.99), hi: Some(value * 1.01) };
-        let test = TestDigest {
-            test: "random <b>".to_owned(),
-            measured_s: 2.0,
-            iops: figure(value),
-            mib_per_s: figure(value / 256.0),
-            iops_max: Some(value * 1.2),
-            p99_us: Some(figure(4e7 / value)),
-            complete: true,
-            ..TestDigest::default()
-        };
-        let digest = RunDigest { tests: vec![test], spark: vec![0.5, 1.0], ..RunDigest::default() };
-        let mut writer = store.begin_run(&header, Some("nightly"), None).unwrap();
-        let events = synthetic::events(&header, synthetic::Target::default());
-        events.iter().for_each(|event| writer.append(event).unwrap());
-        writer.keep_digest(&digest).unwrap();
+    (0..40).for_each(|number| night(&store, number, ""));
+}
+
+/// A night's run, of which the command line changed this.
+fn night(store: &Store, night: usize, changed: &str) {
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = id(night);
+    header.targets[0].address = TARGET.to_owned();
+    header.started_unix_ms += 86_400_000 * night as u64;
+    let level = if night < CHANGED { 1.0 } else { 0.85 };
+    if night >= CHANGED {
+        header.host.kernel = "6.19.0".to_owned();
     }
+    // A scatter of some per cent that is the same in every test.
+    let scatter = 1.0 + ((night * 7919 + 13) % 41) as f64 / 1000.0 - 0.02;
+    let value = 20_000.0 * level * scatter;
+    let figure = |value: f64| FigureDigest { value, lo: Some(value * 0.99), hi: Some(value * 1.01) };
+    let test = TestDigest {
+        test: "random <b>".to_owned(),
+        measured_s: 2.0,
+        iops: figure(value),
+        mib_per_s: figure(value / 256.0),
+        iops_max: Some(value * 1.2),
+        p99_us: Some(figure(4e7 / value)),
+        complete: true,
+        ..TestDigest::default()
+    };
+    let changed = changed.to_owned();
+    let digest = RunDigest { changed, tests: vec![test], spark: vec![0.5, 1.0], ..RunDigest::default() };
+    let mut writer = store.begin_run(&header, Some("nightly"), None).unwrap();
+    let events = synthetic::events(&header, synthetic::Target::default());
+    events.iter().for_each(|event| writer.append(event).unwrap());
+    writer.keep_digest(&digest).unwrap();
 }
 
 #[test]
@@ -155,6 +159,8 @@ fn metrics_have_the_last_value_of_each_test_and_the_baseline() {
     let baseline =
         Baseline { address: TARGET.into(), plan: "nightly".into(), of, set_unix_ms: 1_795_231_800_000 };
     served.store().set_baseline(&baseline).unwrap();
+    // What is compared with the baseline was measured with other settings, and is a series of its own.
+    night(&served.store(), 40, "--quick");
     let answer = served.get("/metrics", &[]);
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(
@@ -163,13 +169,15 @@ fn metrics_have_the_last_value_of_each_test_and_the_baseline() {
     );
     assert!(answer.body.ends_with("# EOF\n"), "{}", answer.body);
     let labels = "target=\"/srv/trend.dat\",plan=\"nightly\",test=\"random <b>\",step=\"\"";
+    let quick = "depth=\"\",cached=\"\",quick=\"yes\",path=\"\",set=\"--quick\"";
+    let how = "depth=\"\",cached=\"\",quick=\"no\",path=\"\",set=\"\"";
     for name in ["assay_io_rate_per_second", "assay_latency_p99_seconds", "assay_last_run_timestamp_seconds"]
     {
-        let series = format!("{name}{{{labels},depth=\"\",cached=\"\",quick=\"no\",path=\"\",set=\"\"}}");
+        let series = format!("{name}{{{labels},{how}}}");
         assert_eq!(answer.body.matches(&series).count(), 1, "{name}: {}", answer.body);
     }
     assert!(
-        answer.body.contains(&format!("assay_baseline_ratio{{{labels},figure=\"iops\"}} ")),
+        answer.body.contains(&format!("assay_baseline_ratio{{{labels},figure=\"iops\",{quick}}} ")),
         "{}",
         answer.body
     );

@@ -1,5 +1,6 @@
 //! `assay arrays detect`: the array file of what is in front of this host.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -11,7 +12,8 @@ use assay_record::{MemberFacts, MemberKind};
 use assay_spec::Address;
 
 use crate::exit::Exit;
-use crate::output::terminal::say;
+use crate::output::terminal::{self, note, say};
+use crate::words::typed::as_typed;
 
 /// Columns of a comment.
 const COMMENT_COLUMNS: usize = 110;
@@ -24,9 +26,24 @@ pub(crate) fn detect(target: &str, output: Option<&Path>) -> anyhow::Result<Exit
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))?
         }
-        None => say(&text)?,
+        None => {
+            say(&text)?;
+            remind(target, &text);
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Repeats what the file leaves open below it, where a terminal shows the end, and how it is used.
+fn remind(target: &str, text: &str) {
+    if !std::io::stdout().is_terminal() {
+        return;
+    }
+    for question in text.lines().filter_map(|line| line.strip_prefix("# ? ")) {
+        note!("{}", terminal::wrapped(&format!("open: {question}")));
+    }
+    let target = as_typed(target);
+    note!("to keep it: assay arrays detect {target} -o array.toml, then assay predict array.toml");
 }
 
 /// The facts about a target, as a run has them in its header.

@@ -30,6 +30,17 @@ pub struct LastValue<'s> {
     pub targets: usize,
     /// Name of the plan.
     pub plan: &'s str,
+    /// How it was measured.
+    pub settings: Settings<'s>,
+    /// Start of the run, ms since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// The figures.
+    pub test: &'s TestDigest,
+}
+
+/// How a test was measured in effect: figures with other settings are other series.
+#[derive(Debug, Clone, Default)]
+pub struct Settings<'s> {
     /// What the command line changed of the plan's load; empty where nothing.
     pub changed: &'s str,
     /// Whether the steps were shortened.
@@ -40,10 +51,6 @@ pub struct LastValue<'s> {
     pub cached: Option<bool>,
     /// The way to the storage: `uring`, `iscsi`.
     pub path: String,
-    /// Start of the run, ms since 1970 UTC.
-    pub started_unix_ms: u64,
-    /// The figures.
-    pub test: &'s TestDigest,
 }
 
 /// A step that is measured now, over its last second.
@@ -87,7 +94,7 @@ pub struct CheckedTarget<'s> {
 }
 
 /// A figure of the last run over that of the baseline.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BaselineFigure<'s> {
     /// Its name in the store.
     pub target: &'s str,
@@ -97,6 +104,8 @@ pub struct BaselineFigure<'s> {
     pub test: &'s str,
     /// Swept values; may be empty.
     pub step: &'s str,
+    /// How the last run measured it.
+    pub settings: Settings<'s>,
     /// `iops`, `p50` or `p99`.
     pub figure: &'s str,
     /// The ratio with its interval.
@@ -240,23 +249,28 @@ fn last_families<'s>() -> [Of<LastValue<'s>>; 14] {
 
 fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
     families(text, &last_families(), last, |last| {
-        let yes_no = |yes| if yes { "yes" } else { "no" };
-        // An empty label is none.
-        let depth = if last.depth == 0 { String::new() } else { last.depth.to_string() };
-        let targets = if last.targets > 1 { last.targets.to_string() } else { String::new() };
-        Labels::of(&[
-            ("target", last.target),
-            ("targets", &targets),
-            ("plan", last.plan),
-            ("test", &last.test.test),
-            ("step", &last.test.step),
-            ("depth", &depth),
-            ("cached", last.cached.map_or("", yes_no)),
-            ("quick", yes_no(last.is_quick)),
-            ("path", &last.path),
-            ("set", last.changed),
-        ])
+        let (test, step) = (last.test.test.as_str(), last.test.step.as_str());
+        let mut of = vec![("target", last.target), ("plan", last.plan), ("test", test), ("step", step)];
+        let targets = last.targets.to_string();
+        // Of one target it is none, so that series keep their name.
+        of.extend((last.targets > 1).then_some(("targets", targets.as_str())));
+        labels(&of, &last.settings)
     });
+}
+
+/// These, and how it was measured.
+fn labels(of: &[(&str, &str)], settings: &Settings<'_>) -> Labels {
+    let yes_no = |yes| if yes { "yes" } else { "no" };
+    // An empty label is none.
+    let depth = if settings.depth == 0 { String::new() } else { settings.depth.to_string() };
+    let how = [
+        ("depth", depth.as_str()),
+        ("cached", settings.cached.map_or("", yes_no)),
+        ("quick", yes_no(settings.is_quick)),
+        ("path", &settings.path),
+        ("set", settings.changed),
+    ];
+    Labels::of(&[of, &how].concat())
 }
 
 fn live_families<'s>() -> [Of<LiveStep<'s>>; 5] {
@@ -346,13 +360,8 @@ fn baselines_families<'s>() -> [Of<BaselineFigure<'s>>; 4] {
 
 fn baselines(text: &mut Exposition, baselines: &[BaselineFigure<'_>]) {
     families(text, &baselines_families(), baselines, |held| {
-        Labels::of(&[
-            ("target", held.target),
-            ("plan", held.plan),
-            ("test", held.test),
-            ("step", held.step),
-            ("figure", held.figure),
-        ])
+        let of = [("target", held.target), ("plan", held.plan), ("test", held.test), ("step", held.step)];
+        labels(&[&of[..], &[("figure", held.figure)]].concat(), &held.settings)
     });
 }
 
