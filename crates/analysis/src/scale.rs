@@ -102,8 +102,9 @@ fn test(name: &str, runs: &[(&RunHeader, &RunSummary)]) -> ScaledTest {
     ScaledTest { name: name.to_owned(), points, limit, says }
 }
 
-/// The same for a load that grows by hosts: what one host is not able to do says nothing of the storage, so the host
-/// that does most alone is what several are compared with. `None` for loads of one host.
+/// The same for a load that grows by hosts: what one host is not able to do says nothing of the storage, so several are
+/// compared with one host under the load that each of them has, the last one of a single host. `None` for loads of one
+/// host.
 fn judge_hosts(points: &[ScalePoint]) -> Option<(ScaleLimit, String)> {
     let alone = points.iter().rfind(|point| point.hosts == 1)?;
     let last = points.iter().rfind(|point| point.hosts > 1)?;
@@ -111,7 +112,9 @@ fn judge_hosts(points: &[ScalePoint]) -> Option<(ScaleLimit, String)> {
         std::iter::once(alone).chain(points.iter().filter(|point| point.hosts > 1)).cloned().collect();
     let (limit, says) = judge(&growth);
     let share = last.iops / (alone.iops * last.hosts as f64) * 100.0;
-    Some((limit, format!("{} hosts together do {share:.0} % of {0} times one host. {says}", last.hosts)))
+    let lead =
+        format!("{} hosts together do {share:.0} % of {0} times the same load on one host.", last.hosts);
+    Some((limit, format!("{lead} {says}")))
 }
 
 /// The first load that brought too little more, and who had no room left at it.
@@ -196,10 +199,13 @@ mod tests {
         let grows = [on(1, 90.0, 0.9), on(1, 95.0, 0.99), on(2, 180.0, 0.2), on(3, 262.0, 0.2)];
         let (limit, says) = judge_hosts(&grows).unwrap();
         assert_eq!(limit, ScaleLimit::None, "{says}");
-        assert!(says.starts_with("3 hosts together do 92 % of 3 times one host. The rate grew"), "{says}");
+        assert!(
+            says.starts_with("3 hosts together do 92 % of 3 times the same load on one host. The"),
+            "{says}"
+        );
         let (limit, says) = judge_hosts(&[on(1, 100.0, 0.1), on(2, 104.0, 0.1)]).unwrap();
         assert_eq!(limit, ScaleLimit::Storage, "{says}");
-        assert!(says.starts_with("2 hosts together do 52 % of 2 times one host."), "{says}");
+        assert!(says.starts_with("2 hosts together do 52 % of 2 times the same load on one host."), "{says}");
         assert_eq!(judge_hosts(&[on(1, 1.0, 0.1), on(1, 2.0, 0.1)]), None);
     }
 }

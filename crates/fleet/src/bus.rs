@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::{PublishError, PublishErrorKind};
-use async_nats::jetstream::{self, kv, stream};
+use async_nats::jetstream::context::{GetStreamErrorKind, PublishError, PublishErrorKind};
+use async_nats::jetstream::{self, ErrorCode, kv, stream};
 use async_nats::{Client, ConnectOptions, Event, HeaderMap};
 use tokio::sync::watch;
 
@@ -147,10 +147,16 @@ impl Bus {
     pub(crate) async fn say(&self, run: &str, name: &str, number: u64, said: Vec<u8>) -> Result<(), Unsaid> {
         let id = format!("{run}.{name}.{number}");
         let added = self.add(format!("assay.run.{run}.{name}"), &id, said).await;
-        added.map_err(|error| match error.kind() {
-            PublishErrorKind::StreamNotFound => Unsaid::NoStream,
-            _ => Unsaid::NotNow,
-        })
+        let Err(error) = added else { return Ok(()) };
+        // The client says so whenever nobody answers. A server whose disk is full keeps nothing either, and still has
+        // the stream when it is started again.
+        if error.kind() != PublishErrorKind::StreamNotFound {
+            return Err(Unsaid::NotNow);
+        }
+        match self.jetstream.get_stream(stream_of(run)).await {
+            Ok(_) => Err(Unsaid::NotNow),
+            Err(error) => Err(unsaid(&error.kind())),
+        }
     }
 
     /// Adds a message of the coordinator to the stream of a run.
@@ -234,6 +240,16 @@ impl Bus {
     }
 }
 
+/// What it means for the messages of a run that its stream cannot be asked about.
+fn unsaid(why: &GetStreamErrorKind) -> Unsaid {
+    match why {
+        GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
+            Unsaid::NoStream
+        }
+        _ => Unsaid::NotNow,
+    }
+}
+
 pub(crate) fn first_line(path: &Path) -> Result<String, FleetError> {
     let read = std::fs::read_to_string(path);
     let text = read.map_err(|source| FleetError::File { path: path.to_owned(), source })?;
@@ -269,4 +285,24 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
         if text.contains(&cause) { text } else { format!("{text}: {cause}") }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server with a full disk disables JetStream: the loads go on. Only a stream that is not there ends them.
+    #[test]
+    fn only_a_stream_that_the_server_does_not_know_is_gone() {
+        let says = |code: u64| {
+            let error = serde_json::json!({ "code": 503, "err_code": code, "description": "" });
+            unsaid(&GetStreamErrorKind::JetStream(serde_json::from_value(error).unwrap()))
+        };
+        assert_eq!(says(10_059), Unsaid::NoStream);
+        // Not enabled for the account; unavailable; no room; the stream is offline.
+        for code in [10_039, 10_008, 10_047, 10_118, 0] {
+            assert_eq!(says(code), Unsaid::NotNow, "{code}");
+        }
+        assert_eq!(unsaid(&GetStreamErrorKind::Request), Unsaid::NotNow, "nobody answers, or not in time");
+    }
 }

@@ -342,7 +342,7 @@ impl Conductor {
             let names = hosts.iter().map(|(host, _)| host.clone()).collect();
             let measured = self.runtime.block_on(offsets(&self.bus, names, each));
             self.watch.add_clocks(&measured);
-            let clocks = measured.into_iter().map(|(host, offset)| (host, offset.into())).collect();
+            let clocks = measured.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
             let of_each = (asked.elapsed() / each.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
             let lead = LEAD + of_each * count;
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!            may publish                                          may subscribe
-//! agent a    its announcement, what it says of runs, replies      what it is asked, its own inbox
+//! agent a    its announcement, what it says of runs, replies,     what it is asked, its own inbox
+//!            whether a stream is there
 //! others     everything of Assay and of JetStream                 the same
 //! ```
-//! An agent has no subject of JetStream's interface: with the right to create a stream it could have the messages of
-//! others copied to itself.
+//! Of JetStream's interface an agent may only ask whether a stream is there, as a run whose stream is gone is over:
+//! with the right to create a stream it could have the messages of others copied to itself.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -91,7 +92,8 @@ pub fn init(options: &InitOptions) -> Result<InitDone, FleetError> {
 fn permissions(host: &str) -> String {
     let inbox = inbox(host);
     format!(
-        "{{ publish: [\"$KV.assay_hosts.{host}\", \"assay.run.*.{host}\", \"assay.ask.{host}\"], subscribe: \
+        "{{ publish: [\"$KV.assay_hosts.{host}\", \"assay.run.*.{host}\", \"assay.ask.{host}\", \
+         \"$JS.API.STREAM.INFO.*\"], subscribe: \
          [\"assay.ask.{host}\", \"{inbox}.>\"], allow_responses: {{ max: 1, expires: \"10s\" }} }}"
     )
 }

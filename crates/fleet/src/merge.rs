@@ -232,7 +232,13 @@ impl Merge {
             ));
         }
         state.next = said.number + 1;
-        state.epoch_ns = said.epoch_unix_ns.saturating_sub(state.clock.ahead_ns);
+        // At a gate a host states its epoch anew by its clock, which may have been set, and which is measured anew only
+        // when the step begins: until then the epoch of before holds.
+        let is_at_gate =
+            state.ready.and_then(|id| self.steps.get(&id)).is_some_and(|of| of.at_unix_ns.is_none());
+        if !is_at_gate && !said.what.iter().any(|what| matches!(what, What::Ready(_))) {
+            state.epoch_ns = said.epoch_unix_ns.saturating_sub(state.clock.ahead_ns);
+        }
         said.what.into_iter().flat_map(|what| self.say(index, what)).collect()
     }
 
@@ -271,8 +277,9 @@ impl Merge {
                 let Some(state) = known else { return Vec::new() };
                 state.at_unix_ns = Some(at_unix_ns);
                 for (host, part) in &mut state.parts {
-                    let name = &self.hosts[*host].name;
-                    part.clock = clocks.get(name).copied().unwrap_or(self.hosts[*host].clock);
+                    let of = &mut self.hosts[*host];
+                    of.clock = clocks.get(&of.name).copied().unwrap_or(of.clock);
+                    part.clock = of.clock;
                 }
                 state.is_started = true;
                 self.held_until_begun(self.last_ns, RunEvent::StepStarted(step))
@@ -353,8 +360,8 @@ impl Merge {
                 let Some(job) = jobs.get(interval.job as usize) else { return Vec::new() };
                 (interval.test, interval.step, interval.job) = (id.test, id.step, *job);
                 let shift_ns = self.part(id, index).map_or(0, |part| part.shift_ns);
-                interval.start_ns += shift_ns;
-                interval.end_ns += shift_ns;
+                interval.start_ns = interval.start_ns.saturating_add(shift_ns);
+                interval.end_ns = interval.end_ns.saturating_add(shift_ns);
                 self.held_until_begun(at_ns, RunEvent::Interval(interval))
             }
             RunEvent::Host(mut sample) => {
@@ -451,6 +458,7 @@ impl Merge {
                 since_start_ns: self.since_start(host.epoch_ns),
                 clock: part.clock,
                 drift: self.drifts.get(&host.name).copied(),
+                shift_ns: part.shift_ns,
                 jobs: &part.jobs,
                 end: part.end.as_ref(),
                 missing: part.skipped.clone().or_else(|| self.missing(host)),

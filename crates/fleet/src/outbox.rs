@@ -42,6 +42,8 @@ struct Inner {
 struct Waiting {
     what: What,
     bytes: usize,
+    /// The epoch that its times count from. A message has one: the wall clock may be set between two steps.
+    epoch_unix_ns: i64,
 }
 
 impl Outbox {
@@ -51,7 +53,8 @@ impl Outbox {
         let can_wait = may_wait(&what);
         let mut inner = self.lock();
         inner.bytes += bytes;
-        inner.waiting.push_back(Waiting { what, bytes });
+        let epoch_unix_ns = inner.epoch_unix_ns;
+        inner.waiting.push_back(Waiting { what, bytes, epoch_unix_ns });
         if inner.bytes > WAITING_BYTES_MAX {
             inner.shorten();
         }
@@ -62,7 +65,7 @@ impl Outbox {
         }
     }
 
-    /// Notes when the clock of the events showed 0, by the wall clock of now.
+    /// Notes when the clock of the events showed 0, by the wall clock of now. It holds for what is pushed from now on.
     pub(crate) fn epoch(&self, unix_ns: i64) {
         self.lock().epoch_unix_ns = unix_ns;
     }
@@ -71,19 +74,18 @@ impl Outbox {
     pub(crate) fn first(&self) -> Option<(u64, Vec<u8>)> {
         let mut inner = self.lock();
         if inner.sent.is_none() {
+            let epoch_unix_ns = inner.waiting.front()?.epoch_unix_ns;
             let mut bytes = 0;
             let fits = |waiting: &&Waiting| {
                 bytes += waiting.bytes;
                 // The first one always goes: it is never shorter.
-                bytes == waiting.bytes || bytes <= MESSAGE_BYTES_MAX
+                bytes == waiting.bytes
+                    || (bytes <= MESSAGE_BYTES_MAX && waiting.epoch_unix_ns == epoch_unix_ns)
             };
             let what: Vec<What> =
                 inner.waiting.iter().take_while(fits).map(|waiting| waiting.what.clone()).collect();
-            if what.is_empty() {
-                return None;
-            }
             let count = what.len();
-            let said = Said { number: inner.number + 1, epoch_unix_ns: inner.epoch_unix_ns, what };
+            let said = Said { number: inner.number + 1, epoch_unix_ns, what };
             inner.sent = Some((json(&said), count));
         }
         inner.sent.as_ref().map(|(sent, _)| (inner.number + 1, sent.clone()))
@@ -240,6 +242,19 @@ mod tests {
         let said = drain(&outbox);
         assert_eq!(said.iter().map(|said| said.what.len()).collect::<Vec<_>>(), [3]);
         assert!(outbox.is_empty() && !outbox.is_pressing());
+    }
+
+    /// What waits from before a gate counts from the epoch that was stated before.
+    #[test]
+    fn a_message_has_the_epoch_of_what_is_in_it() {
+        let outbox = Outbox::default();
+        outbox.epoch(1);
+        outbox.push(interval(0, 1));
+        outbox.epoch(2);
+        outbox.push(interval(0, 2));
+        outbox.push(interval(1, 3));
+        let said: Vec<_> = drain(&outbox).iter().map(|said| (said.epoch_unix_ns, said.what.len())).collect();
+        assert_eq!(said, [(1, 1), (2, 2)]);
     }
 
     /// A bus that is away for long must cost neither the agent's memory nor an I/O.

@@ -52,14 +52,15 @@ pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Pro
     best
 }
 
-/// Measures the clocks of hosts, each by so many requests. One that does not answer is left out.
-pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMap<String, Offset> {
+/// Measures the clocks of hosts, each by so many requests, with the time of this host's clock at which each was
+/// measured, ns since 1970. One that does not answer is left out.
+pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMap<String, (i64, Offset)> {
     let measured = stream::iter(hosts).map(|host| {
         let bus = bus.clone();
         async move {
             let first = probe(&bus, &host).await?;
             let offset = best(&bus, &host, first, each - 1).await.offset;
-            Some((host, offset))
+            Some((host, (unix_ns(), offset)))
         }
     });
     measured.buffer_unordered(AT_A_TIME).filter_map(std::future::ready).collect().await

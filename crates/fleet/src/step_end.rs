@@ -15,6 +15,8 @@ pub(crate) struct HostStep<'a> {
     pub(crate) since_start_ns: u64,
     pub(crate) clock: ClockOffset,
     pub(crate) drift: Option<ClockDrift>,
+    /// How much later than stated its measured window began, ns.
+    pub(crate) shift_ns: u64,
     /// Index of each of its jobs in the record.
     pub(crate) jobs: &'a [u32],
     /// `None` where it did not end the step.
@@ -47,6 +49,7 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
         }));
         merged.path_moments.extend(end.path_moments.iter().cloned().map(|mut of| {
             (of.says, of.member) = (format!("{}: {}", host.name, of.says), member(&of.member));
+            of.since_window_ns = of.since_window_ns.saturating_add(host.shift_ns);
             of
         }));
         merged.writes.extend(end.writes.iter().cloned().map(|mut of| {

@@ -1,16 +1,16 @@
 //! Whether the hosts of a run are still there: asked each second, beside the run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use assay_record::ClockDrift;
 use futures_util::future::join_all;
 
 use crate::bus::Bus;
-use crate::clock::{Offset, unix_ns};
+use crate::clock::Offset;
 use crate::drift::Track;
-use crate::probe::offsets;
+use crate::probe::{ASK_LIMIT, offsets};
 use crate::wire::{Answer, Ask};
 
 /// How often every host is asked, if there are few, and how much later for each: 1,000 hosts every 5 s, a third of a
@@ -60,6 +60,7 @@ impl Watch {
             clocks: BTreeMap::new(),
             has_news: false,
         })));
+        tokio::spawn(measure(Arc::downgrade(&watch.0), bus.clone(), hosts.len()));
         tokio::spawn(watch.clone().watch(bus, run, hosts));
         watch
     }
@@ -67,15 +68,9 @@ impl Watch {
     async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
         let mut tick = tokio::time::interval(ask_every(hosts.len()));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let clocks_every = CLOCKS_EVERY + CLOCKS_LATER * u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-        let mut measured = Instant::now();
         // The other one is the conductor's.
         while Arc::strong_count(&self.0) > 1 {
             tick.tick().await;
-            if measured.elapsed() >= clocks_every {
-                measured = Instant::now();
-                self.measure(&bus, &hosts).await;
-            }
             join_all(hosts.iter().map(|host| self.look(&bus, &run, host))).await;
             if !bus.is_connected() {
                 // As long as this side is cut off, it knows nothing of the hosts.
@@ -84,16 +79,10 @@ impl Watch {
         }
     }
 
-    /// Measures the clocks of these hosts, and adds that to what is known of them.
-    async fn measure(&self, bus: &Bus, hosts: &[String]) {
-        let offsets = offsets(bus, hosts.to_vec(), CLOCK_PROBES).await;
-        self.add_clocks(&offsets);
-    }
-
-    pub(crate) fn add_clocks(&self, offsets: &BTreeMap<String, Offset>) {
-        let (at_unix_ns, mut known) = (unix_ns(), self.lock());
-        for (host, offset) in offsets {
-            known.clocks.entry(host.clone()).or_default().add(at_unix_ns, *offset);
+    pub(crate) fn add_clocks(&self, offsets: &BTreeMap<String, (i64, Offset)>) {
+        let mut known = self.lock();
+        for (host, (at_unix_ns, offset)) in offsets {
+            known.clocks.entry(host.clone()).or_default().add(*at_unix_ns, *offset);
         }
         known.has_news = true;
     }
@@ -162,5 +151,56 @@ impl Watch {
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Returns the hosts whose clocks are worth a measurement: a silent one would be waited for, and a run that stops
+    /// needs no clock any more.
+    fn measurable(&self) -> Vec<String> {
+        if self.is_stopping {
+            return Vec::new();
+        }
+        let limit = ask_every(self.heard.len()) + ASK_LIMIT;
+        let heard = self.heard.iter().filter(|(_, heard)| heard.elapsed() <= limit);
+        heard.map(|(host, _)| host.clone()).collect()
+    }
+}
+
+/// Measures the clocks as long as anybody wants to know, beside the questions whether the hosts are there: hosts that
+/// fall silent meanwhile must not delay those.
+async fn measure(known: Weak<Mutex<Known>>, bus: Bus, hosts: usize) {
+    let every = CLOCKS_EVERY + CLOCKS_LATER * u32::try_from(hosts).unwrap_or(u32::MAX);
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(watch) = known.upgrade().map(Watch) else { return };
+        let hosts = watch.lock().measurable();
+        // The watch ends when nobody holds it, so it is not held while hosts are asked.
+        drop(watch);
+        let offsets = offsets(&bus, hosts, CLOCK_PROBES).await;
+        let Some(watch) = known.upgrade().map(Watch).filter(|_| !offsets.is_empty()) else { continue };
+        watch.add_clocks(&offsets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silent_hosts_are_not_asked_for_their_clocks_and_nobody_is_while_a_run_stops() {
+        let now = Instant::now();
+        let silent = now.checked_sub(Duration::from_secs(60)).unwrap();
+        let mut known = Known {
+            heard: [("a", now), ("b", silent)].map(|(host, heard)| (host.to_owned(), heard)).into(),
+            strangers: BTreeSet::new(),
+            is_stopping: false,
+            stopped: BTreeSet::new(),
+            clocks: BTreeMap::new(),
+            has_news: false,
+        };
+        assert_eq!(known.measurable(), ["a"]);
+        known.is_stopping = true;
+        assert!(known.measurable().is_empty());
     }
 }

@@ -41,9 +41,9 @@ pub(super) fn window(end: Option<&StepEnd>, slices: &BTreeMap<usize, Vec<Slice>>
     let last_of = |of: &[Slice]| of.iter().map(|slice| slice.end_ns).max();
     let windows = slices.iter().filter(|(index, _)| is_whole(index)).filter_map(|(index, of)| {
         let (start_ns, last_ns) = (start_of(of)?, last_of(of)?);
-        let end_ns = start_ns + end.jobs[*index].measured_ns;
+        let end_ns = start_ns.saturating_add(end.jobs[*index].measured_ns);
         // A host that was lost has no end of its own, and its last interval is far from that of the others.
-        (last_ns + LOST_NS >= end_ns).then_some((start_ns, end_ns))
+        (last_ns.saturating_add(LOST_NS) >= end_ns).then_some((start_ns, end_ns))
     });
     let common = windows.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
     let Some((from_ns, to_ns)) = common.filter(|(from, to)| from < to) else { return };
@@ -72,25 +72,31 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A last second that is cut shorter than this has no rate, ns.
 const SHORTEST_NS: u64 = 200_000_000;
 
-/// Returns the I/Os per second of a job over its window: the end of each second, s, and its rate.
+/// Seconds that all intervals of a job may cover beyond two each, which is what intervals of a second do: a month. One
+/// that would cover more is damaged or forged, and must cost neither memory nor time.
+const SECONDS_MAX: u64 = 31 * 86_400;
+
+/// Returns the I/Os per second of a job over its window: the end of each second in which it had an interval, s, and its
+/// rate.
 pub(super) fn rates(of: &[Slice]) -> Vec<(f64, f64)> {
-    let end_ns = of.iter().map(|slice| slice.end_ns).max().unwrap_or(0);
-    let seconds = usize::try_from(end_ns.div_ceil(SECOND_NS)).unwrap_or(0);
-    let mut ops = vec![0.0; seconds];
+    let (mut ops, mut end_ns, mut seconds_left) = (BTreeMap::<u64, f64>::new(), 0, SECONDS_MAX);
     for slice in of.iter().filter(|slice| slice.end_ns > slice.start_ns) {
-        for second in slice.start_ns / SECOND_NS..=(slice.end_ns - 1) / SECOND_NS {
+        let (first, last) = (slice.start_ns / SECOND_NS, (slice.end_ns - 1) / SECOND_NS);
+        let Some(left) = seconds_left.checked_sub((last - first).saturating_sub(1)) else { continue };
+        (seconds_left, end_ns) = (left, slice.end_ns.max(end_ns));
+        for second in first..=last {
             let from_ns = second * SECOND_NS;
-            let place = usize::try_from(second).ok().and_then(|second| ops.get_mut(second));
-            place.into_iter().for_each(|sum| *sum += slice.within(from_ns, from_ns + SECOND_NS));
+            let to_ns = from_ns.saturating_add(SECOND_NS);
+            *ops.entry(second).or_default() += slice.within(from_ns, to_ns);
         }
     }
     let rate = |(second, ops): (u64, f64)| {
         let from_ns = second * SECOND_NS;
-        let to_ns = (from_ns + SECOND_NS).min(end_ns);
+        let to_ns = from_ns.saturating_add(SECOND_NS).min(end_ns);
         let length_s = (to_ns - from_ns) as f64 / 1e9;
         (to_ns - from_ns >= SHORTEST_NS).then_some((to_ns as f64 / 1e9, ops / length_s))
     };
-    (0..).zip(ops).filter_map(rate).collect()
+    ops.into_iter().filter_map(rate).collect()
 }
 
 #[cfg(test)]
@@ -118,5 +124,17 @@ mod tests {
         let rounded: Vec<(f64, f64)> = rates.iter().map(|(at, rate)| (*at, rate.round())).collect();
         assert_eq!(rounded, [(1.0, 50.0), (2.0, 200.0), (3.0, 200.0), (4.0, 150.0)]);
         assert!(super::rates(&[]).is_empty());
+    }
+
+    /// A record may be damaged, and an agent may say anything: one interval took all memory.
+    #[test]
+    fn an_interval_without_measure_costs_neither_memory_nor_the_rates_of_the_others() {
+        let second = Slice { start_ns: 0, end_ns: SECOND_NS, ops: 70 };
+        let endless = Slice { start_ns: 0, end_ns: u64::MAX, ops: 5 };
+        assert_eq!(super::rates(&[endless, second, endless]), [(1.0, 70.0)]);
+        // Far away it is one second, and those before it did not occur.
+        let far = Slice { start_ns: u64::MAX - 5, end_ns: u64::MAX, ops: 5 };
+        assert_eq!(super::rates(&[second, far])[0], (1.0, 70.0));
+        assert!(super::rates(&[second, far]).len() <= 2);
     }
 }

@@ -1,9 +1,9 @@
 //! `assay scale`: one worker, several on one target, several targets or several hosts; and which was the limit.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::scale::scale as judge;
 use assay_analysis::{RunStatus, RunSummary};
-use assay_fleet::{HostChoice, HostState};
+use assay_fleet::{HostChoice, HostList, HostState};
 use assay_record::{RunHeader, RunSetting};
 use assay_report::scale::ScaleCheck;
 use assay_report::text::{Detail, TextOptions};
@@ -118,17 +118,33 @@ fn words(load: &Load, targets: usize) -> String {
 
 /// Returns the hosts of a scale check in the order in which they are added.
 fn names(fleet: &Fleet) -> anyhow::Result<Vec<String>> {
-    let names: Vec<String> = match &fleet.hosts {
-        HostChoice::Named(names) => names.clone(),
-        HostChoice::All => {
-            let listed = assay_fleet::hosts(&fleet.bus)?.hosts;
-            listed.into_iter().filter(|host| host.state == HostState::Ready).map(|host| host.name).collect()
-        }
+    let url = &fleet.bus.url;
+    let (names, left_out) = match &fleet.hosts {
+        HostChoice::Named(names) => (names.clone(), Vec::new()),
+        HostChoice::All => usable(&assay_fleet::hosts(&fleet.bus)?),
     };
-    names
-        .first()
-        .with_context(|| format!("no agent is on {0}: assay agent --nats {0} starts one", fleet.bus.url))?;
+    match (names.is_empty(), left_out.is_empty()) {
+        (true, true) => bail!("no agent is on {url}: assay agent --nats {url} starts one"),
+        (true, false) => bail!("no agent on {url} can take part: {}", left_out.join("; ")),
+        (false, _) => left_out.iter().for_each(|why| note!("left out: {why}")),
+    }
     Ok(names)
+}
+
+/// Returns the hosts that can take part, and of the others each with the reason.
+fn usable(list: &HostList) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
+    for host in &list.hosts {
+        let name = &host.name;
+        match host.state {
+            HostState::Ready => names.push(name.clone()),
+            HostState::Silent => left_out.push(format!("{name} does not answer")),
+            HostState::OtherVersion => {
+                left_out.push(format!("{name} has Assay {}, and this host {}", host.version, list.version));
+            }
+        }
+    }
+    (names, left_out)
 }
 
 fn plan(args: &ScaleArgs, workers: u32) -> anyhow::Result<Plan> {
@@ -139,4 +155,34 @@ fn plan(args: &ScaleArgs, workers: u32) -> anyhow::Result<Plan> {
     overrides.set(&format!("workers={workers}"))?;
     (overrides.size, overrides.quick, overrides.only) = (args.size, args.quick, args.only.clone());
     Ok(plan_file(&args.plan)?.resolve(&overrides)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_fleet::ListedHost;
+
+    use super::*;
+
+    #[test]
+    fn hosts_that_cannot_take_part_are_named_with_the_reason() {
+        let host = |name: &str, state| ListedHost {
+            name: name.into(),
+            version: "0".into(),
+            state,
+            lease_left_ms: None,
+            offset: None,
+            facts: None,
+            targets: vec![],
+        };
+        let hosts = vec![
+            host("a", HostState::Ready),
+            host("b", HostState::Silent),
+            host("c", HostState::OtherVersion),
+            host("d", HostState::Ready),
+        ];
+        let list = HostList { hosts, differences: vec![], version: "1".into() };
+        let (names, left_out) = usable(&list);
+        assert_eq!(names, ["a", "d"]);
+        assert_eq!(left_out, ["b does not answer", "c has Assay 0, and this host 1"]);
+    }
 }

@@ -122,7 +122,7 @@ fn a_curve_and_a_scale_check_are_of_all_hosts_together() {
         .map(|point| (point["hosts"].as_u64().unwrap(), point["workers"].as_u64().unwrap()))
         .collect();
     assert_eq!(loads, [(1, 1), (1, 2), (2, 2)]);
-    assert!(test["says"].as_str().unwrap().contains("2 times one host"), "{test}");
+    assert!(test["says"].as_str().unwrap().contains("2 times the same load on one host"), "{test}");
     let curve = [&["curve", "null:", "p.toml", "--run", "100ms"][..], &on_both].concat();
     let curve = story.assay(&curve);
     assert_eq!(curve.code, Some(DONE), "{curve:?}");

@@ -164,6 +164,31 @@ fn a_host_that_begins_late_is_shifted_by_as_much() {
     assert_eq!(end_of(&events).hosts[1].first_io_ns, Some(SECOND as i64 / 2 + 7));
 }
 
+/// What happened to the paths of a late host is drawn where its intervals are.
+#[test]
+fn what_happened_to_paths_of_a_late_host_is_shifted_with_its_intervals() {
+    let placed = placed();
+    let moments = |late_ns, host| {
+        let mut said = said(&placed, host, late_ns);
+        for what in said.iter_mut().flat_map(|said| &mut said.what) {
+            if let What::Event(event) = what
+                && let RunEvent::StepEnded(end) = &mut event.what
+            {
+                let at = |since_window_ns| assay_record::PathMoment {
+                    since_window_ns,
+                    member: "m".into(),
+                    says: "path 1 is up".into(),
+                };
+                end.path_moments = vec![at(5)];
+            }
+        }
+        said
+    };
+    let events = all(moments(0, 0), moments(SECOND / 2, 1));
+    let at: Vec<u64> = end_of(&events).path_moments.iter().map(|of| of.since_window_ns).collect();
+    assert_eq!(at, [5, SECOND / 2 + 5]);
+}
+
 #[test]
 fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
     let placed = placed();
@@ -187,6 +212,77 @@ fn a_lost_host_ends_nothing_and_what_it_sent_is_kept() {
     assert_eq!(end.jobs[1].measured_ns, 2 * SECOND, "its rate is over the whole window");
     assert_eq!(end.hosts[1].lost.as_deref(), Some("silent"));
     assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Failed)));
+}
+
+/// The wall clock of b is set 3 s ahead between two steps: b states its epoch anew by it at the gate.
+#[test]
+fn a_clock_that_is_set_between_two_steps_shifts_nothing() {
+    let text = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nrun = \"2s\"\n";
+    let two = format!("{text}{}", text.replace("\"t\"", "\"u\""));
+    let plan = PlanFile::parse("p", &two).unwrap().resolve(&Overrides::default()).unwrap();
+    let second = StepId { test: 1, step: 0 };
+    let go = |set_ns: i64| {
+        let placed = Placed { plan: plan.clone(), ..placed() };
+        let (mut a, mut b) = (said(&placed, 0, 0), said(&placed, 1, 0));
+        for (host, set_ns) in [(&mut a, 0), (&mut b, set_ns)] {
+            let (first, over) = (host.split_off(3), host.len());
+            let over_at = first.len() - 2;
+            let epoch_unix_ns = first[0].epoch_unix_ns + set_ns;
+            let again = first[..over_at].iter().map(|said| later(said, second, 10 * SECOND, epoch_unix_ns));
+            let again: Vec<Said> = again.collect();
+            host.extend(first[..over_at].iter().cloned());
+            host.extend(again);
+            host.extend(first[over_at..].iter().cloned().map(|said| Said { epoch_unix_ns, ..said }));
+            (1..).zip(host.iter_mut()).for_each(|(number, said)| said.number = number);
+            assert_eq!(over, 3);
+        }
+        let mut merge = Merge::new(placed.clone()).unwrap();
+        let mut events = Vec::new();
+        for (a, b) in a.into_iter().zip(b) {
+            events.extend(merge.take("a", a));
+            events.extend(merge.take("b", b));
+            if let Some((step, _)) = merge.due() {
+                let mut clocks = placed.clocks.clone();
+                let at_unix_ns = BEGAN + SECOND as i64 * if step == second { 11 } else { 1 };
+                if step == second {
+                    clocks.get_mut("b").unwrap().ahead_ns += set_ns;
+                }
+                events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks }));
+            }
+        }
+        assert!(merge.is_over());
+        events
+    };
+    let (steady, set) = (go(0), go(3 * SECOND as i64));
+    assert_eq!(intervals(&steady).len(), 8);
+    assert_eq!(intervals(&set), intervals(&steady));
+    let times = |events: &[Event]| events.iter().map(|event| event.at_ns).collect::<Vec<_>>();
+    assert_eq!(times(&set), times(&steady));
+    assert_eq!(end_of(&set).hosts[1].first_io_ns, Some(7));
+}
+
+/// The same of a later step, by a clock that was set meanwhile.
+fn later(said: &Said, step: StepId, by_ns: u64, epoch_unix_ns: i64) -> Said {
+    let what = said.what.iter().cloned().map(|what| match what {
+        What::Ready(_) => What::Ready(step),
+        What::Event(mut event) => {
+            event.at_ns += by_ns;
+            match &mut event.what {
+                RunEvent::PhaseStarted { step: of, .. } => *of = step,
+                RunEvent::Interval(of) => of.test = step.test,
+                RunEvent::StepEnded(end) => {
+                    end.step = step;
+                    let moments = end.moments.as_mut().unwrap();
+                    moments.load_ns += by_ns;
+                    moments.first_io_ns = moments.first_io_ns.map(|at| at + by_ns);
+                }
+                _ => {}
+            }
+            What::Event(event)
+        }
+        what => what,
+    });
+    Said { number: said.number, epoch_unix_ns, what: what.collect() }
 }
 
 /// Two hosts that run alone, one after the other, are ready at once, and measured at the same time.
