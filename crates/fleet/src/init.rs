@@ -2,12 +2,11 @@
 //!
 //! ```text
 //!            may publish                                          may subscribe
-//! agent a    its announcement, what it says of runs, replies,     what it is asked, its own inbox
-//!            whether a stream is there
+//! agent a    its announcement, what it says of runs, replies      what it is asked, its own inbox
 //! others     everything of Assay and of JetStream                 the same
 //! ```
-//! Of JetStream's interface an agent may only ask whether a stream is there, as a run whose stream is gone is over:
-//! with the right to create a stream it could have the messages of others copied to itself.
+//! An agent has no subject of JetStream's interface: with the right to create a stream it could have the messages of
+//! others copied to itself.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -92,8 +91,7 @@ pub fn init(options: &InitOptions) -> Result<InitDone, FleetError> {
 fn permissions(host: &str) -> String {
     let inbox = inbox(host);
     format!(
-        "{{ publish: [\"$KV.assay_hosts.{host}\", \"assay.run.*.{host}\", \"assay.ask.{host}\", \
-         \"$JS.API.STREAM.INFO.*\"], subscribe: \
+        "{{ publish: [\"$KV.assay_hosts.{host}\", \"assay.run.*.{host}\", \"assay.ask.{host}\"], subscribe: \
          [\"assay.ask.{host}\", \"{inbox}.>\"], allow_responses: {{ max: 1, expires: \"10s\" }} }}"
     )
 }
