@@ -346,8 +346,8 @@ impl UnitProof {
     }
 
     /// Returns the block to check during I/O, and whether it is proof: the newest of those remembered before
-    /// `known_at`, when the unit was the known one, as a later one may have gone to another disk. Or else the oldest, or
-    /// a piece of the inspected content, which is proof where the unit was not looked at before. It is not replaced
+    /// `known_at`, when the unit was the known one, as a later one may have gone to another disk. Or else the oldest,
+    /// or a piece of the inspected content, which is proof where the unit was not looked at before. It is not replaced
     /// while it is read.
     pub(crate) fn to_check(&self, known_at: Option<Instant>, now: Instant) -> Option<(Witness, bool)> {
         let known_ms = known_at.map(|at| self.ms_at(at));
