@@ -20,6 +20,8 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 pub(crate) const WITNESSES: usize = 8;
 /// Interval between two remembered blocks. The one that is checked is a second old, and stays for three.
 const REMEMBER_EVERY_MS: u64 = 500;
+/// Time after which a read of a block counts as given up.
+const READ_MAX_MS: u64 = 30_000;
 /// Marks an empty slot.
 const NONE: u64 = u64::MAX;
 /// Bit of the block number of a candidate.
@@ -117,6 +119,8 @@ pub struct UnitProof {
     began: Instant,
     /// Times at which the blocks were remembered, ms since the proof began.
     remembered_ms: [AtomicU64; WITNESSES],
+    /// Times until which a check reads the blocks at most, ms since the proof began.
+    read_ms: [AtomicU64; WITNESSES],
     /// Number of reports that the unit may be another one.
     doubts: AtomicU64,
     /// Slot of the witness that trims leave out; `NO_SLOT` before the first trim.
@@ -143,6 +147,7 @@ impl UnitProof {
             is_written: AtomicBool::new(false),
             began,
             remembered_ms: std::array::from_fn(|_| AtomicU64::new(0)),
+            read_ms: std::array::from_fn(|_| AtomicU64::new(0)),
             doubts: AtomicU64::new(0),
             kept: AtomicUsize::new(NO_SLOT),
         }
@@ -280,7 +285,13 @@ impl UnitProof {
 
     /// Chooses a block as a candidate, whose write is listed in slot `slot` of `own` and about to be submitted; `data`
     /// is what it writes to the block. `None` if the block would prove nothing, or no place is left.
-    pub(crate) fn choose(&self, lba: u64, data: &[u8], own: &Changes, slot: u32) -> Option<Candidate> {
+    pub(crate) fn choose(
+        &self,
+        lba: u64,
+        data: &[u8],
+        own: &Changes,
+        (slot, now): (u32, Instant),
+    ) -> Option<Candidate> {
         let all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let is_changed = || {
             let of_other = |other: Arc<Changes>| {
@@ -294,7 +305,9 @@ impl UnitProof {
             return None;
         }
         let free = (0..WITNESSES).find(|at| self.blocks[*at].load(Ordering::SeqCst) == NONE);
-        let written = (0..WITNESSES).filter(|at| self.witness(*at).is_some());
+        let now_ms = self.ms_at(now);
+        let is_idle = |at: &usize| self.read_ms[*at].load(Ordering::Acquire) <= now_ms;
+        let written = (0..WITNESSES).filter(|at| self.witness(*at).is_some()).filter(is_idle);
         let at = free.or_else(|| written.min_by_key(|at| self.age(*at)))?;
         self.blocks[at].store(NONE, Ordering::SeqCst);
         let turn = (self.sums[at].load(Ordering::SeqCst) >> 32).wrapping_add(1) & u64::from(u32::MAX);
@@ -332,24 +345,42 @@ impl UnitProof {
         (0..self.inspected.get().map_or(0, Vec::len)).filter_map(|index| self.as_inspected(index)).collect()
     }
 
-    /// Returns the block to check during I/O: the newest of those remembered before `known_at`, when the unit was the
-    /// known one, as a later one may have gone to another disk, and the oldest may be replaced before its read ends. Or
-    /// else the oldest, or a piece of the inspected content.
-    pub(crate) fn to_check(&self, known_at: Instant) -> Option<Witness> {
-        let (known, known_ms) = (self.witnesses(), self.ms_at(known_at));
-        let is_before = |known: &&Witness| match known.source {
-            Source::Written { slot } => self.age(slot) < known_ms,
-            Source::Inspected { .. } => false,
-        };
-        known.iter().rfind(is_before).or(known.first()).copied()
+    /// Returns the block to check during I/O, and whether it is proof: the newest of those remembered before
+    /// `known_at`, when the unit was the known one, as a later one may have gone to another disk. Or else the oldest,
+    /// or a piece of the inspected content, which is proof where the unit was not looked at before. It is not replaced
+    /// while it is read.
+    pub(crate) fn to_check(&self, known_at: Option<Instant>, now: Instant) -> Option<(Witness, bool)> {
+        let known_ms = known_at.map(|at| self.ms_at(at));
+        let taken = || (0..WITNESSES).filter(|slot| self.witness(*slot).is_some());
+        let before = taken().filter(|slot| known_ms.is_some_and(|known_ms| self.age(*slot) < known_ms));
+        let newest = before.max_by_key(|slot| self.age(*slot));
+        let slot = newest.or_else(|| taken().min_by_key(|slot| self.age(*slot)));
+        let is_proof = newest.is_some() || known_at.is_none();
+        if let Some(slot) = slot {
+            self.read_ms[slot].store(self.ms_at(now) + READ_MAX_MS, Ordering::Release);
+            return self.witness(slot).map(|witness| (witness, is_proof));
+        }
+        let pieces = self.inspected.get().map_or(0, Vec::len);
+        (0..pieces).find_map(|index| self.as_inspected(index)).map(|witness| (witness, true))
+    }
+
+    /// Records that the read of a block has ended.
+    pub(crate) fn was_read(&self, witness: Witness) {
+        if let Source::Written { slot } = witness.source {
+            self.read_ms[slot].store(0, Ordering::Release);
+        }
     }
 
     /// Returns true if the next write is to be remembered: a slot is empty, or the last block was remembered a while
     /// ago.
     pub(crate) fn wants_witness(&self, now: Instant) -> bool {
         let last = (0..WITNESSES).map(|slot| self.age(slot)).max().unwrap_or(0);
-        let is_free = |slot: usize| self.blocks[slot].load(Ordering::Acquire) == NONE;
-        self.ms_at(now) >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(is_free)
+        let block = |slot: usize| self.blocks[slot].load(Ordering::Acquire);
+        // One candidate at a time: on a slow disk each would take the place of a block that is known.
+        if (0..WITNESSES).any(|slot| block(slot) != NONE && block(slot) & PENDING != 0) {
+            return false;
+        }
+        self.ms_at(now) >= last + REMEMBER_EVERY_MS || (0..WITNESSES).any(|slot| block(slot) == NONE)
     }
 
     /// Returns the time at which a block was remembered, ms since the proof began.
@@ -422,7 +453,7 @@ mod tests {
         fn begin(&self, slot: u32, lba: u64, data: &[u8]) -> Option<Candidate> {
             self.own.begin(slot, lba, 1);
             self.proof.forget(lba, 1);
-            self.proof.choose(lba, data, &self.own, slot)
+            self.proof.choose(lba, data, &self.own, (slot, self.proof.began))
         }
 
         fn end(&self, slot: u32, candidate: Option<Candidate>, at_ms: u64) {
@@ -461,11 +492,16 @@ mod tests {
             (0..10).for_each(|lba| writer.write(lba, &[1; 512], lba * 2));
             assert_eq!(lbas(proof), [2, 3, 4, 5, 6, 7, 8, 9], "the oldest first");
             let first = proof.witnesses()[0];
-            let checked = |at_ms| proof.to_check(proof.began + Duration::from_millis(at_ms)).map(|w| w.lba);
+            let at = |at_ms| proof.began + Duration::from_millis(at_ms);
+            let checked =
+                |at_ms| proof.to_check(Some(at(at_ms)), at(99)).map(|(w, is_proof)| (w.lba, is_proof));
             // Blocks 2 to 9, of 4 to 18 ms.
+            assert_eq!(checked(4), Some((2, false)), "none is older than the last look");
+            assert_eq!([checked(13), checked(99)], [Some((6, true)), Some((9, true))]);
             assert_eq!(
-                [checked(0), checked(4), checked(13), checked(99)],
-                [Some(2), Some(2), Some(6), Some(9)]
+                proof.to_check(None, at(99)),
+                Some((first, true)),
+                "the unit was not looked at before"
             );
             assert!(proof.still_holds(first));
             proof.forget(1, 4);
@@ -474,6 +510,24 @@ mod tests {
             proof.forget(10, 100);
             writer.write(20, &[0; 512], 30);
             assert_eq!(lbas(proof), [5, 6, 7, 8, 9], "zeros prove nothing");
+        });
+    }
+
+    #[test]
+    fn a_block_is_not_replaced_while_it_is_read_and_none_is_while_a_write_is_in_flight() {
+        alone(|writer, proof| {
+            (0..8).for_each(|lba| writer.write(lba, &[1; 512], lba * 2));
+            let at = |at_ms| proof.began + Duration::from_millis(at_ms);
+            let (read, _) = proof.to_check(Some(at(1)), at(20)).unwrap();
+            assert_eq!(read.lba, 0);
+            assert!(!proof.wants_witness(at(400)) && proof.wants_witness(at(600)));
+            let candidate = writer.begin(0, 20, &[1; 512]);
+            assert_eq!(lbas(proof), [0, 2, 3, 4, 5, 6, 7], "the next one is replaced");
+            assert!(!proof.wants_witness(at(9_000)), "a slow write replaces one block, not all");
+            writer.end(0, candidate, 600);
+            proof.was_read(read);
+            writer.write(21, &[1; 512], 1200);
+            assert_eq!(lbas(proof), [2, 3, 4, 5, 6, 7, 20, 21]);
         });
     }
 

@@ -14,7 +14,7 @@ use assay_spec::Address;
 use assay_target::AccessMode;
 use assay_target::file::{self, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 
 use crate::content;
@@ -134,7 +134,7 @@ pub fn check_new(given: &Path) -> Result<(), PrepareError> {
     if assay_host::read_only_mount(&directory).is_some() {
         return Err(PrepareError::read_only_mount(&path, &directory, None));
     }
-    match rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK) {
+    match rustix::fs::accessat(CWD, &directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
         Err(Errno::ACCESS) => {
             Err(PrepareError::NoPermission { path: text(&path), directory: text(&directory) })
         }

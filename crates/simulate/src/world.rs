@@ -25,7 +25,9 @@ const QUEUE_MAX: usize = 8;
 /// Time after which a request to connect is sent again; it doubles each time (RFC 6298).
 const SYN_AGAIN: Nanos = SECOND;
 /// Time after an unreported swap in which the checks of each second must have found it.
-const NOTICED: Nanos = 2000 * MS;
+const NOTICED: Nanos = 2 * SECOND;
+/// The same for a disk that takes up to two seconds for each command.
+const NOTICED_SLOWLY: Nanos = 8 * SECOND;
 /// Steps after which a run counts as endless.
 const STEPS_MAX: u64 = 2_000_000;
 
@@ -89,6 +91,8 @@ struct World {
     told_at: Option<Nanos>,
     /// Time at which another unit took the number without a word.
     replaced_at: Option<Nanos>,
+    /// Time after it in which it must have been found.
+    noticed: Nanos,
     names: Vec<String>,
     done: Vec<Completion<Vec<u8>>>,
     outcome: Outcome,
@@ -156,10 +160,13 @@ impl World {
         // Seeds of the others find what they found when there was one initiator.
         let mut others = Random::new(seed ^ 0x5eed_0002);
         let clients = if seed % 8 == 6 { 2 } else { 1 };
-        let is_replaced = seed % 16 == 7;
+        let (is_replaced, mut noticed) = (seed % 16 == 7, NOTICED);
         if is_replaced {
             storage.habits.one_serial = others.chance(50);
             config.watch = *others.pick(&[UnitWatch::Regularly, UnitWatch::Closely]);
+            if others.chance(30) {
+                (storage.habits.service, noticed) = ((500 * MS, 2 * SECOND), NOTICED_SLOWLY);
+            }
         }
         let contested = if clients == 2 && others.chance(60) { 4 } else { 0 };
         let core =
@@ -192,6 +199,7 @@ impl World {
             arrivals: vec![0; portals],
             told_at: None,
             replaced_at: None,
+            noticed,
             names,
             done: Vec::new(),
             outcome: Outcome::default(),
@@ -542,7 +550,8 @@ impl World {
                             "a write was sent to another unit, {late_us} us after the target had said so"
                         ));
                     }
-                    if let Some(late) = self.replaced_at.and_then(|at| sent_at.checked_sub(at + NOTICED)) {
+                    if let Some(late) = self.replaced_at.and_then(|at| sent_at.checked_sub(at + self.noticed))
+                    {
                         return Err(format!(
                             "a write was sent to another unit, {} us after it should have been noticed",
                             late / US

@@ -231,10 +231,14 @@ impl Reader {
                 return Ok(());
             }
             (skip, left) = (0, left - found.len());
-            // The next part begins behind the last row of this one, as the database has it: its time may be damaged.
+            // The next part begins behind the last row of this one, which may be removed meanwhile; if its time is
+            // damaged, behind what the database has.
+            let place = match found.last().and_then(|row| row.integer(row::STARTED).ok()) {
+                Some(started) => format!("({started}, {last})"),
+                None => format!("(SELECT started_unix_ms, id FROM run WHERE id = {last})"),
+            };
             passing.conditions.truncate(before);
-            let behind = "(started_unix_ms, id) < (SELECT started_unix_ms, id FROM run WHERE id = ";
-            passing.conditions.push(format!("{behind}{last})"));
+            passing.conditions.push(format!("(started_unix_ms, id) < {place}"));
         }
     }
 

@@ -11,6 +11,8 @@ use crate::sql::{Cell, Row, SqlError, values};
 /// What [`read`] reads, in its order. The checksum covers what stands in front of it.
 pub(crate) const COLUMNS: &str =
     "run, name, outcome, label, note, started_unix_ms, targets, lost, host, row_crc32c";
+/// Place of the time of the start among them.
+pub(crate) const STARTED: usize = 5;
 /// Number of columns that the checksum covers.
 const COVERED: usize = 9;
 /// Number of those columns, with the checksum.

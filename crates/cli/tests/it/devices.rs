@@ -102,7 +102,7 @@ fn an_empty_partition_may_be_named_and_what_lies_beside_it_stays() {
     device.story.write("write.toml", WRITE);
     let (before, empty) = (device.content(), format!("{path}p1"));
     let reported = device.assay("write.toml", &empty, &[]).refused(&["writes too", &empty]);
-    let identity = reported.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
+    let identity = reported.err.rsplit("--overwrite ").next().unwrap().trim().to_owned();
     // The identity of the partition is not that of the disk, and the other way round.
     device.assay("write.toml", &path, &["--overwrite", &identity]).refused(&["partition"]);
     device.assay("write.toml", &empty, &["--overwrite", &device.identity()]).refused(&[]);
@@ -186,15 +186,15 @@ fn an_empty_device_is_written_only_when_its_identity_is_typed() {
     story.write("write.toml", WRITE);
     let reported =
         device.assay("write.toml", path, &[]).refused(&["writes too", path, "Everything on it will be lost"]);
-    let identity = reported.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
+    let identity = reported.err.rsplit("--overwrite ").next().unwrap().trim().to_owned();
     assert_eq!(identity, device.identity(), "the message and `assay check` name the same");
     let name = path.trim_start_matches("/dev/");
     for wrong in ["WD-1234", path, name, "yes", ""] {
         let reported = device
             .assay("write.toml", path, &["--overwrite", wrong])
-            .refused(&[&format!("`{wrong}` does not")]);
+            .refused(&[&format!("`{wrong}` is not its name")]);
         assert_eq!(
-            reported.err.split("--overwrite ").nth(1).unwrap().trim(),
+            reported.err.rsplit("--overwrite ").next().unwrap().trim(),
             identity,
             "what would be right"
         );
@@ -333,7 +333,7 @@ fn a_device_with_data_that_nobody_knows_is_overwritten_only_with_both_words() {
     assert_eq!(checked["writable"], false, "{checked:#}");
     // A name and a size are those of any disk that is attached there.
     let both = ["--overwrite", identity.as_str(), "--not-blank"];
-    device.assay("write.toml", path, &both).refused(&[&format!("`{identity}` does not"), &typed]);
+    device.assay("write.toml", path, &both).refused(&[&format!("`{identity}` is not its name"), &typed]);
     assert!(device.content() == before, "the device has changed");
     device.assay("write.toml", path, &["--overwrite", &lasting, "--not-blank"]).ends(DONE);
     // What is there now is Assay's own.

@@ -129,11 +129,15 @@ pub(crate) struct Path {
     pub is_refused: bool,
     /// True if the path leads to another unit than before.
     pub is_changed: bool,
+    /// Time from which the other paths are verified for that reason.
+    pub doubted_at: Option<Instant>,
     /// Time of the next check of content and presence.
     pub check_at: Instant,
-    /// Time at which the last check of the content was sent, and the last one that found the known unit.
-    pub checked_at: Instant,
-    pub known_at: Instant,
+    /// Time at which the last check of the content was sent that could prove something, and the last one that did.
+    pub checked_at: Option<Instant>,
+    pub known_at: Option<Instant>,
+    /// Number of checks in a row that proved nothing.
+    pub vain_checks: u8,
     pub presence_at: Instant,
     pub last_error: Option<String>,
     /// What is missing according to the last error.
@@ -180,9 +184,11 @@ impl Path {
             not_before: now,
             is_refused: false,
             is_changed: false,
+            doubted_at: None,
             check_at: now,
-            checked_at: now,
-            known_at: now,
+            checked_at: None,
+            known_at: None,
+            vain_checks: 0,
             presence_at: now,
             last_error: None,
             missing: None,

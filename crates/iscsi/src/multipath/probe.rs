@@ -329,7 +329,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             return self.say_same_unit(at, now);
         }
         let is_serial = connection.session.is_serial() && self.session_use == SessionUse::Io;
-        path.is_changed = false;
+        (path.is_changed, path.doubted_at) = (false, None);
         path.attempts = 0;
         path.was_silent = false;
         path.backoff.reset();

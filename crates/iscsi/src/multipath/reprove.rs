@@ -197,7 +197,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Difference::Size { before, now } => PathError::Resized { portal, before, now },
         };
         // The other paths may lead there too, as they do if the target has put another disk behind the number.
-        if !self.paths[at].is_changed {
+        if self.paths[at].doubted_at.replace(now).is_none() {
             self.config.proof.doubt();
         }
         self.fail_path(at, &error, now);
@@ -237,7 +237,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let block_bytes = self.capacity().block_bytes;
         let slot = self.slots.get(user);
         if let Some(data) = slot.data.bytes().get(..block_bytes as usize) {
-            let candidate = self.config.proof.choose(slot.lba, data, &self.changes, user);
+            let candidate =
+                self.config.proof.choose(slot.lba, data, &self.changes, (user, slot.submitted_at));
             self.slots.get_mut(user).candidate = candidate;
         }
     }

@@ -19,8 +19,10 @@ use crate::slots::{CommandState, Data, Owner};
 const CLOSELY: Duration = Duration::from_millis(10);
 /// … and during a measurement: one small read per second.
 const REGULARLY: Duration = Duration::from_secs(1);
-/// Pause after a check that was refused, or whose block was written meanwhile.
+/// Pause after a check that proved nothing …
 const AGAIN: Duration = Duration::from_millis(100);
+/// … and number of them in a row after which the next one comes at its time.
+const VAIN_MAX: u8 = 3;
 /// Interval of presence checks. Another disk can take over a number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
 
@@ -40,8 +42,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             if !may_check(path) || now < path.check_at {
                 continue;
             }
-            (path.check_at, path.checked_at) = (now + every, now);
-            if let Some(witness) = self.config.proof.to_check(path.known_at) {
+            path.check_at = now + every;
+            if let Some((witness, is_proof)) = self.config.proof.to_check(path.known_at, now) {
+                path.checked_at = is_proof.then_some(now);
                 self.check(at, Check::Content(witness), now);
             }
         }
@@ -98,6 +101,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         }
     }
 
+    /// Repeats a check that proved nothing, a few times: it was refused, or its block was written meanwhile.
+    fn check_soon(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let is_vain = path.checked_at.is_some() && path.known_at < path.checked_at;
+        if is_vain && path.vain_checks < VAIN_MAX {
+            path.vain_checks += 1;
+            path.check_at = path.check_at.min(now + AGAIN);
+        }
+    }
+
     /// Evaluates a completed check; `data` are the bytes read.
     pub(super) fn checked(
         &mut self,
@@ -109,18 +122,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     ) {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let sense = Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION);
-        let path = &mut self.paths[at];
         let is_doubtful = match check {
             Check::Content(known) if is_good && crc32c::crc32c(&data) == known.crc => {
-                path.known_at = path.checked_at;
+                let path = &mut self.paths[at];
+                (path.known_at, path.vain_checks) = (path.checked_at.or(path.known_at), 0);
                 false
             }
-            Check::Content(known) if is_good => self.config.proof.still_holds(known),
+            Check::Content(known) if is_good && self.config.proof.still_holds(known) => true,
             _ => sense.is_some_and(|sense| sense.tells_of_another_unit()),
         };
-        // What proves nothing is soon asked again.
-        if matches!(check, Check::Content(_)) && path.known_at < path.checked_at {
-            path.check_at = path.check_at.min(now + AGAIN);
+        if let Check::Content(known) = check {
+            self.config.proof.was_read(known);
+            self.check_soon(at, now);
         }
         self.check_data = data;
         if is_doubtful {

@@ -44,9 +44,10 @@ pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
 
 /// Why a place among tables of whole disks means little: what was measured fits into the cache of one disk.
 pub(super) fn small(header: &RunHeader) -> Option<String> {
-    let span: u64 = header.targets.iter().map(|target| target.member.span_bytes).sum();
-    let is_small = span > 0 && span <= DISK_CACHE_BYTES * header.targets.len() as u64;
-    is_small.then(|| format!("the {} that were measured fit into the cache of a disk", size(span)))
+    let span = header.targets.iter().map(|target| target.member.span_bytes).max()?;
+    let each = if header.targets.len() > 1 { " of each target" } else { "" };
+    let is_small = span > 0 && span <= DISK_CACHE_BYTES;
+    is_small.then(|| format!("the {}{each} that were measured fit into the cache of a disk", size(span)))
 }
 
 /// Among the systems of published tables: the test that most of them have.

@@ -97,11 +97,17 @@ fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
         chosen => BUDGETS.iter().map(|(budget, _)| *budget).find(|budget| *budget == chosen),
     };
     let set = asked.all("set").map(str::trim).filter(|word| !word.is_empty());
+    let set: Vec<String> = set.map(|word| super::short(word, "set")).collect::<Result<_, _>>()?;
+    let test = short_field(asked, "test")?;
+    // The page says what the load without a plan does; these would make it another one.
+    if plan.is_none() && !(set.is_empty() && test.is_empty()) {
+        return Err("Choose the plan that the test and its changes belong to.".to_owned());
+    }
     Ok(Order {
         target,
         plan,
-        test: short_field(asked, "test")?,
-        set: set.map(|word| super::short(word, "set")).collect::<Result<_, _>>()?,
+        test,
+        set,
         size: size(&short_field(asked, "size")?)?,
         budget: budget.ok_or("Choose one of the listed times.")?,
         is_read_only: asked.get("read_only") == "on",
@@ -190,9 +196,9 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, S
     let words: Vec<String> = words(order).iter().map(|word| assay_analysis::quoted(word)).collect();
     Ok(format!(
         "<section class=\"preview\" aria-label=\"Diagnosis\">\n<h2>What limits {}?</h2>\n<p>On <strong>{}</strong>, in \
-         {} at most, without filling the target. The load is measured; then one thing after another is changed (its \
-         depth, its sizes, its pace, its way to the storage), until one cause is probable enough.</p>\n{}<p \
-         class=\"soft\">The same in a terminal: <code>assay diagnose {}</code></p>\n{start}</section>\n",
+         {} at most, and the time to fill it where it is new. The load is measured; then one thing after another is \
+         changed (its depth, its sizes, its pace, its way to the storage), until one cause is probable \
+         enough.</p>\n{}<p class=\"soft\">The same in a terminal: <code>assay diagnose {}</code></p>\n{start}</section>\n",
         escape(load.as_deref().unwrap_or(BUILT_IN)),
         escape(&without_secret(&order.target)),
         BUDGETS.iter().find(|(budget, _)| *budget == order.budget).map_or("", |(_, title)| title),
