@@ -198,7 +198,8 @@ fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, S
         "<section class=\"preview\" aria-label=\"Diagnosis\">\n<h2>What limits {}?</h2>\n<p>On <strong>{}</strong>, in \
          {} at most, and the time to fill it where it is new. The load is measured; then one thing after another is \
          changed (its depth, its sizes, its pace, its way to the storage), until one cause is probable \
-         enough.</p>\n{}<p class=\"soft\">The same in a terminal: <code>assay diagnose {}</code></p>\n{start}</section>\n",
+         enough.</p>\n{}<p class=\"soft\">The same in a terminal: <code>assay diagnose \
+         {}</code></p>\n{start}</section>\n",
         escape(load.as_deref().unwrap_or(BUILT_IN)),
         escape(&without_secret(&order.target)),
         BUDGETS.iter().find(|(budget, _)| *budget == order.budget).map_or("", |(_, title)| title),
