@@ -6,7 +6,7 @@ use assay_target::IoBuf;
 use assay_target::lun::UnmapLimits;
 
 use crate::flights::depth;
-use crate::planner::{least_span, usable};
+use crate::planner::{least_span, narrowest, usable};
 use crate::prefilled::{size_max, spare_buffers};
 use crate::tally::Tally;
 
@@ -64,6 +64,7 @@ fn job_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<Str
         .or_else(|| trim_misfit(job, place))
         .or_else(|| window_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
+        .or_else(|| own_window_misfit(job, semantics, place))
         .or_else(|| depth_misfit(job, semantics, place))
 }
 
@@ -102,7 +103,9 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
             }
         }
     }
-    None
+    let zone = job.zoned.map(|zoned| zoned.bytes).filter(|zone| !zone.0.is_multiple_of(block))?;
+    let name = &place.name;
+    Some(format!("zones of {zone} are no multiple of {} of {name}; use a multiple of it", Bytes(block)))
 }
 
 fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
@@ -208,6 +211,24 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<St
     })
 }
 
+/// Checks what each worker has to itself, where they begin further on than one another.
+fn own_window_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
+    let smallest = place.spans.iter().copied().min().unwrap_or(0);
+    let own = narrowest(job, semantics, job.span.map_or(smallest, |span| span.0.min(smallest)));
+    let (what, least) = match job.zoned {
+        Some(zoned) => ("a zone", zoned.bytes),
+        None => ("an I/O", Bytes(least_span(job, semantics, place.block_bytes))),
+    };
+    (semantics == Semantics::Fio && own < least.0).then(|| {
+        format!(
+            "{what} of {least} does not fit into the {} of {} that a worker has; use a larger `window` or --size, a \
+             smaller `increment`, or fewer workers",
+            Bytes(own),
+            place.name
+        )
+    })
+}
+
 /// Checks the memory. The jobs of a step run at the same time, so their buffers and counters exist together.
 fn memory_misfit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Option<String> {
     let (mut slots, mut buffers, mut lines, mut counters) = (0, 0, 0, 0);
@@ -252,7 +273,11 @@ mod tests {
     }
 
     fn misfit_of(text: &str, block_bytes: u32, span: u64, blocks: Blocks) -> Option<String> {
-        let text = format!("[[test]]\nname = \"t\"\n{text}\n");
+        misfit_by("", text, block_bytes, span, blocks)
+    }
+
+    fn misfit_by(head: &str, text: &str, block_bytes: u32, span: u64, blocks: Blocks) -> Option<String> {
+        let text = format!("{head}[[test]]\nname = \"t\"\n{text}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
         let place = || JobTargets {
             spans: vec![span],
@@ -299,6 +324,27 @@ mod tests {
         );
         let flushes = misfit(&format!("{line}\nflush = {{ every = 1 }}"), 512, 1 << 20).unwrap();
         assert_eq!(flushes, "t.dat cannot flush between reads and writes: it never can");
+    }
+
+    #[test]
+    fn zones_that_are_written_from_their_beginnings_fit_into_each_workers_window() {
+        let of = |zone: &str, more: &str, span_mib: u64| {
+            let text = format!(
+                "access = [{{ size = 4096, read = 0, random = 100 }}]\nzoned = {{ size = {zone} }}\n{more}"
+            );
+            misfit_by("semantics = \"fio\"\n", &text, 4096, span_mib << 20, Blocks::OfDirectIo)
+        };
+        let zoned = |more: &str, span_mib: u64| of("\"4MiB\"", more, span_mib);
+        assert_eq!(zoned("", 4), None);
+        let narrow = zoned("window = { size = \"3MiB\" }", 64).unwrap();
+        assert!(narrow.starts_with("a zone of 4MiB does not fit into the 3MiB of t.dat"), "{narrow}");
+        // The third begins 12 MiB on, and has what is left.
+        let apart = "workers = 3\nincrement = \"6MiB\"";
+        assert_eq!(zoned(apart, 16), None);
+        let cut = zoned(apart, 15).unwrap();
+        assert!(cut.starts_with("a zone of 4MiB does not fit into the 3MiB of t.dat"), "{cut}");
+        let odd = of("1050624", "", 64).unwrap();
+        assert!(odd.contains("are no multiple of 4KiB of t.dat"), "{odd}");
     }
 
     #[test]

@@ -2,8 +2,14 @@
 //! `flow` of fio has it. Two relaxed counters; a worker that has ended no longer counts.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use assay_spec::Job;
+
+/// Looks in a row that a worker which is ahead takes before it sleeps: others on a fast target catch up sooner.
+const SPINS_MAX: u32 = 64;
+/// How long it then sleeps between two looks. Nobody wakes it, and it must not take the CPU that others need.
+const NAP: Duration = Duration::from_micros(50);
 
 /// The I/Os of all workers of a step that keep a proportion, and the sum of their weights.
 pub(crate) struct Flow {
@@ -25,12 +31,14 @@ pub(crate) struct FlowShare<'f> {
     flow: &'f Flow,
     weight: u64,
     issued: u64,
+    /// Looks in a row that found it ahead.
+    spins: u32,
 }
 
 impl<'f> FlowShare<'f> {
     /// The part of a worker of `job`; `None` if that keeps no proportion.
     pub(crate) fn new(flow: &'f Flow, job: &Job) -> Option<Self> {
-        (job.flow > 0).then(|| Self { flow, weight: job.flow.into(), issued: 0 })
+        (job.flow > 0).then(|| Self { flow, weight: job.flow.into(), issued: 0, spins: 0 })
     }
 
     /// Whether this worker has issued more than its share.
@@ -38,6 +46,16 @@ impl<'f> FlowShare<'f> {
         let Flow { issued, weight } = self.flow;
         let (all, weights) = (issued.load(Relaxed), weight.load(Relaxed));
         u128::from(self.issued) * u128::from(weights) > u128::from(self.weight) * u128::from(all)
+    }
+
+    /// How long to wait for the others before the next look; `None` if this worker need not.
+    pub(crate) fn pause(&mut self) -> Option<Duration> {
+        if !self.is_ahead() {
+            self.spins = 0;
+            return None;
+        }
+        self.spins = (self.spins + 1).min(SPINS_MAX + 1);
+        Some(if self.spins > SPINS_MAX { NAP } else { Duration::ZERO })
     }
 
     pub(crate) fn count(&mut self) {
@@ -83,5 +101,23 @@ mod tests {
         // Alone nobody waits.
         shares.pop();
         assert_eq!(turn(&mut shares, 100)[0], second[0] + 100);
+    }
+
+    /// It looked again and again, and the analysis found that the CPUs were full.
+    #[test]
+    fn a_worker_that_is_ahead_sleeps_after_some_looks() {
+        let jobs = [job(1, 1), job(1, 1)];
+        let flow = Flow::new(&jobs);
+        let [mut ahead, mut behind] = [0, 1].map(|at| FlowShare::new(&flow, &jobs[at]).unwrap());
+        for _ in 0..2 {
+            assert_eq!(ahead.pause(), None);
+            while !ahead.is_ahead() {
+                ahead.count();
+            }
+            assert!((0..SPINS_MAX).all(|_| ahead.pause() == Some(Duration::ZERO)));
+            assert_eq!((ahead.pause(), ahead.pause()), (Some(NAP), Some(NAP)));
+            assert_eq!(behind.pause(), None);
+            (0..4).for_each(|_| behind.count());
+        }
     }
 }

@@ -491,6 +491,14 @@ pub(crate) fn usable(job: &Job, semantics: Semantics, block_bytes: u32, span: u6
     used.end.saturating_sub(first)
 }
 
+/// Returns the bytes of the smallest part of a member of `span` bytes that a worker has to itself or shares.
+pub(crate) fn narrowest(job: &Job, semantics: Semantics, span: u64) -> u64 {
+    match semantics {
+        Semantics::Fio => fio::narrowest(job, span),
+        Semantics::Assay | Semantics::Iometer => window(job, span).end - window(job, span).start,
+    }
+}
+
 /// Returns the bytes that worker `worker` of a job moves when the job goes once through all that it uses.
 pub(crate) fn pass_bytes(job: &Job, semantics: Semantics, worker: u32, spans: &[u64]) -> u64 {
     let workers = u64::from(job.workers);

@@ -375,7 +375,8 @@ impl<'s, T: Target> Worker<'s, T> {
         let now_ns = match self.order {
             Order::Together => {
                 if self.done.is_empty() {
-                    self.target.poll(self.wait(before_ns), &mut self.done)?;
+                    let wait = self.wait(before_ns);
+                    self.target.poll(wait, &mut self.done)?;
                 }
                 self.setup.control.clock.now_ns()
             }
@@ -491,7 +492,17 @@ impl<'s, T: Target> Worker<'s, T> {
 
     /// Returns the longest wait of the next poll.
     #[inline]
-    fn wait(&self, now_ns: u64) -> Wait {
+    fn wait(&mut self, now_ns: u64) -> Wait {
+        if self.phase.is_issuing
+            && let Some(pause) = self.setup.flow.as_mut().and_then(FlowShare::pause)
+        {
+            // The I/Os of others let it go on, and say nothing; they may need this CPU.
+            if pause.is_zero() {
+                std::thread::yield_now();
+                return Wait::No;
+            }
+            return Wait::AtMost(pause);
+        }
         let mut until_ns = (now_ns + WAIT_NS_MAX).min(self.tally.next_cut_ns());
         if self.phase.is_issuing {
             until_ns = until_ns.min(self.phase.deadline_ns);
@@ -503,11 +514,6 @@ impl<'s, T: Target> Worker<'s, T> {
                     return Wait::No;
                 }
                 until_ns = until_ns.min(due_ns - SPIN_NS);
-            }
-            if self.is_ahead() {
-                // The I/Os of others let it go on, and say nothing; they may need this CPU.
-                std::thread::yield_now();
-                return Wait::No;
             }
         }
         match until_ns.saturating_sub(now_ns) {

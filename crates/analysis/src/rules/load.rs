@@ -7,7 +7,7 @@ use assay_spec::{Job, Pacing};
 use super::{Fired, StepCase};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
-use crate::summary::WINDOW_MIN_S;
+use crate::summary::{JobSummary, WINDOW_MIN_S};
 
 /// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
@@ -215,12 +215,17 @@ fn longest_silence(case: StepCase<'_>) -> Option<(usize, usize)> {
     longest
 }
 
+/// The jobs that wait for nothing but the target: one with a `flow` may not issue what is due while others are behind.
+fn own_pace(case: StepCase<'_>) -> impl Iterator<Item = (&Job, &JobSummary)> {
+    case.jobs().filter(|(plan, _)| plan.flow == 0)
+}
+
 /// The rate of the plan was missed: by the target, or by a queue depth of the plan that was too small for the rate.
 pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     if !case.step.complete {
         return None;
     }
-    let shares = case.jobs().filter_map(|(plan, job)| {
+    let shares = own_pace(case).filter_map(|(plan, job)| {
         let due = job.due.filter(|due| *due > 0)?;
         Some((job.total.ops as f64 / due as f64, due, plan, job))
     });
@@ -259,7 +264,8 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
 
 /// The rate was reached, but I/Os waited for the queue depth of the plan.
 pub(super) fn full_depth(case: StepCase<'_>) -> Option<Fired> {
-    let jobs = case.jobs().filter_map(|(plan, job)| Some((job.full.filter(|full| *full >= FULL_MIN)?, plan)));
+    let jobs =
+        own_pace(case).filter_map(|(plan, job)| Some((job.full.filter(|full| *full >= FULL_MIN)?, plan)));
     let (full, plan) = jobs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A missed rate says the same, and more.
     if missed_rate(case).is_some() {

@@ -442,6 +442,18 @@ fn a_rate_is_missed_below_99_percent() {
     assert!(set(9_899));
     assert!(!set(9_900));
     assert!(!fires("missed-rate", |_, s| s.steps[0].jobs[0].due = Some(0)));
+    // A job that had to wait for others says nothing about the target.
+    for rule in ["missed-rate", "full-depth"] {
+        let with = |flow: u32| {
+            fires(rule, |h, s| {
+                h.plan.tests[0].steps[0].jobs[0].flow = flow;
+                (s.steps[0].jobs[0].due, s.steps[0].jobs[0].full) = (Some(10_000), Some(0.5));
+                let ops = if rule == "full-depth" { 10_000 } else { 2_500 };
+                s.steps[0].jobs[0].total = OpSummary { ops, ..OpSummary::default() };
+            })
+        };
+        assert!(with(0) && !with(1), "{rule}");
+    }
 }
 
 #[test]

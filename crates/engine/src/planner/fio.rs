@@ -58,6 +58,15 @@ fn least_bytes(job: &Job) -> u64 {
     job.mix.iter().map(|line| line.size.0).min().unwrap_or(1).max(1)
 }
 
+/// Returns the size of the smallest part that a worker of `job` uses, bytes.
+pub(super) fn narrowest(job: &Job, span: u64) -> u64 {
+    let bytes = |worker| {
+        let window = window_of(job, worker, span);
+        window.end - window.start
+    };
+    (0..job.workers).map(bytes).min().unwrap_or(0)
+}
+
 /// Returns its size in whole I/Os of the smallest size, bytes.
 pub(super) fn pass_bytes(job: &Job, worker: u32, span: u64) -> u64 {
     let window = window_of(job, worker, span);

@@ -26,7 +26,8 @@ pub(super) struct Zones {
 
 impl Zones {
     pub(super) fn new(zoned: Zoned, window: Range<u64>, (worker, workers): (u32, u32)) -> Self {
-        let zone_bytes = zoned.bytes.0;
+        // No zone leaves the window, whatever was checked before.
+        let zone_bytes = zoned.bytes.0.min(window.end - window.start).max(1);
         let all = ((window.end - window.start) / zone_bytes).max(1);
         let (worker, workers) = (u64::from(worker), u64::from(workers));
         let shared = |count: u64| count / workers + u64::from(worker < count % workers);
@@ -103,6 +104,22 @@ mod tests {
             }
             let own = written.iter().filter(|blocks| **blocks > 0).count();
             assert_eq!(own, 8 / of.1 as usize, "{written:?}");
+        }
+    }
+
+    /// A zone of 256 MiB in a window of 100 MiB was written to its end, 156 MiB beyond the window.
+    #[test]
+    fn a_zone_that_is_larger_than_the_window_ends_with_it() {
+        let (window, mut rng) = (10 * 4096..20 * 4096 + 512, Rng::new(3));
+        for of in [(0, 1), (1, 2)] {
+            let zoned = Zoned { bytes: Bytes(16 * 4096), open: 0 };
+            let mut zones = Zones::new(zoned, window.clone(), of);
+            for _ in 0..100 {
+                let drawn = Place { offset_bytes: 12 * 4096, size_bytes: 3 * 4096 };
+                let Place { offset_bytes, size_bytes } = zones.place(&mut rng, drawn, 4096);
+                assert!(size_bytes > 0 && offset_bytes >= window.start, "{offset_bytes} {size_bytes}");
+                assert!(offset_bytes + u64::from(size_bytes) <= window.end, "{offset_bytes} {size_bytes}");
+            }
         }
     }
 

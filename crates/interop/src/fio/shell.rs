@@ -132,8 +132,7 @@ impl<'t> Splitter<'t> {
                 '\'' | '"' => self.quoted(c)?,
                 // Shells continue a line by one of these at its end: sh, cmd.exe, PowerShell.
                 '\\' | '^' | '`' if self.is_at_line_end() => self.continue_line(),
-                // The colon of a drive of Windows, which is typed like this in its own shells.
-                '\\' if self.rest.next_if_eq(&':').is_some() => {
+                '\\' if self.is_behind_drive() && self.rest.next_if_eq(&':').is_some() => {
                     self.word.get_or_insert_default().push_str("\\:");
                 }
                 '\\' => {
@@ -253,6 +252,14 @@ impl<'t> Splitter<'t> {
                 Some(_) => return false,
             }
         }
+    }
+
+    /// Whether a single letter is all there is of a name: that of a drive of Windows, whose colon is typed with a
+    /// backslash in the shells of Windows. Anywhere else one of a POSIX shell takes the backslash away.
+    fn is_behind_drive(&self) -> bool {
+        let word = self.word.as_deref().unwrap_or_default();
+        let name = word.rsplit(['=', ':']).next().unwrap_or_default();
+        name.len() == 1 && name.starts_with(|c: char| c.is_ascii_alphabetic())
     }
 
     fn continue_line(&mut self) {

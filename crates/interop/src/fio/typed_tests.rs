@@ -97,6 +97,15 @@ fn lines_as_people_paste_them_become_plans() {
         assert_eq!(said(&plan(line(text))), expected, "{text}");
     }
     assert_eq!(line("fio.exe --name=x --filename=C\\:\\x.dat --size=1g").unwrap().targets.len(), 1);
+    // Behind anything else than the letter of a drive sh takes the backslash, and fio splits the name.
+    for (typed, taken) in [
+        ("/tmp/a\\:/tmp/b", "/tmp/a:/tmp/b"),
+        ("'/tmp/a\\:/tmp/b'", "/tmp/a\\:/tmp/b"),
+        ("C\\:x:D\\:y", "C\\:x:D\\:y"),
+    ] {
+        let words = commands(&format!("fio --filename={typed}")).unwrap().remove(0).words;
+        assert_eq!(words[1], format!("--filename={taken}"));
+    }
     let timed = plan(line("fio --name=x --rw=read --size=100% --runtime=60 --time_based --ramp_time=5s"));
     assert_eq!(timed.tests[0].steps[0].stop.time, Nanos::from_secs(60));
     assert_eq!(timed.tests[0].steps[0].warmup, Nanos::from_secs(5));

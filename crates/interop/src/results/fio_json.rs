@@ -18,6 +18,9 @@ use crate::{ImportError, complain};
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
+/// The most documents that end too early: each may be read to the end of the text.
+const CUT_MAX: usize = 100;
+
 /// Whether a text may be results of fio.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
@@ -35,11 +38,16 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let text = if text[from..].trim().is_empty() { "null" } else { &text[from..] };
     let mut state = Missing::default();
     let mut kept: Vec<Value> = Vec::new();
-    for text in documents(text) {
+    let (texts, cut) = documents(text);
+    state.cut = cut;
+    for text in texts {
         let mut reader = serde_json::Deserializer::from_str(text);
         let document = Place::Document.deserialize(&mut reader).map_err(|error| {
             complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
         })?;
+        if jobs_of(&document).next().is_none() {
+            continue;
+        }
         match kept.last_mut().filter(|last| goes_on(last, &document)) {
             Some(last) => {
                 *last = document;
@@ -90,18 +98,21 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
 }
 
 /// The documents of a text: one, or several after one another, as with `--status-interval` or where files were put
-/// together. What does not end is left out, but for the first, whose reader says what is wrong.
-fn documents(text: &str) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
+/// together, and how many were cut short. Those are left out; where no other is, the reader says what is wrong.
+fn documents(text: &str) -> (Vec<&str>, usize) {
+    let (mut found, mut cut) = (Vec::new(), 0);
     let mut rest = text;
-    while found.len() < ROWS_MAX {
+    while found.len() < ROWS_MAX && cut < CUT_MAX {
         let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<serde::de::IgnoredAny>();
         let is_whole = documents.next().is_some_and(|read| read.is_ok());
-        if !is_whole {
-            break;
+        let mut behind = rest;
+        if is_whole {
+            let document;
+            (document, behind) = rest.split_at(documents.byte_offset());
+            found.push(document);
+        } else {
+            cut += 1;
         }
-        let (document, behind) = rest.split_at(documents.byte_offset());
-        found.push(document);
         // What fio prints for people may stand between two.
         let Some(next) =
             behind.find("\n{").filter(|next| behind[next + 2..].starts_with(['\r', '\n', ' ', '"']))
@@ -110,7 +121,7 @@ fn documents(text: &str) -> Vec<&str> {
         };
         rest = &behind[next + 1..];
     }
-    if found.is_empty() { vec![text] } else { found }
+    if found.is_empty() { (vec![text], 0) } else { (found, cut) }
 }
 
 /// The jobs of a document, those of all hosts where fio itself was spread over several.
@@ -122,23 +133,37 @@ fn jobs_of(document: &Value) -> impl Iterator<Item = &Value> {
     list("jobs").iter().chain(clients.iter().filter(move |job| !is_sum(job)))
 }
 
-/// Whether a document is a later look at what an earlier one shows: the same jobs, as much later as they ran longer.
+/// Whether a document is a later look at what an earlier one shows: the same jobs with the same start. Versions that do
+/// not state it: as much later as fio ran longer. A run that begins when another has ended comes later than that, by
+/// all that the other took, so that must be more than what rounding makes of a time.
 fn goes_on(earlier: &Value, later: &Value) -> bool {
+    const ROUNDING_S: i64 = 2;
     let seconds = |document: &Value| document["timestamp"].as_i64();
-    let Some(apart) = seconds(later).zip(seconds(earlier)).map(|(later, earlier)| later - earlier) else {
-        return false;
-    };
+    let apart = seconds(later).zip(seconds(earlier)).map(|(later, earlier)| later - earlier);
     let (before, after): (Vec<_>, Vec<_>) = (jobs_of(earlier).collect(), jobs_of(later).collect());
     let is_same = |(earlier, later): (&&Value, &&Value)| {
-        let ran = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
         ["jobname", "groupid", "job_start"].iter().all(|key| earlier[*key] == later[*key])
-            && ((ran(later) - ran(earlier)) - apart).abs() <= 2
-            && ["read", "write", "trim", "mixed"].iter().all(|way| {
-                let count = |job: &Value| job[way]["total_ios"].as_u64();
-                count(later) >= count(earlier)
-            })
+            && WAYS.iter().all(|way| total(later, way) >= total(earlier, way))
     };
-    !before.is_empty() && before.len() == after.len() && before.iter().zip(&after).all(is_same)
+    let is_longer = |(earlier, later): (&&Value, &&Value)| {
+        let ran = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
+        let longer = ran(later) - ran(earlier);
+        ran(earlier) > ROUNDING_S
+            && longer > 0
+            && apart.is_some_and(|apart| (longer - apart).abs() <= ROUNDING_S)
+    };
+    let pairs = || before.iter().zip(&after);
+    let all = |jobs: &[&Value]| jobs.iter().flat_map(|job| WAYS.map(|way| total(job, way))).sum::<u64>();
+    let has_starts = before.iter().all(|job| job["job_start"].is_u64());
+    before.len() == after.len()
+        && pairs().all(is_same)
+        && (has_starts || (pairs().all(is_longer) && all(&after) > all(&before)))
+}
+
+const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];
+
+fn total(job: &Value, way: &str) -> u64 {
+    job[way]["total_ios"].as_u64().unwrap_or(0)
 }
 
 /// The rows of a document: jobs that ran side by side are one.
@@ -198,6 +223,8 @@ struct Missing {
     is_old: bool,
     /// Earlier looks at the same jobs are in the file.
     goes_on: bool,
+    /// Documents that end too early.
+    cut: usize,
     /// Reads and writes are counted together.
     is_mixed: bool,
 }
@@ -225,6 +252,12 @@ impl Missing {
             let says =
                 "The file has the state of its jobs at several times (--status-interval): the last is used.";
             notes.push(says.to_owned());
+        }
+        if self.cut > 0 {
+            let least = if self.cut < CUT_MAX { "" } else { "at least " };
+            let says =
+                format!("Documents of the file that are cut short, and left out: {least}{}.", self.cut);
+            notes.push(says);
         }
         if self.is_mixed {
             notes.push(MIXED.to_owned());

@@ -79,7 +79,7 @@ struct Definition {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
     let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
-    let (mut output, mut looks) = (Outputs::default(), 0);
+    let (mut output, mut looks, mut unused) = (Outputs::default(), 0, Side::default());
     for (index, line) in text.lines().map(plain).enumerate() {
         if jobs.len() > ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));
@@ -100,20 +100,23 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             let job = Job { output: output.of_job(), ..job };
             looks += output.forget_earlier(&mut jobs, &job);
             jobs.push(job);
-            is_percentiles = false;
+            (way, is_percentiles) = (0, false);
         } else if let Some(job) = jobs.last_mut() {
             if let Some(found) = way_of(line) {
-                job.is_mixed |= found == MIXED_WAY;
-                (way, is_percentiles) = (found % MIXED_WAY, false);
-                rate(&mut job.sides[way], line);
+                // The sum of those that stand before it (unified_rw_reporting=both) is none of them.
+                let is_sum = found == MIXED_WAY && job.sides.iter().any(|side| side.ops > 0);
+                job.is_mixed |= found == MIXED_WAY && !is_sum;
+                (way, is_percentiles) = (if is_sum { MIXED_WAY } else { found % MIXED_WAY }, false);
+                rate(job.sides.get_mut(way).unwrap_or(&mut unused), line);
             } else if line.starts_with("clat (") || line.starts_with("clat percentiles (") {
                 unit = unit_of(line);
                 is_percentiles = line.starts_with("clat percentiles");
                 if !is_percentiles {
-                    times(&mut job.sides[way], line, unit);
+                    times(job.sides.get_mut(way).unwrap_or(&mut unused), line, unit);
                 }
             } else if line.starts_with('|') && is_percentiles {
-                job.sides[way].percentiles.extend(percentiles(line, unit));
+                let side = job.sides.get_mut(way).unwrap_or(&mut unused);
+                side.percentiles.extend(percentiles(line, unit));
             } else if line.starts_with("issued") {
                 issued(&mut job.sides, line);
             }

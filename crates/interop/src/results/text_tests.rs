@@ -282,27 +282,70 @@ fn of_several_looks_at_a_job_the_last_one_counts() {
     assert_eq!(result(&format!("<host> {define}")).rows.len(), 3);
 }
 
+/// `unified_rw_reporting=both`: the sum behind both replaced the reads.
+#[test]
+fn a_sum_behind_reads_and_writes_is_not_taken_for_the_reads() {
+    let side = |way: &str, iops: u32, min: u32| {
+        format!(
+            "  {way}: IOPS={iops}, BW=4MiB/s (4MB/s)({}KiB/1000msec)\n    clat (usec): min={min}, max=90, avg=20\n    \
+             clat percentiles (usec):\n     | 50.00th=[   {min}], 99.00th=[   80],\n",
+            iops * 4
+        )
+    };
+    let text = format!(
+        "fio-3.42\nx: (groupid=0, jobs=1): err= 0: pid=7: Mon Nov 23 17:58:21 2026\n{}{}{}     \
+         issued rwts: total=700,300,0,0 short=0\n",
+        side("read", 700, 11),
+        side("write", 300, 12),
+        side("mixed", 1000, 10)
+    );
+    let result = fio_text::import("post.txt", &text).unwrap();
+    let stats = &result.rows[0].jobs[0].stats;
+    assert_eq!(
+        (stats.read.ops(), stats.read.bytes, stats.read.service.min_ns()),
+        (700, 700 * 4096, Some(11_000))
+    );
+    assert_eq!((stats.write.ops(), stats.write.service.min_ns()), (300, Some(12_000)));
+    assert!(!result.notes.iter().any(|note| note.contains("together")), "{:?}", result.notes);
+}
+
 #[test]
 fn of_several_documents_of_fio_none_is_lost() {
-    let document = |ios: u64, second: u64, elapsed: u64| {
+    let started = |ios: u64, second: u64, (elapsed, start): (u64, &str)| {
         format!(
             "{{\n\"fio version\": \"fio-3.42\", \"timestamp\": {second}, \"jobs\": [{{\"jobname\": \"a\", \
-             \"groupid\": 0, \"elapsed\": {elapsed}, \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {}, \
+             \"groupid\": 0, {start}\"elapsed\": {elapsed}, \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {}, \
              \"runtime\": 1000}}}}]\n}}\n",
             ios * 4096
         )
     };
+    let document = |ios: u64, second: u64, elapsed: u64| started(ios, second, (elapsed, ""));
     let counts = |text: &str| -> Vec<u64> {
         let rows = fio_json::import("a.json", text).unwrap().rows;
         rows.iter().map(|row| row.jobs[0].stats.read.ops()).collect()
     };
     // Looks at one run, and two runs.
-    assert_eq!(counts(&[document(10, 100, 1), document(20, 101, 2), document(21, 101, 3)].concat()), [21]);
+    assert_eq!(counts(&[document(10, 100, 3), document(20, 101, 4), document(21, 102, 5)].concat()), [21]);
+    let looks = |start: [&str; 2]| {
+        let of = |at: usize| started(10 + at as u64, 100, (1, start[at]));
+        counts(&(of(0) + &of(1)))
+    };
+    assert_eq!(looks(["\"job_start\": 7, "; 2]), [11]);
+    assert_eq!(looks(["\"job_start\": 7, ", "\"job_start\": 8, "]), [10, 11]);
+    // A loop of short runs, and one of a longer run that begins when another has ended.
+    assert_eq!(counts(&[100, 101, 102].map(|second| document(10, second, 1)).concat()), [10; 3]);
+    assert_eq!(counts(&[document(10, 100, 3), document(20, 109, 9)].concat()), [10, 20]);
     assert_eq!(counts(&[document(10, 100, 5), document(20, 107, 5)].concat()), [10, 20]);
     // What fio prints for people may stand between, and the last may be cut short.
     let between = "a: (g=0)\n".to_owned();
     assert_eq!(counts(&[document(10, 100, 5), between, document(20, 107, 5)].concat()), [10, 20]);
     assert_eq!(counts(&format!("{}{{\n\"fio version\": ", document(10, 100, 5))), [10]);
+    let cut = |text: String| text[..text.len() / 2].to_owned() + "\n";
+    let text = [document(10, 100, 5), cut(document(15, 103, 5)), document(20, 107, 5)].concat();
+    assert_eq!(counts(&text), [10, 20]);
+    assert_eq!(counts(&[cut(document(15, 103, 5)), document(20, 107, 5)].concat()), [20]);
+    let notes = fio_json::import("a.json", &text).unwrap().notes;
+    assert!(notes.iter().any(|note| note.ends_with("cut short, and left out: 1.")), "{notes:?}");
 }
 
 #[test]
