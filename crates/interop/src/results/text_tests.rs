@@ -287,11 +287,7 @@ fn of_several_looks_at_a_job_the_last_one_counts() {
 fn a_sum_behind_reads_and_writes_is_not_taken_for_the_reads() {
     let side = |way: &str, iops: u32, min: u32| {
         format!(
-<<<<<<< HEAD
-            "  {way}: IOPS={iops}, BW=4MiB/s (4MB/s)({}KiB/1000msec)\n    clat (usec): min={min}, max=90, avg=20.0\n    \
-=======
             "  {way}: IOPS={iops}, BW=4MiB/s (4MB/s)({}KiB/1000msec)\n    clat (usec): min={min}, max=90, avg=20\n    \
->>>>>>> foreign
              clat percentiles (usec):\n     | 50.00th=[   {min}], 99.00th=[   80],\n",
             iops * 4
         )
