@@ -41,6 +41,8 @@ pub(crate) struct Warned {
     pub(crate) says: String,
     /// Bytes of the names of tests that it begins with.
     pub(crate) name_bytes: usize,
+    /// What stands there instead of these names on a small screen.
+    pub(crate) short_name: &'static str,
 }
 
 impl Answer {
@@ -81,8 +83,9 @@ impl Answer {
             // After the rates come the latencies.
             let rates = changed.split("; ").next().unwrap_or_default();
             *changed = format!("{rates}.");
-        } else if let Some(named) = self.warnings.iter_mut().find(|warned| warned.name_bytes > 0) {
-            named.says.drain(..std::mem::take(&mut named.name_bytes));
+        } else if let Some(named) = self.warnings.iter_mut().find(|one| one.name_bytes > one.short_name.len())
+        {
+            named.says.replace_range(..std::mem::take(&mut named.name_bytes), named.short_name);
         } else {
             return false;
         }
@@ -176,7 +179,13 @@ fn warned(finding: &Finding, summary: &RunSummary) -> Warned {
     let name = step.map(step_name).filter(|name| says.starts_with(name.as_str()));
     let end = name.and_then(|name| Some(name.len() + says[name.len()..].find(": ")?));
     let name_bytes = end.map_or(0, |end| end + 2);
-    Warned { rule: finding.rule.clone(), severity: finding.severity, says: says.to_owned(), name_bytes }
+    let short_name = match finding.steps.len() {
+        steps if steps == summary.steps.len() => "",
+        1 => "one test: ",
+        _ => "some tests: ",
+    };
+    let says = says.to_owned();
+    Warned { rule: finding.rule.clone(), severity: finding.severity, says, name_bytes, short_name }
 }
 
 #[cfg(test)]
@@ -184,7 +193,13 @@ mod tests {
     use super::*;
 
     fn doubt(rule: &str, severity: Severity) -> Warned {
-        Warned { rule: rule.to_owned(), severity, says: "RealLife: it was slow.".to_owned(), name_bytes: 10 }
+        Warned {
+            rule: rule.to_owned(),
+            severity,
+            says: "RealLife-60%: it was slow.".to_owned(),
+            name_bytes: 14,
+            short_name: "one test: ",
+        }
     }
 
     /// On a busy host NEXT was "Use more workers", as a turn of the loop was slow in one test of four.
@@ -219,7 +234,7 @@ mod tests {
                 .push(answer.lines().iter().map(|(_, says)| says.len()).sum::<usize>() + answer.rest().len());
         }
         assert!(lengths.len() == 5 && lengths.is_sorted_by(|before, after| before > after), "{lengths:?}");
-        let lines = [("CHANGED", "x0.5 in 1 of 4."), ("WARNING", "[foreign-io] it was slow.")];
+        let lines = [("CHANGED", "x0.5 in 1 of 4."), ("WARNING", "[foreign-io] one test: it was slow.")];
         assert_eq!(answer.lines(), lines.map(|(title, says)| (title, says.to_owned())));
         assert_eq!(answer.rest(), "1 more warning, 1 other finding");
         let mut lost = Answer { warnings: vec![doubt("data", Severity::Critical); 2], ..Answer::default() };
