@@ -235,16 +235,23 @@ fn a_page_draws_every_round_and_names_the_tester() {
     assert!(page.contains("<p class=\"soft\">Tester: workers up to "), "{page}");
 }
 
+/// The sweep of a page, over three sizes and these depths.
+fn swept(name: &str, outstanding: &str) -> String {
+    let plan = format!(
+        "name = \"grid\"\n[[test]]\nname = \"read\"\nrun = \"2s\"\n\
+         access = [{{ size = \"4KiB\", read = 100, random = 100 }}]\n\
+         sweep = {{ size = [\"4KiB\", \"64KiB\", \"256KiB\"], outstanding = [{outstanding}] }}\n"
+    );
+    let page = html(&run(synthetic::plan(&plan)), name);
+    check(&page);
+    let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
+    sweep.split("<h2").next().unwrap().to_owned()
+}
+
 /// Fifteen bars of mixed sizes and depths, and a star beside bars of seven times its height.
 #[test]
 fn a_sweep_of_two_settings_has_a_line_for_each_depth_in_three_figures() {
-    let plan = "name = \"grid\"\n[[test]]\nname = \"read\"\nrun = \"2s\"\n\
-                access = [{ size = \"4KiB\", read = 100, random = 100 }]\n\
-                sweep = { size = [\"4KiB\", \"64KiB\", \"256KiB\"], outstanding = [1, 4, 16] }\n";
-    let page = html(&run(synthetic::plan(plan)), "grid");
-    check(&page);
-    let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
-    let sweep = sweep.split("<h2").next().unwrap();
+    let sweep = swept("grid", "1, 4, 16");
     assert_eq!(sweep.matches("type=\"radio\"").count(), 3, "{sweep}");
     assert_eq!(sweep.matches("<svg").count(), 3);
     for line in ["MiB/s by outstanding", ">16</text>", "<g class=\"s2\">", ">4KiB<", ">256KiB<"] {
@@ -256,13 +263,7 @@ fn a_sweep_of_two_settings_has_a_line_for_each_depth_in_three_figures() {
 /// Lines of more than six depths had the colours of others.
 #[test]
 fn a_sweep_of_more_depths_than_colours_is_a_map_with_a_field_for_each_pair() {
-    let plan = "name = \"grid\"\n[[test]]\nname = \"read\"\nrun = \"2s\"\n\
-                access = [{ size = \"4KiB\", read = 100, random = 100 }]\n\
-                sweep = { size = [\"4KiB\", \"64KiB\", \"256KiB\"], outstanding = [1, 2, 4, 8, 16, 32, 64] }\n";
-    let page = html(&run(synthetic::plan(plan)), "grid-map");
-    check(&page);
-    let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
-    let sweep = sweep.split("<h2").next().unwrap();
+    let sweep = swept("grid-map", "1, 2, 4, 8, 16, 32, 64");
     let charts: Vec<&str> = sweep.split("<svg").skip(1).collect();
     assert_eq!(charts.len(), 3, "{sweep}");
     for chart in charts {
