@@ -17,9 +17,9 @@ DO ?= up
 .PHONY: run test check advisories bench dist docs fuzz lab soak soak-day soak-faults soak-targets soak-vm
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
-	$(CARGO) build --release --package assay-cli
+	$(CARGO) build --profile quick --package assay-cli
 	mkdir -p $(RUN_FOLDER)
-	$${CARGO_TARGET_DIR:-target}/release/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
+	$${CARGO_TARGET_DIR:-target}/quick/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
 
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
 	@scripts/need.sh $(NEEDS)
