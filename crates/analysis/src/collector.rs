@@ -21,9 +21,11 @@ use crate::timeline::{HeatMap, Timeline, TimelineSample};
 
 mod common;
 mod extract;
+mod span;
 
 use common::Slice;
 pub use extract::RunExtract;
+use span::Span;
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
@@ -299,17 +301,13 @@ impl Collector {
         let mut jobs: Vec<JobSummary> = (step.jobs.iter().enumerate())
             .map(|(index, job)| self.job_summary(index, job, state, window.as_ref()))
             .collect();
-        if window.is_none() {
-            common::window(state.end.as_ref(), &state.slices, &mut jobs);
-        }
-        let seconds = jobs.iter().map(|j| j.seconds).fold(0.0, f64::max);
-        let unmeasured = unmeasured(state, seconds);
+        let has_common = window.is_none() && common::window(state.end.as_ref(), &state.slices, &mut jobs);
+        let span = if has_common { Span::in_common(&jobs) } else { span(state, window.as_ref(), &jobs) };
+        let unmeasured = unmeasured(state, span.seconds);
         if unmeasured.is_some() {
             jobs.iter_mut().for_each(|job| forget_rates(job, state));
         }
-        let sum_of =
-            |part: fn(&JobSummary) -> &OpSummary| OpSummary::sum(&jobs.iter().map(part).collect::<Vec<_>>());
-        let total = sum_of(|j| &j.total);
+        let total = span.sum(jobs.iter().map(|j| &j.total));
         let mut turns = TurnStats::default();
         state.jobs.values().for_each(|j| turns.merge(j.turns));
         let end = state.end.as_ref();
@@ -318,12 +316,12 @@ impl Collector {
             test: test.name.clone(),
             step: step.label(),
             load: common_load(&jobs),
-            seconds,
+            seconds: span.seconds,
             whole_seconds: whole_seconds(state),
-            read: sum_of(|j| &j.read),
-            write: sum_of(|j| &j.write),
-            outstanding_effective: jobs.iter().map(|j| j.outstanding_effective).sum(),
-            outstanding_asked: jobs.iter().map(|j| j.outstanding_asked).sum(),
+            read: span.sum(jobs.iter().map(|j| &j.read)),
+            write: span.sum(jobs.iter().map(|j| &j.write)),
+            outstanding_effective: span.mean(jobs.iter().map(|j| j.outstanding_effective)),
+            outstanding_asked: span.mean(jobs.iter().map(|j| j.outstanding_asked as f64)).round() as u64,
             cpu: cpu(state),
             errors: total.errors,
             total,
@@ -510,6 +508,16 @@ fn last_rounds(state: &StepState, steady: &SteadyState) -> BTreeMap<usize, JobSt
         jobs.iter().for_each(|(index, job)| window.entry(*index).or_default().merge(job));
     }
     window
+}
+
+/// The time of all jobs. Of a step that was killed no end is known, so all ran until the last interval.
+fn span(state: &StepState, window: Option<&BTreeMap<usize, JobState>>, jobs: &[JobSummary]) -> Span {
+    if state.end.is_none() {
+        return Span::in_common(jobs);
+    }
+    let of = window.unwrap_or(&state.jobs);
+    let start_s = |index| of.get(&index).and_then(|job| job.start_ns).unwrap_or(0) as f64 / 1e9;
+    Span::of(jobs, &(0..jobs.len()).map(start_s).collect::<Vec<_>>())
 }
 
 /// The measured window of all rounds, s.

@@ -166,7 +166,8 @@ fn used_by<'h>(header: &'h RunHeader, job: &Job) -> Vec<&'h MemberFacts> {
     targets.filter(|(index, _)| is_used(*index)).map(|(_, target)| &target.member).collect()
 }
 
-/// Jobs side by side: each on its own part of the array, all of them simulated at once.
+/// Jobs side by side: each on its own part of the array, all of them simulated at once. None where one ended before the
+/// others, or began later: the simulation has no time without it.
 fn together(
     header: &RunHeader,
     step: &StepSummary,
@@ -181,6 +182,9 @@ fn together(
     let Some(loads) = plan.jobs.iter().enumerate().map(load).collect::<Option<Vec<Workload>>>() else {
         return Vec::new();
     };
+    if step.jobs.iter().any(|job| job.seconds < 0.9 * step.seconds) {
+        return Vec::new();
+    }
     let together = Arc::new(predict_concurrent(array, &loads, CONCURRENT_IOS, tables));
     let case = |(index, job): (usize, &crate::summary::JobSummary)| Case {
         step: Some(step.id),

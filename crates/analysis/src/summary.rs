@@ -89,7 +89,7 @@ pub struct StepSummary {
     pub step: String,
     /// How its I/Os are started.
     pub load: Load,
-    /// The measured window, s: the longest of the jobs.
+    /// The measured window, s: from the first job's start to the last one's end.
     pub seconds: f64,
     /// The same with the rounds before a steady state, where the step is measured until then.
     pub whole_seconds: f64,
@@ -101,9 +101,9 @@ pub struct StepSummary {
     pub read: OpSummary,
     /// Writes of all jobs.
     pub write: OpSummary,
-    /// I/Os in flight on average: IOPS times mean service time, summed over the jobs.
+    /// I/Os in flight on average: IOPS times mean service time, summed over the jobs; in the mean over the window.
     pub outstanding_effective: f64,
-    /// I/Os in flight that the plan asks for, all jobs together.
+    /// I/Os in flight that the plan asks for, all jobs together; in the mean over the window.
     pub outstanding_asked: u64,
     /// CPU over the measured window.
     pub cpu: Cpu,
@@ -358,20 +358,25 @@ impl OpSummary {
     /// Several jobs in one: counts, rates and distributions added.
     #[must_use]
     pub fn sum(parts: &[&Self]) -> Self {
+        Self::sum_over(&parts.iter().map(|part| (*part, 1.0)).collect::<Vec<_>>())
+    }
+
+    /// Several jobs in one, each of which ran for a part of its time.
+    pub(crate) fn sum_over(parts: &[(&Self, f64)]) -> Self {
         let mut sum = Self::default();
-        for part in parts {
+        for (part, time) in parts {
             sum.ops += part.ops;
             sum.bytes += part.bytes;
             sum.errors += part.errors;
-            sum.iops += part.iops;
-            sum.mib_per_s += part.mib_per_s;
-            sum.mb_per_s += part.mb_per_s;
+            sum.iops += part.iops * time;
+            sum.mib_per_s += part.mib_per_s * time;
+            sum.mb_per_s += part.mb_per_s * time;
             sum.service.merge(&part.service);
         }
-        if parts.iter().any(|p| p.response.is_some()) {
+        if parts.iter().any(|(part, _)| part.response.is_some()) {
             // Beside an open loop, the operations of a closed one are waited for from their issue.
             let mut response = Latency::default();
-            parts.iter().for_each(|p| response.merge(p.waited()));
+            parts.iter().for_each(|(part, _)| response.merge(part.waited()));
             sum.response = Some(response);
         }
         sum

@@ -41,17 +41,18 @@ pub(crate) fn bugs(names: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Copies the sources, and applies the patch.
+/// Copies what git tracks, and applies the patch.
 fn plant(root: &Path, folder: &Path, patch: &Path) -> anyhow::Result<()> {
     let copy = folder.join("crates");
     let _ = std::fs::remove_dir_all(&copy);
     std::fs::create_dir_all(folder)?;
-    for part in ["crates", "Cargo.toml", "Cargo.lock"] {
-        let from = root.join(part);
-        let status = Command::new("cp").args(["-r", "--"]).arg(&from).arg(folder).status()?;
-        ensure!(status.success(), "cannot copy {}", from.display());
-    }
-    let status = Command::new("git").args(["apply", "--"]).arg(patch).current_dir(folder).status()?;
+    let pack = "git ls-files -z | tar --create --null --files-from - | tar --extract --directory \"$0\"";
+    let status = Command::new("sh").args(["-c", pack]).arg(folder).current_dir(root).status()?;
+    ensure!(status.success(), "cannot copy the sources to {}", folder.display());
+    // Below a checkout, git would pass over the paths of the patch as outside of its folder.
+    let mut apply = Command::new("git");
+    apply.env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(root)).current_dir(folder);
+    let status = apply.args(["apply", "--"]).arg(patch).status()?;
     ensure!(status.success(), "{} does not apply: make it again for today's core", patch.display());
     Ok(())
 }

@@ -33,9 +33,13 @@ impl Slice {
 }
 
 /// Changes the rates of jobs to those over the window that all have in common. Counts and distributions stay those of
-/// all I/Os. Jobs that ended with their host lost do not shorten it.
-pub(super) fn window(end: Option<&StepEnd>, slices: &BTreeMap<usize, Vec<Slice>>, jobs: &mut [JobSummary]) {
-    let (Some(end), false) = (end, slices.is_empty()) else { return };
+/// all I/Os. Jobs that ended with their host lost do not shorten it. Returns whether there is such a window.
+pub(super) fn window(
+    end: Option<&StepEnd>,
+    slices: &BTreeMap<usize, Vec<Slice>>,
+    jobs: &mut [JobSummary],
+) -> bool {
+    let (Some(end), false) = (end, slices.is_empty()) else { return false };
     let is_whole = |index: &usize| end.jobs.get(*index).is_some_and(|job| job.measured_ns > 0);
     let start_of = |of: &[Slice]| of.iter().map(|slice| slice.start_ns).min();
     let last_of = |of: &[Slice]| of.iter().map(|slice| slice.end_ns).max();
@@ -46,7 +50,7 @@ pub(super) fn window(end: Option<&StepEnd>, slices: &BTreeMap<usize, Vec<Slice>>
         (last_ns.saturating_add(LOST_NS) >= end_ns).then_some((start_ns, end_ns))
     });
     let common = windows.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
-    let Some((from_ns, to_ns)) = common.filter(|(from, to)| from < to) else { return };
+    let Some((from_ns, to_ns)) = common.filter(|(from, to)| from < to) else { return false };
     let seconds = (to_ns - from_ns) as f64 / 1e9;
     for (index, of) in slices {
         let Some(job) = jobs.get_mut(*index) else { continue };
@@ -55,6 +59,7 @@ pub(super) fn window(end: Option<&StepEnd>, slices: &BTreeMap<usize, Vec<Slice>>
         [&mut job.total, &mut job.read, &mut job.write].into_iter().for_each(|part| scale(part, factor));
         job.outstanding_effective *= factor;
     }
+    true
 }
 
 /// An interval that ends so long before the window is not its last one, ns.

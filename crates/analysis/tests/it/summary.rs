@@ -37,6 +37,35 @@ fn rates_of_jobs_side_by_side_add_up_over_their_own_windows() {
     assert_eq!(step.write.ops, b.total.ops);
 }
 
+/// 200 IOPS were reported of a test that had 100 in each of its seconds.
+#[test]
+fn jobs_one_after_the_other_have_the_rate_of_the_whole_time() {
+    let header = synthetic::header(synthetic::plan(
+        "[[test]]\nname = \"two\"\nrun = \"3s\"\n\
+        [[test.job]]\nname = \"a\"\naccess = [{ size = \"8KiB\", random = 100 }]\noutstanding = 8\n\
+        [[test.job]]\nname = \"b\"\naccess = [{ size = \"8KiB\", random = 100 }]\noutstanding = 8\n",
+    ));
+    let mut reported = synthetic::events(&header, Target::default());
+    let side_by_side = summarize(&header, &reported).steps[0].clone();
+    for event in &mut reported {
+        if let RunEvent::Interval(interval) = &mut event.what
+            && interval.job == 1
+        {
+            interval.start_ns += 3_000_000_000;
+            interval.end_ns += 3_000_000_000;
+        }
+    }
+    let step = &summarize(&header, &reported).steps[0];
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 0.01, "{value} {expected}");
+    near(step.seconds, 6.0);
+    near(step.total.iops, step.jobs[0].total.iops);
+    near(step.total.iops * step.seconds, step.total.ops as f64);
+    near(step.total.iops, side_by_side.total.iops / 2.0);
+    near(step.outstanding_effective, 8.0);
+    assert_eq!((step.outstanding_asked, side_by_side.outstanding_asked), (8, 16));
+}
+
 #[test]
 fn a_killed_run_counts_what_its_intervals_cover() {
     let header = synthetic::header(synthetic::plan(CLOSED));
