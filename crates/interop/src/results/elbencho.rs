@@ -46,7 +46,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         notes.push(format!("{others} phases move no data (directories, files, deletions) and are left out."));
     }
     let tool = format!("elbencho {version}").trim().to_owned();
-    let origin = Origin { file: origin, tool, missing: &["percentiles"], target: None };
+    let origin = Origin { file: origin, tool, missing: &["percentiles"] };
     imported(&origin, &rows, notes)
 }
 
