@@ -89,6 +89,7 @@ fn row<'c>(number: &dyn Fn(&str) -> Option<f64>, cell: &dyn Fn(&str) -> &'c str)
         workers: u32::try_from(count("threads")).unwrap_or(1),
         outstanding: u32::try_from(count("IO depth")).unwrap_or(1),
         cpu_busy: number("CPU% [last]").map(|percent| percent / 100.0),
+        target: None,
     })
 }
 

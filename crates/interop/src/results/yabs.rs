@@ -45,7 +45,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     let name = crate::names::stem(origin).to_owned();
     let mut rows: Vec<ResultRow> = rows.into_iter().map(|(size, rates)| row(size, rates)).collect();
-    let targets = tell_apart(&mut rows, vec![name.clone(); rows.len()]);
+    let of_rows = vec![name.clone(); rows.len()];
+    let targets = tell_apart(&mut rows, of_rows);
     Ok(ImportedResult {
         from: Imported {
             tool: "yabs.sh".to_owned(),
