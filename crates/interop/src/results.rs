@@ -69,7 +69,8 @@ const READERS: [Reader; 16] = [
 /// Returns true if a text holds results of a tool that is known.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    READERS.iter().any(|(is_of, _)| is_of(text))
+    let text = crate::text::unquoted(text);
+    READERS.iter().any(|(is_of, _)| is_of(&text))
 }
 
 /// Reads the results of whichever tool a text is from; `None` where it is from none that is known.
@@ -77,8 +78,9 @@ pub fn is_results(text: &str) -> bool {
 /// # Errors
 /// When the text is of a tool, and cannot be read.
 pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate::ImportError> {
-    let reader = READERS.iter().find(|(is_of, _)| is_of(text));
-    let text = of_text(text);
+    let text = crate::text::unquoted(text);
+    let reader = READERS.iter().find(|(is_of, _)| is_of(&text));
+    let text = of_text(&text);
     let result = reader.map(|(_, import)| import(origin, &text)).transpose()?;
     Ok(result.map(|result| result.covered().bounded()))
 }
@@ -334,6 +336,29 @@ pub(crate) fn repeated(test: &str, others: &[ResultRow]) -> Vec<Swept> {
         0 => Vec::new(),
         same => vec![Swept { key: "row".to_owned(), value: (same + 1).to_string() }],
     }
+}
+
+/// Rows of one test by the target they are of, where a text has several, and numbered where that is not enough.
+/// `of_rows` has the target of each row; returns each once.
+pub(crate) fn tell_apart(rows: &mut [ResultRow], of_rows: Vec<String>) -> Vec<String> {
+    let mut targets: Vec<String> = Vec::new();
+    let mut seen: std::collections::HashMap<(String, String), usize> = std::collections::HashMap::new();
+    of_rows.iter().for_each(|target| {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    });
+    for (row, target) in rows.iter_mut().zip(of_rows) {
+        let count = seen.entry((row.test.clone(), target.clone())).or_default();
+        *count += 1;
+        if targets.len() > 1 {
+            row.swept.push(Swept { key: "target".to_owned(), value: target });
+        }
+        if *count > 1 {
+            row.swept.push(Swept { key: "row".to_owned(), value: count.to_string() });
+        }
+    }
+    targets
 }
 
 /// The first number in a text, behind whatever is no digit.

@@ -1,5 +1,7 @@
 //! From bytes of unknown encoding to text.
 
+use std::borrow::Cow;
+
 use crate::{ImportError, complain};
 
 /// The largest file that is imported, bytes. The largest Iometer results seen have 2 MB.
@@ -28,6 +30,20 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
         return Err(complain(origin, 0, "is not a text file: it contains zero bytes"));
     }
     Ok(text)
+}
+
+/// A text without the signs of a quotation, where each of its lines has them, as in a post or a mail.
+#[must_use]
+pub(crate) fn unquoted(text: &str) -> Cow<'_, str> {
+    let is_quoted = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('>');
+    if !text.trim_start().starts_with('>') || !text.lines().all(is_quoted) {
+        return Cow::Borrowed(text);
+    }
+    let bare = |line: &str| {
+        let line = line.trim_start().trim_start_matches("> >").trim_start_matches('>');
+        format!("{}\n", line.strip_prefix(' ').unwrap_or(line))
+    };
+    Cow::Owned(text.lines().map(bare).collect())
 }
 
 fn latin_or_utf8(bytes: &[u8]) -> String {

@@ -35,10 +35,10 @@ pub fn is_results(text: &str) -> bool {
 /// # Errors
 /// When none has a rate.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let (mut rows, mut skipped, mut target) = (Vec::new(), 0, None);
+    let (mut rows, mut skipped) = (Vec::new(), 0);
     for line in text.lines().filter(|line| is_line(line)) {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        target = Some(cells[2].to_owned());
+        let target = Some(cells[2].to_owned());
         let cell = |index: usize| cells.get(index).copied().unwrap_or_default();
         let bytes = size(cell(5)).unwrap_or(0.0);
         let block = size(cell(7)).filter(|bytes| *bytes > 0.0).unwrap_or(8192.0);
@@ -57,6 +57,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 read: of(reads),
                 write: of(writes),
                 cpu_busy: busy,
+                target: target.clone(),
                 ..Plain::default()
             });
         }
@@ -68,6 +69,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 seconds: 1.0,
                 read,
                 is_random: true,
+                target,
                 ..Plain::default()
             });
         }
@@ -82,7 +84,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         notes.push(format!("{skipped} tests ended too fast for Bonnie++ to give a rate (+++++)."));
     }
     let missing = &["latencies"];
-    let origin = Origin { file: origin, tool: "Bonnie++".to_owned(), missing, target };
+    let origin = Origin { file: origin, tool: "Bonnie++".to_owned(), missing };
     imported(&origin, &rows, notes)
 }
 

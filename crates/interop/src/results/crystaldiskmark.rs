@@ -5,7 +5,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 
-use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, repeated, whole};
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, tell_apart, whole};
 use crate::{ImportError, complain};
 
 /// KDiskMark prints the same lines.
@@ -31,50 +31,83 @@ struct Row {
     mean_us: Option<f64>,
 }
 
+/// What one copy of the window says; a post may hold those of several disks.
+struct Copy {
+    /// With its heading.
+    rows: Vec<(Row, String)>,
+    /// Below the rows, like the disk and the date.
+    seconds: f64,
+    mix_read: f64,
+    drive: Option<String>,
+}
+
+impl Default for Copy {
+    fn default() -> Self {
+        Self { rows: Vec::new(), seconds: 5.0, mix_read: 70.0, drive: None }
+    }
+}
+
 /// Reads the text.
 ///
 /// # Errors
 /// When it has no row with a rate.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let mut rows: Vec<ResultRow> = Vec::new();
-    let (mut heading, mut seconds, mut version, mut date, mut drive) = (String::new(), 5.0, None, None, None);
-    let mut mix_read = None;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(rest) = line.strip_prefix("CrystalDiskMark ") {
-            version = rest.split_whitespace().next().map(str::to_owned);
-        }
-        // `KDiskMark (3.1.2): https://…`
-        if let Some(rest) = line.strip_prefix("KDiskMark (") {
-            version = rest.split(')').next().map(|version| format!("of KDiskMark {version}"));
+    let (mut copies, mut heading, mut version, mut date) = (Vec::<Copy>::new(), String::new(), None, None);
+    let mut copy = Copy::default();
+    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
+        // `CrystalDiskMark 8.0.4 x64 (C) …`, or `KDiskMark (3.1.2): https://…`.
+        let own = line.strip_prefix("CrystalDiskMark ").and_then(|rest| rest.split_whitespace().next());
+        let other = line.strip_prefix("KDiskMark (").and_then(|rest| rest.split(')').next());
+        if own.is_some() || other.is_some() {
+            copies.push(std::mem::take(&mut copy));
+            let named = other.map(|version| format!("of KDiskMark {version}"));
+            version = own.map(str::to_owned).or(named);
         }
         if let Some(rest) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             heading = rest.0.trim().to_lowercase();
             // `[Mix] Read 70%/Write 30%`.
-            mix_read = rest.1.split("Read").nth(1).and_then(leading_number).or(mix_read);
+            copy.mix_read = rest.1.split("Read").nth(1).and_then(leading_number).unwrap_or(copy.mix_read);
         }
         if let Some(measured) = line.strip_prefix("Time: Measure ").and_then(leading_number) {
-            seconds = measured;
+            copy.seconds = measured;
         }
         if let Some(rest) = line.strip_prefix("Date:").or_else(|| line.strip_prefix("Date :")) {
-            date = crate::dates::parse_stamp(&rest.trim().replace('/', "-"));
+            date = date.or(crate::dates::parse_stamp(&rest.trim().replace('/', "-")));
         }
         if let Some(rest) = line.strip_prefix("Test:").or_else(|| line.strip_prefix("Test :")) {
-            drive = rest.split('[').nth(1).and_then(|rest| rest.split(']').next()).map(str::to_owned);
+            let drive = rest.split('[').nth(1).and_then(|rest| rest.split([']', ' ']).next());
+            // KDiskMark names no disk: `[Measure: 5 sec / Interval: 5 sec]`.
+            copy.seconds = rest.split("[Measure:").nth(1).and_then(leading_number).unwrap_or(copy.seconds);
+            copy.drive = drive.filter(|name| !matches!(*name, "Measure:" | "Interval:")).map(str::to_owned);
         }
         // A row that was not measured has a rate of nothing.
-        let Some(row) = row(line, &heading).filter(|row| row.mb_per_s > 0.0) else { continue };
-        if rows.len() >= ROWS_MAX {
-            return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} rows")));
+        copy.rows
+            .extend(row(line, &heading).filter(|row| row.mb_per_s > 0.0).map(|row| (row, heading.clone())));
+    }
+    copies.push(copy);
+    result(origin, &copies, version, date)
+}
+
+fn result(
+    origin: &str,
+    copies: &[Copy],
+    version: Option<String>,
+    date: Option<u64>,
+) -> Result<ImportedResult, ImportError> {
+    let name = crate::names::stem(origin).to_owned();
+    let (mut rows, mut drives) = (Vec::new(), Vec::new());
+    for copy in copies {
+        for (row, heading) in &copy.rows {
+            if rows.len() >= ROWS_MAX {
+                return Err(complain(origin, 0, format!("has more than {ROWS_MAX} rows")));
+            }
+            rows.push(result_row(row, heading, copy.mix_read, copy.seconds));
+            drives.push(copy.drive.clone().unwrap_or_else(|| name.clone()));
         }
-        let row = result_row(row, &heading, mix_read.unwrap_or(70.0), seconds, &rows);
-        rows.push(row);
     }
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no CrystalDiskMark row with a rate in MB/s"));
     }
-    let name = crate::names::stem(origin).to_owned();
-    let drive = drive.and_then(|drive| drive.split_whitespace().next().map(str::to_owned));
     Ok(ImportedResult {
         from: Imported {
             tool: version.map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}")),
@@ -83,7 +116,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             has_series: false,
         },
         started_unix_ms: date,
-        targets: vec![drive.unwrap_or_else(|| name.clone())],
+        targets: tell_apart(&mut rows, drives),
         name,
         semantics: Semantics::Assay,
         rows,
@@ -164,7 +197,7 @@ fn size(label: &str) -> Option<u64> {
     })
 }
 
-fn result_row(row: Row, heading: &str, mix_read: f64, seconds: f64, others: &[ResultRow]) -> ResultRow {
+fn result_row(row: &Row, heading: &str, mix_read: f64, seconds: f64) -> ResultRow {
     // The window ends with the last whole I/O, so that the rates are those of the text to the last digit.
     let ios = row.iops.map(|iops| (whole(iops * seconds), iops)).filter(|(count, _)| *count > 0);
     let seconds = ios.map_or(seconds, |(count, iops)| count as f64 / iops);
@@ -194,5 +227,5 @@ fn result_row(row: Row, heading: &str, mix_read: f64, seconds: f64, others: &[Re
         measured_ns: whole(seconds * 1e9),
         series: Vec::new(),
     };
-    ResultRow { swept: repeated(&row.test, others), test: row.test, jobs: vec![job], cpu_busy: None }
+    ResultRow { swept: Vec::new(), test: row.test.clone(), jobs: vec![job], cpu_busy: None }
 }

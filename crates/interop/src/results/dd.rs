@@ -15,19 +15,31 @@ pub fn is_results(text: &str) -> bool {
 
 /// `1024+0 records out`: whole and partial records.
 fn records_of(line: &str) -> Option<u64> {
-    let (full, part) = line.split_whitespace().next()?.split_once('+')?;
+    let (full, part) = without_words(line).split_whitespace().next()?.split_once('+')?;
     Some(full.parse::<u64>().ok()?.saturating_add(part.parse().ok()?))
+}
+
+/// Without what precedes the number in Chinese and Russian.
+fn without_words(line: &str) -> &str {
+    line.trim_start_matches(|c: char| !c.is_ascii() || c == ' ')
 }
 
 /// Bytes and seconds of `1048576 bytes (1,0 MB, 1,0 MiB) copied, 1,5 s, 0,7 MB/s`, whose words and decimal signs are
 /// those of a language, or of `1048576 bytes transferred in 1.5 secs (699050 bytes/sec)`.
 fn moved(line: &str) -> Option<(u64, Option<f64>)> {
-    let (bytes, rest) = line.split_once(' ')?;
-    let bytes = bytes.parse::<u64>().ok()?;
+    let line = without_words(line);
+    let (bytes, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
+    let bytes =
+        bytes.parse::<u64>().ok().filter(|_| rest.starts_with(|c: char| c == ' ' || !c.is_ascii()))?;
+    let rest = rest.replace('\u{ff0c}', ", ");
     let fields: Vec<&str> = rest.split(", ").collect();
     let time = match (rest.split_once("transferred in "), fields.as_slice()) {
         (Some((_, time)), _) => time,
-        (None, [_, .., time, rate]) if rate.trim_end().ends_with("/s") => time,
+        (None, [_, .., time, rate])
+            if ["/s", "/c", "/\u{441}"].iter().any(|end| rate.trim_end().ends_with(end)) =>
+        {
+            time
+        }
         _ => return None,
     };
     let seconds = time.split_whitespace().next()?.replace(',', ".").parse::<f64>().ok();

@@ -356,6 +356,8 @@ impl TextReader {
             load.targets.push(path.trim_matches('\'').to_owned());
         }
         if load.targets.len() > 1 {
+            // Each file has threads of its own.
+            load.threads = load.threads.saturating_add(after("threads per file:").map_or(0, small));
             return;
         }
         if let Some(size) = after("block size:") {

@@ -46,7 +46,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         notes.push(format!("{others} phases move no data (directories, files, deletions) and are left out."));
     }
     let tool = format!("elbencho {version}").trim().to_owned();
-    let origin = Origin { file: origin, tool, missing: &["percentiles"], target: None };
+    let origin = Origin { file: origin, tool, missing: &["percentiles"] };
     imported(&origin, &rows, notes)
 }
 
@@ -89,6 +89,7 @@ fn row<'c>(number: &dyn Fn(&str) -> Option<f64>, cell: &dyn Fn(&str) -> &'c str)
         workers: u32::try_from(count("threads")).unwrap_or(1),
         outstanding: u32::try_from(count("IO depth")).unwrap_or(1),
         cpu_busy: number("CPU% [last]").map(|percent| percent / 100.0),
+        target: None,
     })
 }
 

@@ -121,7 +121,9 @@ struct Reader {
     specs: HashMap<String, Vec<Access>>,
     spec: Option<String>,
     columns: HashMap<String, usize>,
-    targets: Vec<String>,
+    /// Manager (host) and disk: two hosts may name their disks alike.
+    targets: Vec<(String, String)>,
+    manager: String,
     rows: Vec<ResultRow>,
     has_summaries: bool,
 }
@@ -196,9 +198,11 @@ impl Reader {
                     iometer_series::fold(&mut self.rows);
                 }
             }
+            "MANAGER" => cells.get(first + 1).copied().unwrap_or_default().clone_into(&mut self.manager),
             "DISK" => {
                 // Names may contain commas; the second cell is enough to recognise one.
-                let name = cells.get(first + 1).copied().unwrap_or_default().to_owned();
+                let name =
+                    (self.manager.clone(), cells.get(first + 1).copied().unwrap_or_default().to_owned());
                 if !self.targets.contains(&name) && self.targets.len() < 100 {
                     self.targets.push(name);
                 }
@@ -282,6 +286,12 @@ impl Reader {
     fn result(mut self, origin: &str) -> ImportedResult {
         let has_series = self.is_instantaneous();
         name_steps(&mut self.rows);
+        let has_managers = self.targets.windows(2).any(|pair| pair[0].0 != pair[1].0);
+        let named = |(manager, disk): &(String, String)| match has_managers {
+            true => format!("{manager} {disk}").trim_start().to_owned(),
+            false => disk.clone(),
+        };
+        let targets: Vec<String> = self.targets.iter().map(named).collect();
         let tool = format!("Iometer {}", self.version.chars().take(40).collect::<String>());
         let decimal = "MB/s in the file of versions before 1.1.0 is 2^20 bytes; here rates are computed \
              from the bytes.";
@@ -297,7 +307,7 @@ impl Reader {
                 "" => crate::names::stem(origin).to_owned(),
                 description => description.to_owned(),
             },
-            targets: if self.targets.is_empty() { vec!["unknown".to_owned()] } else { self.targets },
+            targets: if targets.is_empty() { vec!["unknown".to_owned()] } else { targets },
             semantics: Semantics::Iometer,
             rows: self.rows,
             notes: vec![decimal.to_owned(), "Times in the file are local; they are read as UTC.".to_owned()],

@@ -19,7 +19,7 @@ pub fn is_results(text: &str) -> bool {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut rows, mut target) = (Vec::<Plain>::new(), None);
     if is_json(text) {
-        (rows, target) = json(text).map_err(|error| complain(origin, error.line(), error.to_string()))?;
+        rows = json(text).map_err(|error| complain(origin, error.line(), error.to_string()))?;
     }
     for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
         if let Some(named) =
@@ -27,7 +27,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         {
             target = Some(named.split(" (").next().unwrap_or(named).to_owned());
         } else if line.contains("requests completed in ") {
-            rows.extend(counts(line));
+            rows.extend(counts(line).map(|row| Plain { target: target.clone(), ..row }));
         } else if let Some(times) = line.strip_prefix("min/avg/max/mdev = ") {
             let times: Vec<Option<f64>> = times.split('/').map(milliseconds).collect();
             if let (Some(row), [least, Some(mean), most, ..]) = (rows.last_mut(), times.as_slice()) {
@@ -40,7 +40,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let says = "ioping sends one request at a time, at intervals; the rate is that of the time in which requests ran. \
                 Its first request is a warm-up and not counted.";
     let missing = &["percentiles", "CPU use", "whether positions are random"];
-    let origin = Origin { file: origin, tool: "ioping".to_owned(), missing, target };
+    let origin = Origin { file: origin, tool: "ioping".to_owned(), missing };
     imported(&origin, &rows, vec![says.to_owned()])
 }
 
@@ -52,9 +52,9 @@ fn is_json(text: &str) -> bool {
         && text.contains("\"mdev\":")
 }
 
-/// The runs of a text, and the last target.
-fn json(text: &str) -> serde_json::Result<(Vec<Plain>, Option<String>)> {
-    let (mut rows, mut target, mut writes) = (Vec::new(), None, false);
+/// The runs of a text.
+fn json(text: &str) -> serde_json::Result<Vec<Plain>> {
+    let (mut rows, mut writes) = (Vec::new(), false);
     for entry in serde_json::from_str::<Vec<Value>>(text)? {
         writes = entry["io"]["operation"].as_str().map_or(writes, |way| way == "write");
         let stat = |key: &str| entry["stat"][key].as_f64();
@@ -63,14 +63,15 @@ fn json(text: &str) -> serde_json::Result<(Vec<Plain>, Option<String>)> {
         let ms = |key: &str| stat(key).map(|ns| ns / 1e6);
         let mean_ms = ms("avg").unwrap_or(0.0);
         let side = Side { ios, bytes, mean_ms, least_ms: ms("min"), most_ms: ms("max") };
-        let row = Plain { seconds: stat("time").unwrap_or(0.0) / 1e9, is_random: true, ..Plain::default() };
+        let target = entry["target"]["path"].as_str().map(str::to_owned);
+        let seconds = stat("time").unwrap_or(0.0) / 1e9;
+        let row = Plain { seconds, is_random: true, target, ..Plain::default() };
         rows.push(match writes {
             true => Plain { test: "ioping write".to_owned(), write: side, ..row },
             false => Plain { test: "ioping read".to_owned(), read: side, ..row },
         });
-        target = entry["target"]["path"].as_str().map(str::to_owned);
     }
-    Ok((rows, target))
+    Ok(rows)
 }
 
 /// `20.0 k requests completed in 940.2 ms, 78.1 MiB read, 21.3 k iops, 83.1 MiB/s`

@@ -80,8 +80,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     if unclear > 0 {
         notes.push(format!("{unclear} lines are left out: their numbers are in no column of the table."));
     }
-    let origin =
-        Origin { file: origin, tool: "iozone".to_owned(), missing: &["latencies", "CPU use"], target: None };
+    let origin = Origin { file: origin, tool: "iozone".to_owned(), missing: &["latencies", "CPU use"] };
     imported(&origin, &rows, notes)
 }
 

@@ -4,7 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 
-use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, repeated, whole};
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, tell_apart, whole};
 use crate::{ImportError, complain};
 
 /// One direction of a row.
@@ -48,6 +48,8 @@ pub(super) struct Plain {
     pub(super) outstanding: u32,
     /// Share of CPU time in use, in [0, 1].
     pub(super) cpu_busy: Option<f64>,
+    /// What it was measured on, where the text says.
+    pub(super) target: Option<String>,
 }
 
 impl Default for Plain {
@@ -61,12 +63,13 @@ impl Default for Plain {
             workers: 1,
             outstanding: 1,
             cpu_busy: None,
+            target: None,
         }
     }
 }
 
 impl Plain {
-    fn row(&self, others: &[ResultRow]) -> ResultRow {
+    fn row(&self) -> ResultRow {
         let (ios, bytes) = (self.read.ios + self.write.ios, self.read.bytes + self.write.bytes);
         let read = if ios > 0.0 { (self.read.ios / ios * 100.0).round() } else { 100.0 };
         let size = if ios > 0.0 { whole(bytes / ios) } else { 0 };
@@ -80,8 +83,7 @@ impl Plain {
             measured_ns: whole(self.seconds * 1e9),
             series: Vec::new(),
         };
-        let swept = repeated(&self.test, others);
-        ResultRow { test: self.test.clone(), swept, jobs: vec![job], cpu_busy: self.cpu_busy }
+        ResultRow { test: self.test.clone(), swept: Vec::new(), jobs: vec![job], cpu_busy: self.cpu_busy }
     }
 }
 
@@ -90,7 +92,6 @@ pub(super) struct Origin<'o> {
     pub(super) file: &'o str,
     pub(super) tool: String,
     pub(super) missing: &'o [&'o str],
-    pub(super) target: Option<String>,
 }
 
 /// Makes results of rows.
@@ -99,18 +100,18 @@ pub(super) fn imported(
     plain: &[Plain],
     notes: Vec<String>,
 ) -> Result<ImportedResult, ImportError> {
-    let mut rows: Vec<ResultRow> = Vec::new();
+    let name = crate::names::stem(origin.file).to_owned();
+    let (mut rows, mut targets) = (Vec::new(), Vec::new());
     for row in plain.iter().filter(|row| row.seconds > 0.0 && row.seconds.is_finite()) {
         if rows.len() >= ROWS_MAX {
             return Err(complain(origin.file, 0, format!("has more than {ROWS_MAX} results")));
         }
-        let row = row.row(&rows);
-        rows.push(row);
+        rows.push(row.row());
+        targets.push(row.target.clone().unwrap_or_else(|| name.clone()));
     }
     if rows.is_empty() {
         return Err(complain(origin.file, 0, format!("has no result of {} with a duration", origin.tool)));
     }
-    let name = crate::names::stem(origin.file).to_owned();
     Ok(ImportedResult {
         from: Imported {
             tool: origin.tool.clone(),
@@ -119,7 +120,7 @@ pub(super) fn imported(
             has_series: false,
         },
         started_unix_ms: None,
-        targets: vec![origin.target.clone().unwrap_or_else(|| name.clone())],
+        targets: tell_apart(&mut rows, targets),
         name,
         semantics: Semantics::Assay,
         rows,

@@ -576,3 +576,105 @@ fn logs_of_fio_are_a_row_with_a_series() {
     assert!(error.contains("needs both the log of rates (_bw) and that of I/Os"), "{error}");
     assert_eq!(fio_log::log_name("x_clat.2.log"), None);
 }
+
+#[test]
+fn results_of_two_disks_in_one_post_are_not_of_the_last_one() {
+    let copy = |disk: &str, rate: &str, seconds: u32| {
+        format!(
+            "> CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n> [Read]\n>   RND    4KiB (Q=  1, T= 1):    {rate} MB/s \
+             [  20000.0 IOPS] <    49.60 us>\n>    Test: 1 GiB (x5) [{disk}: 25% (233/931GiB)]\n>    Time: Measure \
+             {seconds} sec / Interval 5 sec\n"
+        )
+    };
+    let text = format!("{}{}", copy("D", "81.920", 30), copy("E", "81.920", 5));
+    assert_eq!(
+        rows(&text),
+        ["RND4K Q1T1 read target=D:|20000.0|81.9|0.050", "RND4K Q1T1 read target=E:|20000.0|81.9|0.050"]
+    );
+    let result = import("x.txt", &text).unwrap().unwrap();
+    assert_eq!(result.targets, ["D:", "E:"]);
+    let seconds: Vec<u64> = result.rows.iter().map(|row| row.jobs[0].measured_ns / 1_000_000_000).collect();
+    assert_eq!(seconds, [30, 5], "the text says it below its rows");
+
+    let run = |disk: &str| {
+        format!(
+            "--- {disk} (block device 1 TiB) ioping statistics ---\n2 requests completed in 2 ms, 8 KiB read, 1.00 k \
+             iops, 3.91 MiB/s\nmin/avg/max/mdev = 1 ms / 1 ms / 1 ms / 0 us\n"
+        )
+    };
+    let text = format!("{}{}{}", run("/dev/sda"), run("/dev/sdb"), run("/dev/sda"));
+    assert_eq!(import("x.txt", &text).unwrap().unwrap().targets, ["/dev/sda", "/dev/sdb"]);
+    let names: Vec<String> = import("x.txt", &text)
+        .unwrap()
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| format!("{:?}", row.swept.len()))
+        .collect();
+    assert_eq!(names, ["1", "1", "2"], "the third is the second of its disk");
+    assert!(rows(&text)[1].starts_with("ioping read target=/dev/sdb|1000.0|"), "{:?}", rows(&text));
+}
+
+#[test]
+fn kdiskmark_names_no_disk() {
+    let text = "KDiskMark (3.1.2): https://github.com/JonMagon/KDiskMark\n[Read]\n\
+        Random       4 KiB (Q= 32, T= 1):   173.640 MB/s [  43410.7 IOPS] <   735.80 us>\n\
+        Test: 1 GiB (x5) [Measure: 7 sec / Interval: 5 sec]\n";
+    let result = import("k.txt", text).unwrap().unwrap();
+    assert_eq!(
+        (result.targets, result.rows[0].jobs[0].measured_ns / 1_000_000_000),
+        (vec!["k".to_owned()], 7)
+    );
+}
+
+#[test]
+fn a_quoted_text_is_the_text() {
+    let text = "[Read]\nCrystalDiskMark 8\n  RND    4KiB (Q=  1, T= 1):    81.920 MB/s [  20000.0 IOPS]\n";
+    let quoted = text.replace('\n', "\r\n> ");
+    assert_eq!(rows(&format!("> {quoted}")), rows(text));
+    let json = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"a\", \"read\": {\"io_bytes\": 4096000, \
+        \"total_ios\": 1000, \"runtime\": 1000, \"iops\": 1000.0}}]}";
+    let quoted = json.replace(", ", ",\n> ");
+    assert_eq!(rows(&format!("> {quoted}")), rows(json));
+}
+
+#[test]
+fn dd_in_chinese_and_russian_is_read() {
+    let chinese = "记录了1024+0 的读入\n记录了1024+0 的写出\n\
+        1073741824字节(1.1 GB，1.0 GiB)已复制，2.5 s，429 MB/s\n";
+    let russian = "1024+0 записей получено\n1024+0 записей отправлено\n\
+        1073741824 байт (1,1 GB) скопировано, 2,5 c, 429 MB/c\n";
+    assert_eq!(rows(chinese), ["dd write|409.6|429.5|-"]);
+    assert_eq!(rows(russian), rows(chinese));
+    let words_first =
+        russian.replace("1073741824 байт (1,1 GB) скопировано", "скопировано 1073741824 байт (1,1 GB)");
+    assert_eq!(rows(&words_first), rows(chinese));
+}
+
+#[test]
+fn two_files_of_diskspd_have_the_threads_of_both() {
+    let path = |name: &str, threads: u32| {
+        format!(
+            "path: '{name}'\nperforming read test\nblock size: 8KiB\nnumber of outstanding I/O operations per thread: \
+             4\nthreads per file: {threads}\n"
+        )
+    };
+    let text = format!(
+        "Input parameters:\n{}{}Results for timespan 1:\nactual test time: 10.00s\nRead IO\ntotal: 81920000 | 10000 | \
+         7.81 | 1000.00\n",
+        path("a", 2),
+        path("b", 3)
+    );
+    let result = import("x.txt", &text).unwrap().unwrap();
+    assert_eq!((result.rows[0].jobs[0].workers, result.rows[0].jobs[0].outstanding), (5, 4));
+}
+
+#[test]
+fn disks_of_two_hosts_of_iometer_are_told_apart() {
+    let text = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read I/Os\n\
+        ALL,All,A4k,2,2,2,300,3000\nMANAGER,HOSTA,A4k,,1,1,200,2000\nDISK,sda,A4k,,,,200,2000\n\
+        MANAGER,HOSTB,A4k,,1,1,100,1000\nDISK,sda,A4k,,,,100,1000\n";
+    assert_eq!(import("x.csv", text).unwrap().unwrap().targets, ["HOSTA sda", "HOSTB sda"]);
+    let one = text.replace("HOSTB", "HOSTA");
+    assert_eq!(import("x.csv", &one).unwrap().unwrap().targets, ["sda"]);
+}

@@ -53,7 +53,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             ("vdbench", if is_flat(text) { flat(text) } else { summary(text) })
         }
     };
-    let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles"], target: None };
+    let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles"] };
     imported(&origin, &rows, notes)
 }
 

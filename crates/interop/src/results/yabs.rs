@@ -4,7 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 
-use super::{ImportedResult, ResultRow, RowJob, access, leading_number, whole};
+use super::{ImportedResult, ResultRow, RowJob, access, leading_number, tell_apart, whole};
 use crate::{ImportError, complain};
 
 /// How long each of its tests runs, s.
@@ -44,6 +44,9 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         return Err(complain(origin, 0, "contains no rate in its table of Block Size, Read and Write"));
     }
     let name = crate::names::stem(origin).to_owned();
+    let mut rows: Vec<ResultRow> = rows.into_iter().map(|(size, rates)| row(size, rates)).collect();
+    let of_rows = vec![name.clone(); rows.len()];
+    let targets = tell_apart(&mut rows, of_rows);
     Ok(ImportedResult {
         from: Imported {
             tool: "yabs.sh".to_owned(),
@@ -52,10 +55,10 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             has_series: false,
         },
         started_unix_ms: None,
-        targets: vec![name.clone()],
+        targets,
         name,
         semantics: Semantics::Fio,
-        rows: rows.into_iter().map(|(size, rates)| row(size, rates)).collect(),
+        rows,
         notes: vec![
             "yabs.sh calls 1,000 KiB a MB and 1,000,000 KiB a GB; bytes and rates here are what it measured. Each of \
              its tests runs for 30 s with two jobs of 64 outstanding."
