@@ -20,6 +20,8 @@ use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
 const IO_MAX: f64 = 16.0 * MIB as f64;
+/// A sector: devices take nothing smaller.
+const IO_MIN: f64 = 512.0;
 /// What a rate may be of each of.
 const SESSIONS: &[&str] =
     &["sessions", "session", "users", "clients", "vms", "desktops", "guests", "mailboxes"];
@@ -124,6 +126,7 @@ enum About {
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
     let mut reading = Reading { words: rewritten(cut(text)), ..Reading::default() };
     while let Some(word) = reading.take() {
+        no_grouping_by_points(&word)?;
         match number(&word) {
             Some((value, "")) => reading.count(value)?,
             Some((value, unit)) => reading.quantity(value, unit)?,
@@ -744,6 +747,24 @@ impl Reading {
 /// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
 fn of_network(unit: &str, next: &str) -> bool {
     ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
+}
+
+/// Refuses `3.000`: three thousand where points group digits, and three elsewhere; `0.125` is a fraction everywhere.
+fn no_grouping_by_points(word: &str) -> Result<(), QuestionError> {
+    let digits = &word[..word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len())];
+    let groups: Vec<&str> = digits.split('.').collect();
+    let [first, rest @ ..] = &groups[..] else { return Ok(()) };
+    let is_grouped = matches!(first.len(), 1..=3) && !first.starts_with('0');
+    if rest.is_empty() || !is_grouped || rest.iter().any(|group| group.len() != 3) {
+        return Ok(());
+    }
+    let thousands = groups.concat();
+    // `1.5000` has four digits behind the point, so it groups nothing.
+    let fraction = match rest {
+        [_] => format!(", or {digits}0 for the fraction"),
+        _ => String::new(),
+    };
+    refuse(format!("{digits}: a point before three digits can group them; write {thousands}{fraction}"))
 }
 
 fn whole_count(count: f64) -> u32 {

@@ -1,6 +1,6 @@
 //! The devices of a question: their class, their speed, and whose a capacity is.
 
-use super::{CLASSES, Class, DEVICES, FAILURES, IO_MAX, QuestionError, Reading, once, refuse, whole};
+use super::{CLASSES, Class, DEVICES, FAILURES, IO_MAX, IO_MIN, QuestionError, Reading, once, refuse, whole};
 use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, number};
 
 /// Speeds of disks, rpm, and the words of their classes.
@@ -196,6 +196,9 @@ impl Reading {
     }
 
     pub(super) fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
+        if bytes < IO_MIN {
+            return refuse(format!("{bytes} bytes: I/Os and amounts of data begin at {}", whole(IO_MIN)));
+        }
         if self.io_word_follows() || self.is_of_blocks() || self.is_of_ios(bytes) {
             if bytes > IO_MAX {
                 return refuse(format!(

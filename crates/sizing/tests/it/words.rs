@@ -289,3 +289,24 @@ fn speeds_without_a_unit_and_words_of_newcomers_are_understood_or_explained() {
         assert!(message.starts_with(expected), "{text}: {message}");
     }
 }
+
+/// `3.000 IOPS` was sized for 3 I/Os per second, and `0 KiB` or `0 TB` for I/Os of no bytes, without a word.
+#[test]
+fn points_that_may_group_digits_and_sizes_below_a_sector_are_refused() {
+    for (text, expected) in [
+        ("3.000 IOPS, 8 KiB", "3.000: a point before three digits can group them; write 3000, or 3.0000"),
+        ("1.500 IOPS", "1.500: a point before three digits can group them; write 1500, or 1.5000"),
+        ("500 IOPS, 10.000 GB", "10.000: a point before three digits can group them; write 10000, or"),
+        ("1.000.000IOPS", "1.000.000: a point before three digits can group them; write 1000000"),
+        ("500 IOPS, 0 KiB", "0 bytes: I/Os and amounts of data begin at 512B"),
+        ("500 IOPS, 0 TB", "0 bytes: I/Os and amounts of data begin at 512B"),
+        ("500 IOPS, 0.1 KiB blocks", "102.4 bytes: I/Os and amounts of data begin at 512B"),
+    ] {
+        let message = refused(text);
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+    assert_eq!(ask("1.5k IOPS").need.iops, Some(1500.0));
+    assert_eq!(ask("3.0000 IOPS").need.iops, Some(3.0));
+    assert_eq!(ask("40 VMs with 0.125 IOPS each").need.iops, Some(5.0));
+    assert_eq!(ask("500 IOPS, 512 B").need.size.0, 512);
+}
