@@ -321,7 +321,7 @@ impl Collector {
             read: span.sum(jobs.iter().map(|j| &j.read)),
             write: span.sum(jobs.iter().map(|j| &j.write)),
             outstanding_effective: span.mean(jobs.iter().map(|j| j.outstanding_effective)),
-            outstanding_asked: span.mean(jobs.iter().map(|j| j.outstanding_asked as f64)).round() as u64,
+            outstanding_asked: asked(&span, &jobs),
             cpu: cpu(state),
             errors: total.errors,
             total,
@@ -518,6 +518,12 @@ fn span(state: &StepState, window: Option<&BTreeMap<usize, JobState>>, jobs: &[J
     let of = window.unwrap_or(&state.jobs);
     let start_s = |index| of.get(&index).and_then(|job| job.start_ns).unwrap_or(0) as f64 / 1e9;
     Span::of(jobs, &(0..jobs.len()).map(start_s).collect::<Vec<_>>())
+}
+
+/// I/Os in flight that the plan asks for, in the mean over the time of all jobs.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of counts")]
+fn asked(span: &Span, jobs: &[JobSummary]) -> u64 {
+    span.mean(jobs.iter().map(|job| job.outstanding_asked as f64)).round() as u64
 }
 
 /// The measured window of all rounds, s.

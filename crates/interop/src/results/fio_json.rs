@@ -273,12 +273,21 @@ impl Missing {
     }
 }
 
+/// The files of all jobs, each once; one that the text names for all counts for the jobs that name none.
 fn targets(document: &Value, jobs: &[&Value]) -> Vec<String> {
     let of = |options: &Value| options["filename"].as_str().map(str::to_owned);
-    let found = jobs.iter().find_map(|job| of(&job["job options"]));
-    let found = found.or_else(|| of(&document["global options"]));
-    vec![found.unwrap_or_else(|| "fio".to_owned())]
+    let global = of(&document["global options"]);
+    let mut found = Vec::new();
+    for name in jobs.iter().filter_map(|job| of(&job["job options"]).or_else(|| global.clone())) {
+        if !found.contains(&name) && found.len() < TARGETS_MAX {
+            found.push(name);
+        }
+    }
+    if found.is_empty() { vec![global.unwrap_or_else(|| "fio".to_owned())] } else { found }
 }
+
+/// Targets that are named; of more files the first ones stand for all.
+const TARGETS_MAX: usize = 64;
 
 /// Returns the name of a job, and the job; a job that wrote and trimmed becomes two, as one counts trims as writes.
 fn row_jobs(

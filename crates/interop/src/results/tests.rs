@@ -382,6 +382,29 @@ fn no_name_in_a_csv_of_iometer_is_a_formula_and_all_come_back() {
     assert!(iometer_csv::export(&header, &events).contains("ALL,All,'\t=x,"));
 }
 
+/// The job on the second file was shown as one on the first.
+#[test]
+fn jobs_of_fio_on_several_files_name_all_of_them() {
+    let job = |name: &str, file: &str| {
+        format!(
+            "{{\"jobname\": \"{name}\", \"job options\": {{{file}}}, \
+             \"read\": {{\"io_bytes\": 4096, \"total_ios\": 1, \"runtime\": 1000}}}}"
+        )
+    };
+    let [a, b] = ["\"filename\": \"f1\"", "\"filename\": \"f2\""];
+    for (jobs, expected) in [
+        ([job("a", a), job("b", b), job("c", a)], vec!["f1", "f2"]),
+        ([job("a", ""), job("b", b), job("c", "")], vec!["all", "f2"]),
+        ([job("a", ""), job("b", ""), job("c", "")], vec!["all"]),
+    ] {
+        let json = format!(
+            "{{\"fio version\": \"fio-3.33\", \"global options\": {{\"filename\": \"all\"}}, \"jobs\": [{}]}}",
+            jobs.join(",")
+        );
+        assert_eq!(fio_json::import("f.json", &json).unwrap().targets, expected);
+    }
+}
+
 /// It became a run without data, and its tree took 1.7 GB.
 #[test]
 fn a_document_of_fio_without_a_measurement_is_refused() {
