@@ -581,9 +581,9 @@ fn logs_of_fio_are_a_row_with_a_series() {
 fn results_of_two_disks_in_one_post_are_not_of_the_last_one() {
     let copy = |disk: &str, rate: &str, seconds: u32| {
         format!(
-            "> CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n> [Read]\n>   RND    4KiB (Q=  1, T= 1):    {rate} \
-             MB/s [  20000.0 IOPS] <    49.60 us>\n>    Test: 1 GiB (x5) [{disk}: 25% (233/931GiB)]\n>    Time: Measure \
-             {seconds} sec / Interval 5 sec\n"
+            "> CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n> [Read]\n>   RND    4KiB (Q=  1, T= 1): \
+             \x20  {rate} MB/s [  20000.0 IOPS] <    49.60 us>\n>    Test: 1 GiB (x5) [{disk}: 25% (233/931GiB)]\n> \
+             \x20  Time: Measure {seconds} sec / Interval 5 sec\n"
         )
     };
     let text = format!("{}{}", copy("D", "81.920", 30), copy("E", "81.920", 5));
