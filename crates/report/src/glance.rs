@@ -118,6 +118,10 @@ fn good(
     if measured.is_empty() {
         return Some(Said::new(Tone::Bad, "Nothing was measured."));
     }
+    // However fast it is, what is spoilt is not good, whether or not there is something to compare it with.
+    if let Some(spoilt) = spoilt(&measured, findings) {
+        return Some(spoilt);
+    }
     let own = judgement
         .and_then(among::by_array)
         .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline));
@@ -129,8 +133,7 @@ fn good(
             Said::new(Tone::Plain, among::published(header, summary)?)
         }
     };
-    // However fast it is, what is spoilt is not good.
-    Some(spoilt(&measured, findings).unwrap_or_else(|| with_doubts(compared, &doubts)))
+    Some(with_doubts(compared, &doubts))
 }
 
 fn measured(summary: &RunSummary) -> Vec<&StepSummary> {

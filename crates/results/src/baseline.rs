@@ -115,6 +115,11 @@ fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option
         }
         // One that is damaged is passed over.
         let Ok(before) = Stored::read_extract(store, &row.run) else { continue };
+        // One that was still going when this one began came not before it: each disturbed the other.
+        let ended_unix_ms = before.header.started_unix_ms as f64 + before.summary.length_s * 1e3;
+        if ended_unix_ms > header.started_unix_ms as f64 {
+            continue;
+        }
         let name = format!("run {}", row.run);
         let sides = [
             Side { name, readings: vec![before.result_set()] },

@@ -196,7 +196,10 @@ fn copy_beside(
     let look = format!("SELECT {columns} FROM {table} WHERE {}", condition.join(" AND "));
     let write = |source| StoreError::writing(to.address(), source);
     for row in &rows {
-        let all = cells(std::slice::from_ref(row)).map_err(|source| from.read_error(source))?;
+        let Ok(all) = cells(std::slice::from_ref(row)) else {
+            copied.different.push(format!("a row of the table {table} in {} cannot be read", from.address()));
+            continue;
+        };
         let there = || to.database.row(&look, &all[..keys]).map_err(write);
         let inserted = match there()? {
             Some(_) => Ok(()),

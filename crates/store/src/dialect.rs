@@ -43,7 +43,8 @@ impl Dialect {
                  WHERE value LIKE ? ESCAPE '\\')"
             }
             Self::Postgres => {
-                "EXISTS (SELECT 1 FROM json_array_elements_text(targets::json) AS address (value) \
+                "EXISTS (SELECT 1 FROM json_array_elements_text(\
+                 CASE WHEN run.id NOT IN (/*no targets*/0) THEN targets::json END) AS address (value) \
                  WHERE value ILIKE ? ESCAPE '\\')"
             }
         }
@@ -69,8 +70,9 @@ impl Dialect {
     pub(crate) fn has_short_word(self, word: &str) -> (&'static str, String) {
         match self {
             Self::Sqlite => ("+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')", like(word)),
-            // The text is in small letters.
-            Self::Postgres => ("text LIKE ? ESCAPE '\\'", like(&word.to_lowercase())),
+            // The text is in small letters, as the server knows them: which they are depends on its locale ("C" has
+            // those of ASCII), and others than its own would miss a word that was typed as it is stored.
+            Self::Postgres => ("text LIKE lower(?::text COLLATE \"default\") ESCAPE '\\'", like(word)),
         }
     }
 
@@ -81,7 +83,8 @@ impl Dialect {
                 "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC"
             }
             Self::Postgres => {
-                "(digest.body::json #>> '{tests,0,p99_us,value}')::double precision DESC NULLS LAST"
+                "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \
+                 (digest.body::json #>> '{tests,0,p99_us,value}')::double precision END DESC NULLS LAST"
             }
         }
     }
@@ -93,7 +96,10 @@ impl Dialect {
                 "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END"
             }
             // The texts of the digests have no order of their own here.
-            Self::Postgres => "(digest.body::json ->> 'verdict') COLLATE \"C\"",
+            Self::Postgres => {
+                "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \
+                 (digest.body::json ->> 'verdict') COLLATE \"C\" END"
+            }
         }
     }
 
@@ -124,6 +130,12 @@ impl Dialect {
         }
     }
 }
+
+/// Where the numbers of runs stand in statements of PostgreSQL whose targets, or whose digest, are no JSON. Its servers
+/// before 16 cannot ask a text whether it is, and one that is not fails the statement. No run has the number 0.
+pub(crate) const NO_TARGETS: &str = "/*no targets*/0";
+/// The same of digests.
+pub(crate) const NO_DIGEST: &str = "/*no digest*/0";
 
 /// Marks a run as going on in a server: the session that writes it holds this lock, which the server drops with it. The
 /// number of the table tells stores in one database apart.

@@ -182,7 +182,8 @@ pub enum StoreError {
     },
     /// The file is not a sound database any more.
     #[error(
-        "the store {path} is damaged; restore it from a backup, or save what can be read: sqlite3 {path} .recover"
+        "the store {path} is damaged, or its disk cannot read it (dmesg names I/O errors); restore it from a backup, \
+         or save what can be read: sqlite3 {path} .recover"
     )]
     Corrupt {
         /// Of the store.

@@ -53,6 +53,7 @@ mod server;
 mod sql;
 mod store;
 mod strangers;
+mod unreadable;
 mod writer;
 
 pub use address::{StoreAddress, StoreAddressError};

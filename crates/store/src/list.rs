@@ -173,8 +173,7 @@ impl Reader {
         );
         let first = first.as_deref().map(Value::Text);
         let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
-        let found = self.database.rows(&text, &values);
-        let found = found.map_err(|source| self.read_error(source))?;
+        let found = self.rows_of_runs(&text, &values).map_err(|source| self.read_error(source))?;
         // A digest that cannot be read is made again, and is no reason to list nothing.
         let digest = |row: &Row| {
             let text = row.text_if_any(COLUMN_COUNT + 1).ok().flatten()?;
@@ -195,7 +194,7 @@ impl Reader {
         let text = format!("{with}SELECT run FROM run{join}{clause} ORDER BY {terms}");
         let first = first.as_deref().map(Value::Text);
         let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
-        let rows = self.database.rows(&text, &values).map_err(|source| self.read_error(source))?;
+        let rows = self.rows_of_runs(&text, &values).map_err(|source| self.read_error(source))?;
         // An id that is no text any more is that of a row that says so, behind the others.
         Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
     }
@@ -220,7 +219,7 @@ impl Reader {
                 sql_count(limit),
                 sql_count(skip),
             );
-            let found = self.database.rows(&text, &passing.values());
+            let found = self.rows_of_runs(&text, &passing.values());
             let found = found.map_err(|source| self.read_error(source))?;
             let last = found.last().map(|row| row.integer(COLUMN_COUNT)).transpose();
             let last = last.map_err(|source| self.read_error(source))?;
@@ -285,8 +284,8 @@ impl Reader {
     pub fn matching(&self, filter: &RunFilter) -> Result<usize, StoreError> {
         let passing = self.passing(filter)?;
         let count = format!("SELECT count(*) FROM run{}", passing.clause());
-        let found = self.database.row(&count, &passing.values());
-        let found = found.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+        let found = self.rows_of_runs(&count, &passing.values());
+        let found = found.and_then(|rows| rows.first().map_or(Ok(0), |row| row.integer(0)));
         Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
     }
 
@@ -327,7 +326,8 @@ impl Reader {
         let rows = self.database.rows(&text, values![version]).map_err(read)?;
         let ids = rows.iter().map(|row| row.integer(0)).collect::<Result<Vec<_>, _>>().map_err(read)?;
         let ended = rows.iter().zip(self.are_live(&ids)).filter(|(_, is_live)| !is_live);
-        ended.map(|(row, _)| row.text(1).map(str::to_owned)).collect::<Result<_, _>>().map_err(read)
+        // An id that is no text any more can be asked for by nobody.
+        Ok(ended.filter_map(|(row, _)| row.text(1).ok()).map(str::to_owned).collect())
     }
 
     /// Returns the numbers of the runs without an end that are in that state. There are few: those that go on, and

@@ -1,6 +1,7 @@
 //! What goes into statements, what comes out of them, and what a database says where it fails.
 
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_FSYNC;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use thiserror::Error;
 
@@ -99,6 +100,12 @@ impl SqlError {
             Self::Lost { .. } => Kind::Lost,
             Self::Unreachable { .. } | Self::Column { .. } => Kind::Other,
         }
+    }
+
+    /// Returns whether the disk of a file failed to flush it or its log.
+    pub(crate) fn is_failed_flush(&self) -> bool {
+        let Self::Sqlite(error) = self else { return false };
+        error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
     }
 
     /// Returns an error of a connection that was not made.
@@ -262,3 +269,17 @@ macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::sql::Value::from($value)),*] };
 }
 pub(crate) use values;
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi::{self, SQLITE_FULL, SQLITE_IOERR_WRITE};
+
+    use super::{SQLITE_IOERR_FSYNC, SqlError};
+
+    #[test]
+    fn a_flush_that_failed_is_told_from_a_log_that_cannot_be_moved() {
+        let failed = |code| SqlError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        assert!(failed(SQLITE_IOERR_FSYNC).is_failed_flush());
+        assert!(![SQLITE_FULL, SQLITE_IOERR_WRITE].into_iter().any(|code| failed(code).is_failed_flush()));
+    }
+}

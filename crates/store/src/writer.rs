@@ -96,7 +96,10 @@ impl RunWriter {
         self.check_open()?;
         let stored = self.store(event).and_then(|()| {
             self.sequence += 1;
-            self.to.check()
+            self.has_ended |= matches!(event.what, RunEvent::Ended(_));
+            self.to.check()?;
+            let is_quiet = matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_));
+            if is_quiet { self.flush() } else { Ok(()) }
         });
         if let Err(error) = stored {
             let why = with_causes(&error);
@@ -108,10 +111,6 @@ impl RunWriter {
             }
             self.mark();
             return Err(error);
-        }
-        self.has_ended |= matches!(event.what, RunEvent::Ended(_));
-        if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
-            self.flush();
         }
         Ok(())
     }
@@ -257,12 +256,18 @@ impl RunWriter {
         lost.is_marked = marked.is_ok();
     }
 
-    /// Moves the log of a file into it, flushed, while no load is measured. Where a reader is in the way, or the disk
-    /// refuses, the log keeps everything and the next flush, or the next process, does it.
-    fn flush(&self) {
-        if let Database::Sqlite(connection) = &self.to.database {
-            let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-            drop(moved);
+    /// Moves the log of a file into it, flushed, while no load is measured. Where a reader is in the way, or the file
+    /// cannot grow, the log keeps everything and the next flush, or the next process, does it.
+    ///
+    /// # Errors
+    /// Where the disk fails a flush: the kernel may have dropped what was written, and a later flush that succeeds
+    /// says nothing about it.
+    fn flush(&self) -> Result<(), StoreError> {
+        let Database::Sqlite(connection) = &self.to.database else { return Ok(()) };
+        let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        match moved.map_err(SqlError::from) {
+            Err(source) if source.is_failed_flush() => Err(self.to.write_error(source)),
+            _ => Ok(()),
         }
     }
 }

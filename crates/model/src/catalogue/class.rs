@@ -61,6 +61,12 @@ pub(super) struct Given {
 /// The inner zone over the outer one: 0.47 (Constellation ES.3) to 0.60 (Cheetah 15K.7) on six sheets.
 const INNER: Range = Range(0.45, 0.52, 0.62);
 
+/// The rate of the inner zone. 90 x 0.52 is 46.800000000000004, and nobody who reads it in an array file wants that.
+fn inner_mb_s(outer: Range) -> Range {
+    let rounded = |rate: f64| (rate * 1e6).round() / 1e6;
+    Range(rounded(outer.0 * INNER.0), rounded(outer.1 * INNER.1), rounded(outer.2 * INNER.2))
+}
+
 impl Given {
     /// The disk of the class with what the sheet gives. A seek that the sheet has bounds those of the class: a track
     /// is no longer than the average, and a full stroke is 1.8 to 2.4 of it on ten sheets.
@@ -83,7 +89,7 @@ impl Given {
         hdd.seek_avg_ms = seek;
         if let Some(outer) = self.outer {
             let says = format!("{} to {} of the outer zone, as on other sheets", INNER.0, INNER.2);
-            let inner = Range(outer.lo * INNER.0, outer.value * INNER.1, outer.hi * INNER.2);
+            let inner = inner_mb_s(Range(outer.lo, outer.value, outer.hi));
             hdd.inner_mb_s = inner.quantity(Provenance::Assumed(says));
             hdd.outer_mb_s = outer;
         }
@@ -256,7 +262,7 @@ impl Class {
             seek_avg_ms: avg.quantity(assumed()),
             seek_full_ms: full.quantity(assumed()),
             outer_mb_s: outer.quantity(assumed()),
-            inner_mb_s: Range(outer.0 * INNER.0, outer.1 * INNER.1, outer.2 * INNER.2).quantity(assumed()),
+            inner_mb_s: inner_mb_s(outer).quantity(assumed()),
             capacity: Quantity::exact(capacity, assumed()),
             write_cache: cache.map(|cache| cache.quantity(assumed())),
             ..Hdd::default()

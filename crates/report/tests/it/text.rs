@@ -129,6 +129,13 @@ fn a_run_has_its_place_among_published_results_of_the_same_load() {
     reported.header.targets[0].member.span_bytes = span;
     reported.header.targets[0].member.kind = assay_record::MemberKind::Null;
     assert!(!brief(&reported).contains("GOOD?"), "the target stores nothing");
+    // Of several hosts or jobs nothing is published: that every test was disturbed went unsaid.
+    for step in &mut reported.summary.steps {
+        step.cpu.used.as_mut().unwrap().steal = 0.2;
+    }
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    let shown = brief(&reported);
+    assert!(shown.contains("GOOD?    Not usable: every test was disturbed"), "{shown}");
 }
 
 #[test]

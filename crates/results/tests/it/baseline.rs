@@ -170,3 +170,22 @@ fn one_path_on_two_hosts_is_two_targets() {
         [(2, 1)]
     );
 }
+
+/// Two runs of one plan that went at the same time were compared as if one had been the earlier state of the target.
+#[test]
+fn a_run_that_went_at_the_same_time_is_not_the_last_one_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let before = run(&store, 1, "before", 150.0);
+    let beside = run(&store, 2, "beside", 150.0);
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    // A second after the other began, which takes five.
+    header.started_unix_ms += 2 * 86_400_000 + 1_000;
+    header.started_unix_ms -= 3 * 86_400_000;
+    let later = run_on(&store, header, 3, ("later", 150.0));
+    assert_eq!(later.started_unix_ms, beside.started_unix_ms + 1_000);
+    let last = read_extract_held(&store, &later.run).unwrap().last.unwrap();
+    assert_eq!(last.name, before.run);
+    let last = read_extract_held(&store, &beside.run).unwrap().last.unwrap();
+    assert_eq!(last.name, before.run);
+}

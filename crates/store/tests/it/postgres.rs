@@ -283,6 +283,28 @@ fn a_writer_writes_a_reader_reads_and_the_server_sees_to_it() {
     assert!(matches!(newer, StoreError::Newer { found: 99, .. }), "{newer}");
 }
 
+/// A word is found as it is stored, whichever letters the locale of a server knows.
+#[test]
+fn other_locales_find_what_is_typed() {
+    let Some(server) = postgres::start() else { return };
+    for (name, encoding) in [("plain", "UTF8"), ("bytes", "SQL_ASCII")] {
+        server.sql(&format!(
+            "CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
+        ));
+    }
+    let at = |name: &str| address(&server.url().replace("/runs", &format!("/{name}")));
+    for name in ["runs", "plain", "bytes"] {
+        let store = Store::open(at(name)).unwrap();
+        let mut header = header(RUN);
+        header.plan.name = "FÜRTH ΟΔΟΣ 100%_x".into();
+        write(&store, &header, None);
+        for word in ["FÜRTH", "ΟΔΟΣ", "Ü", "100%_X", "fÜrth ΟΔ"] {
+            let filter = RunFilter { text: word.into(), ..RunFilter::default() };
+            assert_eq!(store.matching(&filter).unwrap(), 1, "{name}: {word}");
+        }
+    }
+}
+
 /// The certificate of the server is that of its name, or nothing is said to it.
 #[test]
 fn a_connection_is_encrypted_and_the_server_proves_who_it_is() {
@@ -310,4 +332,50 @@ fn a_connection_is_encrypted_and_the_server_proves_who_it_is() {
         let refused = message(&Store::open(at(host, rest)).unwrap_err());
         assert!(refused.contains(says), "{host} {rest}: {refused}");
     }
+}
+
+/// A text that is no JSON any more costs its own run its place in an order, and no list.
+#[test]
+fn what_cannot_be_read_of_one_run_fails_no_list_and_no_copy() {
+    let Some(server) = postgres::database() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let file = Store::open(&path).unwrap();
+    let there = opened(&server.url());
+    [&file, &there].into_iter().for_each(fill);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    for damage in [
+        "UPDATE {}digest SET body = '{\"tests\": [' WHERE run_id = 2",
+        "UPDATE {}digest SET body = '' WHERE run_id = 9",
+        "UPDATE {}run SET targets = '[\"/srv/lun1' WHERE id = 6",
+        "UPDATE {}run SET targets = '' WHERE id = 3",
+    ] {
+        raw.execute(&damage.replace("{}", ""), []).unwrap();
+        server.sql(&damage.replace("{}", "assay."));
+    }
+    let on_target = RunFilter { target: Some("LUN1".into()), ..RunFilter::default() };
+    for filter in [RunFilter::default(), on_target.clone()] {
+        for order in [RunOrder::Newest, RunOrder::P99, RunOrder::Limit, RunOrder::Target] {
+            let lists = [&file, &there].map(|store| store.list_by(&filter, RunSlice::ALL, order).unwrap());
+            assert_eq!(lists[0], lists[1], "{filter:?} {order:?}");
+            let ids = [&file, &there].map(|store| store.ids_by(&filter, order).unwrap());
+            assert_eq!(ids[0], ids[1], "{filter:?} {order:?}");
+        }
+        let rows = [&file, &there].map(|store| store.rows(&filter, RunSlice::ALL).unwrap());
+        assert_eq!(rows[0], rows[1], "{filter:?}");
+    }
+    // Of runs 2, 6 and 10 of /srv/lun1 the sixth lost its targets.
+    assert_eq!((there.count().unwrap(), there.matching(&on_target).unwrap()), (12, 2));
+    let by_limit = there.ids_by(&RunFilter::default(), RunOrder::Limit).unwrap();
+    let last: Vec<&str> = by_limit[10..].iter().map(String::as_str).collect();
+    let without = [2, 9].map(|id| server.sql(&format!("SELECT run FROM assay.run WHERE id = {id}")));
+    assert!(without.iter().all(|run| last.contains(&run.trim())), "{by_limit:?}");
+
+    raw.execute("UPDATE price SET price = CAST(x'ff' AS TEXT)", []).unwrap();
+    raw.execute("UPDATE digest SET is_whole = 0 WHERE run_id IN (4, 5)", []).unwrap();
+    raw.execute("UPDATE run SET run = CAST(x'ff' AS TEXT) WHERE id = 4", []).unwrap();
+    assert_eq!(file.without_digest().unwrap().len(), there.without_digest().unwrap().len() + 1);
+    let Some(empty) = postgres::database() else { return };
+    let copied = copy(&file, &opened(&empty.url()), &mut |_, _| {}).unwrap();
+    assert_eq!((copied.copied, copied.beside, copied.different.len()), (11, 7, 2), "{copied:?}");
 }

@@ -363,8 +363,11 @@ function offerFiles(root) {
       else if (holder.matches("figure, .live-charts .charts")) chart.after(files);
       else {
         const figure = document.createElement("figure");
+        const focused = chart.contains(document.activeElement) ? document.activeElement : null;
         chart.replaceWith(figure);
         figure.append(chart, files);
+        // What is moved loses the focus: somebody went to a point by keyboard before this page was idle.
+        focused?.focus({ preventScroll: true });
       }
     }
   }

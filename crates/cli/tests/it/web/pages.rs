@@ -23,6 +23,13 @@ fn a_trend_leads_to_its_runs_sliders_move_the_answer_and_odds_are_kept() {
     browser.open(&served.page("/targets"));
     browser.until("document.querySelectorAll('section.trend svg a circle').length >= 6");
     browser.until("document.body.innerText.includes('Baseline of')");
+    // Buttons move below a chart once the page is idle, and whoever is in the chart by then stays there.
+    browser.until("document.querySelector('section.trend figure > .files') !== null");
+    let kept = "(() => { const figure = document.querySelector('section.trend figure'); \
+                const chart = figure.querySelector('svg'); figure.replaceWith(chart); \
+                const point = chart.querySelector('a'); point.focus(); offerFiles(document); \
+                return chart.closest('figure') !== null && document.activeElement === point; })()";
+    assert_eq!(browser.evaluate(kept), true);
     // By keyboard alone: a point has the focus, Enter opens its run.
     browser.evaluate("document.querySelector('section.trend svg a').focus()");
     browser.press("Enter", ENTER);
