@@ -8,7 +8,7 @@ use assay_simulate::{FaultCounts, run};
 /// Number of seeds, from 1.
 const SEEDS: u64 = 2000;
 /// Seeds that found something, each with what it was.
-const FOUND: [(u64, &str); 22] = [
+const FOUND: [(u64, &str); 23] = [
     (37, "an aborted read of the unit's identity ended a path that answers"),
     (1020, "the same during the login of another path"),
     (508, "checks took the only turn of a path with room for one command"),
@@ -48,6 +48,10 @@ const FOUND: [(u64, &str); 22] = [
     (
         433_768,
         "the end of a connection for an overdue I/O had a pause in which the next I/Os became overdue, and so on",
+    ),
+    (
+        517_201,
+        "writes that were fenced when their path was refused waited for the long pause of a refused path",
     ),
 ];
 

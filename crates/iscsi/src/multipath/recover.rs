@@ -36,7 +36,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         if was_serving {
             path.backoff.reset();
         }
-        let mut retry_at = now + path.next_backoff(&self.config.timeouts);
+        let soon = now + path.next_backoff(&self.config.timeouts);
+        let mut retry_at = soon;
         // Fenced writes wait for the end of the old session, which another portal may be able to end.
         if error.is_permanent() && path.fenced_count == 0 {
             retry_at = now + self.config.timeouts.retry_max;
@@ -71,6 +72,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let is_news = path.last_error.as_ref() != Some(&cause);
         path.last_error = Some(cause.clone());
         let (commands, fenced_writes) = self.take_back(at, now);
+        let path = &mut self.paths[at];
+        if fenced_writes > 0 {
+            path.state = State::Down { retry_at: soon.max(path.not_before) };
+        }
         if was_serving {
             self.paths[at].stats.failures += 1;
             self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
