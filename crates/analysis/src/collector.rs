@@ -279,7 +279,8 @@ impl Collector {
             return;
         }
         if let Some(latest) = self.latest.and_then(|id| self.steps.get_mut(&id)) {
-            latest.samples.extend(TimelineSample::of(sample, 0));
+            let before = latest.samples.last();
+            latest.samples.extend(TimelineSample::of(sample, before));
         }
         let Some(state) = self.current.and_then(|id| self.steps.get_mut(&id)) else { return };
         let Some(measure_ns) = state.measure_ns else { return };

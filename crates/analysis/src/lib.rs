@@ -32,6 +32,7 @@ mod places;
 mod precision;
 pub mod repeats;
 mod rules;
+mod rungs;
 pub mod scale;
 mod series;
 mod shell;
@@ -86,5 +87,5 @@ pub use summary::{
 };
 pub use tester::{TesterLimits, TesterUse, tester_limits, tester_use};
 pub use threshold::{Answer, Judged, judge_thresholds};
-pub use timeline::{HeatMap, Timeline, TimelineSample};
+pub use timeline::{HeatMap, Named, Timeline, TimelineSample};
 pub use verdict::{Agreement, RunVerdict, Verdict};

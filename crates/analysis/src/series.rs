@@ -10,6 +10,7 @@ use assay_record::{Interval, Latency, OpStats};
 use assay_spec::units::MIB;
 use serde::{Deserialize, Serialize};
 
+use crate::rungs::Rungs;
 use crate::timeline::HeatMap;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -57,7 +58,7 @@ struct Second {
     /// What was waited for, where that differs from the service time.
     response: Option<Box<Latency>>,
     /// Of a second whose distributions are no longer kept.
-    heat: Vec<(i32, u64)>,
+    heat: Rungs,
     settled: Option<Times>,
     /// The response times of such a second, where they differ from its service times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,13 +173,13 @@ impl Second {
     fn settle(&mut self) {
         self.settled = self.service.as_deref().and_then(Times::of);
         self.settled_response = self.response.as_deref().and_then(Times::of);
-        self.heat = self.rungs();
+        self.heat = self.rungs().into();
         (self.service, self.response) = (None, None);
     }
 
     /// How many I/Os took about how long, by the rungs of a heat map.
     fn rungs(&self) -> Vec<(i32, u64)> {
-        let Some(waited) = self.response.as_ref().or(self.service.as_ref()) else { return self.heat.clone() };
+        let Some(waited) = self.response.as_ref().or(self.service.as_ref()) else { return self.heat.pairs() };
         let mut rungs: Vec<(i32, u64)> = Vec::new();
         for (ns, count) in waited.buckets() {
             let rung = HeatMap::rung(ns as f64);

@@ -1,5 +1,7 @@
 //! What happened around a step, second by second: phases, and the lanes of host, devices, links and portals.
 
+use std::sync::Arc;
+
 use assay_record::HostSample;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ pub struct Timeline {
     pub samples: Vec<TimelineSample>,
 }
 
+/// Figures of things that have names. The names of a run's samples are one another's: a run of hours has thousands.
+pub type Named = Box<[(Arc<str>, f64)]>;
+
 /// The host during about one second.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TimelineSample {
@@ -26,41 +31,51 @@ pub struct TimelineSample {
     /// The same of the busiest CPU. In [0, 1].
     pub cpu_busy_max: f64,
     /// Rate of each block device under the targets, by all programs, 2^20 bytes per second.
-    pub disks: Vec<(String, f64)>,
+    pub disks: Named,
     /// Rate of each network interface under the targets, both directions, 10^6 bytes per second.
-    pub links: Vec<(String, f64)>,
+    pub links: Named,
     /// Smoothed TCP round trip to each portal, µs.
-    pub portals: Vec<(String, f64)>,
+    pub portals: Named,
 }
 
 /// Shortest sample that gives a rate, ns.
 const SAMPLE_MIN_NS: u64 = 100_000_000;
 
 impl TimelineSample {
-    /// Returns the sample with times counted from `window_ns`; `None` if it is too short for rates.
-    pub(crate) fn of(sample: &HostSample, window_ns: u64) -> Option<Self> {
+    /// Returns the sample with times since the run began, and the names of `before`; `None` if it is too short for
+    /// rates.
+    pub(crate) fn of(sample: &HostSample, before: Option<&Self>) -> Option<Self> {
         if sample.length_ns < SAMPLE_MIN_NS {
             return None;
         }
         let seconds = sample.length_ns as f64 / 1e9;
         let disks = sample.disks.iter().map(|disk| {
             let bytes = disk.read_bytes + disk.write_bytes;
-            (disk.device.clone(), bytes as f64 / seconds / f64::from(1 << 20))
+            (&disk.device, bytes as f64 / seconds / f64::from(1 << 20))
         });
         let links = sample.links.iter().map(|link| {
             let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
-            (link.interface.clone(), bytes as f64 / seconds / 1e6)
+            (&link.interface, bytes as f64 / seconds / 1e6)
         });
         let portals = sample.tcp.iter().filter(|tcp| tcp.connections > 0);
         Some(Self {
-            t_s: (sample.at_ns as f64 - window_ns as f64) / 1e9,
+            t_s: sample.at_ns as f64 / 1e9,
             cpu_busy: sample.cpu_busy,
             cpu_busy_max: sample.cpu_busy_max,
-            disks: disks.collect(),
-            links: links.collect(),
-            portals: portals.map(|tcp| (tcp.remote.clone(), f64::from(tcp.rtt_us))).collect(),
+            disks: named(disks, before.map(|before| &before.disks)),
+            links: named(links, before.map(|before| &before.links)),
+            portals: named(
+                portals.map(|tcp| (&tcp.remote, f64::from(tcp.rtt_us))),
+                before.map(|before| &before.portals),
+            ),
         })
     }
+}
+
+fn named<'n>(figures: impl Iterator<Item = (&'n String, f64)>, before: Option<&Named>) -> Named {
+    let known =
+        |name: &str| before?.iter().find(|(known, _)| **known == *name).map(|(known, _)| Arc::clone(known));
+    figures.map(|(name, figure)| (known(name).unwrap_or_else(|| name.as_str().into()), figure)).collect()
 }
 
 /// Latencies of a window over time: how many I/Os took about how long in each second.

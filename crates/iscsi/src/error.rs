@@ -95,6 +95,16 @@ pub enum PathError {
         /// The limit, ms.
         limit_ms: u128,
     },
+    /// The connection had an I/O whose time was over, and was closed because the I/O's buffer is given back.
+    #[error(
+        "connection to {portal} closed because an I/O on it was not completed {limit_ms} ms after its submission"
+    )]
+    Overdue {
+        /// Portal.
+        portal: String,
+        /// The limit of an I/O from its submission, wherever it spent the time, ms.
+        limit_ms: u128,
+    },
     /// The path was silent while others answered.
     #[error("{portal} answered nothing for {silent_ms} ms while another path answered")]
     Silent {
@@ -194,6 +204,7 @@ impl PathError {
             Self::Resolve { .. }
             | Self::Connect { .. }
             | Self::TimedOut { .. }
+            | Self::Overdue { .. }
             | Self::Silent { .. }
             | Self::Connection { .. } => false,
         }

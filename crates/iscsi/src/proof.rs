@@ -12,9 +12,9 @@
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use crate::changes::Changes;
+use crate::changes::{Changes, Strays};
 use crate::scsi::Capacity;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Number of blocks that are remembered. Any one of them verifies a path.
 pub(crate) const WITNESSES: usize = 8;
@@ -100,12 +100,21 @@ pub(crate) struct Candidate {
     lba: u64,
 }
 
+/// What the initiators of a unit have in flight.
+#[derive(Debug, Default)]
+struct InFlight {
+    /// The list of each.
+    initiators: Vec<Weak<Changes>>,
+    /// What failed, and may be executed all the same.
+    strays: Strays,
+}
+
 /// Proof of a unit's identity, shared by the initiators that use it.
 #[derive(Debug)]
 pub struct UnitProof {
     known: Mutex<Option<(UnitIdentity, Capacity)>>,
-    /// The initiators' lists of what they have in flight. Locked by whoever chooses a candidate.
-    changes: Mutex<Vec<Weak<Changes>>>,
+    /// What is in flight. Locked by whoever chooses a candidate.
+    changes: Mutex<InFlight>,
     /// Block numbers; with `PENDING` those of candidates, `NONE` in an empty slot.
     blocks: [AtomicU64; WITNESSES],
     /// Checksums of their data, and above these how often each place was taken.
@@ -139,7 +148,7 @@ impl UnitProof {
     pub fn begun_at(began: Instant) -> Self {
         Self {
             known: Mutex::new(None),
-            changes: Mutex::new(Vec::new()),
+            changes: Mutex::default(),
             blocks: std::array::from_fn(|_| AtomicU64::new(NONE)),
             sums: std::array::from_fn(|_| AtomicU64::new(0)),
             inspected: OnceLock::new(),
@@ -212,10 +221,29 @@ impl UnitProof {
     /// Returns the list for what an initiator with so many slots has in flight.
     pub(crate) fn join(&self, slots: u32) -> Arc<Changes> {
         let own = Arc::new(Changes::new(slots));
-        let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = &mut self.in_flight().initiators;
         all.retain(|other| other.strong_count() > 0);
         all.push(Arc::downgrade(&own));
         own
+    }
+
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a listed write or trim has failed and that the target may still execute it. Returns its number.
+    pub(crate) fn stray(&self, lba: u64, blocks: u32) -> u64 {
+        self.in_flight().strays.add(lba, blocks)
+    }
+
+    /// Returns the number of the next stray.
+    pub(crate) fn next_stray(&self) -> u64 {
+        self.in_flight().strays.next()
+    }
+
+    /// Records that the target has dropped strays.
+    pub(crate) fn strays_gone(&self, is_gone: impl Fn(u64) -> bool) {
+        self.in_flight().strays.remove(is_gone);
     }
 
     /// Forgets witnesses in blocks that are about to be written. Called for every write, once it is listed.
@@ -292,13 +320,13 @@ impl UnitProof {
         own: &Changes,
         (slot, now): (u32, Instant),
     ) -> Option<Candidate> {
-        let all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.in_flight();
         let is_changed = || {
             let of_other = |other: Arc<Changes>| {
                 let is_own = std::ptr::eq(Arc::as_ptr(&other), own);
                 other.cover(lba, is_own.then_some(slot))
             };
-            all.iter().filter_map(Weak::upgrade).any(of_other)
+            all.strays.cover(lba) || all.initiators.iter().filter_map(Weak::upgrade).any(of_other)
         };
         // Other disks hold zeros as well.
         if data.iter().all(|byte| *byte == 0) || is_changed() {
@@ -554,13 +582,21 @@ mod tests {
             writer.end(3, None, 4);
             writer.write(9, &[1; 512], 5);
             assert_eq!(lbas(proof), [9]);
-            // A write that failed may still be executed.
+            // A write that failed may still be executed …
             writer.begin(2, 10, &[1; 512]).into_iter().for_each(|candidate| proof.dismiss(candidate));
             writer.write(10, &[1; 512], 6);
             assert_eq!(lbas(proof), [9]);
+            // … also when its slot has the next command.
+            let stray = proof.stray(10, 1);
+            writer.own.end(2);
+            writer.write(10, &[1; 512], 7);
+            assert_eq!((lbas(proof), proof.next_stray()), (vec![9], stray + 1));
+            proof.strays_gone(|number| number == stray);
+            writer.write(10, &[1; 512], 8);
+            assert_eq!(lbas(proof), [9, 10]);
             drop(other);
             assert_eq!(
-                (proof.join(1), proof.changes.lock().unwrap().len()).1,
+                (proof.join(1), proof.in_flight().initiators.len()).1,
                 2,
                 "who has gone changes nothing"
             );

@@ -15,7 +15,8 @@ use assay_store::{RunWriter, Store, StoreAddress, StoreError, default_path};
 use serde::Serialize;
 
 use crate::error::NotStored;
-use crate::spool::{Lines, Spool};
+use crate::lines::Lines;
+use crate::spool::Spool;
 
 /// How long a server that is away is left alone before it is asked again: at first, and at most.
 const AGAIN_FIRST: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(1) };
@@ -214,7 +215,7 @@ impl Keeper {
             Some(spool) => {
                 spool.put(line);
             }
-            None => self.lines.push(line),
+            None => self.lines.push(&line),
         }
         // A server that is away gives nothing back, so that what does not fit into memory must be in a file before.
         if self.spool.is_none() && self.store.file().is_none() && self.lines.is_full() {
@@ -272,7 +273,7 @@ impl Keeper {
     /// The events so far: those in memory, or where they were too many, those that the store gives back.
     fn earlier(&self) -> Vec<String> {
         if !self.lines.is_short() {
-            return self.lines.lines.clone();
+            return self.lines.iter().map(str::to_owned).collect();
         }
         let mut read: Vec<String> = Vec::new();
         if let Some(writer) = &self.writer {
@@ -280,10 +281,10 @@ impl Keeper {
             let _ = writer.each_stored(|line| read.push(line.to_owned()));
         }
         // The last ones are in memory, also those that the store did not take any more.
-        let not_in_memory = self.lines.count - self.lines.lines.len();
+        let not_in_memory = self.lines.count - self.lines.len();
         if read.len() >= not_in_memory {
             read.truncate(not_in_memory);
-            read.extend(self.lines.lines.iter().cloned());
+            read.extend(self.lines.iter().map(str::to_owned));
         }
         read
     }

@@ -21,6 +21,7 @@ mod error;
 mod facts;
 mod follower;
 mod keep;
+mod lines;
 mod measure;
 mod order;
 mod reader;

@@ -26,6 +26,20 @@ pub(crate) struct Pdu {
     pub(crate) sent_at: Nanos,
 }
 
+impl std::fmt::Display for Pdu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (opcode, itt, bytes) = (self.bhs.opcode(), self.bhs.itt(), self.data.len());
+        write!(f, "{opcode:#04x} {itt:#010x}, {bytes} bytes")?;
+        match opcode {
+            opcode::SCSI_COMMAND => write!(f, ", cdb {:02x?}", &self.bhs.0[32..42]),
+            opcode::SCSI_RESPONSE => write!(f, ", status {:#04x}", self.bhs.0[3]),
+            opcode::TASK_MANAGEMENT => write!(f, ", function {}", self.bhs.0[1] & 0x7f),
+            opcode::TASK_MANAGEMENT_RESPONSE => write!(f, ", response {}", self.bhs.0[2]),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What the storage does to the world.
 #[derive(Debug)]
 pub(crate) enum Effect {
@@ -92,8 +106,8 @@ struct Conn {
     stat_sn: u32,
     exp_cmd_sn: u32,
     max_cmd_sn: u32,
-    /// What arrived while its thread stalled.
-    inbox: VecDeque<Pdu>,
+    /// What arrived while its thread stalled, with the time.
+    inbox: VecDeque<(Nanos, Pdu)>,
     attentions: VecDeque<[u8; 3]>,
     is_open: bool,
 }
@@ -147,6 +161,8 @@ pub(crate) struct Storage {
     pub(crate) is_swapped: bool,
     /// Time of the last LUN reset.
     pub(crate) reset_at: Nanos,
+    /// Connection that asked for it.
+    reset_by: u32,
     conns: BTreeMap<u32, Conn>,
     tasks: BTreeMap<u64, Task>,
     next_conn: u32,
@@ -174,6 +190,7 @@ impl Storage {
             other_disk: Disk::new(),
             is_swapped: false,
             reset_at: 0,
+            reset_by: 0,
             conns: BTreeMap::new(),
             tasks: BTreeMap::new(),
             next_conn: 0,
@@ -291,9 +308,9 @@ impl Storage {
             if conn.inbox.is_empty() {
                 self.effects.push(Effect::Wake { at: until, what: Wake::Thread(id) });
             }
-            conn.inbox.push_back(pdu);
+            conn.inbox.push_back((now, pdu));
         } else {
-            self.handle(id, &pdu, now);
+            self.handle(id, &pdu, now, now);
         }
     }
 
@@ -308,20 +325,29 @@ impl Storage {
                 if now < until {
                     return self.effects.push(Effect::Wake { at: until, what: Wake::Thread(id) });
                 }
-                while let Some(pdu) = self.conns.get_mut(&id).and_then(|conn| conn.inbox.pop_front()) {
-                    self.handle(id, &pdu, now);
+                while let Some((at, pdu)) = self.conns.get_mut(&id).and_then(|conn| conn.inbox.pop_front()) {
+                    self.handle(id, &pdu, at, now);
                 }
             }
         }
     }
 
-    fn handle(&mut self, id: u32, pdu: &Pdu, now: Nanos) {
+    /// Handles a PDU, which has waited since `arrived` if the connection's thread stalled.
+    fn handle(&mut self, id: u32, pdu: &Pdu, arrived: Nanos, now: Nanos) {
+        // A command that was not read yet is none that a reset could find, but it arrived before.
+        let is_reset = arrived < self.reset_at && self.reset_by != id;
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let request = &pdu.bhs;
         match request.opcode() {
             opcode::SCSI_COMMAND => {
                 conn.exp_cmd_sn = request.word(24).wrapping_add(1);
-                self.command(id, pdu, now);
+                match is_reset {
+                    true if self.habits.reports_aborted => {
+                        self.status(id, request.itt(), TASK_ABORTED, [0; 3], now);
+                    }
+                    true => {}
+                    false => self.command(id, pdu, now),
+                }
             }
             opcode::DATA_OUT => self.data_out(id, pdu, now),
             opcode::TASK_MANAGEMENT => self.management(id, request, now),
@@ -652,7 +678,7 @@ impl Storage {
                 reply.0[2] = u8::from(self.tasks.len() == before);
             }
             LOGICAL_UNIT_RESET => {
-                self.reset_at = now;
+                (self.reset_at, self.reset_by) = (now, id);
                 self.reset(id, request.word(24));
             }
             _ => reply.0[2] = 5,

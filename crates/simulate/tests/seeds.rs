@@ -8,7 +8,7 @@ use assay_simulate::{FaultCounts, run};
 /// Number of seeds, from 1.
 const SEEDS: u64 = 2000;
 /// Seeds that found something, each with what it was.
-const FOUND: [(u64, &str); 16] = [
+const FOUND: [(u64, &str); 22] = [
     (37, "an aborted read of the unit's identity ended a path that answers"),
     (1020, "the same during the login of another path"),
     (508, "checks took the only turn of a path with room for one command"),
@@ -30,6 +30,24 @@ const FOUND: [(u64, &str); 16] = [
     (
         5911,
         "one block that the unit had lost counted for less than newer ones, written to the disk that replaced it",
+    ),
+    (3154, "a write that had failed was executed late, and the unit was said to have lost a newer one"),
+    (
+        42087,
+        "checks took every second place of a path, and I/Os waited for their turn until their time was over",
+    ),
+    (
+        92139,
+        "a path that came back in another group waited for a portal to end its old session, which it never asked",
+    ),
+    (155_115, "the time that a command had waited elsewhere counted as time with a closed window"),
+    (
+        420_956,
+        "a login that a target without named groups had redirected counted as the end of the old session",
+    ),
+    (
+        433_768,
+        "the end of a connection for an overdue I/O had a pause in which the next I/Os became overdue, and so on",
     ),
 ];
 

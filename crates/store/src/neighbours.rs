@@ -54,7 +54,10 @@ impl Neighbour {
     /// Whether a file of that length, not 0, can be what its name says.
     fn is_itself(self, file: &Path, bytes: u64) -> io::Result<bool> {
         Ok(match self {
-            Self::Log => LOG_MAGIC.iter().any(|magic| head(file).is_ok_and(|head| head.starts_with(magic))),
+            Self::Log => {
+                let head = head(file)?;
+                LOG_MAGIC.iter().any(|magic| head.starts_with(magic))
+            }
             // It is not opened: SQLite's locks of this process are on it, and closing a descriptor would drop them.
             Self::LogIndex => bytes == INDEX_CUT_BYTES || bytes.is_multiple_of(INDEX_PAGE_BYTES),
             Self::Journal => journal_pages(&head(file)?).is_some(),
@@ -85,7 +88,7 @@ pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
         if !metadata.is_file() {
             return Err(refused(path, &file, "is not a regular file; move that away"));
         }
-        if metadata.len() > 0 && !unless_gone(path, neighbour.is_itself(&file, metadata.len()))? {
+        if metadata.len() > 0 && !unless_gone(path, &file, neighbour.is_itself(&file, metadata.len()))? {
             return Err(refused(
                 path,
                 &file,
@@ -134,11 +137,16 @@ pub(crate) fn is_being_created(path: &Path) -> bool {
     head(&journal).is_ok_and(|head| journal_pages(&head) == Some(0))
 }
 
-/// A file that another process has removed meanwhile is of no concern.
-fn unless_gone(path: &Path, result: io::Result<bool>) -> Result<bool, StoreError> {
+/// A file that another process has removed meanwhile is of no concern. One that cannot be read is not called another
+/// program's: its disk may fail.
+fn unless_gone(path: &Path, file: &Path, result: io::Result<bool>) -> Result<bool, StoreError> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        result => result.map_err(|source| StoreError::File { path: path.into(), source }),
+        Err(error) => {
+            let source = io::Error::new(error.kind(), format!("reading {}: {error}", file.display()));
+            Err(StoreError::File { path: path.into(), source })
+        }
+        Ok(is_itself) => Ok(is_itself),
     }
 }
 

@@ -120,7 +120,8 @@ fn moved(samples: &[TimelineSample], devices: &BTreeSet<&str>, end_s: f64) -> Op
         if overlap <= 0.0 {
             continue;
         }
-        let of = |device: &&str| sample.disks.iter().find(|(name, _)| name == device).map(|(_, rate)| *rate);
+        let of =
+            |device: &&str| sample.disks.iter().find(|(name, _)| **name == **device).map(|(_, rate)| *rate);
         let rates: Option<Vec<f64>> = devices.iter().map(of).collect();
         bytes += rates?.iter().sum::<f64>() * overlap;
         covered += overlap;

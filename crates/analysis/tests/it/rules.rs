@@ -561,7 +561,7 @@ pub(crate) fn disturbed(others: f64, fall: f64) -> (RunHeader, RunSummary) {
     step.series = rates.iter().map(point).collect();
     let sample = |(s, iops): &(u32, f64)| TimelineSample {
         t_s: f64::from(*s),
-        disks: vec![("sdb1".into(), mib(*iops) + if is_late(*s) { others } else { 0.0 })],
+        disks: [("sdb1".into(), mib(*iops) + if is_late(*s) { others } else { 0.0 })].into(),
         ..TimelineSample::default()
     };
     step.timeline.samples = rates.iter().map(sample).collect();

@@ -17,6 +17,7 @@ mod diagnose;
 mod errors;
 mod exchange;
 mod exits;
+mod failing_store;
 mod faults;
 mod figures;
 mod files;

@@ -47,6 +47,8 @@ pub(crate) enum ProbeStep {
 pub(crate) struct Reset {
     /// Paths whose fenced writes it covers: bit n is path n.
     pub covered: u64,
+    /// Number of the first stray that it does not end.
+    pub next_stray: u64,
     /// Time from which another path may be tried; the answer counts whenever it arrives.
     pub deadline: Instant,
     pub is_reported: bool,
@@ -89,6 +91,8 @@ pub(crate) struct Connection {
     pub reset: Option<Reset>,
     /// Commands sent before this time may have been ended by a LUN reset through another path.
     pub swept_at: Option<Instant>,
+    /// Time since which the target has no command of this session and accepts none.
+    pub shut_since: Option<Instant>,
     /// The target requested a logout; no more commands are started.
     pub is_leaving: bool,
 }
@@ -113,6 +117,7 @@ impl Connection {
             abort: None,
             reset: None,
             swept_at: None,
+            shut_since: None,
             is_leaving: false,
         }
     }

@@ -307,7 +307,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             self.paths[usize::from(path)].pending.push_back(index);
         }
         for path in &mut self.paths {
-            let (index, limit) = (path.index, path.depth_limit);
+            let (index, limit) = (path.index, path.task_limit());
             let State::Online(connection) = &mut path.state else { continue };
             if connection.is_leaving {
                 continue;
@@ -345,6 +345,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             slot.sent_at = now;
             slot.last_path = Some(path);
             slot.attempts += 1;
+            connection.shut_since = None;
         }
         Some(pdu)
     }

@@ -40,6 +40,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         // The target may still send data into, or fetch data from, a buffer that is about to be returned: end its
         // connection first.
         let limit = self.config.timeouts.io;
+        let last = self.paths.iter().find_map(|path| path.last_error.clone());
+        let last = last.unwrap_or_else(|| "the target keeps the connection open but does not respond".into());
         let mut holders = 0_u64;
         for user in &overdue {
             let slot = self.slots.get(*user);
@@ -49,11 +51,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             }
         }
         for at in (0..self.paths.len()).filter(|at| holders & 1 << at != 0) {
-            let (portal, limit_ms) = (self.paths[at].portal.clone(), limit.as_millis());
-            self.fail_path(at, &PathError::TimedOut { what: "an I/O", portal, limit_ms }, now);
+            let portal = self.paths[at].portal.clone();
+            self.fail_path(at, &PathError::Overdue { portal, limit_ms: limit.as_millis() }, now);
         }
         for user in self.overdue(now) {
-            self.expire_one(user);
+            self.expire_one(user, &last);
         }
     }
 
@@ -61,7 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.slots.table().overdue(self.config.timeouts.io, now).collect()
     }
 
-    fn expire_one(&mut self, user: u32) {
+    fn expire_one(&mut self, user: u32, last: &str) {
         let slot = self.slots.get(user);
         let attempts = slot.attempts;
         match slot.place {
@@ -81,10 +83,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             // It has completed; its sender reads it next.
             CommandState::Ended => return,
         }
-        let last_error = self.paths.iter().find_map(|path| path.last_error.clone());
-        let last =
-            last_error.unwrap_or_else(|| "the target keeps the connection open but does not respond".into());
         let waited_s = self.config.timeouts.io.as_secs();
-        self.finish(user, Err(IoError::Expired { waited_s, attempts, last }));
+        self.finish(user, Err(IoError::Expired { waited_s, attempts, last: last.to_owned() }));
     }
 }

@@ -22,9 +22,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn fence(&mut self, at: usize, writes: u32) {
         let path = &mut self.paths[at];
         if writes > 0 {
-            let group = path.group.map_or(FenceGroup::Any, FenceGroup::Of);
-            let is_mixed = path.fenced_count > 0 && path.fence_group != group;
-            path.fence_group = if is_mixed { FenceGroup::Mixed } else { group };
+            let is_mixed = path.fenced_count > 0 && path.fence_group != path.group;
+            path.fence_group = if is_mixed { FenceGroup::Unknown } else { path.group };
             path.fenced_count += writes;
             let index = path.index;
             // A reset in flight covers only writes that were fenced before it was sent.
@@ -37,7 +36,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// Releases the fenced writes of a path whose old tasks are known to be gone.
     pub(super) fn release_fenced(&mut self, index: u8, by: FencedBy, now: Instant) {
         let path = &mut self.paths[usize::from(index)];
-        path.fence_group = FenceGroup::Any;
         let writes = std::mem::take(&mut path.fenced_count);
         if writes == 0 {
             return;
@@ -49,6 +47,24 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         users.sort_unstable();
         for (_, user) in users {
             self.requeue(user, now, "its path failed");
+        }
+    }
+
+    /// Records that a fenced write has failed: the target may still execute it.
+    pub(super) fn stray(&mut self, at: usize, lba: u64, blocks: u32) {
+        let number = self.config.proof.stray(lba, blocks);
+        let path = &mut self.paths[at];
+        path.strays.push((path.fence_group, number));
+    }
+
+    /// Forgets the strays of the sessions that a login in this portal group has reinstated.
+    pub(super) fn end_strays(&mut self, at: usize, group: FenceGroup) {
+        let strays = std::mem::take(&mut self.paths[at].strays);
+        let (gone, left) = strays.into_iter().partition(|(of, _)| of.is_reinstated_in(group));
+        self.paths[at].strays = left;
+        let gone: Vec<(FenceGroup, u64)> = gone;
+        if !gone.is_empty() {
+            self.config.proof.strays_gone(|stray| gone.iter().any(|(_, number)| *number == stray));
         }
     }
 
@@ -99,8 +115,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn reset_instead(&mut self, at: usize, now: Instant) {
         let path = &self.paths[at];
         let is_needed = path.fenced_count > 0 && (path.attempts > 0 || path.is_serving());
-        if self.config.fence != Fence::ReinstatementOrReset || !is_needed || self.fence_through(at).is_some()
-        {
+        // A path that is up opens no connection that would end the old session elsewhere.
+        let is_ended_elsewhere = !path.is_serving() && self.fence_through(at).is_some();
+        if self.config.fence != Fence::ReinstatementOrReset || !is_needed || is_ended_elsewhere {
             return;
         }
         let mut in_flight = self.paths.iter_mut().filter_map(Path::reset);
@@ -111,10 +128,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let has_fenced = |path: &&Path| path.fenced_count > 0;
         let covered = self.paths.iter().filter(has_fenced).fold(0, |mask, path| mask | 1 << path.index);
         let deadline = now + self.config.timeouts.management();
+        let next_stray = self.config.proof.next_stray();
         if let Some(connection) = self.paths[other].serving()
             && connection.session.reset_logical_unit()
         {
-            connection.reset = Some(Reset { covered, deadline, is_reported: false });
+            connection.reset = Some(Reset { covered, next_stray, deadline, is_reported: false });
         }
     }
 
@@ -136,7 +154,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn reset_done(&mut self, at: usize, now: Instant) {
         self.paths[at].reset_pause = RESET_PAUSE_MIN;
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        let Some(Reset { covered, .. }) = connection.reset.take() else { return };
+        let Some(Reset { covered, next_stray, .. }) = connection.reset.take() else { return };
+        self.config.proof.strays_gone(|stray| stray < next_stray);
+        self.paths.iter_mut().for_each(|path| path.strays.retain(|(_, stray)| *stray >= next_stray));
         for other in 0..self.paths.len() {
             if let State::Online(connection) = &mut self.paths[other].state
                 && other != at

@@ -26,6 +26,8 @@ mod recover;
 mod reprove;
 mod settle;
 mod silence;
+#[cfg(test)]
+mod tests;
 mod tick;
 mod trim;
 mod watch;
@@ -36,6 +38,6 @@ pub use core::{Action, Command, Completion, Core, Input, Kind};
 pub(crate) use connection::{Connection, Phase, ProbeStep, Reset};
 pub(crate) use pace::{Silence, SilenceAction};
 pub(crate) use path::{
-    FailedAt, FenceGroup, Path, Purpose, REDIRECTS_MAX, RESET_PAUSE_MAX, RESET_PAUSE_MIN, State, Step,
+    CHECKS, FailedAt, FenceGroup, Path, Purpose, REDIRECTS_MAX, RESET_PAUSE_MAX, RESET_PAUSE_MIN, State, Step,
 };
 pub(crate) use policy::{Candidate, PathSelector};

@@ -15,6 +15,9 @@ use crate::scsi::AccessState;
 pub(crate) const RESET_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// Longest pause after a refused LUN reset.
 pub(crate) const RESET_PAUSE_MAX: Duration = Duration::from_secs(10);
+/// Places beside those of the I/Os: a path has one check of the unit at a time. On a slow target checks follow one
+/// another without a pause, and would take every other place of a path with two.
+pub(crate) const CHECKS: u16 = 1;
 /// Number of redirections followed in one attempt.
 pub(crate) const REDIRECTS_MAX: u8 = 3;
 
@@ -60,24 +63,33 @@ pub(crate) enum FailedAt {
     Target,
 }
 
-/// Portal group in which the old session of fenced writes can be reinstated.
+/// Portal group of a session: a login there with the same name reinstates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FenceGroup {
-    /// Every one: the target has named none.
-    Any,
     /// This one.
     Of(u16),
-    /// None: the writes belong to sessions in different groups.
-    Mixed,
+    /// That of the path's own portal, which the target does not name.
+    OfPortal,
+    /// Several sessions in different groups, or one whose group is not known: it is behind a redirection of a target
+    /// that names none. Only a LUN reset ends their tasks.
+    Unknown,
 }
 
 impl FenceGroup {
+    /// Returns the group of a session that was opened at the path's own portal, after so many redirections.
+    pub(crate) fn of_login(named: Option<u16>, redirects: u8) -> Self {
+        match (named, redirects) {
+            (Some(group), _) => Self::Of(group),
+            (None, 0) => Self::OfPortal,
+            (None, _) => Self::Unknown,
+        }
+    }
+
     /// Returns true if a login in `group` reinstates the session.
-    pub(crate) fn is_reinstated_in(self, group: Option<u16>) -> bool {
+    pub(crate) fn is_reinstated_in(self, group: Self) -> bool {
         match self {
-            Self::Any => true,
-            Self::Of(of) => group == Some(of),
-            Self::Mixed => false,
+            Self::Of(_) | Self::OfPortal => self == group,
+            Self::Unknown => false,
         }
     }
 }
@@ -93,13 +105,15 @@ pub(crate) struct Path {
     /// Commands assigned to this path that its session has not accepted yet.
     pub pending: VecDeque<u32>,
     pub access: AccessState,
-    /// Portal group of the session, once known from a login.
-    pub group: Option<u16>,
+    /// Portal group of the session, by the last login.
+    pub group: FenceGroup,
     /// Portal group of the portal, by the last login there: it may move while a session stays in the old group.
     pub portal_group: Option<u16>,
     /// ALUA group of the port, once known from the examination.
     pub port_group: Option<u16>,
-    /// Limit of commands in flight; lowered by TASK SET FULL.
+    /// Number of I/Os that may be in flight.
+    pub depth: u16,
+    /// Limit of commands in flight, checks of the unit included; lowered by TASK SET FULL.
     pub depth_limit: u16,
     /// End of the pause after the last command was refused as BUSY or NOT READY, and the next pause; none after a
     /// command that was executed.
@@ -111,6 +125,9 @@ pub(crate) struct Path {
     pub unable_at: Option<Instant>,
     /// Number of GOOD completions since the limit was lowered.
     pub good_since_full: u32,
+    /// Number of fenced writes that have failed and that the target may still execute, each with the portal groups of
+    /// its sessions.
+    pub strays: Vec<(FenceGroup, u64)>,
     /// Number of writes that wait until this path is fenced.
     pub fenced_count: u32,
     /// Portal groups of the sessions that sent them.
@@ -165,17 +182,19 @@ impl Path {
             state: State::Down { retry_at: now },
             pending: VecDeque::with_capacity(slots),
             access: AccessState::Optimized,
-            group: None,
+            group: FenceGroup::Unknown,
             portal_group: None,
             port_group: None,
-            depth_limit: depth,
+            depth,
+            depth_limit: depth + CHECKS,
             busy_until: now,
             busy_pause: Duration::ZERO,
             busy_count: 0,
             unable_at: None,
             good_since_full: 0,
+            strays: Vec::new(),
             fenced_count: 0,
-            fence_group: FenceGroup::Any,
+            fence_group: FenceGroup::Unknown,
             reset_at: now,
             reset_pause: RESET_PAUSE_MIN,
             attempts: 0,
@@ -240,8 +259,17 @@ impl Path {
     /// Returns the number of commands assigned to the path, without a check of the unit: on a slow target these follow
     /// one another without a pause.
     pub(crate) fn io_outstanding(&self) -> u32 {
-        let is_checked = matches!(&self.state, State::Online(connection) if connection.probe.is_some());
-        self.outstanding().saturating_sub(u32::from(is_checked))
+        self.outstanding().saturating_sub(u32::from(self.is_checked()))
+    }
+
+    fn is_checked(&self) -> bool {
+        matches!(&self.state, State::Online(connection) if connection.probe.is_some())
+    }
+
+    /// Returns the number of commands that may be in flight now. A check has a place of its own, unless the target has
+    /// no room for it.
+    pub(crate) fn task_limit(&self) -> u16 {
+        self.depth_limit.min(self.depth + if self.is_checked() { CHECKS } else { 0 })
     }
 
     /// Returns true if a command would be sent at once: there is room in the window and below the limit, and the last
@@ -252,7 +280,7 @@ impl Path {
             return false;
         }
         let pending = u32::try_from(self.pending.len()).expect("bounded by the number of slots");
-        let below_limit = u32::from(self.depth_limit.saturating_sub(connection.session.task_count()));
+        let below_limit = u32::from(self.task_limit().saturating_sub(connection.session.task_count()));
         pending < connection.session.room().min(below_limit)
     }
 

@@ -13,7 +13,9 @@ use super::core::Core;
 use crate::error::PathError;
 use crate::events::{EventKind, FencedBy};
 use crate::login::Negotiated;
-use crate::multipath::{Action, Connection, FailedAt, Phase, ProbeStep, Purpose, REDIRECTS_MAX, State};
+use crate::multipath::{
+    Action, CHECKS, Connection, FailedAt, FenceGroup, Phase, ProbeStep, Purpose, REDIRECTS_MAX, State,
+};
 use crate::pdu::Direction;
 use crate::scsi::AccessState;
 use crate::slots::{CommandState, Owner};
@@ -46,12 +48,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
         let old = std::mem::replace(&mut path.state, State::Down { retry_at });
         path.not_before = now;
+        path.was_silent = matches!(error, PathError::TimedOut { .. } | PathError::Silent { .. });
         if let State::Online(connection) = &old {
+            let silent = now.saturating_duration_since(connection.received_at);
+            path.was_silent |=
+                matches!(error, PathError::Overdue { .. }) && silent > self.config.timeouts.silence;
             // After an unexpected end of a connection the target may request a pause before its session is reinstated.
             // A connection that Assay ends because of silence is not subject to the pause, although RFC 7143 counts
             // that reset as well: its writes are fenced until the session is reinstated, and the other paths would be
-            // idle meanwhile.
-            if was_serving && !matches!(error, PathError::Silent { .. }) {
+            // idle meanwhile. Nor is one that it ends for an I/O whose time is over: in a pause the time of the next
+            // ones would be over too, and each would end the connection again.
+            if was_serving && !matches!(error, PathError::Silent { .. } | PathError::Overdue { .. }) {
                 let time2wait_s = connection.session.agreed().default_time2wait_s;
                 path.not_before = now + Duration::from_secs(time2wait_s.into());
             }
@@ -60,7 +67,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.close(at);
         let path = &mut self.paths[at];
         path.attempts = if was_serving { 0 } else { path.attempts + 1 };
-        path.was_silent = matches!(error, PathError::TimedOut { .. } | PathError::Silent { .. });
         let (index, cause) = (path.index, error.to_string());
         let is_news = path.last_error.as_ref() != Some(&cause);
         path.last_error = Some(cause.clone());
@@ -158,7 +164,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn up(&mut self, at: usize, agreed: Negotiated, now: Instant) {
         let path = &mut self.paths[at];
         let State::Opening(attempt) = &path.state else { return };
-        let purpose = attempt.purpose;
+        let (purpose, redirects) = (attempt.purpose, attempt.redirects);
         for words in &agreed.deviations {
             self.log.push(now, Some(path.index), EventKind::Deviation(words.clone()));
         }
@@ -167,11 +173,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Purpose::Fence { .. } => FencedBy::ReinstatementElsewhere,
         };
         // The portal group determines which sessions a login can reinstate.
-        let is_reinstated = path.fence_group.is_reinstated_in(agreed.target_portal_group);
-        let group = agreed.target_portal_group;
+        let named = agreed.target_portal_group;
+        let group = match purpose {
+            Purpose::Serve => FenceGroup::of_login(named, redirects),
+            Purpose::Fence { .. } => named.map_or(FenceGroup::Unknown, FenceGroup::Of),
+        };
+        let is_reinstated = path.fence_group.is_reinstated_in(group);
         match purpose {
-            Purpose::Serve => (path.group, path.portal_group, path.reset_at) = (group, group, now),
-            Purpose::Fence { through } => self.paths[usize::from(through)].portal_group = group,
+            Purpose::Serve => (path.group, path.portal_group, path.reset_at) = (group, named, now),
+            Purpose::Fence { through } => self.paths[usize::from(through)].portal_group = named,
         }
         let path = &mut self.paths[at];
         let phase = match purpose {
@@ -181,15 +191,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             }
             Purpose::Fence { .. } => Phase::Leaving { deadline: now + LEAVE_LIMIT },
         };
-        let depth = self.config.path_depth;
-        path.depth_limit = depth;
-        let mut connection = Connection::new(agreed, self.lun, depth, phase, now);
+        path.depth_limit = path.depth + CHECKS;
+        let mut connection = Connection::new(agreed, self.lun, path.depth_limit, phase, now);
         connection.next_ping_at = now + self.config.timeouts.ping_interval;
         let index = path.index;
         if purpose != Purpose::Serve {
             connection.session.logout();
         }
         path.state = State::Online(Box::new(connection));
+        self.end_strays(at, group);
         if is_reinstated {
             self.release_fenced(index, by, now);
         } else if let Some(portal) = self.fence_through(at).map(|other| other.portal.clone()) {

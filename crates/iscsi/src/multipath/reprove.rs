@@ -215,7 +215,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.log.push(now, Some(self.paths[at].index), EventKind::SameUnit);
     }
 
-    /// Ends the listing of a command that has completed; what failed may still change its blocks.
+    /// Ends the listing of a command that has completed; what failed may still change its blocks, now or, if its old
+    /// session was not known to have ended, at any time.
     #[inline]
     pub(super) fn end_change(&mut self, user: u32, is_good: bool) {
         let slot = self.slots.get_mut(user);
@@ -226,7 +227,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             self.config.proof.dismiss(candidate);
         }
         if is_good {
-            self.changes.end(user);
+            return self.changes.end(user);
+        }
+        if let CommandState::Fenced { path } = slot.place {
+            let (lba, blocks) = (slot.lba, slot.blocks);
+            self.stray(path.into(), lba, blocks);
         }
     }
 

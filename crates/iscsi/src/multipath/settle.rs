@@ -7,7 +7,7 @@ use assay_tcp::nanos;
 use super::core::{Completion, Core};
 use crate::error::IoError;
 use crate::events::EventKind;
-use crate::multipath::{Path, Phase, State};
+use crate::multipath::{CHECKS, Path, Phase, State};
 use crate::pdu::Direction;
 use crate::scsi::{AccessState, Sense, SenseAction, cdb, status};
 use crate::session::{SessionEvent, TaskOutcome};
@@ -98,6 +98,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     fn settle(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
+        if outcome.response == 0 && outcome.status == status::TASK_SET_FULL {
+            // The number of commands now in flight, checks included, is what the target has room for.
+            let path = &mut self.paths[at];
+            if let State::Online(connection) = &path.state {
+                path.depth_limit = connection.session.task_count().max(1);
+                path.good_since_full = 0;
+            }
+        }
         if let Owner::Probe { .. } = self.slots.get(user).owner {
             return self.probe_done(at, user, outcome, now);
         }
@@ -131,16 +139,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         match outcome.status {
             status::GOOD | status::CONDITION_MET => self.judge_length(user, outcome),
             status::CHECK_CONDITION => self.judge_sense(at, user, outcome, now),
-            status::BUSY => Verdict::RetryLater,
-            status::TASK_SET_FULL => {
-                // The number of commands now in flight is what the target has room for.
-                let path = &mut self.paths[at];
-                if let State::Online(connection) = &path.state {
-                    path.depth_limit = connection.session.task_count().max(1);
-                    path.good_since_full = 0;
-                }
-                Verdict::RetryLater
-            }
+            status::BUSY | status::TASK_SET_FULL => Verdict::RetryLater,
             status::TASK_ABORTED => Verdict::RetryNow,
             status => Verdict::Fail(IoError::Scsi { status, sense: None }),
         }
@@ -212,7 +211,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
                 self.log.push(now, Some(path.index), EventKind::PathTakes { refusals });
             }
         }
-        if path.depth_limit < self.config.path_depth {
+        if path.depth_limit < path.depth + CHECKS {
             path.good_since_full += 1;
             if path.good_since_full >= GOOD_TO_RAISE {
                 path.good_since_full = 0;
@@ -264,6 +263,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             self.slots.put(user);
             return self.probe_lost(path.into(), user, now);
         }
+        // The target does not have it any more.
+        slot.place = CommandState::Waiting;
         if let Some(lost) = &self.lost {
             let error = lost.of_command();
             return self.finish(user, Err(error));
@@ -272,7 +273,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             let error = IoError::GivenUp { attempts: slot.attempts, last: last.to_owned() };
             return self.finish(user, Err(error));
         }
-        slot.place = CommandState::Waiting;
         self.waiting.push_back(user);
     }
 

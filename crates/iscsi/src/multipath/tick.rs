@@ -144,18 +144,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let limit = self.config.timeouts.command;
         for at in 0..self.paths.len() {
             let index = self.paths[at].index;
-            if !self.paths[at].is_serving() {
-                continue;
-            }
-            let in_air = self.slots.live().any(|(_, slot)| slot.place == CommandState::Sent { path: index });
-            let is_overdue = |since: Instant| now.duration_since(since) > limit;
-            let mut live = self.slots.live();
-            let stuck = live.any(|(_, slot)| {
-                slot.place == CommandState::Started { path: index }
-                    && is_overdue(slot.submitted_at.max(slot.sent_at))
-            });
-            drop(live);
-            if stuck && !in_air {
+            let Some(connection) = self.paths[at].serving() else { continue };
+            let shut_since = connection.session.is_shut().then(|| *connection.shut_since.get_or_insert(now));
+            connection.shut_since = shut_since;
+            let is_overdue = shut_since.is_some_and(|since| now.duration_since(since) > limit);
+            let is_started = |place| place == CommandState::Started { path: index };
+            if is_overdue && self.slots.live().any(|(_, slot)| is_started(slot.place)) {
                 self.drop_connection(at, "the target keeps its command window closed".into(), now);
             }
         }

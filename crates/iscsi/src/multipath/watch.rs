@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::core::{Core, SessionUse};
 use crate::config::UnitWatch;
-use crate::multipath::{Path, State};
+use crate::multipath::{CHECKS, Path, State};
 use crate::pdu::Direction;
 use crate::proof::Check;
 use crate::scsi::{Sense, cdb, status};
@@ -91,7 +91,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         slot.place = CommandState::Bound { path };
         // With room for one command, checks and I/O take turns: a check that always came first would leave no turn.
         let target = &mut self.paths[at];
-        if target.depth_limit > 1 {
+        if target.depth_limit > CHECKS {
             target.pending.push_front(user)
         } else {
             target.pending.push_back(user)

@@ -4,7 +4,7 @@ use super::*;
 use crate::login::{DigestOffer, Offer};
 use crate::pdu::{Bhs, Direction, Residual, Response};
 
-fn agreed() -> Negotiated {
+pub(crate) fn agreed() -> Negotiated {
     // Obtains the defaults through the public interface: a login that negotiates nothing.
     let offer = Offer { header_digest: DigestOffer::Never, ..Offer::default() };
     Negotiated {

@@ -5,7 +5,7 @@ use crate::pdu::{Numbers, Response};
 use crate::serial::{at_or_before, before};
 
 /// Number of repeated status numbers that can account for a later jump: the commands that a path can have in flight.
-const REPEATED_MAX: u32 = 1024;
+const REPEATED_MAX: u32 = 1025;
 /// Number of responses that may be late at a time: as many threads of a target may send on one connection.
 const LATE_MAX: u32 = 16;
 /// Number of further responses within which a late one must arrive: the default number of commands in flight per path.

@@ -1,6 +1,6 @@
 //! A test over time: lanes for rate, latency, devices, CPU, links and portals under one axis, and the heat map.
 
-use assay_analysis::{Finding, HeatMap, Point, RunSummary, StepSummary, Timeline, TimelineSample};
+use assay_analysis::{Finding, HeatMap, Named, Point, RunSummary, StepSummary, Timeline, TimelineSample};
 
 use crate::number::{self, TimeUnit};
 use crate::svg::{Axis, Band, Counts, Heat, HeatColumn, HeatOf, Lane, Lanes, LevelBand};
@@ -287,20 +287,21 @@ fn named_lane(
     title: &str,
     samples: &[(f64, &TimelineSample)],
     chunk: usize,
-    of: fn(&TimelineSample) -> &Vec<(String, f64)>,
+    of: fn(&TimelineSample) -> &Named,
 ) -> Option<Lane> {
-    let mut names: Vec<&String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for (name, _) in samples.iter().flat_map(|(_, sample)| of(sample)) {
-        if !names.contains(&name) {
+        if !names.contains(&&**name) {
             names.push(name);
         }
     }
-    let value =
-        |sample: &TimelineSample, name: &str| of(sample).iter().find(|(known, _)| known == name).map(|v| v.1);
+    let value = |sample: &TimelineSample, name: &str| {
+        of(sample).iter().find(|(known, _)| **known == *name).map(|v| v.1)
+    };
     let lines: Vec<(String, Vec<(f64, f64)>)> = names
         .into_iter()
         .take(LINES_MAX)
-        .map(|name| (name.clone(), averaged(samples, chunk, |sample| value(sample, name))))
+        .map(|name| (name.to_owned(), averaged(samples, chunk, |sample| value(sample, name))))
         .filter(|(_, line)| line.len() > 1)
         .collect();
     let top = lines.iter().map(|(_, line)| highest(line)).fold(0.0, f64::max);

@@ -188,7 +188,7 @@ impl Checked<'_> {
         assert_eq!(failed.is_whole, in_file == self.events.len(), "{in_file} events are in the file");
         // A backend that takes writes again before the end of the run costs nothing.
         let bytes: usize = self.events.iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
-        let is_mended = self.attack.until.is_some() && bytes < crate::spool::KEPT_BYTES_MAX;
+        let is_mended = self.attack.until.is_some() && bytes < crate::lines::KEPT_BYTES_MAX;
         assert!(!is_mended || failed.is_whole, "{in_file} of {} events are in the file", self.events.len());
         match failed {
             NotStored { is_whole: true, .. } => 1,
