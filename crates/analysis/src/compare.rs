@@ -10,6 +10,7 @@ mod advice;
 mod best_of;
 mod gate;
 mod outcome;
+mod overlap;
 mod result_set;
 mod short;
 mod spread;
@@ -64,7 +65,7 @@ pub struct Comparison {
     pub tests: Vec<TestPair>,
     /// Findings that not every side has.
     pub findings: Vec<FindingOf>,
-    /// Findings about the expectations of two sides.
+    /// Findings about the expectations of two sides, and about runs that overlapped.
     pub across: Vec<Finding>,
     /// The outcome, a sentence for each side after the first.
     pub says: Vec<String>,
@@ -590,5 +591,5 @@ fn finding_differences(sides: &[Side]) -> Vec<FindingOf> {
 fn across(sides: &[Side]) -> Vec<Finding> {
     let first = &sides[0].readings[0].cases;
     let others = sides[1..].iter().map(|side| &side.readings[0].cases);
-    others.flat_map(|own| rules::across(first, own)).collect()
+    others.flat_map(|own| rules::across(first, own)).chain(overlap::overlap(sides)).collect()
 }

@@ -1,20 +1,26 @@
 //! A run while it goes on: what the hosts say becomes events, and every step begins everywhere at one moment.
 
+mod kept;
+mod open;
+
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use assay_engine::StopSignal;
 use assay_record::{Event, RunEvent, RunHeader, StepId, StepReason, Warning};
-use assay_runner::{Follower, Keeper, Sinks, Stage};
+use assay_runner::{Sinks, Stage};
 use async_nats::jetstream::Message;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 
 use crate::bus::{Bus, LEASE};
 use crate::clock::unix_ns;
+use crate::conduct::kept::Kept;
 use crate::error::FleetError;
 use crate::merge::{Merge, Standing};
 use crate::probe::{ASK_LIMIT, limit_of, offsets, probes};
 use crate::reading::Reading;
+use crate::waiting::Patience;
 use crate::watch::{STOP_LIMIT, Watch};
 use crate::wire::{Ask, Noted, Placed, Said, parsed};
 
@@ -36,7 +42,7 @@ const TELL_AGAIN: Duration = Duration::from_secs(1);
 /// messages; otherwise after a lease.
 const SILENT_STOPPING: Duration = Duration::from_secs(1);
 /// After its own time a run waits for so long for a stream that takes messages again. Agents wait no longer either.
-const PATIENCE: Duration = Duration::from_secs(60);
+const AWAY_LIMIT: Duration = Duration::from_secs(60);
 /// Once a stop was asked for, a host that is silent for so long is given up.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 
@@ -67,6 +73,9 @@ pub(crate) struct Conductor {
     /// Steps that know what their plan wants to know.
     enough: Option<StepId>,
     asked: Instant,
+    /// Hosts that have heard that they may open their targets.
+    opening: BTreeSet<String>,
+    patience: Patience,
     /// Number of notes that this coordinator has written.
     notes: u64,
     /// When it was looked whether hosts are gone.
@@ -79,14 +88,6 @@ pub(crate) struct Conductor {
     since: i64,
     // Last: what is above lives in it.
     runtime: Runtime,
-}
-
-/// The sinks of a run that has begun to measure.
-struct Kept<'s, 'f> {
-    keeper: Option<Keeper>,
-    sinks: &'s mut Sinks<'f>,
-    /// Whether the step of the present event knows what its plan wants to know.
-    is_enough: bool,
 }
 
 impl Conductor {
@@ -113,6 +114,8 @@ impl Conductor {
             begun: None,
             enough: None,
             asked: Instant::now(),
+            opening: BTreeSet::new(),
+            patience: Patience::new(Instant::now()),
             notes: 0,
             since: unix_ns(),
             looked: Instant::now(),
@@ -124,17 +127,20 @@ impl Conductor {
 
     /// Conducts the run to its end.
     pub(crate) fn conduct(mut self, sinks: &mut Sinks<'_>) -> Result<FleetDone, FleetError> {
-        let mut kept = Kept { keeper: None, sinks, is_enough: false };
+        let mut kept = Kept::new(sinks);
         while !self.merge.is_over() && !self.is_cut() {
             for event in self.listen() {
-                kept.take(&event, self.merge.placed());
-                self.follow(&event, &mut kept);
+                let is_enough = kept.take(&event, self.merge.placed());
+                self.follow(&event, is_enough);
+                kept.hold(event);
             }
+            kept.store();
             self.look_at_stop();
             self.look_at_hosts();
             self.look_at_stream(&mut kept);
+            self.look_at_waits(kept.follower());
             match self.is_open {
-                false => self.open(kept.sinks.follower)?,
+                false => self.open(kept.follower())?,
                 true => self.begin_due(),
             }
         }
@@ -155,6 +161,7 @@ impl Conductor {
         match message.subject.strip_prefix(of_hosts) {
             Some(host) => {
                 self.watch.heard(host);
+                self.patience.heard(host, Instant::now());
                 parsed::<Said>(&message.payload).map(|said| self.merge.take(host, said)).unwrap_or_default()
             }
             None => parsed::<Noted>(&message.payload).map(|noted| self.merge.note(noted)).unwrap_or_default(),
@@ -166,7 +173,7 @@ impl Conductor {
     }
 
     /// Does what an event asks for.
-    fn follow(&mut self, event: &Event, kept: &mut Kept<'_, '_>) {
+    fn follow(&mut self, event: &Event, is_enough: bool) {
         match &event.what {
             RunEvent::StepStarted(_) => {
                 self.asked = Instant::now();
@@ -176,7 +183,7 @@ impl Conductor {
             RunEvent::StepEnded(end) if end.reason != StepReason::Done => self.stop.stop(),
             RunEvent::Interval(interval) => {
                 let step = StepId { test: interval.test, step: interval.step };
-                if kept.is_enough && self.enough != Some(step) {
+                if is_enough && self.enough != Some(step) {
                     self.enough = Some(step);
                     let (bus, run, parts) = (&self.bus, self.run(), self.merge.parts_of(step));
                     self.runtime.block_on(join_all(parts.into_iter().map(|(host, step)| {
@@ -187,7 +194,6 @@ impl Conductor {
             }
             _ => {}
         }
-        kept.is_enough = false;
     }
 
     /// Passes a stop on, once.
@@ -247,7 +253,7 @@ impl Conductor {
     /// server gone: the hosts may be well all the same.
     fn look_at_stream(&mut self, kept: &mut Kept<'_, '_>) {
         let limit = if self.is_stopping { SILENT_STOPPING } else { LEASE };
-        if !self.is_open || self.came.elapsed() < limit {
+        if self.came.elapsed() < limit {
             return;
         }
         let (run, id) = (self.run(), format!("{}.{}", self.since, self.notes));
@@ -262,7 +268,9 @@ impl Conductor {
         };
         self.came = Instant::now();
         let Some(why) = why else { return };
-        if self.unkept.is_none() && self.merge.header().is_some() {
+        if self.merge.header().is_none() {
+            kept.follower().waits(&format!("waiting for the NATS server: {why}"));
+        } else if self.unkept.is_none() {
             let warning = Warning {
                 rule: "messages-not-kept".to_owned(),
                 says: format!("No host has sent anything for {} s: {why}.", limit.as_secs()),
@@ -270,14 +278,16 @@ impl Conductor {
                        free space; restart it if its disk was full."
                     .to_owned(),
             };
-            kept.keep(&Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });
+            kept.add(Event { at_ns: self.merge.last_ns(), what: RunEvent::Warning(warning) });
         }
         self.unkept.get_or_insert((Instant::now(), why));
     }
 
     /// Whether the end of the run cannot be waited for.
     fn is_cut(&self) -> bool {
-        let limit = || Duration::from_nanos(self.merge.placed().plan.time().0) + PATIENCE;
+        let planned = || Duration::from_nanos(self.merge.placed().plan.time().0);
+        // Where nothing has been opened no plan's time has to go by.
+        let limit = || if self.is_open { planned() + AWAY_LIMIT } else { AWAY_LIMIT };
         self.unkept.as_ref().is_some_and(|(since, _)| self.is_stopping || since.elapsed() > limit())
     }
 
@@ -299,44 +309,11 @@ impl Conductor {
         matches!(self.runtime.block_on(note), Ok(Ok(())))
     }
 
-    /// Has every host open its targets, once all have passed inspection.
-    fn open(&mut self, follower: &mut dyn Follower) -> Result<(), FleetError> {
-        if self.merge.standings().any(|(_, standing)| *standing == Standing::Inspecting)
-            && !self.stop.is_set()
-        {
-            return Ok(());
-        }
-        let refusals: Vec<String> = self.merge.standings().filter_map(refusal).collect();
-        let has_begun = self.merge.standings().any(|(_, standing)| *standing == Standing::Running);
-        let may_open = has_begun || (refusals.is_empty() && !self.stop.is_set() && follower.may_open());
-        if !may_open {
-            self.runtime.block_on(call_off(&self.bus, self.merge.placed()));
-            return Err(match refusals.is_empty() {
-                true => FleetError::Interrupted,
-                false => FleetError::Refused(refusals.join("; ")),
-            });
-        }
-        follower.stage(Stage::Opening);
-        self.tell(Ask::Open);
-        self.is_open = true;
-        follower.stage(Stage::Measuring);
-        Ok(())
-    }
-
-    /// Tells every host the same.
-    fn tell(&self, ask: impl Fn(String) -> Ask) {
-        let (bus, run) = (&self.bus, self.run());
-        let hosts: Vec<String> = self.merge.standings().map(|(host, _)| host.to_owned()).collect();
-        let limit = limit_of(hosts.len());
-        self.runtime.block_on(join_all(hosts.iter().map(|host| {
-            let ask = ask(run.clone());
-            async move { bus.ask(host, &ask, limit).await }
-        })));
-    }
-
     /// Begins the step for which every host is ready: by a note, from which the hosts are asked when it is read.
     fn begin_due(&mut self) {
-        if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
+        if self.merge.header().is_none() {
+            self.tell_to_open();
+        } else if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
             let (asked, count) = (Instant::now(), u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
             let each = probes(hosts.len()).min(PROBES);
             let names = hosts.iter().map(|(host, _)| host.clone()).collect();
@@ -368,6 +345,9 @@ impl Conductor {
     /// Returns why the run has no end.
     fn cut(&self) -> Option<String> {
         let (_, why) = self.unkept.as_ref().filter(|_| self.is_cut())?;
+        if self.merge.header().is_none() {
+            return Some(why.clone());
+        }
         Some(format!(
             "{why}; the run is stored as far as its messages came, and assay attach {} follows the rest when the \
              server keeps messages again",
@@ -375,9 +355,8 @@ impl Conductor {
         ))
     }
 
-    fn finish(self, kept: Kept<'_, '_>) -> Result<FleetDone, FleetError> {
-        let Kept { keeper, sinks, .. } = kept;
-        sinks.follower.stage(Stage::Over);
+    fn finish(self, mut kept: Kept<'_, '_>) -> Result<FleetDone, FleetError> {
+        kept.follower().stage(Stage::Over);
         let mut failures = self.merge.failures.clone();
         failures.extend(self.merge.standings().filter_map(refusal));
         failures.extend(self.cut());
@@ -390,14 +369,10 @@ impl Conductor {
             });
         };
         let (mut is_stored, is_cut) = (false, self.is_cut());
-        if let Some(mut keeper) = keeper {
-            match keeper.finish() {
-                Ok(()) => is_stored = true,
-                Err(lost) => failures.push(lost.to_string()),
-            }
-            if let Some(news) = keeper.news() {
-                sinks.follower.store_changed(&news);
-            }
+        match kept.finish() {
+            Some(Ok(())) => is_stored = true,
+            Some(Err(lost)) => failures.push(lost.to_string()),
+            None => {}
         }
         if is_stored && !is_cut {
             // It stays where the run is not stored: assay attach stores it.
@@ -423,36 +398,5 @@ fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
     match standing {
         Standing::Refused { why, .. } => Some(format!("{host}: {why}")),
         _ => None,
-    }
-}
-
-impl Kept<'_, '_> {
-    fn take(&mut self, event: &Event, placed: &Placed) {
-        let follower = &mut *self.sinks.follower;
-        match &event.what {
-            RunEvent::Started(header) => {
-                follower.begins(header);
-                let words = (placed.label.as_deref(), placed.note.as_deref());
-                self.keeper = self.sinks.store.map(|store| Keeper::begin(store, header, words));
-            }
-            RunEvent::Ended(_) => {
-                if let Some(warning) = follower.ends() {
-                    self.keep(&Event { at_ns: event.at_ns, what: RunEvent::Warning(warning) });
-                }
-            }
-            _ => {}
-        }
-        self.keep(event);
-    }
-
-    fn keep(&mut self, event: &Event) {
-        let follower = &mut *self.sinks.follower;
-        self.is_enough |= follower.event(event);
-        let Some(keeper) = &mut self.keeper else { return };
-        keeper.append(event);
-        if let Some(news) = keeper.news() {
-            follower.store_changed(&news);
-        }
-        follower.kept(event, keeper);
     }
 }

@@ -1,10 +1,12 @@
 //! A run on an agent: the very same runner as of a local one, with the coordinator at its gates.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_engine::{CommonStart, StopSignal};
+use assay_prepare::PrepareProgress;
 use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId};
 use assay_runner::{Consequence, Done, Follower, Order, Steps};
 
@@ -17,6 +19,8 @@ use crate::wire::{Task, What};
 /// How often a gate looks whether it is still waited for. What the coordinator says wakes it at once; 1,000 agents of
 /// one process that looked every 20 ms took more than a CPU while they waited.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is said that a fill goes on.
+const SAY_FILLING_EVERY: Duration = Duration::from_secs(5);
 /// After the plan's own time a run waits for so long for a coordinator that is started again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -91,7 +95,12 @@ impl Errand {
         };
         let (outbox, is_over) = (Arc::clone(&errand.outbox), Arc::clone(&errand.is_over));
         let work = move || {
-            work(task, allowed, &*run_here, &outbox, &gate);
+            let done = catch_unwind(AssertUnwindSafe(|| work(task, allowed, &*run_here, &outbox, &gate)));
+            if done.is_err() {
+                // The coordinator would wait for what nobody says any more.
+                let why = "its run ended by a fault of Assay, which the log of the agent has".to_owned();
+                outbox.push(What::Refused { why, has_begun: true });
+            }
             is_over.store(true, Ordering::Release);
         };
         if std::thread::Builder::new().name("run".into()).spawn(work).is_err() {
@@ -155,7 +164,8 @@ impl Errand {
 }
 
 fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox>, gate: &Arc<Gate>) {
-    let mut follower = Telling { outbox: Arc::clone(outbox), gate: Arc::clone(gate), has_opened: false };
+    let to = (Arc::clone(outbox), Arc::clone(gate));
+    let mut follower = Telling { outbox: to.0, gate: to.1, has_opened: false, filled: None };
     let result = run_here(order(task, allowed, outbox, gate), &mut follower);
     let left_out = outbox.samples_left_out();
     let said = match result {
@@ -272,6 +282,8 @@ struct Telling {
     outbox: Arc<Outbox>,
     gate: Arc<Gate>,
     has_opened: bool,
+    /// How far the fill was when it was said last, bytes, and when.
+    filled: Option<(u64, Instant)>,
 }
 
 impl Follower for Telling {
@@ -279,6 +291,17 @@ impl Follower for Telling {
         self.outbox.push(What::Inspected);
         self.has_opened = self.gate.may_open();
         self.has_opened
+    }
+
+    /// The coordinator waits for who says something: a fill may take hours.
+    fn filling(&mut self, progress: &PrepareProgress) {
+        let is_news = self
+            .filled
+            .is_none_or(|(bytes, said)| bytes != progress.done_bytes && said.elapsed() >= SAY_FILLING_EVERY);
+        if is_news {
+            self.filled = Some((progress.done_bytes, Instant::now()));
+            self.outbox.push(What::Filling);
+        }
     }
 
     fn event(&mut self, happened: &Event) -> bool {

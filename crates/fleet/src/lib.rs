@@ -40,6 +40,7 @@ mod run;
 mod shared;
 mod step_end;
 mod task;
+mod waiting;
 mod watch;
 mod wire;
 

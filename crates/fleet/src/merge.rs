@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -253,6 +254,8 @@ impl Merge {
                 state.standing = Standing::Refused { why, has_begun };
                 self.settled()
             }
+            // That it was said is all that there is to it.
+            What::Filling => Vec::new(),
             What::Ready(local) => {
                 let at = self.global(index, local);
                 self.hosts[index].ready = at.map(|(id, _)| id);

@@ -178,7 +178,7 @@ fn interval_of(what: &What) -> Option<&Interval> {
 
 /// Whether nothing waits for it: what comes every second.
 fn may_wait(what: &What) -> bool {
-    matches!(event_of(what), Some(RunEvent::Interval(_) | RunEvent::Host(_)))
+    matches!(what, What::Filling) || matches!(event_of(what), Some(RunEvent::Interval(_) | RunEvent::Host(_)))
 }
 
 /// Returns what is said of an event.

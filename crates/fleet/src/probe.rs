@@ -20,6 +20,12 @@ pub(crate) fn limit_of(hosts: usize) -> Duration {
     ASK_LIMIT + OF_EACH * u32::try_from(hosts).unwrap_or(u32::MAX)
 }
 
+/// Returns how long a round over so many clocks may take: some silent hosts are waited for, not a hundred.
+fn round_limit(hosts: usize) -> Duration {
+    const OF_EACH: Duration = Duration::from_millis(4);
+    ASK_LIMIT * 2 + OF_EACH * u32::try_from(hosts).unwrap_or(u32::MAX)
+}
+
 /// Returns by how many requests the offset of each of so many hosts is measured; the quickest of them counts.
 pub(crate) fn probes(hosts: usize) -> u32 {
     const OF_ALL: usize = 3200;
@@ -53,8 +59,10 @@ pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Pro
 }
 
 /// Measures the clocks of hosts, each by so many requests, with the time of this host's clock at which each was
-/// measured, ns since 1970. One that does not answer is left out.
+/// measured, ns since 1970. One that does not answer is left out, and so are those whose turn does not come within
+/// [`round_limit`]: many silent ones would hold up the others.
 pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMap<String, (i64, Offset)> {
+    let limit = std::pin::pin!(tokio::time::sleep(round_limit(hosts.len())));
     let measured = stream::iter(hosts).map(|host| {
         let bus = bus.clone();
         async move {
@@ -63,5 +71,6 @@ pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMa
             Some((host, (unix_ns(), offset)))
         }
     });
-    measured.buffer_unordered(AT_A_TIME).filter_map(std::future::ready).collect().await
+    let measured = measured.buffer_unordered(AT_A_TIME).filter_map(std::future::ready);
+    measured.take_until(limit).collect().await
 }

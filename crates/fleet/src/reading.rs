@@ -26,6 +26,9 @@ const TOGETHER: usize = 512;
 const GATHER_OF_EACH: Duration = Duration::from_micros(100);
 const GATHER_MOST: Duration = Duration::from_millis(50);
 
+/// The longest of these times is so many times the first one.
+const TRIES_MAX: u32 = 8;
+
 /// Reads the stream of a run.
 pub(crate) struct Reading {
     bus: Bus,
@@ -38,6 +41,8 @@ pub(crate) struct Reading {
     consumer: Option<PullConsumer>,
     /// The request whose messages come.
     batch: Option<Batch>,
+    /// How many times longer than at first the server may take, as it did not answer.
+    tries: u32,
     /// Whether nothing has come through the consumer yet.
     is_new: bool,
     /// Whether nothing has come for the request yet.
@@ -57,6 +62,7 @@ impl Reading {
             taken: 0,
             consumer: None,
             batch: None,
+            tries: 1,
             is_new: true,
             is_empty: true,
         }
@@ -99,7 +105,10 @@ impl Reading {
             let batch = consumer.batch().max_messages(OF_A_REQUEST).expires(REQUEST_LIMIT).messages().await;
             batch.ok().map(|batch| (consumer, batch))
         };
-        let asked = tokio::time::timeout(ASK_LIMIT, asked).await.ok().flatten();
+        // A server that is busy with a thousand hosts may need longer than one that is away deserves at once.
+        let limit = ASK_LIMIT * self.tries;
+        let asked = tokio::time::timeout(limit, asked).await.ok().flatten();
+        self.tries = if asked.is_some() { 1 } else { (self.tries * 2).min(TRIES_MAX) };
         (self.consumer, self.batch) = asked.unzip();
         self.is_empty = true;
         self.batch.is_some()

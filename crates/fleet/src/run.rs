@@ -1,10 +1,11 @@
 //! A run over several hosts: who takes part, what each does, and the way to the first I/O.
 
-use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_record::{ClockOffset, RunSetting};
-use assay_runner::{Order, Sinks, Stage, label_of};
+use assay_runner::{Follower, Order, Sinks, Stage, label_of};
 use assay_spec::Placement;
 use assay_spec::random::split_mix;
 use assay_store::Store;
@@ -19,7 +20,11 @@ use crate::probe::{ASK_LIMIT, limit_of};
 use crate::reading::Reading;
 use crate::shared::written_by_several;
 use crate::task::TaskOptions;
+use crate::waiting::{Wait, saying, says};
 use crate::wire::{Answer, Ask, Noted, Placed, Task, parsed};
+
+/// The list of hosts comes within this, or the server is not well.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Which hosts take part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +56,10 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     sinks.follower.stage(Stage::Inspecting);
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(&order.bus, "assay run"))?;
-    let list = runtime.block_on(listed(&bus))?;
+    let list = saying(listed_in_time(&bus), sinks.follower, || {
+        "waiting for the NATS server, which sends the list of hosts".to_owned()
+    });
+    let list = runtime.block_on(list)?;
     let hosts = chosen(&list, order)?;
     let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let clocks = clocks(&hosts);
@@ -62,7 +70,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
         return Err(FleetError::Refused(why));
     }
     let stop = order.order.stop.clone();
-    runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement))?;
+    runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement, sinks.follower))?;
     let reading = Reading::new(bus.clone(), &placed.run, placed.hosts.len());
     Conductor::new(runtime, bus, placed, reading, stop)?.conduct(&mut sinks)
 }
@@ -95,6 +103,14 @@ pub fn attach(
     }
     let reading = Reading::new(bus.clone(), run, placed.hosts.len());
     Conductor::new(runtime, bus, *placed, reading, stop)?.conduct(&mut sinks)
+}
+
+/// Returns the agents on the bus. Each request has a limit of its own, and there are as many as hosts.
+async fn listed_in_time(bus: &Bus) -> Result<HostList, FleetError> {
+    let late = |_| FleetError::JetStream {
+        why: format!("it has not sent the list within {} s", LIST_LIMIT.as_secs()),
+    };
+    tokio::time::timeout(LIST_LIMIT, listed(bus)).await.map_err(late)?
 }
 
 fn runtime() -> Result<Runtime, FleetError> {
@@ -184,25 +200,40 @@ async fn ask_to_inspect(
     order: &FleetOrder,
     placed: &Placed,
     placement: &Placement,
+    follower: &mut dyn Follower,
 ) -> Result<(), FleetError> {
     let run = &placed.run;
-    bus.create_stream(run).await?;
-    bus.note(run, "placed", &Noted::Placed(Box::new(placed.clone()))).await?;
+    let stream = async {
+        bus.create_stream(run).await?;
+        bus.note(run, "placed", &Noted::Placed(Box::new(placed.clone()))).await
+    };
+    saying(stream, follower, || "waiting for the NATS server, which makes the stream of the run".to_owned())
+        .await?;
     let options = TaskOptions::of(&order.order.options, order.order.remove, order.order.keep_awake);
     let limit = limit_of(placement.hosts.len());
+    let names = placement.hosts.iter().map(|host| host.host.as_str());
+    let silent: RefCell<BTreeSet<&str>> = RefCell::new(names.collect());
+    let silent = &silent;
     let asks = placement.hosts.iter().map(|host| {
         let targets = order.targets.iter().map(|target| target.replace("{host}", &host.host)).collect();
         let (plan, options) = (host.plan.clone(), options.clone());
         let task = Task { run: run.clone(), plan, targets, options };
         async move {
-            match bus.ask(&host.host, &Ask::Inspect(Box::new(task)), limit).await {
+            let answer = bus.ask(&host.host, &Ask::Inspect(Box::new(task)), limit).await;
+            silent.borrow_mut().remove(host.host.as_str());
+            match answer {
                 Some(Answer::Accepted) => None,
                 Some(Answer::Refused(why)) => Some(format!("{}: {why}", host.host)),
                 _ => Some(format!("{} does not answer", host.host)),
             }
         }
     });
-    let refusals: Vec<String> = join_all(asks).await.into_iter().flatten().collect();
+    let waits = || {
+        let hosts: Vec<&str> = silent.borrow().iter().copied().collect();
+        says(Wait::Accept, &hosts, placement.hosts.len())
+    };
+    let refusals = saying(join_all(asks), follower, waits).await;
+    let refusals: Vec<String> = refusals.into_iter().flatten().collect();
     if refusals.is_empty() {
         return Ok(());
     }

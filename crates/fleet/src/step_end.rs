@@ -1,6 +1,11 @@
 //! The end of a step on several hosts as the end of one step.
 
-use assay_record::{ClockDrift, ClockOffset, HostEnd, JobEnd, StepCpu, StepEnd, StepId, StepReason};
+use assay_record::{
+    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, StepCpu, StepEnd, StepId, StepReason,
+};
+
+/// Moments of paths that the end of a step keeps of all hosts together.
+const PATH_MOMENTS_MAX: usize = 4096;
 
 /// A step on a host.
 pub(crate) struct HostStep<'a> {
@@ -71,10 +76,20 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
         }));
     }
     merged.path_moments.sort_by_key(|of| of.since_window_ns);
+    shorten(&mut merged.path_moments);
     merged.failures.truncate(StepEnd::KEPT);
     merged.mismatches.truncate(StepEnd::KEPT);
     merged.hosts = hosts.iter().map(host_end).collect();
     merged
+}
+
+/// Leaves the first moments of paths, as many as one host keeps: a switch that fails is seen by a thousand hosts.
+fn shorten(moments: &mut Vec<PathMoment>) {
+    let Some(left_out) = moments.len().checked_sub(PATH_MOMENTS_MAX).filter(|more| *more > 0) else { return };
+    moments.truncate(PATH_MOMENTS_MAX);
+    if let Some(last) = moments.last().cloned() {
+        moments.push(PathMoment { says: format!("{left_out} later events of paths are left out"), ..last });
+    }
 }
 
 fn host_end(host: &HostStep<'_>) -> HostEnd {
@@ -138,5 +153,26 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
         steal: mean(|cpu| cpu.steal),
         tester_ns,
         tester_system: system.filter(|_| tester_ns > 0).map(|system| system / tester_ns as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_hosts_that_lose_a_path_make_no_record_of_megabytes() {
+        let moment = |number: u64| PathMoment {
+            since_window_ns: number,
+            member: "iscsi".into(),
+            says: "path 1 is down".into(),
+        };
+        let mut few: Vec<PathMoment> = (0..4096).map(moment).collect();
+        shorten(&mut few);
+        assert_eq!(few.len(), 4096);
+        let mut many: Vec<PathMoment> = (0..9096).map(moment).collect();
+        shorten(&mut many);
+        assert_eq!((many.len(), many[4095].since_window_ns), (4097, 4095));
+        assert_eq!(many[4096].says, "5000 later events of paths are left out");
     }
 }

@@ -66,12 +66,14 @@ impl Watch {
     }
 
     async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
-        let mut tick = tokio::time::interval(ask_every(hosts.len()));
+        let every = ask_every(hosts.len());
+        let mut tick = tokio::time::interval(every);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // The other one is the conductor's.
         while Arc::strong_count(&self.0) > 1 {
             tick.tick().await;
-            join_all(hosts.iter().map(|host| self.look(&bus, &run, host))).await;
+            // An answer of a busy host counts until it is asked again.
+            join_all(hosts.iter().map(|host| self.look(&bus, &run, host, every))).await;
             if !bus.is_connected() {
                 // As long as this side is cut off, it knows nothing of the hosts.
                 self.lock().heard.values_mut().for_each(|heard| *heard = Instant::now());
@@ -97,10 +99,10 @@ impl Watch {
         Some(drifts.collect()).filter(|drifts: &BTreeMap<_, _>| !drifts.is_empty())
     }
 
-    async fn look(&self, bus: &Bus, run: &str, host: &str) {
+    async fn look(&self, bus: &Bus, run: &str, host: &str, limit: Duration) {
         let stops = self.lock().is_stopping && !self.lock().stopped.contains(host);
         let ask = if stops { Ask::Stop(run.to_owned()) } else { Ask::Knows(run.to_owned()) };
-        let answer = bus.ask(host, &ask, STOP_LIMIT).await;
+        let answer = bus.ask(host, &ask, limit).await;
         let mut known = self.lock();
         match answer {
             Some(Answer::Accepted) => {
@@ -123,7 +125,7 @@ impl Watch {
             known.is_stopping = true;
             known.heard.keys().cloned().collect()
         };
-        join_all(hosts.iter().map(|host| self.look(bus, run, host))).await;
+        join_all(hosts.iter().map(|host| self.look(bus, run, host, STOP_LIMIT))).await;
         let known = self.lock();
         hosts.into_iter().filter(|host| !known.stopped.contains(host)).collect()
     }

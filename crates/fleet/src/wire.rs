@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::task::TaskOptions;
 
 /// Version of what is said on the bus. With that of the program it must be equal on both sides.
-const PROTOCOL: u32 = 3;
+const PROTOCOL: u32 = 4;
 
 /// Returns the version that both sides must have.
 pub(crate) fn version() -> String {
@@ -128,6 +128,8 @@ pub(crate) enum What {
         /// Whether targets may have been written to.
         has_begun: bool,
     },
+    /// Targets are being filled, and writes complete.
+    Filling,
     /// Every worker of a step is ready to begin.
     Ready(StepId),
     /// Something happened.

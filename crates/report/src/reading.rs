@@ -120,6 +120,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         findings: document.findings.into_iter().map(note).collect(),
         price: document.price,
         cases: Vec::new(),
+        during_unix_ms: None,
         id: document.run,
     };
     Ok((reading, document.label))

@@ -39,7 +39,8 @@ impl TargetRuns {
     pub fn read(store: &Reader, address: &str, limit: usize) -> Result<Self, StoreError> {
         let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
         let page = store.list(&filter, RunSlice { skip: 0, limit })?;
-        Ok(Self { address: address.to_owned(), count: page.matching, runs: page.runs })
+        let count = if page.has_more { store.matching(&filter)? } else { page.matching };
+        Ok(Self { address: address.to_owned(), count, runs: page.runs })
     }
 
     /// Returns the trend of each test. A run on several targets at once is none of this one.

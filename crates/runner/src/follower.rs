@@ -90,6 +90,9 @@ pub trait Follower {
         None
     }
 
+    /// A run over several hosts waits for some of them, or for its server, for long: a line for who looks on.
+    fn waits(&mut self, _says: &str) {}
+
     /// The store no longer takes the run, which goes on, or takes it again.
     fn store_changed(&mut self, _news: &StoreNews) {}
 }

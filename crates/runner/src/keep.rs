@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_STEP: Duration =
     if cfg!(test) { Duration::from_millis(2) } else { Duration::from_millis(200) };
 
+/// Events of a file that are given to a server together.
+const TOGETHER: usize = 256;
+
 /// Keeps the events of a run.
 pub struct Keeper {
     cover: ExportCover,
@@ -100,12 +103,15 @@ impl Keeper {
 
     /// Takes an event. The first one of a run was taken when it began.
     pub fn append(&mut self, event: &Event) {
-        if matches!(event.what, RunEvent::Started(_)) {
-            return;
-        }
-        self.take(event);
+        self.append_all(std::slice::from_ref(event));
+    }
+
+    /// Takes events that came together, and stores them together.
+    pub fn append_all(&mut self, events: &[Event]) {
+        let after_first = events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_)));
+        after_first.for_each(|event| self.take(event));
         if self.lost.is_none() {
-            if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event)) {
+            if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append_all(events)) {
                 self.lose(&error);
             }
         } else if self.again.as_ref().is_some_and(|again| again.at <= Instant::now()) {
@@ -140,9 +146,10 @@ impl Keeper {
             Some(spool) => spool.since(stored + 1),
             None => self.lines.since(stored),
         };
-        for line in missing.ok_or(None)? {
-            let event: Event = serde_json::from_str(&line).map_err(|_| None)?;
-            writer.append(&event).map_err(Some)?;
+        for lines in missing.ok_or(None)?.chunks(TOGETHER) {
+            let events = lines.iter().map(|line| serde_json::from_str(line));
+            let events: Vec<Event> = events.collect::<Result<_, _>>().map_err(|_| None)?;
+            writer.append_all(&events).map_err(Some)?;
         }
         Ok(())
     }

@@ -36,6 +36,18 @@ impl Database {
         }
     }
 
+    /// Runs a statement with each of several rows of values; a server gets all before it has answered the first.
+    pub(crate) fn execute_each(&self, sql: &str, rows: &[Vec<Value<'_>>]) -> Result<(), SqlError> {
+        match self {
+            Self::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                rows.iter().try_for_each(|row| statement.execute(params_from_iter(row)).map(drop))?;
+                Ok(())
+            }
+            Self::Postgres(client) => client.borrow_mut().execute_each(sql, rows),
+        }
+    }
+
     /// Returns all rows of a query.
     pub(crate) fn rows(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, SqlError> {
         let connection = match self {
@@ -85,7 +97,8 @@ impl Database {
         self.within(self.dialect().begin_to_read(), fail, work)
     }
 
-    fn within<T, E>(
+    /// Runs `work` in a transaction that begins with that statement.
+    pub(crate) fn within<T, E>(
         &self,
         begin: &str,
         fail: impl Fn(SqlError) -> E,
@@ -98,6 +111,14 @@ impl Database {
             let _ = self.batch("ROLLBACK");
         }
         done
+    }
+
+    /// Whether the texts of runs have an index of single letters and pairs.
+    pub(crate) fn has_pairs(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(client) => client.borrow().has_pairs,
+        }
     }
 
     /// Ends a session with a server that does not answer: what it may still do must not come between.

@@ -1,5 +1,7 @@
 //! Where SQLite and PostgreSQL need two forms of one statement. All others are the same for both.
 
+use crate::condition::{Condition, cases};
+
 /// Which SQL a database speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -50,30 +52,45 @@ impl Dialect {
         }
     }
 
-    /// Whether words of three letters or more stand somewhere in the text of a run, and what is looked for. SQLite has
-    /// a table for it, whose index is of trigrams; the `+` has it walk the index of times, which a slice ends early,
-    /// and not fetch each run that has the words. PostgreSQL has a column, with an index of trigrams where it has
-    /// pg_trgm.
-    pub(crate) fn has_words(self, words: &[&str]) -> Vec<(&'static str, String)> {
+    /// Whether words of three letters or more stand somewhere in the text of a run. SQLite has a table for it, whose
+    /// index is of trigrams and knows the cases of all letters; the `+` has it walk the index of times, which a slice
+    /// ends early, and not fetch each run that has the words. PostgreSQL has a column, with an index of trigrams where
+    /// it has pg_trgm.
+    pub(crate) fn has_words(self, words: &[&str]) -> Vec<Condition> {
         match self {
             Self::Sqlite if words.is_empty() => Vec::new(),
             Self::Sqlite => {
                 let quoted = words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
                 let quoted = quoted.collect::<Vec<_>>().join(" AND ");
-                vec![("+id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)", quoted)]
+                let sql = "+id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)".to_owned();
+                vec![Condition { sql, values: vec![quoted] }]
             }
             Self::Postgres => words.iter().map(|word| self.has_short_word(word)).collect(),
         }
     }
 
     /// The same for one word, which may be shorter than what the index is made of.
-    pub(crate) fn has_short_word(self, word: &str) -> (&'static str, String) {
+    pub(crate) fn has_short_word(self, word: &str) -> Condition {
         match self {
-            Self::Sqlite => ("+id IN (SELECT rowid FROM run_text WHERE text LIKE ? ESCAPE '\\')", like(word)),
+            Self::Sqlite => {
+                let values: Vec<String> = cases(word).iter().map(|word| like(word)).collect();
+                let any = vec!["text LIKE ? ESCAPE '\\'"; values.len()].join(" OR ");
+                Condition { sql: format!("+id IN (SELECT rowid FROM run_text WHERE {any})"), values }
+            }
             // The text is in small letters, as the server knows them: which they are depends on its locale ("C" has
             // those of ASCII), and others than its own would miss a word that was typed as it is stored.
-            Self::Postgres => ("text LIKE lower(?::text COLLATE \"default\") ESCAPE '\\'", like(word)),
+            Self::Postgres => {
+                let sql = "text LIKE lower(?::text COLLATE \"default\") ESCAPE '\\'".to_owned();
+                Condition { sql, values: vec![like(word)] }
+            }
         }
+    }
+
+    /// Returns the numbers of the runs whose text has all pairs of letters of a word, by the index that only PostgreSQL
+    /// has.
+    pub(crate) fn runs_with_pairs(self) -> &'static str {
+        "SELECT id FROM run WHERE run_pairs(text) COLLATE \"C\" \
+         @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
     }
 
     /// Sorts runs by the p99 in their digests, the longest first, and those without one last.

@@ -119,6 +119,17 @@ pub enum StoreError {
         /// Why.
         source: SqlError,
     },
+    /// A database has an encoding without all letters.
+    #[error(
+        "the database of the store {path} has the encoding {encoding}, which lacks letters that runs use; make another \
+         one for the store: CREATE DATABASE assay ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding {
+        /// Of the store.
+        path: StoreAddress,
+        /// Its name in PostgreSQL.
+        encoding: String,
+    },
     /// A database has tables of an earlier format, which cannot be converted.
     #[error(
         "the store {path} has format {found}, and converting it to format {known} failed: {source}; have the owner of \

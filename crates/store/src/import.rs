@@ -10,7 +10,7 @@ use crate::row;
 use crate::server::{OpenStore, open_to_write};
 use crate::sql::values;
 use crate::store::Store;
-use crate::writer::{CHECKPOINT_PAGES, insert_event, insert_line, insert_run, set_outcome};
+use crate::writer::{CHECKPOINT_PAGES, insert_event, insert_lines, insert_run, set_outcome};
 
 /// A run to be added whole.
 #[derive(Debug, Clone, Copy)]
@@ -124,10 +124,8 @@ fn insert_events(to: &OpenStore, id: i64, events: WholeEvents<'_>) -> Result<i64
             }
         }
         WholeEvents::Lines { after_first, outcome } => {
-            for line in after_first {
-                insert_line(to, (id, count), line)?;
-                count += 1;
-            }
+            insert_lines(to, (id, count), after_first)?;
+            count += i64::try_from(after_first.len()).unwrap_or(0);
             outcome.map_or(Ok(()), |outcome| set_outcome(to, id, outcome))?;
         }
     }

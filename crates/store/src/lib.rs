@@ -27,6 +27,7 @@
 
 mod address;
 mod beside;
+mod condition;
 mod connect;
 mod copy;
 mod database;
@@ -49,6 +50,7 @@ mod process;
 mod reader;
 mod row;
 mod schema;
+mod search;
 mod server;
 mod sql;
 mod store;

@@ -1,24 +1,24 @@
 //! Lists of runs: what is searched for, filtered and returned a page at a time, without reading an event.
 //!
 //! A row's text for the search is kept by the database (`schema.rs`, `postgres/schema.rs`): id, plan, label, note,
-//! host, targets, and the words of the run's digest. Its index is of trigrams, so that any part of a word of three
-//! letters is found, as people type it.
+//! host, targets, and the words of the run's digest. How words are looked for in it is in `search.rs`.
 
 use assay_record::{Outcome, RunDigest, Severity};
 
+use crate::condition::Condition;
 use crate::dialect::{Dialect, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
 use crate::find;
 use crate::reader::Reader;
 use crate::row::{self, COLUMN_COUNT, COLUMNS, RunRow};
+use crate::search::one_of;
 use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
 
-/// Number of words of a search that are looked for.
-const WORDS_MAX: usize = 64;
-/// Letters below which the index of trigrams is of no use.
-const TRIGRAM: usize = 3;
+/// Runs that are counted at least, and pages behind the present one: more would take the time of a whole store.
+const COUNTED_MAX: usize = 10_000;
+const PAGES_AHEAD: usize = 10;
 
 /// Which runs are wanted; by default all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -130,8 +130,10 @@ impl RunSlice {
 pub struct RunPage {
     /// The newest first.
     pub runs: Vec<ListedRun>,
-    /// Number of runs that pass.
+    /// Number of runs that pass, as far as they were counted.
     pub matching: usize,
+    /// Whether more pass: nobody counts a hundred thousand to show the first hundred.
+    pub has_more: bool,
 }
 
 /// A run in a list, with what it measured.
@@ -157,7 +159,6 @@ impl Reader {
         order: RunOrder<'_>,
     ) -> Result<RunPage, StoreError> {
         let passing = self.passing(filter)?;
-        let matching = self.matching(filter)?;
         let dialect = self.database.dialect();
         let (terms, (with, first)) = (order.terms(dialect), order.with(dialect));
         // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
@@ -181,8 +182,33 @@ impl Reader {
         };
         let digests: Vec<Option<RunDigest>> = found.iter().map(digest).collect();
         let rows = self.with_liveness(numbered(&found).map_err(|source| self.read_error(source))?)?;
-        let runs = rows.into_iter().zip(digests).map(|(row, digest)| ListedRun { row, digest }).collect();
-        Ok(RunPage { runs, matching })
+        let runs: Vec<ListedRun> =
+            rows.into_iter().zip(digests).map(|(row, digest)| ListedRun { row, digest }).collect();
+        let is_last = runs.len() < slice.limit && (slice.skip == 0 || !runs.is_empty());
+        let (matching, has_more) = match is_last {
+            true => (slice.skip + runs.len(), false),
+            false => self.counted(&passing, slice)?,
+        };
+        Ok(RunPage { runs, matching, has_more })
+    }
+
+    /// Counts the runs that pass, as far as the pages behind a slice need it. Returns whether there are more.
+    fn counted(&self, passing: &Passing, slice: RunSlice) -> Result<(usize, bool), StoreError> {
+        let ahead = slice.limit.saturating_mul(PAGES_AHEAD);
+        let most = slice.skip.saturating_add(ahead).max(COUNTED_MAX);
+        let count = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM run{} LIMIT {}) AS passing",
+            passing.clause(),
+            sql_count(most.saturating_add(1))
+        );
+        let found = self.count_of(&count, passing)?;
+        Ok((found.min(most), found > most))
+    }
+
+    fn count_of(&self, count: &str, passing: &Passing) -> Result<usize, StoreError> {
+        let found = self.rows_of_runs(count, &passing.values());
+        let found = found.and_then(|rows| rows.first().map_or(Ok(0), |row| row.integer(0)));
+        Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
     }
 
     /// Returns the ids of all runs that pass a filter, in an order.
@@ -242,7 +268,8 @@ impl Reader {
     }
 
     fn passing(&self, filter: &RunFilter) -> Result<Passing, StoreError> {
-        Ok(Passing::of(self.database.dialect(), filter, &self.unended_of(filter.state)?))
+        let words = self.searched(&filter.text)?;
+        Ok(Passing::of(self.database.dialect(), filter, words, &self.unended_of(filter.state)?))
     }
 
     /// Returns the rows of a slice of the runs that pass a filter, the newest first.
@@ -283,10 +310,7 @@ impl Reader {
     /// Returns the number of runs that pass a filter.
     pub fn matching(&self, filter: &RunFilter) -> Result<usize, StoreError> {
         let passing = self.passing(filter)?;
-        let count = format!("SELECT count(*) FROM run{}", passing.clause());
-        let found = self.rows_of_runs(&count, &passing.values());
-        let found = found.and_then(|rows| rows.first().map_or(Ok(0), |row| row.integer(0)));
-        Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
+        self.count_of(&format!("SELECT count(*) FROM run{}", passing.clause()), &passing)
     }
 
     /// Returns the number of runs.
@@ -388,10 +412,13 @@ enum Wanted {
 }
 
 impl Passing {
-    /// The conditions of a filter; `unended` are the runs without an end that it wants.
-    fn of(dialect: Dialect, filter: &RunFilter, unended: &[i64]) -> Self {
+    /// The conditions of a filter; `words` are those of its text, and `unended` the runs without an end that it wants.
+    fn of(dialect: Dialect, filter: &RunFilter, words: Vec<Condition>, unended: &[i64]) -> Self {
         let mut passing = Self::default();
-        passing.words(dialect, &filter.text);
+        for Condition { sql, values } in words {
+            passing.conditions.push(sql);
+            passing.values.extend(values.into_iter().map(Wanted::Text));
+        }
         let number = |ms: u64| Wanted::Number(i64::try_from(ms).unwrap_or(i64::MAX));
         let mut add = |condition: &str, value: Option<Wanted>| {
             if let Some(value) = value {
@@ -416,10 +443,7 @@ impl Passing {
         };
         add("outcome = ?", outcome);
         if matches!(filter.state, Some(RunState::Running | RunState::Partial)) {
-            let ids: Vec<String> = unended.iter().map(i64::to_string).collect();
-            // PostgreSQL knows no list without a member.
-            let ids = if ids.is_empty() { "NULL".to_owned() } else { ids.join(",") };
-            passing.conditions.push(format!("id IN ({ids})"));
+            passing.conditions.push(one_of(unended));
         }
         match filter.severity {
             Some(Severity::Critical) => passing.of_digest("critical > 0"),
@@ -434,22 +458,6 @@ impl Passing {
 
     fn of_digest(&mut self, condition: &str) {
         self.conditions.push(format!("id IN (SELECT run_id FROM digest WHERE {condition})"));
-    }
-
-    /// Each word must be somewhere in the text.
-    fn words(&mut self, dialect: Dialect, text: &str) {
-        // A text ends at a NUL for SQLite, and no stored one has any.
-        let words = text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty());
-        // Each is a condition, and SQLite takes a thousand of them at most; nobody types that many.
-        let words = words.take(WORDS_MAX);
-        let (long, short): (Vec<&str>, Vec<&str>) = words.partition(|word| word.chars().count() >= TRIGRAM);
-        let long = dialect.has_words(&long);
-        for (condition, value) in
-            long.into_iter().chain(short.iter().map(|word| dialect.has_short_word(word)))
-        {
-            self.conditions.push(condition.to_owned());
-            self.values.push(Wanted::Text(value));
-        }
     }
 
     fn values(&self) -> Vec<Value<'_>> {

@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::reader::PART;
 use crate::row;
 use crate::server::{Live, OpenStore, open_by_name, open_to_write};
-use crate::sql::{Kind, SqlError, values};
+use crate::sql::{Kind, SqlError, Value, values};
 
 /// Pages (of 8 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
 /// intervals or more. Sooner would put flushes into measured windows.
@@ -89,30 +89,54 @@ impl RunWriter {
     /// Where the event cannot be stored; from then on always [`StoreError::AlreadyLost`], but where the server is away
     /// ([`StoreError::is_away`]) until [`RunWriter::resume`].
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
-        if matches!(event.what, RunEvent::Started(_)) {
+        self.append_all(std::slice::from_ref(event))
+    }
+
+    /// Appends events in one transaction, which costs hardly more than one event. When this returns all are committed.
+    ///
+    /// # Errors
+    /// As [`RunWriter::append`]; of events that cannot be stored together, those before the first one that cannot be
+    /// stored are.
+    pub fn append_all(&mut self, events: &[Event]) -> Result<(), StoreError> {
+        let events: Vec<&Event> =
+            events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_))).collect();
+        if events.is_empty() {
             return Ok(());
         }
         self.mark();
         self.check_open()?;
-        let stored = self.store(event).and_then(|()| {
-            self.sequence += 1;
-            self.has_ended |= matches!(event.what, RunEvent::Ended(_));
-            self.to.check()?;
-            let is_quiet = matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_));
-            if is_quiet { self.flush() } else { Ok(()) }
-        });
-        if let Err(error) = stored {
-            let why = with_causes(&error);
-            if error.is_away() {
-                self.to.database.abandon();
-                self.away = Some(why);
-            } else {
-                self.lost = Some(Lost { why, is_marked: false });
+        let before = self.sequence;
+        match self.append_together(&events) {
+            Err(error) if events.len() > 1 && self.sequence == before && !error.is_away() => {
+                // Nothing of them is there. As many as can be are stored, as if they had come one by one.
+                let mut one_by_one = events.iter().map(|event| self.append_together(&[event]));
+                let stored = one_by_one.try_for_each(|stored| stored);
+                stored.map_err(|error| self.fail(error))
             }
-            self.mark();
-            return Err(error);
+            stored => stored.map_err(|error| self.fail(error)),
         }
-        Ok(())
+    }
+
+    /// Notes that nothing more can be stored.
+    fn fail(&mut self, error: StoreError) -> StoreError {
+        let why = with_causes(&error);
+        if error.is_away() {
+            self.to.database.abandon();
+            self.away = Some(why);
+        } else {
+            self.lost = Some(Lost { why, is_marked: false });
+        }
+        self.mark();
+        error
+    }
+
+    fn append_together(&mut self, events: &[&Event]) -> Result<(), StoreError> {
+        insert_events(&self.to, (self.run_id, self.sequence), events)?;
+        self.sequence += i64::try_from(events.len()).unwrap_or(0);
+        self.has_ended |= events.iter().any(|event| matches!(event.what, RunEvent::Ended(_)));
+        self.to.check()?;
+        let is_quiet = |event: &&Event| matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_));
+        if events.iter().any(is_quiet) { self.flush() } else { Ok(()) }
     }
 
     /// Connects anew to a server that was away. Returns the number of events of the run that it has: the last one that
@@ -231,16 +255,6 @@ impl RunWriter {
         }
     }
 
-    fn store(&self, event: &Event) -> Result<(), StoreError> {
-        let write = |source| self.to.write_error(source);
-        let insert = || insert_event(&self.to, (self.run_id, self.sequence), event);
-        match event.what {
-            RunEvent::Ended(_) => self.to.database.write(write, insert),
-            // One statement is a transaction of its own.
-            _ => insert(),
-        }
-    }
-
     /// Says in the run's row that events are missing, where that is so. What keeps the store from taking an event may
     /// keep it from taking this too, so it is tried again with each later event and at the end.
     fn mark(&mut self) {
@@ -306,7 +320,28 @@ pub(crate) fn insert_run(
     Ok(run_id)
 }
 
-/// Inserts an event of a run with its number; the last one has the outcome for the run's row.
+/// Inserts events of a run, the first with that number and all in one transaction; the last one of a run has the
+/// outcome for its row.
+fn insert_events(to: &OpenStore, (run_id, first): (i64, i64), events: &[&Event]) -> Result<(), StoreError> {
+    let encode = |source| StoreError::Encode { path: to.address.clone(), source };
+    let bodies = events.iter().map(serde_json::to_string);
+    let bodies = bodies.collect::<Result<Vec<_>, _>>().map_err(encode)?;
+    let outcome = events.iter().find_map(|event| match event.what {
+        RunEvent::Ended(outcome) => Some(outcome),
+        _ => None,
+    });
+    let insert = || {
+        insert_lines(to, (run_id, first), &bodies)?;
+        outcome.map_or(Ok(()), |outcome| set_outcome(to, run_id, outcome))
+    };
+    match bodies.len() {
+        // One statement is a transaction of its own.
+        1 if outcome.is_none() => insert(),
+        _ => to.database.write(|source| to.write_error(source), insert),
+    }
+}
+
+/// Inserts an event of a run with its number, within a transaction; the last one has the outcome for the run's row.
 pub(crate) fn insert_event(
     to: &OpenStore,
     (run_id, sequence): (i64, i64),
@@ -314,22 +349,25 @@ pub(crate) fn insert_event(
 ) -> Result<(), StoreError> {
     let body = serde_json::to_string(event);
     let body = body.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
-    insert_line(to, (run_id, sequence), &body)?;
+    insert_lines(to, (run_id, sequence), &[body])?;
     match &event.what {
         RunEvent::Ended(outcome) => set_outcome(to, run_id, *outcome),
         _ => Ok(()),
     }
 }
 
-/// Inserts the JSON of an event.
-pub(crate) fn insert_line(
+/// Inserts the JSON of events, the first with that number.
+pub(crate) fn insert_lines(
     to: &OpenStore,
-    (run_id, sequence): (i64, i64),
-    body: &str,
+    (run_id, first): (i64, i64),
+    bodies: &[String],
 ) -> Result<(), StoreError> {
     let insert = "INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)";
-    let values = values![run_id, sequence, body, crc32c::crc32c(body.as_bytes())];
-    to.database.execute(insert, values).map(drop).map_err(|source| to.write_error(source))
+    let rows = (first..)
+        .zip(bodies)
+        .map(|(sequence, body)| values![run_id, sequence, body, crc32c::crc32c(body.as_bytes())].to_vec());
+    let rows: Vec<Vec<Value<'_>>> = rows.collect();
+    to.database.execute_each(insert, &rows).map_err(|source| to.write_error(source))
 }
 
 /// Sets the outcome of a run that has ended.

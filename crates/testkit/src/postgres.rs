@@ -234,7 +234,11 @@ impl Postgres {
         self.sql_in(DATABASE, text)
     }
 
-    fn sql_in(&self, database: &str, text: &str) -> String {
+    /// Runs statements as the owner in another database of the server.
+    ///
+    /// # Panics
+    /// If one fails.
+    pub fn sql_in(&self, database: &str, text: &str) -> String {
         let mut psql = self.program("psql");
         psql.args(["-U", OWNER, "-d", database, "-qAt", "-v", "ON_ERROR_STOP=1", "-c", text]);
         let output = self.reaching(psql).output().unwrap();

@@ -189,8 +189,10 @@ async fn complete_runs(app: Arc<App>) {
         if !app.options.store.exists() {
             continue;
         }
-        let running = app.with_store(|store| Ok(store.running()?)).await.ok();
-        let now = app.writes().zip(running);
+        let asked = Arc::clone(&app);
+        // Both may wait for a disk, or for a server, which no task of the runtime may.
+        let now =
+            app.with_store(move |store| Ok(asked.writes().zip(Some(store.running()?)))).await.ok().flatten();
         if now.is_some() && now == seen {
             continue;
         }

@@ -54,6 +54,8 @@ pub struct ResultSet {
     pub price: Option<Price>,
     /// The measured loads with their expectations, where an array was attached.
     pub cases: Vec<Case>,
+    /// Begin and end of a run of Assay, ms since 1970 UTC, by the clock of its host.
+    pub during_unix_ms: Option<(u64, u64)>,
 }
 
 /// Where results come from.
@@ -162,6 +164,7 @@ impl ResultSet {
             findings: findings.iter().map(FindingNote::of).collect(),
             price: header.setting.price.clone(),
             cases: judgement.map(|j| j.cases.clone()).unwrap_or_default(),
+            during_unix_ms: during(header, summary),
         }
     }
 
@@ -204,6 +207,7 @@ impl ResultSet {
             findings: judgement.findings.iter().map(FindingNote::of).collect(),
             price: None,
             cases: judgement.cases.clone(),
+            during_unix_ms: None,
         }
     }
 
@@ -339,6 +343,13 @@ fn curve(waited: &Latency) -> Vec<(f64, f64)> {
         .map(|nines| 1.0 - 10_f64.powf(-nines))
         .filter_map(|share| Some((share, waited.quantile_ns(share)? / 1e6)))
         .collect()
+}
+
+/// Returns begin and end of a run; what was imported has them from elsewhere, or not at all.
+fn during(header: &RunHeader, summary: &RunSummary) -> Option<(u64, u64)> {
+    let length = std::time::Duration::try_from_secs_f64(summary.length_s).ok()?;
+    let began = header.imported.is_none().then_some(header.started_unix_ms)?;
+    Some((began, began.saturating_add(u64::try_from(length.as_millis()).ok()?)))
 }
 
 /// Returns plan and targets of a run in a line.

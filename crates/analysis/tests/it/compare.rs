@@ -322,6 +322,30 @@ fn whole_runs_are_compared_step_by_step() {
     );
 }
 
+/// One of two runs at a time was called the one before.
+#[test]
+fn runs_that_overlapped_are_named_and_none_came_before_the_other() {
+    let at = |id: &str, started_unix_ms: u64| {
+        let mut header = synthetic::header(synthetic::plan(PLAN));
+        (header.run, header.started_unix_ms) = (id.to_owned(), started_unix_ms);
+        let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+        let length_ms = summary.length_s * 1e3;
+        let reading = ResultSet::of_run(&header, &summary, &findings(&header, &summary), None);
+        (Side { name: id.to_owned(), readings: vec![reading] }, length_ms as u64)
+    };
+    let begin = 1_795_231_800_000;
+    let (first, length_ms) = at("a", begin);
+    let across = |later_ms: u64| compare(&[first.clone(), at("b", begin + later_ms).0]).across;
+    let found = across(length_ms - 4000);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].rule == "overlap" && found[0].says.contains("a and b for 4 s. Neither came before"),
+        "{found:?}"
+    );
+    assert_eq!(across(length_ms), [], "one after the other");
+    assert_eq!(compare(&[first.clone(), first.clone()]).across, [], "a run is no other one");
+}
+
 /// A depth of 32 against 1 was "not comparable", and a fall to a fiftieth "in the noise".
 #[test]
 fn what_somebody_changed_is_compared_and_a_great_factor_is_no_noise() {

@@ -113,6 +113,10 @@ impl Follower for Following {
         terminal_is_closed().then(closed_terminal)
     }
 
+    fn waits(&mut self, says: &str) {
+        note_above(says);
+    }
+
     fn store_changed(&mut self, news: &StoreNews) {
         note_above(&match news {
             StoreNews::Lost(lost) => store_lost(lost),

@@ -383,3 +383,45 @@ fn four_agents_give_the_histogram_of_one_process_that_did_the_same_ios() {
     let tail = four.service.quantile_ns(0.999).unwrap() / four.service.quantile_ns(0.5).unwrap();
     assert!(tail > 50.0, "the planted tail is there: {tail}");
 }
+
+/// Who is waited for is named in every phase, and nobody who has done it or is lost.
+#[test]
+fn what_is_waited_for_follows_the_hosts_through_the_run() {
+    use crate::waiting::Wait;
+
+    let placed = placed();
+    let mut merge = Merge::new(placed.clone()).unwrap();
+    let lines = |host| said(&placed, host, 0).into_iter();
+    let (mut a, mut b) = (lines(0), lines(1));
+    assert_eq!(merge.inspecting(), ["a", "b"]);
+    let at = Some(BEGAN + SECOND as i64);
+    let end = Some(BEGAN + 3 * SECOND as i64);
+    // After each message of a: b is waited for, and with the same message of b both are for what comes next.
+    for (of_b, of_both) in [
+        ((Wait::Open, None), (Wait::Open, None)),
+        ((Wait::Open, None), (Wait::Ready(START), None)),
+        ((Wait::Ready(START), None), (Wait::Ready(START), None)),
+        ((Wait::Ready(START), None), (Wait::Begin(START), at)),
+        ((Wait::Begin(START), at), (Wait::End(START), end)),
+        ((Wait::End(START), end), (Wait::End(START), end)),
+        ((Wait::End(START), end), (Wait::End(START), end)),
+        ((Wait::End(START), end), (Wait::Close, None)),
+        ((Wait::Close, None), (Wait::Close, None)),
+    ] {
+        merge.take("a", a.next().unwrap());
+        let (wait, hosts, of, due) = merge.waits();
+        assert_eq!(((wait, due), of), (of_b, 2));
+        assert!(hosts.contains(&"b"), "{wait:?}: {hosts:?}");
+        merge.take("b", b.next().unwrap());
+        if merge.due().is_some() {
+            merge.note(begin());
+        }
+        let (wait, hosts, _, due) = merge.waits();
+        assert_eq!(((wait, due), hosts), (of_both, vec!["a", "b"]));
+    }
+    assert_eq!(merge.inspecting(), [""; 0]);
+    merge.take("a", a.next().unwrap());
+    assert_eq!(merge.waits().1, ["b"]);
+    merge.note(Noted::Lost { host: "b".into(), why: "gone".into(), at_unix_ns: BEGAN });
+    assert!(merge.waits().1.is_empty() && merge.is_over());
+}

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod forged;
+mod frozen;
 mod runs;
 
 use std::sync::Arc;
@@ -47,7 +48,11 @@ impl Running {
     }
 
     fn allowing(name: &str, bus: BusOptions, config: &str, clock_ahead_ns: i64) -> Self {
-        let agent = Agent::start(&options(name, bus, config, clock_ahead_ns)).unwrap();
+        Self::of(&options(name, bus, config, clock_ahead_ns))
+    }
+
+    fn of(options: &AgentOptions) -> Self {
+        let agent = Agent::start(options).unwrap();
         let stop = AgentStop::default();
         let stopped = stop.clone();
         Self { stop, thread: std::thread::spawn(move || agent.serve(&stopped)) }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_analysis::{Collector, RunSummary};
 use assay_engine::{CommonStart, StopSignal};
-use assay_fleet::{BusOptions, FleetDone, FleetError, FleetOrder, HostChoice, attach, run};
+use assay_fleet::{AgentOptions, BusOptions, FleetDone, FleetError, FleetOrder, HostChoice, attach, run};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
 use assay_record::{Event, Interval, Outcome, RunEvent, RunSetting, StatedMemory};
 use assay_runner::{Follower, Order, Sinks, Steps};
@@ -13,7 +13,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability};
 use assay_testkit::nats::{self, Nats};
 
-use super::{Running, bus};
+use super::{Running, bus, options};
 
 pub(crate) const READS: &str = r#"
 [[test]]
@@ -215,6 +215,24 @@ fn hosts_that_are_not_there_are_named_and_nothing_begins() {
     let a = Running::start("a", bus(&nats), 0);
     assert!(refused(&["a", "z"]).contains("no agent named z is connected to the NATS server; these are: a"));
     a.stop();
+}
+
+/// It said nothing any more, and its agent answered: it was waited for without an end.
+#[test]
+fn a_host_whose_run_panics_refuses_the_run() {
+    let Some(nats) = nats::start("") else { return };
+    let a = Running::start("a", bus(&nats), 0);
+    let panics = AgentOptions {
+        run_here: std::sync::Arc::new(|_, _| std::panic::panic_any("planted")),
+        ..options("b", bus(&nats), "", 0)
+    };
+    let b = Running::of(&panics);
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let done = go(&order(&nats, READS, &[], &["null:"]), &store, &mut Hearing::new());
+    let error = done.unwrap_err().to_string();
+    assert!(error.contains("did not begin: b: its run ended by a fault"), "{error}");
+    [a, b].into_iter().for_each(Running::stop);
 }
 
 /// A stop reaches every host, and what was measured until then is kept.

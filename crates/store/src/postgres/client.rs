@@ -25,6 +25,9 @@ const GOODBYE: Duration = Duration::from_millis(200);
 /// Statements that are kept prepared: those of the store are fewer, but each search is one of its own.
 const STATEMENTS_MAX: usize = 128;
 
+/// Statements that a server has at once, and has not answered.
+const UNANSWERED_MAX: usize = 256;
+
 /// A session in a server. Nothing of it goes on between two calls.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -33,6 +36,8 @@ pub(crate) struct Client {
     client: Option<tokio_postgres::Client>,
     connection: Option<tokio::task::JoinHandle<()>>,
     statements: HashMap<String, Statement>,
+    /// Whether the tables have the index of pairs, as far as somebody has looked.
+    pub(crate) has_pairs: bool,
 }
 
 impl Client {
@@ -58,7 +63,8 @@ impl Client {
         };
         let (client, connection) = connected?;
         let (client, connection) = (Some(client), Some(connection));
-        let mut client = Self { runtime: Some(runtime), client, connection, statements: HashMap::new() };
+        let statements = HashMap::new();
+        let mut client = Self { runtime: Some(runtime), client, connection, statements, has_pairs: false };
         client.batch(&format!("SET search_path TO {}", address.schema))?;
         Ok(client)
     }
@@ -75,6 +81,20 @@ impl Client {
         let (runtime, client) = self.parts()?;
         let changed = runtime.block_on(answered(client.execute(&statement, &parameters(values))))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Runs a statement with each of several rows of values, without a wait for each answer.
+    pub(crate) fn execute_each(&mut self, sql: &str, rows: &[Vec<Value<'_>>]) -> Result<(), SqlError> {
+        let statement = self.prepared(sql)?;
+        let (runtime, client) = self.parts()?;
+        for part in rows.chunks(UNANSWERED_MAX) {
+            runtime.block_on(async {
+                let rows: Vec<_> = part.iter().map(|row| parameters(row)).collect();
+                let asked = rows.iter().map(|row| client.execute(&statement, row));
+                answered(futures_util::future::try_join_all(asked)).await.map(drop)
+            })?;
+        }
+        Ok(())
     }
 
     /// Returns all rows of a query.

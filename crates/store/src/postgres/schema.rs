@@ -116,6 +116,22 @@ EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported
 END $$;
 "#];
 
+/// What makes searches for a letter or two as fast as those for words. It may be missing, and is made with the tables
+/// or by `init-sql`: of a hundred thousand runs it takes minutes. The function is not for a row at a time, and the
+/// price that it states keeps the server from that.
+const PAIRS: &str = r#"
+CREATE OR REPLACE FUNCTION run_pairs(searched text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS $$
+    SELECT array_agg(DISTINCT part COLLATE "C") FROM (
+        SELECT letter, letter || coalesce(lead(letter) OVER (ORDER BY place), '') AS pair
+        FROM unnest(string_to_array(searched, NULL)) WITH ORDINALITY AS letters (letter, place)
+    ) AS pairs, LATERAL (VALUES (letter), (pair)) AS parts (part)
+$$;
+CREATE INDEX IF NOT EXISTS run_pairs ON run USING gin ((run_pairs(text) COLLATE "C"));
+-- Else the function would be called for thousands of rows whenever the server counts them.
+ALTER INDEX run_pairs ALTER COLUMN 1 SET STATISTICS 0;
+"#;
+
 const _: () = assert!(FIRST + MIGRATIONS.len() as i64 - 1 == FORMAT, "each format needs an entry here too");
 
 /// What this user may do with a store.
@@ -145,6 +161,9 @@ pub(crate) fn prepare(
     let open = |source| StoreError::opening(store, source);
     match format_of(database, of).map_err(open)? {
         None if missing == Missing::Leave => return Ok(Rights::NoStore),
+        None if let Some(encoding) = narrow_encoding(database).map_err(open)? => {
+            return Err(StoreError::Encoding { path: store.clone(), encoding });
+        }
         None => convert(database, of).map_err(|source| match source {
             source @ SqlError::Server { .. } => StoreError::NoTables { path: store.clone(), source },
             source => open(source),
@@ -160,12 +179,29 @@ pub(crate) fn prepare(
             source,
         })?,
     }
+    if let Some(encoding) = narrow_encoding(database).map_err(open)? {
+        return Ok(Rights::Read(StoreError::Encoding { path: store.clone(), encoding }.to_string()));
+    }
+    let pairs = database.row("SELECT 1 WHERE to_regclass('run_pairs') IS NOT NULL", &[]).map_err(open)?;
+    if let Database::Postgres(client) = database {
+        client.borrow_mut().has_pairs = pairs.is_some();
+    }
     let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a replica'
                       WHEN current_setting('default_transaction_read_only')::bool THEN 'sessions of this user only read'
                       WHEN NOT has_table_privilege('event', 'INSERT') THEN 'this user may only read' END";
     let row = database.row(sql, &[]).map_err(open)?;
     let why = row.as_ref().map(|row| row.text_if_any(0)).transpose().map_err(open)?.flatten();
     Ok(why.map_or(Rights::Write, |why| Rights::Read(format!("{store}: {why}"))))
+}
+
+/// Returns the encoding of a database that cannot keep every letter: a run in it would fail at the first `µ` or `≥`
+/// that it has to say, which may be its end.
+fn narrow_encoding(database: &Database) -> Result<Option<String>, SqlError> {
+    // That of SQL_ASCII keeps any bytes as they are.
+    let sql = "SELECT current_setting('server_encoding')
+               WHERE current_setting('server_encoding') NOT IN ('UTF8', 'SQL_ASCII')";
+    let row = database.row(sql, &[])?;
+    row.map(|row| row.text(0).map(str::to_owned)).transpose()
 }
 
 /// Returns the format of the tables; `None` where there are none.
@@ -207,12 +243,14 @@ fn convert(database: &Database, of: &PostgresAddress) -> Result<(), SqlError> {
 fn tables(found: Option<i64>) -> String {
     let done = found.map_or(0, |found| usize::try_from(found - FIRST + 1).unwrap_or(0));
     let migrations = MIGRATIONS.get(done..).unwrap_or_default().concat();
+    // In tables with runs only the owner has the time for it.
+    let pairs = if found.is_none() { PAIRS } else { "" };
     format!(
         "CREATE TABLE IF NOT EXISTS store_format (
     one    BIGINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),
     format BIGINT NOT NULL
 );
-{migrations}INSERT INTO store_format (format) VALUES ({FORMAT})
+{migrations}{pairs}INSERT INTO store_format (format) VALUES ({FORMAT})
     ON CONFLICT (one) DO UPDATE SET format = excluded.format;
 "
     )

@@ -277,3 +277,40 @@ fn a_run_that_ends_while_it_is_looked_at_was_not_killed() {
         });
     }
 }
+
+/// A letter beyond ASCII was found in the case in which it stands only.
+#[test]
+fn letters_beyond_ascii_are_found_in_both_cases() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    for word in ["Größe", "GRÖSSE", "GRÖ", "grö", "Rö", "RÖ", "ö", "Ö", "öß"] {
+        let filter = RunFilter { text: word.to_owned(), ..RunFilter::default() };
+        let expected: &[&str] = if word == "GRÖSSE" { &[] } else { &["cccc"] };
+        assert_eq!(found(&store, &filter), expected, "{word}");
+    }
+}
+
+/// The first page of a hundred thousand runs took the time to count them.
+#[test]
+fn a_list_counts_as_far_as_its_next_pages_and_says_that_there_are_more() {
+    const RUNS: usize = 10_050;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(&format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS})
+         INSERT INTO run (run, name, started_unix_ms, targets, outcome)
+         SELECT 'r' || i, 'p', i, '[]', '\"done\"' FROM n"
+    ))
+    .unwrap();
+    let all = RunFilter::default();
+    let page = |skip| {
+        let page = store.list(&all, RunSlice { skip, limit: 100 }).unwrap();
+        (page.runs.len(), page.matching, page.has_more)
+    };
+    assert_eq!(page(0), (100, 10_000, true));
+    assert_eq!(page(9_800), (100, RUNS, false));
+    assert_eq!(page(10_000), (50, RUNS, false));
+    assert_eq!((store.count().unwrap(), store.matching(&all).unwrap()), (RUNS, RUNS));
+}

@@ -183,6 +183,9 @@ fn a_store_that_is_filled_in_a_server_is_the_one_that_is_filled_in_a_file() {
         assert!(matches!(store.remove("261120-aa2a"), Err(StoreError::Find { .. })));
     }
     assert_eq!(answers(&there), answers(&file), "the baseline went with its run too");
+    // What makes searches fast may be missing.
+    server.sql("DROP INDEX assay.run_pairs; DROP FUNCTION assay.run_pairs; DROP INDEX assay.run_text");
+    assert_eq!(answers(&opened(&server.url())), answers(&file));
 }
 
 #[test]
@@ -303,6 +306,24 @@ fn other_locales_find_what_is_typed() {
             assert_eq!(store.matching(&filter).unwrap(), 1, "{name}: {word}");
         }
     }
+}
+
+/// It took runs, until one had to say a letter that it lacks: at its end.
+#[test]
+fn a_database_without_all_letters_is_refused_before_anything_is_measured() {
+    let Some(server) = postgres::start() else { return };
+    server.sql("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'");
+    let at = address(&server.url().replace("/runs", "/latin"));
+    let refused = message(&Store::open(&at).unwrap_err());
+    assert!(refused.contains("LATIN1") && refused.contains("ENCODING 'UTF8'"), "{refused}");
+    assert!(Store::open_existing(&at).unwrap().is_none(), "no table was made");
+    // One from before is still read.
+    let StoreAddress::Postgres(of) = &at else { panic!("it is a server") };
+    server.sql_in("latin", &assay_store::init_sql(of));
+    let refused = message(&Store::open(&at).unwrap_err());
+    assert!(refused.contains("LATIN1"), "{refused}");
+    let store = Store::open_existing(&at).unwrap().unwrap();
+    assert!(store.read_only().unwrap().contains("LATIN1") && store.runs().unwrap().is_empty());
 }
 
 /// The certificate of the server is that of its name, or nothing is said to it.

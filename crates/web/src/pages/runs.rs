@@ -42,13 +42,18 @@ pub(crate) async fn page(
     }
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        // A page beyond the last one is the last one.
-        let last = store.matching(&filter)?.div_ceil(PAGE_RUNS).max(1);
-        let number = number.min(last);
-        let slice = RunSlice { skip: (number - 1) * PAGE_RUNS, limit: PAGE_RUNS };
         let baselines = Baselines::read(store)?;
         let sort = Sort::named(asked.get("sort"));
-        let found = listed(&shared, store, (&filter, sort, slice), &baselines)?;
+        let page = |number: usize| {
+            let slice = RunSlice { skip: (number - 1).saturating_mul(PAGE_RUNS), limit: PAGE_RUNS };
+            listed(&shared, store, (&filter, sort, slice), &baselines)
+        };
+        let (mut number, mut found) = (number, page(number)?);
+        if found.runs.is_empty() && number > 1 {
+            // A page beyond the last one is the last one.
+            number = store.matching(&filter)?.div_ceil(PAGE_RUNS).max(1);
+            found = page(number)?;
+        }
         let around = Around {
             sort,
             asked: &asked,
@@ -84,13 +89,15 @@ fn listed(
         Sort::By(_) | Sort::Baseline => {
             let key = format!("sorted {sort:?} {filter:?}");
             let all = app.unwritten(&key, || sorted().map(|runs| runs.join("\n")))?;
+            let matching = all.lines().count();
             let first: Vec<String> =
                 all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
             // A page that is full needs no more of the order.
             let is_full = first.len() == slice.limit;
             let skip = if is_full { 0 } else { slice.skip };
             let all: Vec<String> = if is_full { first } else { all.lines().map(str::to_owned).collect() };
-            Ok(store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?)
+            let found = store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?;
+            Ok(RunPage { matching, has_more: false, ..found })
         }
     }
 }
@@ -176,6 +183,7 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
     let rows: String = found.runs.iter().map(|run| row(run, around)).collect();
     let count = match found.matching {
         1 => "1 run".to_owned(),
+        many if found.has_more => format!("More than {} runs", separated(&many.to_string())),
         many => format!("{} runs", separated(&many.to_string())),
     };
     let table = match found.runs.is_empty() {
@@ -469,10 +477,11 @@ fn pages(around: &Around<'_>, found: &RunPage, number: usize) -> String {
         format!("<button form=\"compare\" formaction=\"/runs\" name=\"page\" value=\"{to}\">{name}</button>")
     };
     let before = if number > 1 { button(number - 1, "Before") } else { String::new() };
+    let many = if found.has_more { "more than " } else { "" };
     let after = if number < last { button(number + 1, "Next") } else { String::new() };
     format!(
-        "{hidden}<nav class=\"pages\" aria-label=\"Pages of the list\">{before} <span>Page {number} of {last}</span> \
-         {after}</nav>\n"
+        "{hidden}<nav class=\"pages\" aria-label=\"Pages of the list\">{before} \
+         <span>Page {number} of {many}{last}</span> {after}</nav>\n"
     )
 }
 

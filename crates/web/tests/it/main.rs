@@ -3,6 +3,7 @@
 
 mod api;
 mod client;
+mod in_server;
 mod limits;
 mod pages;
 mod security;

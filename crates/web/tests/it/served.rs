@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use assay_store::Store;
+use assay_store::{Store, StoreAddress};
 use assay_testkit::synthetic;
 use assay_web::{Limits, Options, RunPermission, RunTarget, Server, Stopper, Tls};
 
@@ -18,6 +18,7 @@ pub(crate) const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerro
 /// A server that is answering.
 pub(crate) struct Served {
     folder: tempfile::TempDir,
+    store: StoreAddress,
     address: SocketAddr,
     stopper: Stopper,
     has_tls: bool,
@@ -46,13 +47,31 @@ impl Served {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store.sqlite");
         std::fs::copy(filled(), &store).unwrap();
+        Self::of(folder, store.into(), reach, limits, program)
+    }
+
+    /// Serves the store in a server, which is filled as all others are.
+    pub(crate) fn in_server(url: &str) -> Self {
+        let store = StoreAddress::parse(url).unwrap();
+        fill(&Store::open(&store).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        Self::of(folder, store, Reach::Loopback, Limits::default(), PathBuf::from("/bin/false"))
+    }
+
+    fn of(
+        folder: tempfile::TempDir,
+        store: StoreAddress,
+        reach: Reach,
+        limits: Limits,
+        program: PathBuf,
+    ) -> Self {
         let (listen, tls) = match reach {
             Reach::Loopback => ("127.0.0.1:0", Tls::Off),
             Reach::Network => ("0.0.0.0:0", Tls::SelfSigned { folder: folder.path().to_owned() }),
         };
         let options = Options {
             listen: listen.parse().unwrap(),
-            store: store.into(),
+            store: store.clone(),
             token_file: folder.path().join("token"),
             tls,
             runs: Some(RunPermission {
@@ -71,7 +90,8 @@ impl Served {
         let port = server.url().rsplit_once(':').unwrap().1.parse().unwrap();
         let stopper = server.stopper();
         std::thread::spawn(move || server.run().unwrap());
-        Self { folder, address: ([127, 0, 0, 1], port).into(), stopper, has_tls: reach == Reach::Network }
+        let address = ([127, 0, 0, 1], port).into();
+        Self { folder, store, address, stopper, has_tls: reach == Reach::Network }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -83,7 +103,7 @@ impl Served {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::open(self.folder.path().join("store.sqlite")).unwrap()
+        Store::open(&self.store).unwrap()
     }
 
     /// The `Host` of a browser.
