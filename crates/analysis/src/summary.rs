@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_record::{
     Failure, Gap, HostEnd, Latency, LinkSample, MemberEnd, Mismatch, OpStats, Outcome, PathEnd, PathMoment,
     PlaceSample, StepCpu, StepId, StepReason, TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
+    covered_ns,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
@@ -238,11 +239,12 @@ pub struct TcpPoint {
 }
 
 impl StepSummary {
-    /// How long the tester did not run in what was measured, s; 0 where it always ran.
+    /// How long the tester did not run in what was measured, of several hosts how long at least one did not, s; 0 where
+    /// all always ran.
     #[must_use]
     pub fn gap_s(&self) -> f64 {
         let measured = self.gaps.iter().filter(|gap| gap.kind.is_standstill() && gap.place.is_measured());
-        measured.map(|gap| gap.length_ns).sum::<u64>() as f64 / 1e9
+        covered_ns(measured) as f64 / 1e9
     }
 }
 

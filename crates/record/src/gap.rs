@@ -20,6 +20,22 @@ pub struct Gap {
     pub since_window_ns: Option<i64>,
 }
 
+/// Returns how much time gaps cover, ns: those of several hosts at the same moment count once.
+#[must_use]
+pub fn covered_ns<'g>(gaps: impl IntoIterator<Item = &'g Gap>) -> u64 {
+    // The clock of a run does not advance while a machine is suspended.
+    let end = |gap: &Gap| gap.end_ns.max(gap.start_ns.saturating_add(gap.length_ns));
+    let mut ranges: Vec<(u64, u64)> = gaps.into_iter().map(|gap| (gap.start_ns, end(gap))).collect();
+    ranges.sort_unstable();
+    let mut until = 0;
+    let new = |&(start, end): &(u64, u64)| {
+        let new = end.saturating_sub(start.max(until));
+        until = until.max(end);
+        new
+    };
+    ranges.iter().map(new).fold(0, u64::saturating_add)
+}
+
 /// Kind of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -35,7 +35,7 @@ pub use event::{
 };
 pub use export::ExportCover;
 pub use fleet::{ClockDrift, ClockOffset, FleetHost, HostEnd, StepMoments};
-pub use gap::{Gap, GapKind, GapPlace, StepTimes};
+pub use gap::{Gap, GapKind, GapPlace, StepTimes, covered_ns};
 pub use host::{
     BusFacts, ClockState, Content, DeviceFacts, DiskSample, DriveFacts, FilesystemFacts, HostFacts,
     HostSample, LayoutFacts, MemberFacts, MemberKind, Placement, TargetFacts,

@@ -1,6 +1,6 @@
 //! About the tester's own time: gaps in which it did not run, and a wall clock that was set.
 
-use assay_record::{Gap, GapKind, GapPlace, Warning};
+use assay_record::{Gap, GapKind, GapPlace, Warning, covered_ns};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
@@ -14,8 +14,9 @@ pub(super) fn in_window(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{}. Rates count the gap as time without I/O, and the latency of the I/Os in flight includes it. {}.",
-            words(&gaps, longest),
+            "{}. Rates count the gap as time without I/O{}, and the latency of the I/Os in flight includes it. {}.",
+            words(&gaps, longest, case.step),
+            if case.step.hosts.len() > 1 { " of the host that had it" } else { "" },
             what(longest.kind)
         ),
         evidence: vec![
@@ -39,7 +40,7 @@ pub(super) fn beside_window(case: StepCase<'_>) -> Option<Fired> {
     };
     Some(Fired {
         severity: Severity::Info,
-        says: format!("{}. {}. {means}.", words(&gaps, longest), what(longest.kind)),
+        says: format!("{}. {}. {means}.", words(&gaps, longest, case.step), what(longest.kind)),
         evidence: vec![Evidence::new("gap", seconds, "s")],
         next: "",
         weight: seconds,
@@ -69,11 +70,11 @@ fn standstills(step: &StepSummary) -> impl Iterator<Item = &Gap> {
 }
 
 fn seconds(gaps: &[&Gap]) -> f64 {
-    gaps.iter().map(|gap| gap.length_ns).sum::<u64>() as f64 / 1e9
+    covered_ns(gaps.iter().copied()) as f64 / 1e9
 }
 
 /// `Assay did not run for 2.1 s, from second 3.9 of the measured window: it was stopped by a signal and continued`.
-fn words(gaps: &[&Gap], longest: &Gap) -> String {
+fn words(gaps: &[&Gap], longest: &Gap, step: &StepSummary) -> String {
     let length_s = longest.length_ns as f64 / 1e9;
     let place = match (longest.place, longest.since_window_ns) {
         (GapPlace::Before, _) => "before the load of this step".to_owned(),
@@ -89,6 +90,12 @@ fn words(gaps: &[&Gap], longest: &Gap) -> String {
     let how = how(longest.kind);
     match gaps.len() {
         1 => format!("Assay did not run for {length_s:.1} s, {place}: {how}"),
+        n if step.hosts.len() > 1 => format!(
+            "On its {} hosts Assay did not run {n} times, {:.1} s on one or more of them, at most {length_s:.1} s at \
+             once, {place}: {how}",
+            step.hosts.len(),
+            seconds(gaps)
+        ),
         n => format!(
             "Assay did not run {n} times, {:.1} s in all, at most {length_s:.1} s, {place}: {how}",
             seconds(gaps)

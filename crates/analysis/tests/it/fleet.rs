@@ -2,8 +2,8 @@
 
 use assay_analysis::{Collector, HostSpread, RunSummary, Severity};
 use assay_record::{
-    AccessStats, ClockOffset, Event, FleetHost, HostEnd, HostFacts, Interval, JobEnd, RunEvent, RunHeader,
-    StepCpu, StepEnd, StepId, StepReason, TurnStats,
+    AccessStats, ClockOffset, Event, FleetHost, Gap, GapKind, GapPlace, HostEnd, HostFacts, Interval, JobEnd,
+    RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TurnStats,
 };
 
 use crate::{found, run};
@@ -97,6 +97,28 @@ fn a_start_that_was_not_common_is_reported_and_so_are_clocks_that_do_not_tell() 
     assert_eq!(start(30_000_000, 1000), None, "less than a hundredth of four seconds");
     assert!(start(2_000_000_000, 1000).unwrap().contains("2.00 s apart"));
     assert!(start(60_000, 30_000_000).unwrap().contains("is not known"));
+}
+
+/// A thousand hosts on two CPUs "did not run for 1544 s" of a window of ten.
+#[test]
+fn gaps_of_several_hosts_at_one_moment_are_time_that_is_lost_once() {
+    let (header, mut summary) = fleet(&[100.0, 100.0, 100.0]);
+    let gap = |(start_ms, length_ms): (u64, u64)| Gap {
+        kind: GapKind::Starved,
+        length_ns: length_ms * 1_000_000,
+        start_ns: start_ms * 1_000_000,
+        end_ns: (start_ms + length_ms) * 1_000_000,
+        place: GapPlace::Window,
+        since_window_ns: Some(0),
+    };
+    summary.steps[0].gaps = [(1000, 500), (3000, 400), (1200, 600), (1100, 100)].map(gap).to_vec();
+    assert!((summary.steps[0].gap_s() - 1.2).abs() < 1e-9, "{}", summary.steps[0].gap_s());
+    let says = found("gap-in-window", &header, &summary).unwrap().says;
+    assert!(
+        says.starts_with("On its 3 hosts Assay did not run 4 times, 1.2 s on one or more of them"),
+        "{says}"
+    );
+    assert!(says.contains("at most 0.6 s at once") && says.contains("of the host that had it"), "{says}");
 }
 
 #[test]
