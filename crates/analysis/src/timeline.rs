@@ -1,6 +1,6 @@
 //! What happened around a step, second by second: phases, and the lanes of host, devices, links and portals.
 
-use assay_record::HostSample;
+use assay_record::{DiskSample, HostSample};
 use serde::{Deserialize, Serialize};
 
 /// Around the measured window of a step; times are s since it began, so the warm-up lies below zero.
@@ -31,6 +31,9 @@ pub struct TimelineSample {
     pub links: Vec<(String, f64)>,
     /// Smoothed TCP round trip to each portal, µs.
     pub portals: Vec<(String, f64)>,
+    /// What software RAIDs under the targets did beside the load, by device: `recover`, `check`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebuilds: Vec<(String, String)>,
 }
 
 /// Shortest sample that gives a rate, ns.
@@ -51,6 +54,7 @@ impl TimelineSample {
             let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
             (link.interface.clone(), bytes as f64 / seconds / 1e6)
         });
+        let rebuild = |disk: &DiskSample| Some((disk.device.clone(), disk.sync_action.clone()?));
         let portals = sample.tcp.iter().filter(|tcp| tcp.connections > 0);
         Some(Self {
             t_s: (sample.at_ns as f64 - window_ns as f64) / 1e9,
@@ -59,6 +63,7 @@ impl TimelineSample {
             disks: disks.collect(),
             links: links.collect(),
             portals: portals.map(|tcp| (tcp.remote.clone(), f64::from(tcp.rtt_us))).collect(),
+            rebuilds: sample.disks.iter().filter_map(rebuild).collect(),
         })
     }
 }
