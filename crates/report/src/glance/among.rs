@@ -53,19 +53,23 @@ fn by_bound(judgement: &Judgement, judged: &[(&Case, &Verdict)]) -> Option<Said>
     let nearest = measured_over_expected(case, verdict);
     let above = judged.iter().filter(|(_, verdict)| verdict.agreement == Agreement::Above).count();
     let all = judged.len();
+    let error = if verdict.ratio > 1.0 { ", up to the error of the model" } else { "" };
     let (tone, allows) = match above {
-        0 if all == 1 => (Tone::Plain, format!("Within what the hardware of {array} allows: {nearest}.")),
+        0 if all == 1 => {
+            (Tone::Plain, format!("Within what the hardware of {array} allows{error}: {nearest}."))
+        }
         0 => {
             let says = format!(
-                "All {all} tests are within what the hardware of {array} allows; nearest: {nearest}."
+                "All {all} tests are within what the hardware of {array} allows{error}; nearest: {nearest}."
             );
             (Tone::Plain, says)
         }
         _ if all == 1 => (Tone::Doubt, format!("More than the hardware of {array} allows: {nearest}.")),
         above => {
             let verb = if above == 1 { "is" } else { "are" };
+            let which = if above == all { format!("All {all}") } else { format!("{above} of {all}") };
             let says = format!(
-                "{above} of {all} tests {verb} faster than the hardware of {array} allows; furthest: {nearest}."
+                "{which} tests {verb} faster than the hardware of {array} allows; furthest: {nearest}."
             );
             (Tone::Doubt, says)
         }
