@@ -2,7 +2,6 @@
 
 use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
 
-use crate::case::Case;
 use crate::compare::{deciding, load};
 use crate::expected::Judgement;
 use crate::finding::Finding;
