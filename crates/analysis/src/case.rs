@@ -10,7 +10,7 @@ use assay_model::array::Array;
 use assay_model::concurrent::Concurrent;
 use assay_model::facts::{Facts, facts};
 use assay_model::predict::{Engines, Prediction, predict};
-use assay_model::resolved::Tables;
+use assay_model::resolved::{Software, Tables};
 use assay_model::workload::Workload;
 use assay_record::StepId;
 
@@ -66,6 +66,19 @@ pub struct Case {
     pub load: Option<Modelled>,
     /// What to expect of it beside others.
     pub beside: Option<JobCase>,
+}
+
+impl Case {
+    /// Returns whether its expectation is only a bound of the hardware, because the cost of the software is unknown.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        let software = match (&self.beside, &self.load) {
+            (Some(beside), _) => beside.together.software,
+            (None, Some(load)) => load.prediction.software,
+            (None, None) => return false,
+        };
+        software == Software::Unknown
+    }
 }
 
 /// One of several loads that ran at once.

@@ -2,14 +2,12 @@
 
 use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
 
-use crate::case::Case;
 use crate::compare::{deciding, load};
 use crate::expected::Judgement;
 use crate::finding::Finding;
 use crate::limit::verdict_on;
 use crate::precision::precision;
 use crate::summary::{Load, RunSummary, StepSummary};
-use assay_model::resolved::Software;
 use assay_statistics::Estimate;
 
 /// Returns the digest of a run, from what its report is made from; `diagnosed` is the result of its diagnosis, a
@@ -60,9 +58,7 @@ fn of_step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>
     let whole = || step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
     // A share of a bound is no share of what is expected.
     let expected = judgement.and_then(|judgement| judgement.step(step.id));
-    let is_bound =
-        |case: &Case| case.load.as_ref().is_some_and(|load| load.prediction.software == Software::Unknown);
-    let verdict = expected.filter(|(case, _)| !is_bound(case)).and_then(|(_, verdict)| verdict);
+    let verdict = expected.filter(|(case, _)| !case.is_bound()).and_then(|(_, verdict)| verdict);
     Some(TestDigest {
         expected_ratio: verdict.map(|verdict| verdict.ratio).filter(|ratio| ratio.is_finite()),
         test: step.test.clone(),

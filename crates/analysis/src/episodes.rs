@@ -6,6 +6,7 @@ use assay_statistics::shape::{Change, Shape, shape_with};
 use crate::figures::whole;
 use crate::series::Point;
 use crate::summary::{Load, StepSummary};
+use crate::timeline::TimelineSample;
 
 /// A stretch of a measured window.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,11 +27,16 @@ const EPISODES_MAX: usize = 8;
 /// Moments of the same words that are this close are one, s.
 const SAME_S: f64 = 3.0;
 
+/// Longest time that a sample of the host says something of, s.
+const SAMPLE_S: f64 = 1.5;
+
 /// Returns what happened in the window of a step, by kind.
 #[must_use]
 pub fn episodes(step: &StepSummary) -> Vec<Episode> {
     let mut found = gaps(step);
+    found.extend(outages(&step.path_moments, step.seconds));
     found.extend(paths(&step.path_moments));
+    found.extend(rebuilds(&step.timeline.samples, step.seconds));
     found.extend(runs_of(&step.series, "stalled", "no I/O completed", |ios, _| ios <= 0.0));
     found.extend(runs_of(&step.series, "errors", "I/Os failed", |_, errors| errors > 0));
     // A gap of the tester looks like a level of the storage; a load at a rate of the plan shows its shape elsewhere.
@@ -62,6 +68,34 @@ fn gaps(step: &StepSummary) -> Vec<Episode> {
     step.gaps.iter().filter_map(gap).collect()
 }
 
+/// Times in which a path was down, from the first worker that lost it to the last that has it again.
+fn outages(moments: &[PathMoment], window_s: f64) -> Vec<Episode> {
+    let mut found: Vec<(Episode, bool)> = Vec::new();
+    for moment in moments {
+        let at_s = moment.since_window_ns as f64 / 1e9;
+        let number = moment.says.strip_prefix("path ").and_then(|rest| rest.split([' ', ':']).next());
+        let Some(number) = number else { continue };
+        let says = format!("path {number} was down");
+        let is_up = moment.says.ends_with(" is up");
+        let is_down = moment.says.contains(" went down") || moment.says.contains(" is still down");
+        let last = found.iter_mut().rev().find(|(known, _)| known.says == says);
+        match last {
+            Some((known, has_end)) if is_up && (!*has_end || at_s - known.to_s < SAME_S) => {
+                (known.to_s, *has_end) = (at_s, true);
+            }
+            // What other workers say of the same moment, or of a path that has not come back.
+            Some((known, has_end)) if is_down && (!*has_end || at_s - known.to_s < SAME_S) => {}
+            _ if is_down => {
+                let episode = Episode { rule: "path", says, from_s: at_s, to_s: window_s.max(at_s) };
+                found.push((episode, false));
+            }
+            _ => {}
+        }
+    }
+    found.truncate(EPISODES_MAX);
+    found.into_iter().map(|(episode, _)| episode).collect()
+}
+
 /// Moments of paths. Workers have sessions of their own, which say the same within moments.
 fn paths(moments: &[PathMoment]) -> Vec<Episode> {
     let mut found: Vec<Episode> = Vec::new();
@@ -72,6 +106,36 @@ fn paths(moments: &[PathMoment]) -> Vec<Episode> {
             Some(known) => known.to_s = at_s,
             None => found.push(Episode { rule: "path", says: moment.says.clone(), from_s: at_s, to_s: at_s }),
         }
+    }
+    found.truncate(EPISODES_MAX);
+    found
+}
+
+/// Times of the window in which software RAIDs under the targets were rebuilt or checked.
+fn rebuilds(samples: &[TimelineSample], window_s: f64) -> Vec<Episode> {
+    let mut found: Vec<Episode> = Vec::new();
+    let mut before_s = f64::NEG_INFINITY;
+    for sample in samples {
+        // The first sample has none before it; they are a second long.
+        let from_s = before_s.max(sample.t_s - SAMPLE_S);
+        for (device, action) in &sample.rebuilds {
+            let does = match action.as_str() {
+                "recover" => "rebuilt",
+                "resync" => "synchronised",
+                "reshape" => "reshaped",
+                _ => "checked",
+            };
+            let says = format!("{device} was {does}");
+            match found.iter_mut().find(|known| known.says == says && known.to_s >= from_s - SAMPLE_S) {
+                Some(known) => known.to_s = sample.t_s,
+                None => found.push(Episode { rule: "raid-busy", says, from_s, to_s: sample.t_s }),
+            }
+        }
+        before_s = sample.t_s;
+    }
+    found.retain(|episode| episode.to_s > 0.0 && episode.from_s < window_s);
+    for episode in &mut found {
+        (episode.from_s, episode.to_s) = (episode.from_s.max(0.0), episode.to_s.min(window_s));
     }
     found.truncate(EPISODES_MAX);
     found
@@ -166,6 +230,48 @@ mod tests {
             paths(&moments).into_iter().map(|episode| (episode.from_s, episode.says)).collect();
         let down = "path 1 went down".to_owned();
         assert_eq!(found, [(4.0, down.clone()), (9.0, "path 1 (10.0.1.1) is up".to_owned()), (12.0, down)]);
+    }
+
+    #[test]
+    fn a_path_is_down_from_its_first_loss_until_it_is_up_for_all_workers() {
+        let moment = |ms: u64, says: &str| PathMoment {
+            since_window_ns: ms * 1_000_000,
+            member: "iscsi://nas/t/1".to_owned(),
+            says: says.to_owned(),
+        };
+        let moments = [
+            moment(4_000, "path 1 went down: connection reset; 3 I/Os move to other paths"),
+            moment(4_010, "path 1 went down: connection reset; 2 I/Os move to other paths"),
+            moment(6_000, "path 1 is still down: no route to host"),
+            moment(9_000, "path 1 (10.0.1.1) is up"),
+            moment(9_200, "path 1 (10.0.1.1) is up"),
+            moment(15_000, "path 0 went down: timed out; 1 I/Os move to other paths"),
+            moment(16_000, "the LUN was reset"),
+        ];
+        let found: Vec<(f64, f64, String)> =
+            outages(&moments, 20.0).into_iter().map(|of| (of.from_s, of.to_s, of.says)).collect();
+        let expected = [(4.0, 9.2, "path 1 was down".to_owned()), (15.0, 20.0, "path 0 was down".to_owned())];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_rebuild_has_the_seconds_in_which_the_raid_was_busy() {
+        let sample = |t_s: f64| {
+            let action = match t_s {
+                t if (9.0..14.0).contains(&t) => Some("recover"),
+                t if t >= 18.0 => Some("check"),
+                _ => None,
+            };
+            let rebuilds = action.map(|action| ("md0".to_owned(), action.to_owned()));
+            TimelineSample { t_s, rebuilds: rebuilds.into_iter().collect(), ..TimelineSample::default() }
+        };
+        let samples: Vec<TimelineSample> = (-2..25).map(|second| sample(f64::from(second))).collect();
+        let found: Vec<(f64, f64, String)> =
+            rebuilds(&samples, 20.0).into_iter().map(|of| (of.from_s, of.to_s, of.says)).collect();
+        let expected =
+            [(8.0, 13.0, "md0 was rebuilt".to_owned()), (17.0, 20.0, "md0 was checked".to_owned())];
+        assert_eq!(found, expected);
+        assert!(rebuilds(&samples, 5.0).is_empty(), "it was idle in that window");
     }
 
     #[test]

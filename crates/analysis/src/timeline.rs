@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_record::HostSample;
+use assay_record::{DiskSample, HostSample};
 use serde::{Deserialize, Serialize};
 
 /// Around the measured window of a step; times are s since it began, so the warm-up lies below zero.
@@ -36,6 +36,9 @@ pub struct TimelineSample {
     pub links: Named,
     /// Smoothed TCP round trip to each portal, µs.
     pub portals: Named,
+    /// What software RAIDs under the targets did beside the load, by device: `recover`, `check`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebuilds: Vec<(String, String)>,
 }
 
 /// Shortest sample that gives a rate, ns.
@@ -57,6 +60,7 @@ impl TimelineSample {
             let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
             (&link.interface, bytes as f64 / seconds / 1e6)
         });
+        let rebuild = |disk: &DiskSample| Some((disk.device.clone(), disk.sync_action.clone()?));
         let portals = sample.tcp.iter().filter(|tcp| tcp.connections > 0);
         Some(Self {
             t_s: sample.at_ns as f64 / 1e9,
@@ -68,6 +72,7 @@ impl TimelineSample {
                 portals.map(|tcp| (&tcp.remote, f64::from(tcp.rtt_us))),
                 before.map(|before| &before.portals),
             ),
+            rebuilds: sample.disks.iter().filter_map(rebuild).collect(),
         })
     }
 }

@@ -376,21 +376,8 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
         (tests, judged) if tests == judged => format!("all {judged} tests"),
         (tests, judged) => format!("{tests} of {judged} tests"),
     };
-    let lead = match commonest.agreement {
-        Agreement::AsExpected => format!("The bottleneck of {of} is {}, as expected", commonest.limit),
-        Agreement::Below => {
-            let verb = if tests == 1 { "is" } else { "are" };
-            format!(
-                "{} {verb} slower than expected, and the first suspect is {}",
-                capital(&of),
-                commonest.limit
-            )
-        }
-        Agreement::Above => {
-            let verb = if tests == 1 { "is" } else { "are" };
-            format!("{} {verb} faster than expected, explained by {}", capital(&of), commonest.limit)
-        }
-    };
+    let is_bound = cases.iter().any(Case::is_bound);
+    let lead = lead(commonest, &of, if tests == 1 { "is" } else { "are" }, is_bound);
     let (brief, purpose) = match commonest.second.as_str() {
         "" => (format!("{lead}."), "To confirm it"),
         second => (format!("{lead}; second suspect: {second}."), "To tell them apart"),
@@ -404,6 +391,29 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
     };
     let says = format!("{brief} {experiment}{further}");
     Some(RunVerdict { says, brief, experiment, limit: commonest.limit.clone(), tests, judged: judged.len() })
+}
+
+/// Returns what most tests have in common. A bound lets the software of the array expect nothing, so that nothing is
+/// as expected under it.
+fn lead(commonest: &Verdict, of: &str, verb: &str, is_bound: bool) -> String {
+    let limit = &commonest.limit;
+    let tests = capital(of);
+    match (commonest.agreement, is_bound) {
+        (Agreement::AsExpected, false) => format!("The bottleneck of {of} is {limit}, as expected"),
+        (Agreement::AsExpected, true) => {
+            format!("{tests} {verb} within the bound of the hardware, and the first suspect is {limit}")
+        }
+        (Agreement::Below, false) => {
+            format!("{tests} {verb} slower than expected, and the first suspect is {limit}")
+        }
+        (Agreement::Below, true) => {
+            format!("{tests} {verb} slower than the hardware alone, and the first suspect is {limit}")
+        }
+        (Agreement::Above, false) => format!("{tests} {verb} faster than expected, explained by {limit}"),
+        (Agreement::Above, true) => {
+            format!("{tests} {verb} faster than the hardware allows, explained by {limit}")
+        }
+    }
 }
 
 fn capital(text: &str) -> String {

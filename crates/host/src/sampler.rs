@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -239,7 +240,10 @@ fn sample(
     epoch: Instant,
 ) -> HostSample {
     let cpu = CpuSnapshot::between(&from.cpu, &to.cpu);
-    let disk = |name: &String| Some(disk_between(from.disks.get(name)?, to.disks.get(name)?));
+    let disk = |name: &String| {
+        let counted = disk_between(from.disks.get(name)?, to.disks.get(name)?);
+        Some(DiskSample { sync_action: sync_action(&Path::new("/sys/class/block").join(name)), ..counted })
+    };
     HostSample {
         host: None,
         at_ns: ns(to.at.saturating_duration_since(epoch)),
@@ -267,7 +271,15 @@ fn disk_between(from: &DiskStat, to: &DiskStat) -> DiskSample {
         write_bytes: bytes(from.sectors_written, to.sectors_written),
         busy_ms: to.time_in_progress.saturating_sub(from.time_in_progress),
         queued_ms: Some(to.weighted_time_in_progress.saturating_sub(from.weighted_time_in_progress)),
+        sync_action: None,
     }
+}
+
+/// Returns what the software RAID of a folder of sysfs does beside the load; `None` where it does nothing, or is none.
+fn sync_action(folder: &Path) -> Option<String> {
+    let action = std::fs::read_to_string(folder.join("md/sync_action")).ok()?;
+    let action = action.trim();
+    (!matches!(action, "" | "idle" | "frozen")).then(|| action.to_owned())
 }
 
 fn ns(duration: Duration) -> u64 {
@@ -290,9 +302,21 @@ mod tests {
             write_bytes: 4096,
             busy_ms: 60,
             queued_ms: Some(43),
+            sync_action: None,
         };
         assert_eq!(disk_between(&from, &to), expected);
         assert_eq!(disk_between(&to, &from).read_bytes, 0);
+    }
+
+    #[test]
+    fn a_raid_says_what_it_does_beside_the_load() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(sync_action(folder.path()), None, "no RAID");
+        std::fs::create_dir(folder.path().join("md")).unwrap();
+        for (stands, expected) in [("idle\n", None), ("recover\n", Some("recover")), ("frozen\n", None)] {
+            std::fs::write(folder.path().join("md/sync_action"), stands).unwrap();
+            assert_eq!(sync_action(folder.path()).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -382,4 +382,8 @@ pub struct DiskSample {
     /// `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ms: Option<u64>,
+    /// What a software RAID did beside the load at the end of the sample, as the kernel's `sync_action` has it:
+    /// `recover`, `resync`, `check`. `None` where it did nothing, of other devices, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_action: Option<String>,
 }

@@ -3,7 +3,6 @@
 use assay_analysis::{Agreement, Case, Judgement, Verdict};
 use assay_model::published::{Published, Row};
 use assay_model::quantity::Bounds;
-use assay_model::resolved::Software;
 use assay_record::StepId;
 use serde_json::{Value, json};
 
@@ -42,14 +41,17 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
-/// Returns a rate beside what is expected of it: `RealLife 480 IOPS, x0.40 of 1,200 (1,000..1,500)`.
+/// Returns a rate beside what is expected of it: `RealLife 480 IOPS, x0.40 of 1,200 (1,000..1,500) expected`; beside a
+/// bound: `RealLife 480 IOPS, x0.17 of at most 2,790`.
 pub(crate) fn measured_over_expected(case: &Case, verdict: &Verdict) -> String {
+    let expected = expected_of(case);
     format!(
-        "{} {} IOPS, x{:.2} of {} expected",
+        "{} {} IOPS, x{:.2} of {}{}",
         case.measured.name,
         long(case.measured.iops),
         verdict.ratio,
-        expected_of(case).iops_words()
+        expected.iops_words(),
+        if expected.is_bound { "" } else { " expected" }
     )
 }
 
@@ -101,13 +103,13 @@ pub(crate) fn of_step(judgement: &Judgement, step: StepId) -> Option<Expected> {
 }
 
 fn expected_of(case: &Case) -> Expected {
+    let is_bound = case.is_bound();
     if let Some(beside) = &case.beside {
         let simulated = &beside.expected().simulated;
-        let is_bound = beside.together.software == Software::Unknown;
         return Expected { iops: simulated.iops, p99_ms: Some(simulated.p99_ms), is_bound };
     }
     let p = &case.load.as_ref().expect("a verdict needs a load").prediction;
-    Expected { iops: p.iops, p99_ms: p.p99_ms, is_bound: p.software == Software::Unknown }
+    Expected { iops: p.iops, p99_ms: p.p99_ms, is_bound }
 }
 
 /// Tests whose verdict is the same but for its numbers, as the first of them with the count of the others.
@@ -144,7 +146,7 @@ pub(crate) fn step_json(case: &Case, verdict: Option<&Verdict>) -> (Value, Value
     let mut expected = match (&case.load, &case.beside) {
         (_, Some(beside)) => {
             let mut expected = simulated_json(&beside.expected().simulated);
-            expected["is_bound"] = json!(beside.together.software == Software::Unknown);
+            expected["is_bound"] = json!(case.is_bound());
             expected["alone_iops"] = json!(rounded(beside.expected().alone_iops));
             expected
         }

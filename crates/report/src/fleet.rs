@@ -77,9 +77,11 @@ fn words(spread: &HostSpread) -> String {
 /// How many hosts there are, and what each gets.
 pub(crate) fn mean(spread: &HostSpread) -> String {
     let count = spread.hosts.len();
+    let whole = |iops: f64| crate::number::separated(&format!("{iops:.0}"));
+    let each = whole(spread.mean_iops);
     match spread.half_width_iops {
-        Some(half) => format!("{count} with {:.0} ± {half:.0} IOPS each (95 %)", spread.mean_iops),
-        None => format!("{count} with {:.0} IOPS each", spread.mean_iops),
+        Some(half) => format!("{count} with {each} ± {} IOPS each (95 %)", whole(half)),
+        None => format!("{count} with {each} IOPS each"),
     }
 }
 

@@ -5,7 +5,7 @@ mod among;
 
 use assay_analysis::compare::{Change, Comparison, TestPair};
 use assay_analysis::{
-    Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
+    Case, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
     is_disturbance, verdict_on,
 };
 use assay_record::RunHeader;
@@ -37,7 +37,7 @@ pub struct Said {
 }
 
 /// How grave a sentence is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     /// As it should be.
     Good,
@@ -122,9 +122,7 @@ fn good(
     if let Some(spoilt) = spoilt(&measured, findings) {
         return Some(spoilt);
     }
-    let own = judgement
-        .and_then(among::by_array)
-        .or_else(|| before.filter(|before| before.is_baseline).map(by_baseline));
+    let own = own(judgement, before);
     let mut doubts = doubts(summary, &measured, findings);
     let compared = match own {
         Some(own) => own,
@@ -134,6 +132,18 @@ fn good(
         }
     };
     Some(with_doubts(compared, &doubts))
+}
+
+/// Against the array, or else its baseline. A bound says only what is too much, so that a baseline says more.
+fn own(judgement: Option<&Judgement>, before: Option<Before<'_>>) -> Option<Said> {
+    let by_array = judgement.and_then(among::by_array);
+    let by_baseline = before.filter(|before| before.is_baseline).map(by_baseline);
+    match (by_array, by_baseline) {
+        (Some(bound), Some(reached)) if judgement.is_some_and(|of| of.cases.iter().any(Case::is_bound)) => {
+            Some(Said::new(reached.tone.max(bound.tone), format!("{} {}", reached.says, bound.says)))
+        }
+        (by_array, by_baseline) => by_array.or(by_baseline),
+    }
 }
 
 fn measured(summary: &RunSummary) -> Vec<&StepSummary> {

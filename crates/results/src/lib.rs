@@ -10,6 +10,7 @@
 
 mod baseline;
 mod complete;
+mod known;
 mod short;
 mod sides;
 mod stored;
@@ -19,6 +20,7 @@ pub use baseline::{
     against_earlier, baseline_of, baseline_side, held, read_extract_held, read_held, runs_of_baseline,
 };
 pub use complete::{complete, completed, incomplete};
+pub use known::{KnownTargets, TargetHistory};
 pub use short::{Baselines, InShort};
 pub use sides::{labelled, name_of, repetitions, with_distinct_names};
 pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};

@@ -55,6 +55,14 @@ impl TargetRuns {
         events(&self.trend_runs())
     }
 
+    /// Drops the digests that [`TargetRuns::last`] has nothing of: they are most of what a target takes in memory.
+    pub(crate) fn forget_older_digests(&mut self) {
+        let kept: Vec<String> = self.last().iter().map(|last| last.run.row.run.clone()).collect();
+        for run in self.runs.iter_mut().filter(|run| !kept.contains(&run.row.run)) {
+            run.digest = None;
+        }
+    }
+
     fn trend_runs(&self) -> Vec<TrendRun<'_>> {
         let of = |run: &'_ ListedRun| run.row.targets.len() == 1 && !run.row.is_running;
         self.runs.iter().filter(|run| of(run)).filter_map(trend_run).collect()

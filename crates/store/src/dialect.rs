@@ -93,11 +93,16 @@ impl Dialect {
          @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
     }
 
-    /// Sorts runs by the p99 in their digests, the longest first, and those without one last.
+    /// Sorts runs by the p99 of the first test in their digests, the longest first, and those without one last. SQLite
+    /// takes four times as long to parse a digest as to find the figure in it: `complete` ends what is said of each
+    /// test, and no text has the words, as its quotes are escaped.
     pub(crate) fn longest_p99(self) -> &'static str {
         match self {
             Self::Sqlite => {
-                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.tests[0].p99_us.value') END DESC"
+                r#"CASE WHEN instr(digest.body, '"p99_us":{"value":')
+                   BETWEEN 1 AND instr(digest.body, '"complete":')
+                   THEN CAST(substr(digest.body, instr(digest.body, '"p99_us":{"value":') + 18, 32) AS REAL)
+                   END DESC"#
             }
             Self::Postgres => {
                 "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \

@@ -145,7 +145,33 @@ pub struct ListedRun {
     pub digest: Option<RunDigest>,
 }
 
+/// A run in a list, with what tells whether its digest is still the one that was read before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunMark {
+    /// The run.
+    pub row: RunRow,
+    /// Checksum of its digest; `None` where nobody has made one yet.
+    pub digest_crc32c: Option<i64>,
+}
+
 impl Reader {
+    /// Returns a slice of the runs that pass a filter, the newest first, without reading their digests.
+    pub fn marks(&self, filter: &RunFilter, slice: RunSlice) -> Result<Vec<RunMark>, StoreError> {
+        let passing = self.passing(filter)?;
+        let terms = RunOrder::Newest.terms(self.database.dialect());
+        let text = format!(
+            "SELECT {COLUMNS}, id, digest.crc32c FROM run LEFT JOIN digest ON digest.run_id = run.id WHERE id IN \
+             (SELECT id FROM run{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
+            passing.clause(),
+            sql_count(slice.limit),
+            sql_count(slice.skip),
+        );
+        let found = self.rows_of_runs(&text, &passing.values()).map_err(|source| self.read_error(source))?;
+        let digests = found.iter().map(|row| row.integer(COLUMN_COUNT + 1).ok());
+        let rows = self.with_liveness(numbered(&found).map_err(|source| self.read_error(source))?)?;
+        Ok(rows.into_iter().zip(digests).map(|(row, digest_crc32c)| RunMark { row, digest_crc32c }).collect())
+    }
+
     /// Returns a slice of the runs that pass a filter, the newest first.
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
         self.list_by(filter, slice, RunOrder::Newest)
@@ -223,6 +249,28 @@ impl Reader {
         let rows = self.rows_of_runs(&text, &values).map_err(|source| self.read_error(source))?;
         // An id that is no text any more is that of a row that says so, behind the others.
         Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
+    }
+
+    /// Returns what changes when a run is added, removed, ends, gets another label or another digest, or when a
+    /// baseline is set, and not when a run that goes on writes its events.
+    pub fn lists_version(&self) -> Result<String, StoreError> {
+        // The sum of checksums, each by its place, stays below 2^63 for a billion runs.
+        let sum = |crc: &str, id: &str| {
+            format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
+        };
+        let queries = [
+            format!("SELECT count(*), {} FROM run", sum("row_crc32c", "id")),
+            format!("SELECT count(*), {} FROM digest", sum("crc32c", "run_id")),
+        ];
+        let mut version = format!("{:?}", self.baselines()?);
+        for query in queries {
+            let found = self.database.row(&query, &[]).map_err(|source| self.read_error(source))?;
+            for column in 0..2 {
+                let number = found.as_ref().map_or(Ok(0), |row| row.integer(column));
+                version.push_str(&format!(" {}", number.map_err(|source| self.read_error(source))?));
+            }
+        }
+        Ok(version)
     }
 
     /// Passes the rows of a slice of the runs that pass a filter, the newest first, in parts of at most `part` rows, so

@@ -53,6 +53,21 @@ fn main() {
     say(&served, "runs as JSON", "/api/v1/runs", 50);
     say(&served, "trends as JSON", "/api/v1/trends?target=/srv/lun3", 300);
     say(&served, "metrics", "/metrics", 300);
+    // As beside a run that goes on: somebody writes before each view.
+    let writer = served.store();
+    let write = |round: usize| writer.set_null_ceiling("bench", round as f64).unwrap();
+    for (name, path, goal_ms) in [
+        ("targets", "/targets", 100),
+        ("list by p99", "/runs?sort=p99", 50),
+        ("list by limit", "/runs?sort=limit", 50),
+        ("list against the baseline", "/runs?sort=baseline", 50),
+        ("metrics", "/metrics", 100),
+    ] {
+        say_after(&served, &format!("{name}, after a write"), path, goal_ms, &write);
+    }
+    let newest = writer.rows(&RunFilter::default(), RunSlice { skip: 0, limit: 1 }).unwrap().remove(0).run;
+    let change = |round: usize| writer.set_label(&newest, Some(&format!("round {round}"))).unwrap();
+    say_after(&served, "targets, after a run changed", "/targets", 100, &change);
     for path in ["/", "/runs"] {
         let page = served.get(path, &[]).body;
         let assets = page.split(['"', '\'']).filter(|part| part.starts_with("/assets/"));
@@ -103,11 +118,17 @@ fn compared(served: &Served, count: usize) -> String {
 
 /// Prints the median time of a request beside its goal, ms.
 fn say(served: &Served, name: &str, path: &str, goal_ms: u64) {
+    say_after(served, name, path, goal_ms, &|_| ());
+}
+
+/// The same, with something done before each request.
+fn say_after(served: &Served, name: &str, path: &str, goal_ms: u64, before: &dyn Fn(usize)) {
     let mut bytes = 0;
     // Answers of the last second are kept by their addresses.
     let sign = if path.contains('?') { '&' } else { '?' };
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|round| {
+            before(round);
             let began = Instant::now();
             let answer = served.get(&format!("{path}{sign}round={round}"), &[]);
             assert_eq!(answer.status, 200, "{path}: {}", answer.body);

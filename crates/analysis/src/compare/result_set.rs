@@ -195,7 +195,7 @@ impl ResultSet {
                 seconds: Vec::new(),
                 heat: Arc::default(),
                 expected: case.load.as_ref().map(|l| l.prediction.iops),
-                is_bound: case.load.as_ref().is_some_and(|l| l.prediction.software == Software::Unknown),
+                is_bound: case.is_bound(),
             })
         });
         Self {

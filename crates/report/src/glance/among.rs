@@ -16,6 +16,9 @@ const DISK_CACHE_BYTES: u64 = 256 << 20;
 /// Against the description of the array.
 pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
     let judged = judged(judgement);
+    if judged.iter().any(|(case, _)| case.is_bound()) {
+        return by_bound(judgement, &judged);
+    }
     let off = |agreement| judged.iter().filter(move |(_, verdict)| verdict.agreement == agreement).count();
     let distance = |verdict: &Verdict| verdict.ratio.max(1e-9).ln().abs();
     let (case, verdict): &(&Case, &Verdict) =
@@ -40,6 +43,44 @@ pub(super) fn by_array(judgement: &Judgement) -> Option<Said> {
             Said::new(Tone::Bad, says)
         }
     })
+}
+
+/// Against the bound of the hardware, where the cost of the array's software is unknown: it says what is too much, and
+/// never how much is enough.
+fn by_bound(judgement: &Judgement, judged: &[(&Case, &Verdict)]) -> Option<Said> {
+    let (case, verdict) = judged.iter().max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))?;
+    let array = if judgement.array.is_empty() { "the array" } else { judgement.array.as_str() };
+    let nearest = measured_over_expected(case, verdict);
+    let above = judged.iter().filter(|(_, verdict)| verdict.agreement == Agreement::Above).count();
+    let all = judged.len();
+    let error = if verdict.ratio > 1.0 { ", up to the error of the model" } else { "" };
+    let (tone, allows) = match above {
+        0 if all == 1 => {
+            (Tone::Plain, format!("Within what the hardware of {array} allows{error}: {nearest}."))
+        }
+        0 => {
+            let says = format!(
+                "All {all} tests are within what the hardware of {array} allows{error}; nearest: {nearest}."
+            );
+            (Tone::Plain, says)
+        }
+        _ if all == 1 => (Tone::Doubt, format!("More than the hardware of {array} allows: {nearest}.")),
+        above => {
+            let verb = if above == 1 { "is" } else { "are" };
+            let which = if above == all { format!("All {all}") } else { format!("{above} of {all}") };
+            let says = format!(
+                "{which} tests {verb} faster than the hardware of {array} allows; furthest: {nearest}."
+            );
+            (Tone::Doubt, says)
+        }
+    };
+    let why = match tone {
+        Tone::Plain => {
+            "The cost of its software is unknown, so a lower rate may be right; assay calibrate measures that cost."
+        }
+        _ => "A cache answered, or the array file describes slower hardware.",
+    };
+    Some(Said::new(tone, format!("{allows} {why}")))
 }
 
 /// Why a place among tables of whole disks means little: what was measured fits into the cache of one disk.

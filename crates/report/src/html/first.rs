@@ -139,9 +139,10 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
         format!("<div class=\"tone-{tone}\"><dt>{title}</dt><dd>{}</dd></div>\n", super::unbroken(says))
     };
     let is_null = header.targets.iter().all(|target| target.member.kind == MemberKind::Null);
-    let incomparable = match is_null {
-        true => "The target stores nothing: these are rates of Assay itself.",
-        false => {
+    let incomparable = match header.array {
+        _ if is_null => "The target stores nothing: these are rates of Assay itself.",
+        Some(_) => "The model has no expectation for these loads on this array.",
+        None => {
             "Nothing to compare it with: describe the storage with --array, or set a baseline with assay baseline set."
         }
     };

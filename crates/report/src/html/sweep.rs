@@ -320,11 +320,11 @@ impl Sweep<'_> {
         };
         let cell = |(place, step, value): &(Place, &StepSummary, f64)| {
             let mark = match self.doubt(step) {
-                Doubt::None if star == Some(*place) => "★",
+                Doubt::None if star == Some(*place) => " ★",
                 Doubt::None => "",
-                Doubt::Disturbed | Doubt::CutShort => "!",
+                Doubt::Disturbed | Doubt::CutShort => " !",
             };
-            let text = format!("{mark}{}", number::short(*value));
+            let text = format!("{}{mark}", number::short(*value));
             let says = format!(
                 "{} {}, {} {}: {} {}",
                 grid.along.key,

@@ -57,7 +57,15 @@ impl Cells<'_> {
                 (height - GAP).max(1.0),
             )
         };
-        let body: String = self.cells.iter().map(draw).collect();
+        let fields: String = self.cells.iter().map(draw).collect();
+        // The lines of the axis would strike through what stands in the fields.
+        let [left, right] = [self.x.bottom(), self.x.top()].map(|x| x_at(&self.x, x));
+        let [top, bottom] = [self.y.top(), self.y.bottom()].map(|y| y_at(&self.y, y));
+        let body = format!(
+            "<rect class=\"bg\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n{fields}",
+            right - left,
+            bottom - top
+        );
         frame(self.title, &self.x, &self.y, (Swatch::Bar, &[]), &body)
     }
 }

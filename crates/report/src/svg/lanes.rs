@@ -73,6 +73,10 @@ const LANE_HEAD: f64 = 26.0;
 const BOTTOM: f64 = 34.0;
 /// Points of a line that lie further apart are not joined, s.
 const JOINED_MAX: f64 = 3.5;
+/// Room for the title of a lane, left of what happened.
+const TITLE_ROOM: f64 = 40.0;
+/// Width of a letter of a legend.
+const LEGEND_LETTER: f64 = 6.4;
 /// Width of a letter.
 const LETTER: f64 = 7.0;
 
@@ -104,9 +108,21 @@ impl Lanes<'_> {
             svg.push_str(&lane_svg(lane, top, end, &x));
             top += lane.height;
         }
-        for (name, from_s, to_s) in
-            self.episodes.iter().filter(|(_, from, to)| *to >= self.from_s && *from < self.to_s)
-        {
+        svg.push_str(&self.happened(&x, end, floor));
+        svg.push_str(&self.time_axis(&x, end, floor));
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    /// What happened, each with its name above the lanes where there is room for it.
+    fn happened(&self, x: &impl Fn(f64) -> f64, end: f64, floor: f64) -> String {
+        let is_shown = |(_, from, to): &&(String, f64, f64)| *to >= self.from_s && *from < self.to_s;
+        let mut shown: Vec<&(String, f64, f64)> = self.episodes.iter().filter(is_shown).collect();
+        shown.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut svg = String::new();
+        // The title of the first lane stands at its left.
+        let mut free_from = LEFT + TITLE_ROOM;
+        for (name, from_s, to_s) in shown {
             let (left, right) = (x(from_s.max(self.from_s)), x(to_s.min(self.to_s)));
             svg.push_str(&format!(
                 "<rect class=\"ep\" x=\"{left:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\">\
@@ -115,9 +131,19 @@ impl Lanes<'_> {
                 floor - TOP,
                 escape(name)
             ));
+            // The reason is under the pointer.
+            let brief = name.split(": ").next().unwrap_or(name);
+            let room = brief.chars().count() as f64 * LETTER;
+            let at = (left + 2.0).max(free_from).min(end - room);
+            if at >= free_from && at <= right.max(left + 2.0) {
+                svg.push_str(&format!(
+                    "<text class=\"pn en\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>\n",
+                    TOP + 11.0,
+                    escape(brief)
+                ));
+                free_from = at + room + LETTER;
+            }
         }
-        svg.push_str(&self.time_axis(&x, end, floor));
-        svg.push_str("</svg>\n");
         svg
     }
 
@@ -173,6 +199,18 @@ impl Lanes<'_> {
     }
 }
 
+/// Returns a name as far as there is room for it.
+fn fitting(name: &str, room: f64) -> String {
+    let count = name.chars().count();
+    // Of a name that has no room at all, its line is left.
+    let fits = (1..=count).take_while(|letters| *letters as f64 * LEGEND_LETTER <= room).count();
+    match fits {
+        fits if fits == count => name.to_owned(),
+        0..=2 => String::new(),
+        fits => name.chars().take(fits - 1).chain(['…']).collect(),
+    }
+}
+
 fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String {
     let y = |value: f64| top + lane.height - lane.y.share(value) * lane.height;
     let mut svg = format!("<text class=\"ln\" x=\"{LEFT}\" y=\"{:.1}\">{}", top - 5.0, escape(&lane.title));
@@ -217,15 +255,15 @@ fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String 
                 DASHES[style],
                 legend + 22.0,
                 top - 5.0,
-                escape(name)
+                escape(&fitting(name, end - legend - 22.0))
             ));
-            legend += 34.0 + name.chars().count() as f64 * 6.4;
+            legend += 34.0 + name.chars().count() as f64 * LEGEND_LETTER;
         } else {
             svg.push_str("</g>\n");
         }
     }
     for level in &lane.levels {
-        let room = 34.0 + level.name.chars().count() as f64 * 6.4;
+        let room = 34.0 + level.name.chars().count() as f64 * LEGEND_LETTER;
         // On a phone its colour and the text under the pointer have to do.
         if legend + room > end {
             break;
@@ -268,4 +306,18 @@ fn level_svg(level: &LevelBand, end: f64, y: &impl Fn(f64) -> f64) -> String {
 /// Points in stretches without a gap.
 fn pieces(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
     points.chunk_by(|a, b| b.0 - a.0 <= JOINED_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a phone the second portal of a run was called 198.18.10.
+    #[test]
+    fn a_name_that_has_no_room_says_that_it_goes_on() {
+        for (room, expected) in [(200.0, "198.18.10.2:3260"), (89.0, "198.18.10.2:…"), (12.0, ""), (-8.0, "")]
+        {
+            assert_eq!(fitting("198.18.10.2:3260", room), expected);
+        }
+    }
 }

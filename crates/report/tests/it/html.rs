@@ -269,10 +269,30 @@ fn a_sweep_of_more_depths_than_colours_is_a_map_with_a_field_for_each_pair() {
     for chart in charts {
         let count = |what: &str| chart.matches(what).count();
         assert_eq!((count("<rect class=\"f0\""), count("<polyline")), (21, 0), "{chart}");
+        // The lines of the axis struck through the numbers.
+        assert!(chart.rfind("<line class=\"g\"") < chart.find("<rect class=\"bg\""), "{chart}");
     }
     let field = "<title>size 64KiB, outstanding 32: ";
     assert_eq!(sweep.matches(field).count(), 3, "{sweep}");
     assert_eq!(sweep.matches("★").count(), 2, "on the map and in its sentence: {sweep}");
+}
+
+#[test]
+fn a_rebuild_is_drawn_where_it_happened_and_named_there() {
+    let mut reported = run(synthetic::suite("vmware", 40));
+    for sample in &mut reported.summary.steps[1].timeline.samples {
+        if (8.0..21.0).contains(&sample.t_s) {
+            sample.rebuilds = vec![("md0".to_owned(), "recover".to_owned())];
+        }
+    }
+    let page = html(&reported, "rebuild");
+    check(&page);
+    let drawn: Vec<&str> = page.split("<rect class=\"ep\"").skip(1).collect();
+    assert_eq!(drawn.len(), 2, "in the wide drawing and in the narrow one");
+    for band in drawn {
+        assert!(band.contains("<title>md0 was rebuilt</title>"), "{band}");
+        assert!(band.contains(">md0 was rebuilt</text>"), "a name that needs no pointer: {band}");
+    }
 }
 
 /// Names of three settings were cut before they differed.

@@ -1,6 +1,7 @@
 //! The forum table as people see it.
 
 use assay_analysis::RunStatus;
+use assay_report::Meta;
 use assay_report::escape::{terminal, visible};
 use assay_report::text::{Color, Detail, TextOptions, table};
 
@@ -136,6 +137,46 @@ fn a_run_has_its_place_among_published_results_of_the_same_load() {
     reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
     let shown = brief(&reported);
     assert!(shown.contains("GOOD?    Not usable: every test was disturbed"), "{shown}");
+}
+
+/// Under a bound of the hardware the answer was "as expected", and how far below it a rate lies was nowhere said.
+#[test]
+fn a_bound_says_what_it_allows_in_the_same_words_everywhere() {
+    let mut reported = run(synthetic::suite("vmware", 1));
+    let (_, file) = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == "nas-4bay").unwrap();
+    reported.header.array = Some((*file).to_owned());
+    for (factor, tone, says) in [
+        (0.01, "plain", "All 4 tests are within what the hardware of nas-4bay allows; nearest: "),
+        (50.0, "doubt", "All 4 tests are faster than the hardware of nas-4bay allows; furthest: "),
+    ] {
+        let mut summary = reported.summary.clone();
+        summary.steps.iter_mut().for_each(|step| step.total.iops *= factor);
+        let judged = assay_analysis::judge(&reported.header, &summary).unwrap().unwrap();
+        let meta = Meta { judgement: Some(&judged), ..Meta::default() };
+        let shown = |detail| {
+            let options = TextOptions { width: 100, detail, ..TextOptions::default() };
+            in_line(&assay_report::text::table_with(&reported.header, &summary, &[], meta, options))
+        };
+        let brief = shown(Detail::Brief);
+        let (_, answer) = brief.split_once("GOOD? ").unwrap();
+        let (good, rest) = answer.split_once(" LIMIT ").unwrap();
+        assert!(good.starts_with(says) && good.contains(" of at most "), "{good}");
+        assert!(rest.split_once(';').unwrap().0.contains(" the hardware"), "{rest}");
+        let html = assay_report::html::report(&reported.header, &summary, &[], meta);
+        assert!(html.contains(&format!("<div class=\"tone-{tone}\"><dt>Good?</dt>")), "{tone}: {good}");
+        for text in [shown(Detail::Full), in_line(&html)] {
+            assert!(text.contains(good), "{good}");
+        }
+        let (strip, _) = html.split_once("</section>").unwrap();
+        for wrong in ["as expected", "than expected", "Nothing to compare"] {
+            assert!(!brief.contains(wrong) && !strip.contains(wrong), "{wrong}: {brief}");
+        }
+    }
+}
+
+/// A text without its line breaks.
+fn in_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -11,10 +11,10 @@ use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"5s\"\noutstanding = 8\n\
                     access = [{ size = \"4KiB\", read = 100, random = 100 }]\n";
-const TARGET: &str = "/srv/t.dat";
+pub const TARGET: &str = "/srv/t.dat";
 
 /// Stores a run whose I/Os take so long, µs.
-fn run(store: &Store, number: u64, label: &str, service_us: f64) -> RunHeader {
+pub fn run(store: &Store, number: u64, label: &str, service_us: f64) -> RunHeader {
     let header = synthetic::header(synthetic::plan(PLAN));
     run_on(store, header, number, (label, service_us))
 }
@@ -32,7 +32,7 @@ fn run_on(store: &Store, mut header: RunHeader, number: u64, (label, service_us)
 }
 
 /// Five repetitions of a baseline that differ by a third, and a later run.
-fn filled(store: &Store) -> RunHeader {
+pub fn filled(store: &Store) -> RunHeader {
     for (number, service_us) in (0..).zip([150.0, 110.0, 190.0, 130.0, 160.0]) {
         run(store, number, "before", service_us);
     }

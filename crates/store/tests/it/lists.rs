@@ -158,6 +158,62 @@ fn runs_are_sorted_by_what_limits_them_and_by_places_that_are_given() {
 }
 
 #[test]
+fn runs_are_sorted_by_the_p99_of_their_first_test_whatever_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    let figure = |value| Some(FigureDigest { value, lo: None, hi: None });
+    let with = |name: &str, first: Option<f64>, second: f64| {
+        let mut of = digest(name, 1.0, &[]);
+        of.tests[0].p99_us = first.and_then(figure);
+        let second = TestDigest { p99_us: figure(second), ..of.tests[0].clone() };
+        of.tests.push(second);
+        of
+    };
+    let sorted = || store.ids_by(&RunFilter::default(), RunOrder::P99).unwrap();
+    // The name has the words that the figure is found by, and its own figure is the second test's.
+    let name = "a \"p99_us\":{\"value\":9000} \"complete\":";
+    store.set_digest("261119-aaaa", &with(name, Some(1.25e-2), 9e9)).unwrap();
+    store.set_digest("261120-bbbb", &with(name, Some(2500.5), 1.0)).unwrap();
+    store.set_digest("261121-cccc", &with(name, Some(999.0), 1.0)).unwrap();
+    assert_eq!(sorted(), ["261120-bbbb", "261121-cccc", "261119-aaaa"]);
+    store.set_digest("261120-bbbb", &with(name, None, 9e9)).unwrap();
+    assert_eq!(
+        sorted(),
+        ["261121-cccc", "261119-aaaa", "261120-bbbb"],
+        "that of its second test counts for nothing"
+    );
+}
+
+/// Whoever sorted runs against their baselines had them all read again for each second of a run that went on.
+#[test]
+fn lists_have_another_version_when_a_run_changes_and_not_while_one_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let Begun { store, events, mut writer, .. } = begin(folder.path(), 3);
+    let mut versions = vec![store.lists_version().unwrap()];
+    writer.append(&events[3]).unwrap();
+    assert_eq!(store.lists_version().unwrap(), versions[0], "an event is no change of a list");
+    let set_unix_ms = 1;
+    let baseline = |of| Baseline { address: "/srv/t.dat".into(), plan: "mix".into(), of, set_unix_ms };
+    let changes: [&dyn Fn(); 7] = [
+        &|| store.set_label(RUN, Some("a")).unwrap(),
+        &|| store.set_label(RUN, Some("b")).unwrap(),
+        &|| store.set_digest(RUN, &digest("mix", 1.0, &[])).unwrap(),
+        &|| store.set_digest(RUN, &digest("mix", 2.0, &[])).unwrap(),
+        &|| drop(write(&store, &on("261119-aaaa", "/srv/t.dat", "bench1", 1_000), None)),
+        &|| store.set_baseline(&baseline(BaselineOf::Run(RUN.into()))).unwrap(),
+        &|| store.remove("261119-aaaa").unwrap(),
+    ];
+    for change in changes {
+        change();
+        let version = store.lists_version().unwrap();
+        assert!(!versions.contains(&version), "{version} in {versions:?}");
+        versions.push(version);
+    }
+    events[4..].iter().for_each(|event| writer.append(event).unwrap());
+    assert!(!versions.contains(&store.lists_version().unwrap()), "it has ended");
+}
+
+#[test]
 fn runs_without_a_whole_digest_are_named_once_they_have_ended() {
     let folder = tempfile::tempdir().unwrap();
     let Begun { store, events, mut writer, .. } = begin(folder.path(), 4);

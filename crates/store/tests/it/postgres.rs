@@ -104,6 +104,8 @@ fn answers(store: &Store) -> Vec<String> {
             let sorted = store.list_by(&filter, RunSlice { skip: 1, limit: 5 }, order).unwrap();
             answers.push(format!("{filter:?} {order:?}: {sorted:?}"));
         }
+        answers.push(format!("{:?}", store.marks(&filter, RunSlice { skip: 1, limit: 5 }).unwrap()));
+        assert_eq!(store.lists_version().unwrap(), store.lists_version().unwrap());
     }
     for run in store.runs().unwrap().iter().map(|row| &row.run) {
         let extract: Option<Vec<u64>> = store.extract(run, 3).unwrap();

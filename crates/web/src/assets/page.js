@@ -180,7 +180,8 @@ async function draw(chart, from, to) {
     tools.dataset.own = "yes";
     const whole = document.createElement("button");
     whole.textContent = "Show the whole time";
-    whole.addEventListener("click", () => { draw(chart, null, null); });
+    // The button goes with the part of the time: who used it by keyboard goes on at the chart.
+    whole.addEventListener("click", () => { chart.focus({ preventScroll: true }); draw(chart, null, null); });
     tools.append(whole, document.createElement("span"));
     chart.after(tools);
   }

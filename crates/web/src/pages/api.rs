@@ -190,9 +190,14 @@ async fn of_trends(
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        let target = known_target(store, asked.get("target"))?;
-        Ok(answer(trends::document(&target.address, &target.trends(), &target.events()).to_string()))
+        let made = || {
+            let target = known_target(store, asked.get("target"))?;
+            Ok(trends::document(&target.address, &target.trends(), &target.events()).to_string())
+        };
+        let text = shared.unwritten(&format!("trends {}", asked.get("target")), made)?;
+        Ok(answer(text.as_str()))
     })
     .await
 }

@@ -9,7 +9,7 @@ use assay_interop::results::openmetrics::{
 };
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
-use assay_results::TargetRuns;
+use assay_results::{TargetHistory, TargetRuns};
 use assay_store::{Checked, ListedRun, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
@@ -23,11 +23,11 @@ use crate::live::LiveSummary;
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A run against its baseline.
-struct HeldPlan<'r> {
+struct HeldPlan {
     target: String,
     plan: String,
-    /// The run.
-    run: Option<&'r ListedRun>,
+    /// The run, with its digest.
+    run: Option<ListedRun>,
     held: Arc<Held>,
 }
 
@@ -38,27 +38,30 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
 
 fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
-    let targets: Vec<TargetRuns> = addresses
+    let targets: Vec<Arc<TargetHistory>> = addresses
         .iter()
-        .map(|address| TargetRuns::read(store, address, RUNS_OF_MANY))
+        .map(|address| app.known.read(store, address, RUNS_OF_MANY))
         .collect::<Result<_, _>>()?;
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
     let live = app.live.steps(store)?;
-    let mut helds: Vec<HeldPlan<'_>> = Vec::new();
+    let mut helds: Vec<HeldPlan> = Vec::new();
     for of in &targets {
-        for (baseline, held) in plans_held(app, store, of)? {
+        for (baseline, held) in plans_held(app, store, &of.target)? {
             let (target, plan) = (baseline.address, baseline.plan);
             let Some(held) = held else { continue };
             // The baseline is the first side, the run the second.
             let id = held.comparison.sides.get(1).and_then(|side| side.runs.first());
-            let run = of.runs.iter().find(|run| Some(&run.row.run) == id);
+            let mut run = of.target.runs.iter().find(|run| Some(&run.row.run) == id).cloned();
+            if let Some(run) = run.as_mut().filter(|run| run.digest.is_none()) {
+                run.digest = store.digest(&run.row.run)?;
+            }
             helds.push(HeldPlan { target, plan, run, held });
         }
     }
     let stored = stored(store)?;
     Ok(served(&Served {
-        last: targets.iter().flat_map(last).collect(),
+        last: targets.iter().flat_map(|of| last(&of.target)).collect(),
         live: live.iter().map(live_step).collect(),
         checked: found.iter().map(|(check, found)| checked(check, found)).collect(),
         baselines: helds.iter().flat_map(figures).collect(),
@@ -109,12 +112,12 @@ fn checked<'s>(check: &'s Checked, found: &Found) -> CheckedTarget<'s> {
     }
 }
 
-fn figures<'h>(held: &'h HeldPlan<'_>) -> Vec<BaselineFigure<'h>> {
+fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
     let mut figures = Vec::new();
     for test in &held.held.comparison.tests {
         let cell = test.cells.get(1).and_then(Option::as_ref);
         let Some(against) = cell.and_then(|cell| cell.against.as_ref()) else { continue };
-        let settings = held.run.and_then(|run| {
+        let settings = held.run.as_ref().and_then(|run| {
             let digest = run.digest.as_ref()?;
             let of = digest.tests.iter().find(|of| of.test == test.test && of.step == test.step)?;
             Some(settings(run, effective(digest, of)))

@@ -88,7 +88,14 @@ fn listed(
         }
         Sort::By(_) | Sort::Baseline => {
             let key = format!("sorted {sort:?} {filter:?}");
-            let all = app.unwritten(&key, || sorted().map(|runs| runs.join("\n")))?;
+            let made = || sorted().map(|runs| runs.join("\n"));
+            // Whether a run goes on is no part of what an order depends on.
+            let all = match filter.state {
+                Some(RunState::Running | RunState::Partial) => app.unwritten(&key, made)?,
+                Some(RunState::Ended(_)) | None => {
+                    app.unwritten(&key, || Ok(app.order(store, &key, made)?.to_string()))?
+                }
+            };
             let matching = all.lines().count();
             let first: Vec<String> =
                 all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();

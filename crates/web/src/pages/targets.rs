@@ -10,7 +10,7 @@ use assay_analysis::trend::Trend;
 use assay_report::held::Held;
 use assay_report::html::escape;
 use assay_report::{minute, rounded_long, separated};
-use assay_results::{LastTest, Stored, TargetRuns, held, runs_of_baseline};
+use assay_results::{LastTest, Stored, TargetHistory, TargetRuns, held, runs_of_baseline};
 use assay_spec::Address;
 use assay_spec::units::Bytes;
 use assay_store::{Baseline, BaselineOf, Checked, Reader};
@@ -30,26 +30,33 @@ pub(crate) const RUNS_OF_MANY: usize = 400;
 
 /// A target with what its pages say of it.
 struct Card {
-    target: TargetRuns,
-    trends: Vec<Trend>,
+    history: Arc<TargetHistory>,
     /// Its last check, and what that found.
     checked: Option<(Checked, Found)>,
     helds: Vec<BaselineHeld>,
 }
 
 impl Card {
-    fn read(app: &App, store: &Reader, address: &str, runs_max: usize) -> Result<Self, Refusal> {
-        let target = TargetRuns::read(store, address, runs_max)?;
-        let checked = store.checks()?.into_iter().find(|checked| checked.address == address);
+    /// Reads what there is beside the runs.
+    fn of(app: &App, store: &Reader, history: Arc<TargetHistory>) -> Result<Self, Refusal> {
+        let address = &history.target.address;
+        let checked = store.checks()?.into_iter().find(|checked| checked.address == *address);
         Ok(Self {
-            trends: target.trends(),
             checked: checked.map(|checked| {
                 let found = Found::of(&checked);
                 (checked, found)
             }),
-            helds: plans_held(app, store, &target)?,
-            target,
+            helds: plans_held(app, store, &history.target)?,
+            history,
         })
+    }
+
+    fn target(&self) -> &TargetRuns {
+        &self.history.target
+    }
+
+    fn trends(&self) -> &[Trend] {
+        &self.history.trends
     }
 }
 
@@ -82,11 +89,11 @@ pub(crate) async fn page(
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
     let mut cards: Vec<Card> = known
         .iter()
-        .map(|address| Card::read(app, store, address, RUNS_OF_MANY))
+        .map(|address| Card::of(app, store, app.known.read(store, address, RUNS_OF_MANY)?))
         .collect::<Result<_, _>>()?;
     // What was used last comes first.
     cards.sort_by_key(|card| {
-        std::cmp::Reverse(card.target.runs.first().map_or(0, |run| run.row.started_unix_ms))
+        std::cmp::Reverse(card.target().runs.first().map_or(0, |run| run.row.started_unix_ms))
     });
     let mut budget = DRAWN_MAX;
     let mut text = "<h1>Targets</h1>\n".to_owned();
@@ -102,7 +109,7 @@ fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
 }
 
 fn card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal> {
-    let target = &of.target;
+    let target = of.target();
     Ok(format!(
         "<article class=\"target\">\n<h2><a href=\"{0}\">{1}</a></h2>\n{2}{3}<p><a href=\"{0}\">All trends of this \
          target</a> · <a href=\"/runs?target={4}\">its runs</a></p>\n</article>\n",
@@ -115,11 +122,12 @@ fn card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal
 }
 
 fn of_one(app: &App, store: &Reader, asked: &Fields) -> Result<String, Refusal> {
-    let of = Card::read(app, store, asked.get("target"), usize::MAX)?;
+    let history = TargetHistory::read(store, asked.get("target"), usize::MAX)?;
+    let of = Card::of(app, store, Arc::new(history))?;
     Ok(format!(
         "<p class=\"tools\"><a href=\"/targets\">All targets</a> {}</p>\n<h1>{}</h1>\n{}<h2>Trends</h2>\n{}",
-        super::files::links(&format!("/targets/file?target={}&amp;", escape(&encoded(&of.target.address)))),
-        escape(&of.target.address),
+        super::files::links(&format!("/targets/file?target={}&amp;", escape(&encoded(&of.target().address)))),
+        escape(&of.target().address),
         head(store, &of)?,
         trends::of_one(store, &of, asked)?
     ))
@@ -127,7 +135,7 @@ fn of_one(app: &App, store: &Reader, asked: &Fields) -> Result<String, Refusal> 
 
 /// What is known of a target beside its trends.
 fn head(store: &Reader, of: &Card) -> Result<String, Refusal> {
-    let target = &of.target;
+    let target = of.target();
     let mut text = String::new();
     let last = target.runs.first().map_or_else(
         || "no run".to_owned(),

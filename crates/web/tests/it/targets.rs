@@ -122,6 +122,12 @@ fn the_list_is_sorted_by_the_ratio_to_the_baseline_the_lowest_first() {
     assert!(others.contains(&id(3)) && others.contains(&crate::served::RUN.to_owned()), "{others:?}");
     assert_eq!(all.len(), store.count().unwrap());
     assert_eq!(listed(&format!("&q={}", sorted[5])), sorted[5..6]);
+    // An order that was kept is made again when a run in it changes.
+    let best = &sorted[38];
+    let mut slow = store.digest(best).unwrap().unwrap();
+    slow.tests[0].iops.value /= 100.0;
+    store.set_digest(best, &slow).unwrap();
+    assert_eq!(listed("&again=yes")[0], *best);
 }
 
 /// Runs with another load were drawn as ordinary points.
@@ -182,6 +188,8 @@ fn metrics_have_the_last_value_of_each_test_and_the_baseline() {
         answer.body
     );
     assert!(answer.body.contains("assay_stored_runs{status=\"done\"} 4"), "{}", answer.body);
+    // What is remembered of the targets says the same.
+    assert_eq!(served.get("/metrics?again", &[]).body, answer.body);
 }
 
 #[test]

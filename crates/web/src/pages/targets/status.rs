@@ -19,7 +19,7 @@ pub(super) fn table(cards: &[Card]) -> String {
 }
 
 fn row(card: &Card) -> String {
-    let target = &card.target;
+    let target = card.target();
     let last = target.runs.first().map_or_else(|| "-".to_owned(), |run| minute(run.row.started_unix_ms));
     let (faults, used) = match &card.checked {
         Some((_, found)) => (
@@ -28,14 +28,14 @@ fn row(card: &Card) -> String {
         ),
         None => ("not checked".to_owned(), "-".to_owned()),
     };
-    let change = last_change(&card.trends);
+    let change = last_change(card.trends());
     format!(
         "<tr><td class=\"w\"><a href=\"{}\">{}</a></td><td class=\"w\">{}</td><td class=\"w\">{}</td><td>{last}</td>\
          <td>{}</td><td>{faults}</td><td>{used}</td></tr>\n",
         link(&target.address),
         escape(&target.address),
         state(card, change.as_ref()),
-        change.as_ref().map_or_else(|| unchanged(&card.trends).to_owned(), Changed::html),
+        change.as_ref().map_or_else(|| unchanged(card.trends()).to_owned(), Changed::html),
         target.count
     )
 }
@@ -57,7 +57,7 @@ fn state(card: &Card, change: Option<&Changed<'_>>) -> String {
         _ if is_worse => ("worse", "▼ below its baseline"),
         Some(change) if change.is_worse() => ("worse", "▼ worse than before"),
         Some(_) => ("better", "▲ better than before"),
-        None if card.trends.iter().any(Trend::can_show_changes) => ("better", "✔ as before"),
+        None if card.trends().iter().any(Trend::can_show_changes) => ("better", "✔ as before"),
         None => ("", "too few runs to tell"),
     };
     format!("<span class=\"sev {class}\">{says}</span>")

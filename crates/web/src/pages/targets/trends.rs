@@ -24,12 +24,12 @@ const RANGES: [(&str, &str, Option<u64>); 4] = [
 
 /// Returns the trends of a card; while the budget lasts those of several runs are drawn.
 pub(super) fn in_card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal> {
-    let (target, mut drawings) = (&of.target, String::new());
+    let (target, mut drawings) = (of.target(), String::new());
     if target.runs.len() < target.count {
         let (newest, count) = (target.runs.len(), target.count);
         drawings.push_str(&format!("<p class=\"soft\">Trends of the newest {newest} of {count} runs.</p>\n"));
     }
-    for of in &of.trends {
+    for of in of.trends() {
         if *budget > 0 && of.points.len() > 2 {
             *budget -= 1;
             let shown = Shown { whole: of, part: of.clone(), points: POINTS, others: Others::Left };
@@ -43,20 +43,20 @@ pub(super) fn in_card(store: &Reader, of: &Card, budget: &mut usize) -> Result<S
 
 /// Returns every trend of one target, in the part of the time that is asked for.
 pub(super) fn of_one(store: &Reader, of: &Card, asked: &Fields) -> Result<String, Refusal> {
-    if of.trends.is_empty() {
+    if of.trends().is_empty() {
         return Ok("<p>A trend begins with the second run of a plan on this target.</p>\n".to_owned());
     }
     let range = RANGES.iter().find(|(name, ..)| *name == asked.get("range")).unwrap_or(&RANGES[3]);
     let others = if asked.get("others") == "yes" { Others::Drawn } else { Others::Left };
-    let last = of.target.runs.first().map_or(0, |run| run.row.started_unix_ms);
+    let last = of.target().runs.first().map_or(0, |run| run.row.started_unix_ms);
     let from = range.2.map_or(0, |days| last.saturating_sub(days * DAY_MS));
-    let mut events = of.target.events();
+    let mut events = of.target().events();
     events.retain(|event| event.at_unix_ms >= from);
-    let mut text = choices(&of.target.address, range.0, others, &of.trends);
+    let mut text = choices(&of.target().address, range.0, others, of.trends());
     text.push_str(&trend_events(&events, Links::Runs));
-    for of_test in &of.trends {
+    for of_test in of.trends() {
         let shown = Shown { whole: of_test, part: of_test.since(from), points: POINTS_OF_ONE, others };
-        text.push_str(&section(store, &of.target.address, &shown, &events)?);
+        text.push_str(&section(store, &of.target().address, &shown, &events)?);
     }
     Ok(text)
 }

@@ -1,0 +1,61 @@
+//! What is remembered of a target is what the store says of it.
+
+use std::sync::Arc;
+
+use assay_results::{KnownTargets, TargetHistory, TargetRuns};
+use assay_store::Store;
+
+use crate::baseline::{TARGET, filled, run};
+
+/// The page of all targets read 400 digests of each and searched them for changes after every write to the store.
+#[test]
+fn a_target_is_read_again_when_one_of_its_runs_changed_and_at_no_other_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    filled(&store);
+    let known = KnownTargets::default();
+    let read = || known.read(&store, TARGET, 400).unwrap();
+    let mut before = read();
+    store.set_null_ceiling("4KiB", 1e6).unwrap();
+    assert!(Arc::ptr_eq(&before, &read()), "no run of it was touched");
+    let newest = || store.rows(&assay_store::RunFilter::default(), assay_store::RunSlice::ALL).unwrap();
+    let oldest = newest().pop().unwrap().run;
+    let changes: [(&str, &dyn Fn()); 5] = [
+        ("a label", &|| store.set_label(&oldest, Some("first")).unwrap()),
+        ("a digest", &|| {
+            let mut digest = store.digest(&oldest).unwrap().unwrap();
+            digest.tests[0].iops.value *= 2.0;
+            store.set_digest(&oldest, &digest).unwrap();
+        }),
+        ("a run", &|| drop(run(&store, 7, "later", 170.0))),
+        ("no run", &|| store.remove(&oldest).unwrap()),
+        ("another run", &|| drop(run(&store, 8, "later", 180.0))),
+    ];
+    for (what, change) in changes {
+        change();
+        let after = read();
+        assert!(!Arc::ptr_eq(&before, &after), "{what}");
+        assert!(Arc::ptr_eq(&after, &read()), "{what}");
+        check(&after, &TargetHistory::read(&store, TARGET, 400).unwrap(), what);
+        before = after;
+    }
+    assert_eq!(
+        read().target.runs.iter().filter(|run| run.digest.is_some()).count(),
+        1,
+        "the rest is dropped"
+    );
+}
+
+fn check(remembered: &TargetHistory, stored: &TargetHistory, what: &str) {
+    let rows = |of: &TargetRuns| of.runs.iter().map(|run| run.row.clone()).collect::<Vec<_>>();
+    let last = |of: &TargetRuns| -> Vec<String> {
+        of.last()
+            .iter()
+            .map(|last| format!("{} {:?} {:?}", last.run.row.run, last.test, last.effective))
+            .collect()
+    };
+    assert_eq!(remembered.trends, stored.trends, "{what}");
+    assert_eq!(rows(&remembered.target), rows(&stored.target), "{what}");
+    assert_eq!(last(&remembered.target), last(&stored.target), "{what}");
+    assert_eq!(remembered.target.count, stored.target.count, "{what}");
+}
