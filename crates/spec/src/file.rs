@@ -689,33 +689,22 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
 
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    let must = |says: String| PlanError::new(format!("{}={text}", key.name()), format!("must be {says}"));
     if key == SweepKey::Round {
         let round = text.parse::<u64>().ok().filter(|round| (1..=REPEAT_MAX).contains(round));
-        return round.map(|_| ()).ok_or_else(|| {
-            PlanError::new(
-                format!("round={text}"),
-                format!("must be the number of a round, from 1 to {REPEAT_MAX}"),
-            )
-        });
+        return round
+            .map(|_| ())
+            .ok_or_else(|| must(format!("the number of a round, from 1 to {REPEAT_MAX}")));
     }
     if key == SweepKey::Hosts {
         let count = text.parse::<u32>().ok().filter(|count| (1..=HOSTS_MAX).contains(count));
-        return count.map(|_| ()).ok_or_else(|| {
-            PlanError::new(
-                format!("hosts={text}"),
-                format!("must be a number of hosts, from 1 to {HOSTS_MAX}"),
-            )
-        });
+        return count.map(|_| ()).ok_or_else(|| must(format!("a number of hosts, from 1 to {HOSTS_MAX}")));
     }
     if key == SweepKey::Targets {
         // A field `targets` lists which ones; a sweep says how many.
         let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
-        settings.targets_count = Some(count.ok_or_else(|| {
-            PlanError::new(
-                format!("targets={text}"),
-                format!("must be a number of targets, from 1 to {TARGETS_MAX}"),
-            )
-        })?);
+        let says = || must(format!("a number of targets, from 1 to {TARGETS_MAX}"));
+        settings.targets_count = Some(count.ok_or_else(says)?);
         return Ok(());
     }
     read_override(&format!("{}={text}", key.name()), settings)

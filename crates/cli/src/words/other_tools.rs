@@ -187,8 +187,8 @@ fn verb(typed: &str) -> Option<String> {
     }
     if RESULTS_ONLY.contains(&name.as_str()) {
         return Some(format!(
-            "there is no verb {typed}; what it printed is read by assay import FILE, and a test of Assay's own is assay \
-             run vmware ./t.dat --quick"
+            "there is no verb {typed}; what it printed is read by assay import FILE, and a test of Assay's own is \
+             assay run vmware ./t.dat --quick"
         ));
     }
     let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;

@@ -385,8 +385,8 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
     }
     let has_offset = options.job.options.iter().any(|option| option.key == "offset");
     if has_offset && mix.iter().any(|line| line.change == Change::TrimWrite && line.random > 0.0) {
-        let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer ones, \
-                    and this, go on.";
+        let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer \
+                    ones, and this, go on.";
         options.note(line, says);
     }
 }
