@@ -110,7 +110,8 @@ pub(super) fn brief(rows: &[CrossedRow], columns: usize) -> String {
         table.push([text(name), systems, rows, inside, width, error]);
     }
     let says = "Each system is predicted with what the others teach. Inside: measured rates within the interval of \
-                80 %; width: its highest over its lowest rate; error: that of the nominal rate. Width and error are medians.";
+                80 %; width: its highest over its lowest rate; error: that of the nominal rate. Width and error are \
+                medians.";
     format!(
         "{}\n{}\n{}",
         table.render(Format::Text(columns)),
