@@ -99,7 +99,7 @@ fn complain(origin: &str, line: usize, message: impl Into<String>) -> ImportErro
     let place = if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") };
     // A name of the file that has line breaks must not look like lines of Assay's own.
     let message = without_secrets(&message.into()).replace(['\n', '\r'], " ");
-    ImportError { place, message }
+    ImportError::new(place, message)
 }
 
 /// `1 worker`, `3 workers`.

@@ -82,7 +82,34 @@ pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate:
     let reader = READERS.iter().find(|(is_of, _)| is_of(&text));
     let text = of_text(&text);
     let result = reader.map(|(_, import)| import(origin, &text)).transpose()?;
-    Ok(result.map(|result| result.covered().bounded()))
+    Ok(result.map(|mut result| {
+        result.notes.extend(others(&result.from.tool, &text));
+        result.covered().bounded()
+    }))
+}
+
+/// Tools whose outputs people paste below one another: what each is called, a part of the name that its results have,
+/// and what its text has.
+const PASTED: [Pasted; 7] = [
+    ("CrystalDiskMark", "diskmark", crystaldiskmark::is_results),
+    ("yabs", "yabs", yabs::is_results),
+    ("ioping", "ioping", ioping::is_results),
+    ("Bonnie++", "bonnie", bonnie::is_results),
+    ("iozone", "iozone", iozone::is_results),
+    ("elbencho", "elbencho", elbencho::is_results),
+    ("dd", "dd", dd::is_results),
+];
+type Pasted = (&'static str, &'static str, fn(&str) -> bool);
+
+/// What a text holds besides the results that are read.
+fn others(tool: &str, text: &str) -> Option<String> {
+    let tool = tool.to_lowercase();
+    let found = PASTED.iter().filter(|(_, own, is_of)| !tool.contains(own) && is_of(text));
+    let names: Vec<&str> = found.map(|(name, ..)| *name).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(" and ");
+        format!("The text also has results of {names}, which are not read: give them in a file of their own.")
+    })
 }
 
 /// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.

@@ -35,7 +35,7 @@ pub(crate) fn settle(
                 lines.concat()
             );
             // Not by `complain`, which takes line breaks out: these are its own.
-            Err(ImportError { place: origin.to_owned(), message: without_secrets(&says) })
+            Err(ImportError::new(origin, without_secrets(&says)))
         }
     }
 }

@@ -218,6 +218,10 @@ mod tests {
             ("WDC WD4003FZEX", Class::Hdd7200, 4000.0),
             ("SAMSUNG MZ7LH960HAJR", Class::SataSsd, 960.0),
             ("Some NVMe 2TB", Class::Nvme, 2000.0),
+            ("Samsung SSD 980 PRO 1TB", Class::Nvme, 1000.0),
+            ("WDC WDS100T1X0E-00AFY0 SN850 1TB", Class::Nvme, 1000.0),
+            ("KINGSTON SKC3000S 1TB", Class::Nvme, 1000.0),
+            ("Samsung SSD 860 PRO 1TB", Class::SataSsd, 1000.0),
         ] {
             let Ok(device) = device(said, Hint::default()) else { panic!("{said}") };
             let bytes = match &device {

@@ -22,8 +22,10 @@ pub(crate) fn text(header: &RunHeader, summary: &RunSummary, options: TextOption
         (format!("{}: rate over queue depth", curve.test), table, depth_words(&curve, options.detail))
     });
     let mut text = String::new();
+    // On one screen the heading is followed by the title at once.
+    let gap = if options.detail == Detail::Brief { "" } else { "\n" };
     for (title, table, words) in load.chain(depth) {
-        text.push_str(&format!("\n{}\n{table}", wrap(&title, columns, "  ")));
+        text.push_str(&format!("{gap}{}\n{table}", wrap(&title, columns, "  ")));
         for sentence in words {
             text.push_str(&format!("{}\n", wrap(&sentence, prose, "  ")));
         }
@@ -212,7 +214,8 @@ fn brief_words(curve: &LoadCurve) -> Vec<String> {
         format!("Maximum: {} IOPS in a closed loop with {} in flight.", whole(of.iops), of.outstanding)
     });
     if curve.is_unsteady() {
-        return maximum.into_iter().chain([saturation_words(curve)]).collect();
+        let said: Vec<String> = maximum.into_iter().chain([saturation_words(curve)]).collect();
+        return vec![said.join(" ")];
     }
     let knee = curve.knee.map(|knee| {
         let point = &curve.points[knee];
@@ -236,8 +239,8 @@ fn saturation_words(curve: &LoadCurve) -> String {
         let slow: Vec<String> = labels(true).collect();
         let kept = labels(false).next_back().unwrap_or_default();
         return format!(
-            "UNRELIABLE: {} fell behind and {kept} did not: the target or this host was slower for a while, so no \
-             knee is named. Rerun when nothing else runs, each step longer (--run 60s).",
+            "UNRELIABLE: {} fell behind and {kept} did not: target or host was slower for a while. Rerun when nothing \
+             else runs, each step longer (--run 60s).",
             slow.join(", ")
         );
     }

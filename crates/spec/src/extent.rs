@@ -4,7 +4,7 @@ use crate::file::{PlanFile, Settings, SteadyFile, SweepKey, TestFile};
 use crate::goal::Goal;
 use crate::limits::{LINES_OF_PLAN_MAX, LOADS_MAX, STEPS_MAX};
 use crate::overrides::Overrides;
-use crate::reader::PlanError;
+use crate::plan_error::PlanError;
 
 /// Refuses a plan that is too large, before anything of it is unrolled.
 pub(crate) fn check(file: &PlanFile, over: &Overrides) -> Result<(), PlanError> {
@@ -23,7 +23,7 @@ pub(crate) fn check(file: &PlanFile, over: &Overrides) -> Result<(), PlanError> 
                     "up to here the plan has {count} {what}; at most {most} are allowed: sweep fewer values, or split \
                      the plan"
                 );
-                return Err(PlanError { place: test.place.clone(), message });
+                return Err(PlanError::new(test.place.clone(), message));
             }
         }
     }

@@ -7,9 +7,11 @@ use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, THRESHOLDS_MAX, VALUE_CHARS_MAX};
 use crate::place::{Distribution, Extent, Strides, Window, Zone, Zoned};
 use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
-use crate::reader::{PlanError, Source, Table, Value};
+use crate::plan_error::PlanError;
+use crate::reader::{Source, Table, Value};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
+use toml::de::DeTable;
 
 /// The largest I/O a plan may ask for, bytes: the largest buffers times the deepest queue must stay allocatable.
 pub const IO_BYTES_MAX: u64 = 512 << 20;
@@ -223,7 +225,11 @@ impl PlanFile {
     pub fn parse(origin: &str, text: &str) -> Result<Self, PlanError> {
         let source = Source::new(origin, text);
         let parsed = source.parse()?;
-        let top = Table::top(&source, &parsed);
+        source.complaints.all_of(|| Self::read(origin, &source, &parsed))
+    }
+
+    fn read(origin: &str, source: &Source<'_>, parsed: &DeTable<'_>) -> Result<Self, PlanError> {
+        let top = Table::top(source, parsed);
         let plan = Self {
             origin: origin.to_owned(),
             name: text_of(&top, "name")?,
@@ -257,10 +263,7 @@ impl PlanFile {
 pub(crate) fn read_override(assignment: &str, settings: &mut Settings) -> Result<(), PlanError> {
     let origin = format!("--set {assignment}");
     let Some((key, value)) = assignment.split_once('=') else {
-        return Err(PlanError {
-            place: origin,
-            message: "must look like KEY=VALUE, for example run=20s".into(),
-        });
+        return Err(PlanError::new(origin, "must look like KEY=VALUE, for example run=20s"));
     };
     // `run=20s` is what people type; TOML wants quotes around it.
     let bare = format!("{} = {value}", key.trim());
@@ -686,27 +689,22 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
 
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    let must = |says: String| PlanError::new(format!("{}={text}", key.name()), format!("must be {says}"));
     if key == SweepKey::Round {
         let round = text.parse::<u64>().ok().filter(|round| (1..=REPEAT_MAX).contains(round));
-        return round.map(|_| ()).ok_or_else(|| PlanError {
-            place: format!("round={text}"),
-            message: format!("must be the number of a round, from 1 to {REPEAT_MAX}"),
-        });
+        return round
+            .map(|_| ())
+            .ok_or_else(|| must(format!("the number of a round, from 1 to {REPEAT_MAX}")));
     }
     if key == SweepKey::Hosts {
         let count = text.parse::<u32>().ok().filter(|count| (1..=HOSTS_MAX).contains(count));
-        return count.map(|_| ()).ok_or_else(|| PlanError {
-            place: format!("hosts={text}"),
-            message: format!("must be a number of hosts, from 1 to {HOSTS_MAX}"),
-        });
+        return count.map(|_| ()).ok_or_else(|| must(format!("a number of hosts, from 1 to {HOSTS_MAX}")));
     }
     if key == SweepKey::Targets {
         // A field `targets` lists which ones; a sweep says how many.
         let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
-        settings.targets_count = Some(count.ok_or_else(|| PlanError {
-            place: format!("targets={text}"),
-            message: format!("must be a number of targets, from 1 to {TARGETS_MAX}"),
-        })?);
+        let says = || must(format!("a number of targets, from 1 to {TARGETS_MAX}"));
+        settings.targets_count = Some(count.ok_or_else(says)?);
         return Ok(());
     }
     read_override(&format!("{}={text}", key.name()), settings)

@@ -24,6 +24,7 @@ mod overrides;
 mod place;
 mod placement;
 mod plan;
+mod plan_error;
 pub mod probe;
 pub mod random;
 pub mod reader;
@@ -49,7 +50,8 @@ pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
     Swept, Test,
 };
-pub use reader::{PlanError, nearest, suggest};
+pub use plan_error::PlanError;
+pub use reader::{nearest, suggest};
 pub use secret::{has_secret, without_secret};
 pub use smb_share::SmbShare;
 

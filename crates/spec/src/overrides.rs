@@ -3,7 +3,7 @@
 use crate::file::{PacingFile, Settings, SweepKey, read_override, sweep_override};
 use crate::goal::{Times, Tolerance};
 use crate::plan::Arrivals;
-use crate::reader::PlanError;
+use crate::plan_error::PlanError;
 use crate::units::{Nanos, PerSecond, SizeSpec};
 
 /// What the command line says over a plan.
@@ -116,7 +116,7 @@ impl Overrides {
     /// When the text says something else.
     pub fn precondition(&mut self, times: &str) -> Result<(), PlanError> {
         let place = format!("--precondition {times}");
-        self.precondition = Some(times.parse().map_err(|message: String| PlanError { place, message })?);
+        self.precondition = Some(times.parse().map_err(|message: String| PlanError::new(place, message))?);
         self.changes.push(format!("precondition={times}"));
         Ok(())
     }
@@ -125,12 +125,9 @@ impl Overrides {
     fn claim(&mut self, key: &str, place: &str) -> Result<(), PlanError> {
         let key = key.trim().to_owned();
         if self.keys.contains(&key) {
-            return Err(PlanError {
-                place: place.to_owned(),
-                message: format!(
-                    "`{key}` is set twice; give it once, or several values as {key}=A,B to sweep it"
-                ),
-            });
+            let says =
+                format!("`{key}` is set twice; give it once, or several values as {key}=A,B to sweep it");
+            return Err(PlanError::new(place, says));
         }
         self.keys.push(key);
         Ok(())

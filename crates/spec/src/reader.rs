@@ -9,22 +9,12 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::foreign_word::{field_called, of_an_io};
-use thiserror::Error;
+use crate::plan_error::{Complaints, PlanError, Subject};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Words that an error lists at most.
 const WORDS_MAX: usize = 30;
-
-/// A plan that could not be read or does not make sense: where, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{place}: {message}")]
-pub struct PlanError {
-    /// `plan.toml:12: test "sweep": access[0].read`, or the option it came from.
-    pub place: String,
-    /// What is wrong and what would do.
-    pub message: String,
-}
 
 /// The text being read and what it is called in messages.
 #[derive(Debug)]
@@ -33,26 +23,27 @@ pub struct Source<'t> {
     text: &'t str,
     /// Offsets of the first byte of each line. `None` where a line number says nothing: a value from the command line.
     lines: Option<OnceCell<Vec<usize>>>,
+    pub(crate) complaints: Complaints,
 }
 
 impl<'t> Source<'t> {
     /// A file's text.
     #[must_use]
     pub fn new(origin: &'t str, text: &'t str) -> Self {
-        Self { origin, text, lines: Some(OnceCell::new()) }
+        Self { origin, text, lines: Some(OnceCell::new()), complaints: Complaints::default() }
     }
 
     /// A single value from the command line.
     #[must_use]
     pub(crate) fn of_option(origin: &'t str, text: &'t str) -> Self {
-        Self { origin, text, lines: None }
+        Self { origin, text, lines: None, complaints: Complaints::default() }
     }
 
     /// Parses the text as TOML; syntax errors carry their line.
     pub fn parse(&self) -> Result<DeTable<'_>, PlanError> {
         DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            PlanError { place: place(self, offset, ""), message: error.message().trim().to_owned() }
+            PlanError::new(place(self, offset, ""), error.message().trim())
         })
     }
 
@@ -63,6 +54,12 @@ impl<'t> Source<'t> {
             std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
         });
         Some(starts.partition_point(|start| *start <= offset))
+    }
+
+    fn complain(&self, subject: Subject, path: &str, message: impl Into<String>) -> PlanError {
+        let place = place(self, subject.start(), path);
+        self.complaints.note(&place, subject);
+        PlanError::new(place, message)
     }
 }
 
@@ -102,7 +99,8 @@ impl<'t> Table<'t> {
     pub fn get(&self, key: &'static str) -> Option<Value<'t>> {
         self.known.borrow_mut().push(key);
         let value = self.table.get(key)?;
-        Some(Value { source: self.source, value, path: join(&self.path, key) })
+        let is_passed = self.source.complaints.passes_over(value.span().start, self.start);
+        (!is_passed).then(|| Value { source: self.source, value, path: join(&self.path, key) })
     }
 
     /// The value under `key`, read from a string or number as a `T`.
@@ -127,13 +125,12 @@ impl<'t> Table<'t> {
 
     /// Complains about the table as a whole.
     pub fn complain(&self, message: impl Into<String>) -> PlanError {
-        PlanError { place: place(self.source, self.start, &self.path), message: message.into() }
+        self.source.complain(Subject::Table(self.start), &self.path, message)
     }
 
     /// Complains about a key that is not there.
     pub fn lacks(&self, key: &str, message: impl Into<String>) -> PlanError {
-        let place = place(self.source, self.start, &join(&self.path, key));
-        PlanError { place, message: message.into() }
+        self.source.complain(Subject::Table(self.start), &join(&self.path, key), message)
     }
 
     /// Refuses every key that nobody asked for. Call it last.
@@ -145,17 +142,20 @@ impl<'t> Table<'t> {
     #[must_use]
     pub fn strays(&self) -> Vec<PlanError> {
         let known = self.known.borrow();
-        let stray = self.table.iter().filter(|(key, _)| !known.contains(&key.get_ref().as_ref()));
+        let is_passed = |at| self.source.complaints.passes_over(at, self.start);
+        let is_stray = |key: &str| !known.contains(&key);
+        let stray = self
+            .table
+            .iter()
+            .filter(|(key, _)| is_stray(key.get_ref().as_ref()) && !is_passed(key.span().start));
         let mut keys: Vec<_> = stray.map(|(key, _)| key).collect();
         // In the order of the file, not of the map: that is how a reader looks for them.
         keys.sort_by_key(|key| key.span().start);
         keys.into_iter()
             .map(|key| {
                 let word = key.get_ref().as_ref();
-                PlanError {
-                    place: place(self.source, key.span().start, &join(&self.path, word)),
-                    message: format!("there is no such field{}", suggest(word, &known)),
-                }
+                let says = format!("there is no such field{}", suggest(word, &known));
+                self.source.complain(Subject::Part(key.span().start), &join(&self.path, word), says)
             })
             .collect()
     }
@@ -170,7 +170,10 @@ impl<'t> Value<'t> {
 
     /// Complains about it.
     pub fn complain(&self, message: impl Into<String>) -> PlanError {
-        PlanError { place: place(self.source, self.value.span().start, &self.path), message: message.into() }
+        let start = self.value.span().start;
+        let is_group = matches!(self.value.get_ref(), DeValue::Array(_) | DeValue::Table(_));
+        let subject = if is_group { Subject::Table(start) } else { Subject::Part(start) };
+        self.source.complain(subject, &self.path, message)
     }
 
     /// The value, which must be a text.
@@ -287,6 +290,11 @@ impl<'t> Value<'t> {
         }
     }
 
+    /// Whether an element was complained about already.
+    fn passes_over(&self, element: usize) -> bool {
+        self.source.complaints.passes_over(element, self.value.span().start)
+    }
+
     /// The elements of an array, which must not be empty.
     pub fn array(&self) -> Result<Vec<Value<'t>>, PlanError> {
         match self.value.get_ref() {
@@ -294,6 +302,7 @@ impl<'t> Value<'t> {
             DeValue::Array(values) => Ok(values
                 .iter()
                 .enumerate()
+                .filter(|(_, value)| !self.passes_over(value.span().start))
                 .map(|(i, value)| Value { source: self.source, value, path: format!("{}[{i}]", self.path) })
                 .collect()),
             other => Err(self.complain(format!("must be an array [ … ], not {}", kind(other)))),

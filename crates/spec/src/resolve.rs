@@ -10,7 +10,8 @@ use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
 use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
-use crate::reader::{PlanError, suggest};
+use crate::plan_error::PlanError;
+use crate::reader::suggest;
 use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
 use crate::units::{Bytes, Nanos, PerSecond};
 
@@ -49,14 +50,7 @@ impl PlanFile {
             );
         }
         extent::check(self, over)?;
-        let mut tests = Vec::new();
-        let mut names = HashSet::new();
-        for file in &self.tests {
-            if !names.insert(file.name.as_str()) {
-                return Err(complain(&file.place, "another test has this name already"));
-            }
-            tests.push(resolve_test(file, &self.defaults, semantics, over)?);
-        }
+        let mut tests = self.resolved_tests(semantics, over)?;
         // Every write of a plan that verifies carries stamps, so every writing job must be fit for them.
         if tests.iter().flat_map(|t: &Test| &t.steps).any(|s| s.verify) {
             for (file, test) in self.tests.iter().zip(&tests) {
@@ -87,6 +81,24 @@ impl PlanFile {
             limits: self.limits.clone(),
             tests,
         })
+    }
+
+    /// Resolves every test; what is wrong is said of all of them.
+    fn resolved_tests(&self, semantics: Semantics, over: &Overrides) -> Result<Vec<Test>, PlanError> {
+        let (mut tests, mut names, mut wrong) = (Vec::new(), HashSet::new(), Vec::new());
+        for file in &self.tests {
+            if !names.insert(file.name.as_str()) {
+                wrong.push(complain(&file.place, "another test has this name already"));
+                continue;
+            }
+            match resolve_test(file, &self.defaults, semantics, over) {
+                Ok(test) => tests.push(test),
+                // One fault of the defaults or of the command line is one, however many tests it is met in.
+                Err(error) if wrong.contains(&error) => {}
+                Err(error) => wrong.push(error),
+            }
+        }
+        PlanError::of_all(wrong).map_or(Ok(tests), Err)
     }
 
     /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once

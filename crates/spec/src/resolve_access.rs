@@ -3,7 +3,7 @@
 use crate::file::{AccessFile, IO_BYTES_MAX};
 use crate::place::{ZONE_BYTES_MIN, Zoned};
 use crate::plan::{Access, Change, Semantics};
-use crate::reader::PlanError;
+use crate::plan_error::PlanError;
 use crate::units::Bytes;
 
 pub(crate) fn resolve_mix(
@@ -150,5 +150,5 @@ fn check_sizes(place: &str, access: &Access) -> Result<(), PlanError> {
 }
 
 pub(crate) fn complain(place: &str, message: &str) -> PlanError {
-    PlanError { place: place.to_owned(), message: message.to_owned() }
+    PlanError::new(place, message)
 }

@@ -158,3 +158,19 @@ fn a_lun_is_what_its_path_shows_and_the_rest_is_asked() {
     );
     assert_eq!(detected(&MemberFacts::default()), None);
 }
+
+/// A model string says nothing of an interface that the host does: drives with an NVMe name are NVMe drives, whatever
+/// else their name has, and SATA ones are not.
+#[test]
+fn the_interface_that_the_host_reports_decides_the_family() {
+    let link_of = |name: &str, link: &str| {
+        let seen = DriveFacts { rotational: false, ..drive(name, "Samsung SSD 980 PRO 1TB", link) };
+        let found =
+            detected(&on(LayoutFacts { drives: vec![seen], ..LayoutFacts::default() })).expect("it is seen");
+        let Device::Ssd(ssd) = found.array.device else { panic!("it does not rotate") };
+        ssd.link
+    };
+    let is_pcie = |link| matches!(link, LinkRate::Pcie { .. });
+    assert!(is_pcie(link_of("nvme0n1", "PCIe4x4")) && is_pcie(link_of("nvme0n1", "")));
+    assert!(!is_pcie(link_of("sda", "SATA3")));
+}

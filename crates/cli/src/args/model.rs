@@ -241,9 +241,12 @@ pub(crate) struct PublishedArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Write the document here instead of printing it: docs/model-validation.md.
+    /// Write the whole document here: docs/model-validation.md.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Print the whole document instead of its result: every row, 800 lines.
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\

@@ -64,6 +64,12 @@ impl OutputKind {
             "bbcode" => Self::BbCode,
             "json" => Self::Json,
             "txt" => Self::Text,
+            // DiskSpd's -o32.
+            _ if path.to_string_lossy().parse::<u32>().is_ok() => bail!(
+                "-o names the file of the result, and {0} says not which kind; for {0} I/Os in flight: --set \
+                 outstanding={0}",
+                path.display()
+            ),
             _ => bail!(
                 "cannot tell from the name {} what to write; end it in .html, .csv, .md, .bbcode, .json or .txt",
                 path.display()

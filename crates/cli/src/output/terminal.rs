@@ -74,7 +74,7 @@ pub(crate) fn paragraph(says: &str, indent: &str) -> String {
 }
 
 /// Columns of the terminal that standard output is; `None` where it is none.
-fn terminal_columns() -> Option<usize> {
+pub(crate) fn terminal_columns() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| text_options().width)
 }
 

@@ -3,6 +3,8 @@
 //! Two runs: a search over queue depths, and the curve itself, whose plan has the rates that the search found. Both are
 //! ordinary runs of ordinary plans.
 
+use std::io::IsTerminal as _;
+
 use anyhow::{Context as _, bail};
 use assay_analysis::RunSummary;
 use assay_report::separated;
@@ -65,7 +67,10 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     if args.qd {
         return run(named(depths, &base, "queue depths", None));
     }
-    note!("searching for the maximum: queue depths 1 to 256");
+    // A terminal shows the step that runs.
+    if !std::io::stderr().is_terminal() {
+        note!("searching for the maximum: queue depths 1 to 256");
+    }
     let search = named(depths, &base, "search for the maximum", None);
     let mut done = go(Order { note: Some(SEARCH_NOTE.to_owned()), ..order(search)? })?;
     if let Some(error) = done.failures.pop() {
@@ -77,7 +82,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     }
     let maxima = maxima(&base, &done)?;
     let found = found_words(&base, &maxima, &done.header.run);
-    note!("{}", terminal::wrapped(&found));
+    note!("{}", terminal::wrapped(&found_briefly(&maxima, &done.header.run)));
     run(named(load_plan(&base, &maxima, timing(run_time))?, &base, "load curve", Some(found)))
 }
 
@@ -162,6 +167,18 @@ fn rates(summary: &RunSummary, plan: &Plan, test: usize) -> Vec<(u32, f64)> {
             Some((job.outstanding, step.total.iops))
         })
         .collect()
+}
+
+/// A line for the screen, which the curve's own title follows.
+fn found_briefly(maxima: &[Maximum], run: &str) -> String {
+    let found = maxima.iter().map(|maximum| {
+        format!(
+            "{} IOPS with {} outstanding",
+            separated(&format!("{:.0}", maximum.rate.0)),
+            maximum.outstanding
+        )
+    });
+    format!("found in run {run}: {}", found.collect::<Vec<_>>().join("; "))
 }
 
 fn found_words(base: &Plan, maxima: &[Maximum], run: &str) -> String {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Form, PublishedArgs, ValidateArgs, ViewArgs};
 use crate::exit::{Exit, Failed};
-use crate::output::terminal::{entry_in_a_line, note, paragraph, say};
+use crate::output::terminal::{entry_in_a_line, note, paragraph, say, terminal_columns};
 use crate::output::{Kept, Output, OutputKind};
 
 /// Columns of the names in the list.
@@ -91,6 +91,10 @@ pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
     let place = |path: &PathBuf| Output::check(path, OutputKind::Validation, Kept::of_environment(), None);
     let output = args.output.as_ref().map(place).transpose()?;
+    if output.is_none() && !args.explain {
+        say(&validation::model_brief(&validate()?, terminal_columns().unwrap_or(80).min(80)))?;
+        return Ok(Exit::Done);
+    }
     let text = validation::model_document(&validate()?, &grid()?);
     let Some(output) = output.filter(|output| !output.is_stdout()) else {
         say(&text)?;

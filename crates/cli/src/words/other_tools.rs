@@ -73,8 +73,25 @@ const VERBS: [Called; 16] = [
     (&["disks", "devices", "lsblk"], "type assay alone, which lists the disks of this host"),
 ];
 
+/// Letters of DiskSpd (most are elbencho's too), what they mean there, and what is typed here.
+const LETTERS: [(char, &str, &str); 11] = [
+    ('b', "the size of an I/O", "--set size=64KiB"),
+    ('c', "the size of the file", "--size 64KiB"),
+    ('d', "the seconds of a run", "--set run=30s"),
+    ('t', "threads", "--set workers=4"),
+    ('w', "the share of writes", "--set read=70 (100 minus the writes)"),
+    ('r', "random positions", "--set random=100"),
+    ('W', "the seconds before the measured ones", "--set warmup=5s"),
+    ('z', "the seed", "--seed 7"),
+    ('R', "the form of the result", "--json, or --format csv"),
+    ('S', "the caches", "nothing: direct I/O is the default; --cached uses the page cache"),
+    ('L', "to measure latencies", "nothing: they are always measured"),
+];
+
 /// Tools whose name is typed as a verb; their command line is a plan.
 const TOOLS: [&str; 5] = ["fio", "diskspd", "sqlio", "vdbench", "iometer"];
+/// Tools whose results are read, and whose command lines are not.
+const RESULTS_ONLY: [&str; 6] = ["elbencho", "dd", "iozone", "bonnie++", "bonnie", "yabs"];
 
 /// Returns what to type for an option or a verb that only other tools have; `None` if the mistake is another one.
 pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
@@ -83,7 +100,10 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
         _ => None,
     };
     match error.kind() {
-        ErrorKind::UnknownArgument => option(word(ContextKind::InvalidArg)?, typed),
+        ErrorKind::UnknownArgument => {
+            let unknown = word(ContextKind::InvalidArg)?;
+            option(unknown, typed).or_else(|| letter(unknown, typed))
+        }
         ErrorKind::InvalidSubcommand => {
             // What is spelled like a verb is a slip, which the parser of the command line answers.
             let is_slip = error.get(ContextKind::SuggestedSubcommand).is_some();
@@ -97,12 +117,36 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
 fn option(typed: &str, all: &[String]) -> Option<String> {
     let name = typed.trim_start_matches('-').split('=').next()?.to_ascii_lowercase();
     if let Some((field, given)) = field_called(&name) {
-        let own = value_of(&name, all).and_then(|value| with_value(field, value));
+        // A share of writes is the rest of the reads, and `rw=randread` is no share.
+        let is_share = !["rw", "readwrite", "pattern"].contains(&name.as_str());
+        let counted = if given.contains("100 minus") { "writes" } else { field };
+        let own = value_of(&name, all).filter(|_| is_share).and_then(|value| with_value(counted, value));
         let given = own.as_deref().unwrap_or(given);
         return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
     }
     let (_, here) = OPTIONS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
     Some(format!("there is no option {typed}; {here}"))
+}
+
+/// `-b64K`, `-d30`: letters with their values behind them.
+fn letter(unknown: &str, all: &[String]) -> Option<String> {
+    let mut letters = unknown.strip_prefix('-')?.chars();
+    let first = letters.next().filter(|c| *c != '-' && letters.next().is_none())?;
+    let (_, there, given) = LETTERS.iter().find(|(letter, ..)| *letter == first)?;
+    let at = all.iter().position(|word| word.starts_with(unknown))?;
+    let joined = Some(all[at][unknown.len()..].trim_start_matches('='));
+    let value = joined.filter(|value| !value.is_empty()).or_else(|| all.get(at + 1).map(String::as_str));
+    let field = given.strip_prefix("--set ").and_then(|given| given.split('=').next());
+    let own = match (first, value) {
+        ('c', Some(value)) => value.parse::<Bytes>().ok().map(|bytes| format!("--size {bytes}")),
+        ('w', Some(value)) => with_value("writes", value).map(|given| format!("--set {given}")),
+        (_, Some(value)) => {
+            with_value(field.unwrap_or_default(), value).map(|given| format!("--set {given}"))
+        }
+        (_, None) => None,
+    };
+    let typed = &all[at];
+    Some(format!("there is no option {typed}; if it is {there}: {}", own.as_deref().unwrap_or(given)))
 }
 
 /// The value that was typed with an option: `--bs=8k`, `--bs 8k`.
@@ -121,7 +165,13 @@ fn with_value(field: &str, value: &str) -> Option<String> {
     match field {
         "size" => value.parse::<Bytes>().ok().map(|bytes| format!("size={bytes}")),
         // Other tools count seconds.
-        "run" if is_count(value) => Some(format!("run={value}s")),
+        "run" | "warmup" if is_count(value) => Some(format!("{field}={value}s")),
+        "rate" if is_count(value) => Some(format!("rate={value}/s")),
+        "read" if is_count(value) => Some(format!("read={value}")),
+        "writes" => {
+            let writes = value.parse::<u32>().ok().filter(|writes| *writes <= 100)?;
+            Some(format!("read={}", 100 - writes))
+        }
         "outstanding" | "workers" if is_count(value) => Some(format!("{field}={value}")),
         _ => None,
     }
@@ -133,6 +183,12 @@ fn verb(typed: &str) -> Option<String> {
         return Some(format!(
             "there is no verb {typed}; a job file of {typed} runs as it is: assay run FILE TARGET, and a command line \
              in quotation marks"
+        ));
+    }
+    if RESULTS_ONLY.contains(&name.as_str()) {
+        return Some(format!(
+            "there is no verb {typed}; what it printed is read by assay import FILE, and a test of Assay's own is \
+             assay run vmware ./t.dat --quick"
         ));
     }
     let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
@@ -171,6 +227,24 @@ mod tests {
             ("run vmware t.dat --numjobs=3", "--set workers=3"),
             ("run vmware t.dat --rw=randread", "random=100 for randread"),
             ("run vmware t.dat --ioengine=libaio", "--io uring"),
+            ("run vmware t.dat --threads 4", "--set workers=4"),
+            ("run vmware t.dat --ramp_time 5", "--set warmup=5s"),
+            ("run vmware t.dat --rwmixread=30", "--set read=30"),
+            ("run vmware t.dat --rwmixwrite 30", "--set read=70"),
+            ("run vmware t.dat --rate_iops=500", "--set rate=500/s"),
+            ("run vmware t.dat --direct=1", "direct I/O is the default"),
+            ("run vmware t.dat -c64K", "--size 64KiB"),
+            ("run vmware t.dat -d30", "--set run=30s"),
+            ("run vmware t.dat -b8K", "--set size=8KiB"),
+            ("run vmware t.dat -b 8K", "--set size=8KiB"),
+            ("run vmware t.dat -t4", "--set workers=4"),
+            ("run vmware t.dat -w30", "--set read=70"),
+            ("run vmware t.dat -r", "--set random=100"),
+            ("run vmware t.dat -W5", "--set warmup=5s"),
+            ("run vmware t.dat -Sh", "--cached uses the page cache"),
+            ("run vmware t.dat -L", "always measured"),
+            ("elbencho -w t.dat", "assay import FILE"),
+            ("iozone -a", "assay import FILE"),
             ("run vmware --filename=x", "assay run PLAN TARGET"),
             ("run vmware t.dat --loops 3", "--repeat 3"),
             ("list", "assay runs"),

@@ -96,6 +96,44 @@ fn a_name_given_twice() {
 }
 
 #[test]
+fn everything_that_is_wrong_is_said_at_once_in_the_order_of_the_file() {
+    let plan = r#"semantic = "assay"
+[[test]]
+name = "one"
+runtime = "10s"
+access = [{ size = "4KIBI", raed = 100 }]
+outstanding = 5000
+
+[[test]]
+name = "two"
+access = { size = "8KiB" }
+pace = { rate = "500/day" }
+"#;
+    let story = Story::new();
+    story.write("plan.toml", plan);
+    let said = story.assay(&["run", "plan.toml", "t.dat", "--size", "1MiB"]).refused(&[]).err;
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("plan.toml:")).collect();
+    let wanted = [
+        ("plan.toml:1: semantic:", "did you mean `semantics`?"),
+        ("plan.toml:4: test \"one\": runtime:", "run=60s"),
+        ("plan.toml:5: test \"one\": access[0].size:", "KiB"),
+        ("plan.toml:5: test \"one\": access[0].raed:", "did you mean `read`?"),
+        ("plan.toml:6: test \"one\": outstanding:", "from 1 to 4096"),
+        ("plan.toml:11: test \"two\": pace.rate:", "/s"),
+    ];
+    assert_eq!(lines.len(), wanted.len(), "{said}");
+    for ((place, fix), line) in wanted.iter().zip(lines) {
+        assert!(line.contains(place) && line.contains(fix), "{place} {fix}: {said}");
+    }
+}
+
+#[test]
+fn tests_that_make_no_sense_are_all_named() {
+    let plan = "[[test]]\nname = \"one\"\nworkers = 2\n[[test]]\nname = \"two\"\nworkers = 2\n";
+    check(plan, &["plan.toml:1: test \"one\"", "plan.toml:4: test \"two\"", "needs `access`"]);
+}
+
+#[test]
 fn a_sweep_that_cannot_be() {
     check_test(
         &format!("{ACCESS}\nsweep = {{ outstandin = [1] }}"),

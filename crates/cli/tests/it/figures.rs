@@ -134,6 +134,47 @@ fn figures_of_the_documents_are_those_that_the_program_prints() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), all.len(), faults.join("\n"));
 }
 
+/// A question of the table of `docs/guide/sizing.md`, the array of it, and the answer.
+fn twenty_questions() -> Vec<(String, Option<String>, u32)> {
+    let all = documents();
+    let (_, text) = all.iter().find(|(name, _)| name == "docs/guide/sizing.md").unwrap();
+    let section = text.split("## Twenty questions").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (question, array) = match cells[1].split_once(" (`--array ") {
+            Some((question, rest)) => (question, Some(rest.trim_end_matches("`)").to_owned())),
+            None => (cells[1], None),
+        };
+        let count = cells[2].split(' ').next().unwrap().parse().unwrap();
+        (question.to_owned(), array, count)
+    })
+    .collect()
+}
+
+#[test]
+fn the_twenty_questions_about_sizes_have_the_answers_of_the_table() {
+    let questions = twenty_questions();
+    assert_eq!(questions.len(), 20);
+    let story = Story::new();
+    let faults = questions.iter().filter_map(|(question, array, wanted)| {
+        let mut words = vec!["size", question.as_str()];
+        words.extend(array.iter().flat_map(|array| ["--array", array.as_str()]));
+        let out = story.assay(&words).ends(DONE).out;
+        // `80 x 7200 rpm disks in RAID10 sustain this`, or `ts140-raid10 with 14 devices sustains this`.
+        let words: Vec<&str> = out.split_whitespace().collect();
+        let counts = words.windows(2).filter_map(|pair| match pair {
+            [count, "x"] | ["with", count] => count.parse::<u32>().ok(),
+            _ => None,
+        });
+        let found = counts.take(1).next();
+        let is_near = |count: u32| f64::from(count.abs_diff(*wanted)) <= BAND * f64::from(*wanted);
+        (!found.is_some_and(is_near)).then(|| format!("{question}: {found:?}, the table has {wanted}"))
+    });
+    let faults: Vec<String> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 /// The words of a line with double quotes.
 fn shlex(line: &str) -> Vec<String> {
     let parts = line.split('"').enumerate();

@@ -202,6 +202,15 @@ fn the_validation_document_is_the_one_in_the_repository() {
     assert!(made == kept, "docs/model-validation.md is not what assay validate writes; write it anew");
 }
 
+#[test]
+fn the_validation_is_short_unless_it_is_to_be_explained() {
+    let bench = Bench::new();
+    let brief = bench.ok(&["validate"]);
+    assert!(brief.lines().count() <= 22, "{brief}");
+    assert!(brief.contains("NVMe drives") && brief.contains("--explain"), "{brief}");
+    assert!(bench.ok(&["validate", "--explain"]).contains("## Every system left out once"));
+}
+
 const READS: &str = "[[test]]\nname = \"reads\"\nrun = \"4s\"\noutstanding = 16\n\
     access = [{ size = \"8KiB\", read = 100, random = 100 }]\n";
 

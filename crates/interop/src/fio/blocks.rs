@@ -4,7 +4,7 @@ use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Change, Distribution, IO_BYTES_MAX, TRIM_BYTES_MAX};
 
 use super::lines::OptionLine;
-use super::spread::{Spread, spread};
+use super::spread::{Spread, Stride, spread};
 use super::taken::Options;
 use super::value::{KbBase, bytes, integer, percent, short, time};
 use crate::ImportError;
@@ -185,8 +185,12 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
         by_way(text, &[None; 3], |part| Ok(Some(bytes(part, base)?).filter(|align| *align > 0)))
     })?;
     let align = align.unwrap_or_default();
-    let Spread { by_direction: [of_reads, of_writes], says } =
-        options.read("random_distribution", |text| spread(text, base))?.unwrap_or(Spread::EVEN);
+    let stride = if options.is_on("random_sequence_stride")? { Stride::Onward } else { Stride::Fixed };
+    // The smallest of all sizes, also of those that the job does not use.
+    let least = sizes.iter().flatten().map(|(size, _)| *size).min().unwrap_or(1);
+    let Spread { by_direction: [of_reads, of_writes], says } = options
+        .read("random_distribution", |text| spread(text, base, least, stride))?
+        .unwrap_or(Spread::EVEN);
     if let Some(says) = says {
         let line = options.job.options.iter().rfind(|o| o.key == "random_distribution").map_or(0, |o| o.line);
         options.note(line, format!("random_distribution: {says}."));
@@ -219,8 +223,7 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
             mix
         }
     };
-    // The map has units of the smallest of all sizes, also of those that the job does not use.
-    let least = sizes.iter().flatten().map(|(size, _)| *size).min().unwrap_or(1);
+    // The map has units of the smallest size.
     if mix.iter().any(|line| line.once && line.align.0 > least) {
         options.note(
             options.job.line,

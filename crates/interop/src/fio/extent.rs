@@ -218,14 +218,18 @@ pub(super) fn size(
         Extent::Bytes(Bytes(bytes)) => Extent::Bytes(Bytes(whole(bytes))),
         share => share,
     };
-    let behind = if let Extent::Bytes(Bytes(bytes)) = offset { bytes } else { 0 };
+    let behind = match (offset, file_size) {
+        (Extent::Bytes(Bytes(bytes)), _) => bytes,
+        (Extent::Percent(share), Some(file)) => whole(of_share(file, share)),
+        (Extent::Percent(_), None) => 0,
+    };
     let clones = workers - 1;
     let onward = if let Extent::Bytes(Bytes(bytes)) = increment { bytes.saturating_mul(clones) } else { 0 };
     let of_file = match (size, file_size) {
         (Some(Extent::Bytes(Bytes(bytes))), None) => Some(bytes / files.each()),
-        (Some(Extent::Bytes(Bytes(bytes))), Some(file)) => Some((bytes / files.each()).min(file)),
-        (None, Some(file)) => Some(file.saturating_sub(behind)),
-        (Some(Extent::Percent(_)) | None, _) => None,
+        // All of a file whose size is given is used; `size` says how much is moved.
+        (_, Some(file)) => Some(file.saturating_sub(behind)),
+        (Some(Extent::Percent(_)) | None, None) => None,
     };
     // What does not fill a block is not touched.
     let own = of_file.map(|bytes| if bytes >= least { bytes / least * least } else { bytes });
@@ -238,11 +242,13 @@ pub(super) fn size(
     };
     let needed = own.map(|own| own.saturating_add(behind).saturating_add(onward));
     let span = file_size.max(needed);
-    let own = Own {
-        bytes: own.map(|own| own * files.each()),
-        has_stripes: zones.strides.is_some(),
-        times: files.times,
+    let all = own.map(|own| own * files.each());
+    let moved = match (size, file_size, all) {
+        (Some(Extent::Bytes(Bytes(bytes))), Some(_), Some(all)) if bytes < all => Some(bytes),
+        (Some(Extent::Percent(share)), Some(_), Some(all)) if share < 100.0 => Some(of_share(all, share)),
+        _ => None,
     };
+    let own = Own { bytes: all, moved, has_stripes: zones.strides.is_some(), times: files.times };
     let end = end(options, &own, workers)?;
     let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
     let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
@@ -365,6 +371,8 @@ fn zbd(
 struct Own {
     /// Where the job says so.
     bytes: Option<u64>,
+    /// What it moves of that, where its size is less than that of its files.
+    moved: Option<u64>,
     /// Whether that is less than the stripes that it goes through.
     has_stripes: bool,
     /// How often fio counts each of its files.
@@ -373,9 +381,9 @@ struct Own {
 
 /// Reads what ends a job.
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
-    let Own { bytes: own, has_stripes, times } = *own;
+    let Own { bytes: own, moved, has_stripes, times } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
-    let limit = limit(options, own)?;
+    let limit = limit(options, moved.or(own))?.or(moved);
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
     let is_timed = options.is_on("time_based")?;
     let run = options.read("runtime", |text| time(text, 1e9))?.filter(|run| *run > Nanos(0));

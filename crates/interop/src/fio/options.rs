@@ -313,14 +313,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     let data = data(&mut options)?;
     let least = mix.iter().map(|line| line.size.0).min().unwrap_or(1);
     let mut size = size(&mut options, &files, workers, least)?;
-    let is_mixed = |line: &Access| line.gap.0 > 0 || (line.random > 0.0 && line.random < 100.0);
-    let moves_all = size.end.bytes.is_some() || size.end.passes.is_some();
-    if moves_all && mix.iter().any(is_mixed) && !["io_size", "io_limit"].iter().any(|key| options.has(key)) {
-        let says = "Where fio comes in order to the end of what the job uses, and the file or device is larger or ends \
-                    just there, it ends; here the job goes on at the beginning until its size is moved. io_size makes \
-                    fio go on too.";
-        options.note(lines.line, says);
-    }
+    note_ends(&mut options, &mix, &size.end);
     if mix.iter().all(|line| line.change == Change::TrimWrite) {
         // fio counts the writes only; here the trims before them count too.
         size.end.bytes = size.end.bytes.map(|bytes| bytes.saturating_mul(2));
@@ -362,6 +355,40 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     };
     rest(&mut options)?;
     Ok(job)
+}
+
+/// Says where fio does not get through its size, or goes through the same positions again.
+fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
+    let line = options.job.line;
+    let is_mixed = |line: &Access| line.gap.0 > 0 || (line.random > 0.0 && line.random < 100.0);
+    let in_turns = |line: &Access| line.random > 0.0 && line.sequence > 1;
+    let moves_all = end.bytes.is_some() || end.passes.is_some();
+    let has_io_size = ["io_size", "io_limit"].iter().any(|key| options.has(key));
+    let says = match (moves_all, has_io_size) {
+        (true, false) if mix.iter().any(is_mixed) => {
+            "Where fio comes in order to the end of what the job uses, and the file or device is larger or ends just \
+             there, it ends; here the job goes on at the beginning until its size is moved. io_size makes fio go on \
+             too."
+        }
+        (true, false) if mix.iter().any(in_turns) => {
+            "Where fio comes in order to the end of what the job uses, and the file or device is larger, it ends; here \
+             the job goes on until its size is moved."
+        }
+        (true, true) if mix.iter().any(|line| line.random > 0.0 && (is_mixed(line) || in_turns(line))) => {
+            "Where fio comes in order to the end of what the job uses, and the file or device is larger, it begins \
+             again with the positions that it had; here new ones are drawn."
+        }
+        _ => "",
+    };
+    if !says.is_empty() {
+        options.note(line, says);
+    }
+    let has_offset = options.job.options.iter().any(|option| option.key == "offset");
+    if has_offset && mix.iter().any(|line| line.change == Change::TrimWrite && line.random > 0.0) {
+        let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer \
+                    ones, and this, go on.";
+        options.note(line, says);
+    }
 }
 
 /// Engines that have one I/O in flight, whatever the depth.

@@ -5,6 +5,10 @@ use assay_spec::{Distribution, Extent, Zone};
 
 use super::value::{KbBase, bytes, percent, short};
 
+/// Blocks of a sequence, as in fio, and the largest index that is read.
+const SEQUENCE_MAX: usize = 64;
+const BLOCK_MAX: u64 = 1 << 32;
+
 /// Distributions of reads and of writes, and what a reader must know.
 pub(super) struct Spread {
     pub(super) by_direction: [Distribution; 2],
@@ -16,8 +20,17 @@ impl Spread {
         Self { by_direction: [Distribution::Uniform, Distribution::Uniform], says: None };
 }
 
-/// Reads the value of the option.
-pub(super) fn spread(text: &str, base: KbBase) -> Result<Spread, String> {
+/// What a fixed sequence of blocks is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stride {
+    /// Always the same blocks.
+    Fixed,
+    /// The group of blocks behind the one before.
+    Onward,
+}
+
+/// Reads the value of the option; `block` is the smallest I/O, bytes.
+pub(super) fn spread(text: &str, base: KbBase, block: u64, stride: Stride) -> Result<Spread, String> {
     let (word, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
     let both = |distribution: Distribution| [distribution.clone(), distribution];
     let scattered = "the hot places are scattered over the target by the seed of the plan, and are the same for all \
@@ -47,16 +60,50 @@ pub(super) fn spread(text: &str, base: KbBase) -> Result<Spread, String> {
         }
         "zoned" => zoned(rest, &|text| Ok(Extent::Percent(percent(text)?))),
         "zoned_abs" => zoned(rest, &|text| Ok(Extent::Bytes(Bytes(bytes(text, base)?)))),
-        "sequence" => {
-            Err("a fixed sequence of blocks is not supported; use random, zipf, pareto, normal, zoned or \
-                           zoned_abs"
-                .to_owned())
-        }
+        "sequence" => sequence(rest, block, stride),
         _ => Err(format!(
-            "`{}` is not a distribution; use random, zipf, pareto, normal, zoned or zoned_abs",
+            "`{}` is not a distribution; use random, zipf, pareto, normal, zoned, zoned_abs or sequence",
             short(word)
         )),
     }
+}
+
+/// `2,0,1`: blocks by their index, which fio takes in this order again and again; here they are drawn, each as often.
+fn sequence(text: &str, block: u64, stride: Stride) -> Result<Spread, String> {
+    let says = |index: &str| {
+        format!("`{}` is not the index of a block; write them like sequence:2,0,1", short(index))
+    };
+    let read = |index: &str| index.trim().parse::<u64>().ok().filter(|index| *index < BLOCK_MAX);
+    let indices = text.split(',').map(|index| read(index).ok_or_else(|| says(index)));
+    let mut indices = indices.collect::<Result<Vec<u64>, String>>()?;
+    if indices.len() > SEQUENCE_MAX {
+        return Err(format!("has more than {SEQUENCE_MAX} blocks"));
+    }
+    indices.sort_unstable();
+    let order =
+        "fio takes the blocks in the order that is written; here each is drawn as often, in another order";
+    if stride == Stride::Onward {
+        return match (0..).zip(&indices).all(|(at, index)| at == *index) {
+            true => Ok(Spread { says: Some(order.to_owned()), ..Spread::EVEN }),
+            false => {
+                Err("with random_sequence_stride only a sequence that has each block of its group once is \
+                          supported, like sequence:2,0,1"
+                    .to_owned())
+            }
+        };
+    }
+    let mut zones: Vec<Zone> = Vec::new();
+    let mut next = 0;
+    let zone = |blocks: u64, share: f64| Zone { share, size: Extent::Bytes(Bytes(blocks * block)) };
+    for same in indices.chunk_by(|a, b| a == b) {
+        if same[0] > next {
+            zones.push(zone(same[0] - next, 0.0));
+        }
+        zones.push(zone(1, same.len() as f64 * 100.0 / indices.len() as f64));
+        next = same[0] + 1;
+    }
+    let all = Distribution::Zones(zones);
+    Ok(Spread { by_direction: [all.clone(), all], says: Some(order.to_owned()) })
 }
 
 /// The parameter in front of a centre.

@@ -196,6 +196,8 @@ fn distributions_of_positions_are_those_of_fio() {
         ("normal:10", "normal, deviation 8.82 %"),
         ("zoned:60/10:30/20:8/30:2/40", "60 % in 10%, 30 % in 20%, 8 % in 30%, 2 % in 40%"),
         ("zoned:60/10:30/20::10/", "60 % in 10%, 30 % in 20%, 10 % in 70%"),
+        ("sequence:2,0,3,1", "25 % in 4KiB, 25 % in 4KiB, 25 % in 4KiB, 25 % in 4KiB"),
+        ("sequence:3,3,3,1", "0 % in 4KiB, 25 % in 4KiB, 0 % in 4KiB, 75 % in 4KiB"),
         ("zoned_abs:70/512m:30/512m", "70 % in 512MiB, 30 % in 512MiB"),
     ] {
         assert_eq!(of(value).to_string(), expected, "{value}");
@@ -206,6 +208,7 @@ fn distributions_of_positions_are_those_of_fio() {
     for (value, expected) in [
         ("zipf:1", "t.fio:8: random_distribution: zipf:1 has no distribution"),
         ("zipf:-2", "t.fio:8: random_distribution: `-2` must be above 0"),
+        ("sequence:2,x", "t.fio:8: random_distribution: `x` is not the index of a block"),
         ("gauss", "t.fio:8: random_distribution: `gauss` is not a distribution"),
         ("zoned:60/10", "t.fio:8: random_distribution: the shares of the zones sum to 60"),
         ("zoned:50/70:50/70", "t.fio:8: random_distribution: the zones take 140 %"),
@@ -423,4 +426,32 @@ fn job_files_are_known_by_their_options() {
     for text in ["", "[[test]]\nname = \"a\"\n", "[section]\nkey=value\n", "Version 1.1.0\n"] {
         assert!(!is_job_file(text), "{text}");
     }
+}
+
+#[test]
+fn the_size_of_a_file_is_its_region_and_a_smaller_size_is_what_is_moved() {
+    let of = |text: &str| {
+        let step = read(&format!("[a]\nrw=randwrite\n{text}\n")).tests[0].steps[0].clone();
+        let job = step.jobs[0].clone();
+        (job.window.to_string(), step.stop.bytes.map(|bytes| bytes.to_string()), step.stop.spans)
+    };
+    let moved = |text: &str| Some(text.to_owned());
+    let (whole, ..) = of("filesize=64m");
+    assert_eq!(of("filesize=64m\nsize=16m"), (whole.clone(), moved("16MiB"), None));
+    assert_eq!(of("filesize=64m\nsize=100m"), (whole.clone(), None, Some(1)));
+    assert_eq!(of("filesize=64m\nsize=16m\nloops=2"), (whole.clone(), moved("32MiB"), None));
+    assert_eq!(of("filesize=64m\nsize=16m\nio_size=80m"), (whole, moved("80MiB"), None));
+    assert_eq!(of("filesize=64m\nsize=16m\noffset=8m").0, "56MiB from 8MiB");
+    assert_eq!(of("filesize=64m\nsize=16m\noffset=25%").0, "48MiB from 25%");
+}
+
+#[test]
+fn where_fio_ends_early_or_goes_the_same_way_again_is_said() {
+    let notes = |text: &str| imported(&format!("[a]\nsize=8m\n{text}\n"), Strictness::Strict).unwrap().notes;
+    let has = |text: &str, words: &str| notes(text).iter().any(|note| note.to_string().contains(words));
+    assert!(has("rw=randread:8", "it ends; here the job goes on"));
+    assert!(!has("rw=randread", "it ends"));
+    assert!(has("rw=randread\npercentage_random=25\nio_size=4m", "here new ones are drawn"));
+    assert!(has("rw=randtrimwrite\noffset=1m", "after its first trim"));
+    assert!(!has("rw=randtrimwrite", "after its first trim"));
 }

@@ -1,4 +1,4 @@
-//! The line of numbers that Bonnie++ prints (1.96 to 2.00), by itself or among what it says.
+//! The line of numbers that Bonnie++ prints (1.96 to 2.00), by itself or among what it says, and its table for people.
 
 use super::ImportedResult;
 use super::plain::{Origin, Plain, Side, imported};
@@ -24,10 +24,63 @@ fn is_line(line: &str) -> bool {
         && cells[1].starts_with(['1', '2'])
 }
 
-/// Whether a text has such a line.
+/// Whether a text has such a line, or the table.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.lines().any(is_line)
+    text.lines().any(is_line) || is_table(text)
+}
+
+fn is_table(text: &str) -> bool {
+    text.contains("---Sequential Output---") && text.contains("-Rewrite-")
+}
+
+/// The rows of its table as its line of numbers has them: what people post of it, where the line is left out.
+fn lines_of_table(text: &str) -> Vec<String> {
+    let (mut found, mut is_open) = (Vec::new(), false);
+    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`'])) {
+        if line.contains("/sec %CP") {
+            is_open = true;
+        } else if line.contains("--Create--") || line.contains("-Create--") {
+            is_open = false;
+        } else if is_open {
+            found.extend(line_of_row(line));
+        }
+    }
+    found
+}
+
+/// `server1 16G 637k 99 180m 35 78m 17 1253k 97 201m 19 298.1 12`; rates without a letter are in KiB/s.
+fn line_of_row(row: &str) -> Option<String> {
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    let (head, pairs) = cells.split_at_checked(cells.len().checked_sub(12)?)?;
+    let (name, whole) = match head {
+        [one] => one.rsplit_once(':')?,
+        [name, .., whole] => (*name, *whole),
+        [] => return None,
+    };
+    let size = whole.split(':').next().filter(|text| size(text).is_some())?;
+    let is_known = |cell: &&str| cell.starts_with('+') || size_of_rate(cell).is_some();
+    if !pairs.iter().step_by(2).all(is_known) {
+        return None;
+    }
+    let mut line = vec![String::new(); COLUMNS];
+    line[2] = name.to_owned();
+    line[5] = size.to_owned();
+    for (at, pair) in pairs.chunks(2).enumerate() {
+        let is_rate = at < STREAMS.len();
+        let kib = |text: &str| size_of_rate(text).map(|kib| kib.to_string());
+        let of_rate = if is_rate { kib(pair[0]) } else { Some(pair[0].replace(',', ".")) };
+        line[9 + 2 * at] = of_rate.unwrap_or_else(|| pair[0].to_owned());
+        line[10 + 2 * at] = pair[1].to_owned();
+    }
+    Some(line.join(","))
+}
+
+/// `180m`, KiB in a second.
+fn size_of_rate(text: &str) -> Option<f64> {
+    let text = text.replace(',', ".");
+    let is_bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    size(&text).map(|number| if is_bare { number } else { number / 1024.0 })
 }
 
 /// Reads all lines of Bonnie++ in a text.
@@ -36,7 +89,11 @@ pub fn is_results(text: &str) -> bool {
 /// When none has a rate.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut rows, mut skipped) = (Vec::new(), 0);
-    for line in text.lines().filter(|line| is_line(line)) {
+    let lines: Vec<String> = match text.lines().any(is_line) {
+        true => text.lines().filter(|line| is_line(line)).map(str::to_owned).collect(),
+        false => lines_of_table(text),
+    };
+    for line in &lines {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         let target = Some(cells[2].to_owned());
         let cell = |index: usize| cells.get(index).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The table that elbencho writes with `--csvfile`.
+//! The table that elbencho writes with `--csvfile`, and what it prints.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,80 @@ use super::ImportedResult;
 use super::plain::{Origin, Plain, Side, imported};
 use crate::{ImportError, complain};
 
-/// Whether a text begins with the titles of such a table.
+/// Whether a text begins with the titles of such a table, or has those of what is printed.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
+    is_printed(text) || is_csv(text)
+}
+
+fn is_printed(text: &str) -> bool {
+    text.contains("OPERATION") && text.contains("RESULT TYPE") && text.contains("LAST DONE")
+}
+
+/// The phases of what is printed; the last column is that of the time until the last thread had ended.
+fn printed(text: &str) -> Vec<Plain> {
+    let mut rows: Vec<(Plain, HashMap<String, f64>)> = Vec::new();
+    for line in text.lines().map(|line| line.trim_start_matches(['>', '`'])) {
+        let Some((head, values)) = line.split_once(" : ").or_else(|| line.split_once(": ")) else { continue };
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let is_phase =
+            |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        let key = match words.as_slice() {
+            [phase, rest @ ..] if is_phase(phase) && rest.first() == Some(&"Elapsed") => {
+                rows.push((Plain { test: phase.to_lowercase(), ..Plain::default() }, HashMap::new()));
+                rest.join(" ")
+            }
+            words => words.join(" "),
+        };
+        let Some((row, known)) = rows.last_mut() else { continue };
+        let last = values.split_whitespace().last().unwrap_or_default();
+        match key.as_str() {
+            "Elapsed time" | "Elapsed ms" => row.seconds = seconds(last, key.ends_with("ms")).unwrap_or(0.0),
+            "IO lat us" => {
+                for (name, value) in values.split_whitespace().filter_map(|word| word.split_once('=')) {
+                    known.extend(value.parse().ok().map(|us: f64| (format!("lat {name}"), us / 1e3)));
+                }
+            }
+            key => known.extend(last.parse().ok().map(|number: f64| (key.to_owned(), number))),
+        }
+    }
+    let side = |row: &Plain, known: &HashMap<String, f64>| -> Option<Side> {
+        let (ios, mib) = (known.get("IOPS")?, known.get("Throughput MiB/s")?);
+        let lat = |name: &str| known.get(name).copied();
+        let rates = Side::of_rates(*ios, mib * f64::from(1 << 20), row.seconds);
+        let mean_ms = lat("lat avg").unwrap_or(0.0);
+        Some(Side { mean_ms, least_ms: lat("lat min"), most_ms: lat("lat max"), ..rates })
+    };
+    let all = rows.into_iter().filter_map(|(row, known)| {
+        let side = side(&row, &known)?;
+        let is_read = row.test.starts_with("read");
+        Some(if is_read { Plain { read: side, ..row } } else { Plain { write: side, ..row } })
+    });
+    all.collect()
+}
+
+/// `1.012s`, `2m3.5s` or, of older versions, milliseconds.
+fn seconds(text: &str, is_ms: bool) -> Option<f64> {
+    if is_ms {
+        return text.parse::<f64>().ok().map(|ms| ms / 1e3);
+    }
+    let (mut sum, mut digits) = (0.0, String::new());
+    for c in text.chars() {
+        let unit = match c {
+            'h' => 3600.0,
+            'm' => 60.0,
+            's' => 1.0,
+            c => {
+                digits.push(c);
+                continue;
+            }
+        };
+        sum += std::mem::take(&mut digits).parse::<f64>().ok()? * unit;
+    }
+    digits.is_empty().then_some(sum)
+}
+
+fn is_csv(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.starts_with("ISO date,") && first.contains(",IOPS [last],") && first.contains(",time ms [last],")
 }
@@ -18,6 +89,13 @@ pub fn is_results(text: &str) -> bool {
 /// # Errors
 /// When it is damaged, or no phase moves data.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    if is_printed(text) {
+        let says = "elbencho prints MiB/s in whole numbers and neither the size of its I/Os nor their order: sizes are \
+                    the bytes over the I/Os. The figures are those until the last thread had ended.";
+        let missing = &["percentiles", "whether positions are random"];
+        let origin = Origin { file: origin, tool: "elbencho".to_owned(), missing };
+        return imported(&origin, &printed(text), vec![says.to_owned()]);
+    }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let titles = reader.headers().map_err(|error| complain(origin, 1, error.to_string()))?.clone();
     let place: HashMap<&str, usize> =

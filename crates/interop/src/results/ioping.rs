@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ImportedResult;
-use super::plain::{Origin, Plain, Side, binary_bytes, imported};
+use super::plain::{Origin, Plain, Side, binary_bytes, imported, with_points};
 use crate::{ImportError, complain};
 
 /// Whether a text is what ioping prints, for people or as JSON (`-J`).
@@ -21,6 +21,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     if is_json(text) {
         rows = json(text).map_err(|error| complain(origin, error.line(), error.to_string()))?;
     }
+    let text = with_points(text);
     for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
         if let Some(named) =
             line.strip_prefix("--- ").and_then(|rest| rest.split(" ioping statistics").next())

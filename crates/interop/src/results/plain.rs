@@ -87,6 +87,20 @@ impl Plain {
     }
 }
 
+/// A text with decimal points: in a word without a point, a comma between digits is their sign in many languages.
+pub(super) fn with_points(text: &str) -> String {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let word = |word: &str| match word.contains('.') {
+        true => word.to_owned(),
+        false => {
+            let bytes = word.as_bytes();
+            let between = |at: usize| at > 0 && is_digit(bytes.get(at - 1)) && is_digit(bytes.get(at + 1));
+            word.char_indices().map(|(at, c)| if c == ',' && between(at) { '.' } else { c }).collect()
+        }
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
+}
+
 /// Whose results they are, and what the file does not say.
 pub(super) struct Origin<'o> {
     pub(super) file: &'o str,

@@ -226,6 +226,67 @@ fn outputs_of_fio_one_after_the_other_are_not_side_by_side() {
     assert_eq!(counts(&both), [[a, b].concat()]);
 }
 
+/// What people post of Bonnie++ is often the table without the line of numbers.
+#[test]
+fn the_table_of_bonnie_is_read_without_its_line_of_numbers() {
+    let text = "\
+> Version  1.98       ------Sequential Output------ --Sequential Input- --Random-
+>                     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+> Name:Size etc        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+> server1         16G  637k  99  180m  35   78m  17 +++++ +++  201m  19 298,1  12
+> Latency             14183us     411ms    1203ms   32313us   69213us     211ms
+";
+    let found = rows(text);
+    let begins = |words: &str| found.iter().any(|row| row.starts_with(words));
+    assert_eq!(found.len(), 5, "{found:?}");
+    assert!(begins("Sequential output by block|23040.0|188.7|"), "{found:?}");
+    assert!(begins("Sequential input by block|25728.0|210.8|"), "{found:?}");
+    assert!(begins("Random seeks|298.0|"), "{found:?}");
+}
+
+#[test]
+fn what_elbencho_prints_is_read() {
+    let text = "\
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+WRITE       Elapsed time      :     2.012s      1m2.0s
+            IOPS              :        509         400
+            Throughput MiB/s  :        509         400
+            Total MiB         :       1024       24800
+            IO lat us         : [ min=312 avg=1950 max=20112 ]
+---
+READ        Elapsed time      :     1.012s      2.000s
+            IOPS              :       1011         800
+            Throughput MiB/s  :        505         400
+---
+";
+    let none = mean_of_nothing();
+    assert_eq!(rows(text), ["write|400.0|419.4|1.950".to_owned(), format!("read|800.0|419.4|{none}")]);
+}
+
+#[test]
+fn decimal_commas_of_ioping_and_vdbench_are_points() {
+    let ioping = "--- /dev/sda (block device 931,5 GiB) ioping statistics ---\n\
+        2 requests completed in 20,4 ms, 8 KiB read, 97 iops, 391,6 KiB/s\n\
+        min/avg/max/mdev = 8,31 ms / 10,2 ms / 12,1 ms / 1,90 ms\n";
+    assert_eq!(rows(ioping), ["ioping read|98.0|0.4|10.200"]);
+    let vdbench = "10:11:12,001 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=5\n\
+        10:11:17,050     avg_2-5   5132,25    40,10    8192  69,98    1,550    1,380    1,946    12,11    14,20    \
+        0,920    8,0   9,4   3,0\n";
+    assert!(rows(vdbench)[0].starts_with("rd1|5132.2|42.0|1.5"), "{:?}", rows(vdbench));
+}
+
+#[test]
+fn results_of_a_second_tool_in_one_text_are_not_lost_without_a_word() {
+    let dd =
+        "1000+0 records in\n1000+0 records out\n4096000 bytes (4.1 MB, 3.9 MiB) copied, 0.5 s, 8.2 MB/s\n";
+    let alone = import("d.txt", dd).unwrap().unwrap().notes;
+    let ioping = "--- /dev/sda ioping statistics ---\n2 requests completed in 20.4 ms, 8 KiB read, 97 iops\n";
+    let both = import("d.txt", &format!("{ioping}{dd}")).unwrap().unwrap().notes;
+    let says = |notes: &[String]| notes.iter().any(|note| note.contains("The text also has results of"));
+    assert!(!says(&alone) && says(&both), "{both:?}");
+}
+
 /// Seconds with a decimal comma were cut to whole ones: 256 instead of 237 MiB/s.
 #[test]
 fn numbers_with_a_decimal_comma_are_read_whole() {

@@ -2,7 +2,7 @@
 //! that HCIBench makes of several (`…-res.txt`).
 
 use super::ImportedResult;
-use super::plain::{Origin, Plain, Side, imported};
+use super::plain::{Origin, Plain, Side, imported, with_points};
 use crate::ImportError;
 
 const MIB: f64 = 1_048_576.0;
@@ -50,7 +50,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         false => {
             let says = "vdbench calls 2^20 bytes a MB. Intervals of its warm-up are in no average.";
             notes.push(says.to_owned());
-            ("vdbench", if is_flat(text) { flat(text) } else { summary(text) })
+            let text = with_points(text);
+            ("vdbench", if is_flat(&text) { flat(&text) } else { summary(&text) })
         }
     };
     let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles"] };

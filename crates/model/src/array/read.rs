@@ -58,7 +58,7 @@ fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayErr
     let impossible = check::check(&array).into_iter().map(|found| {
         let line = lines.get(found.field).or_else(|| lines.get(found.table())).copied().unwrap_or(1);
         let place = format!("{file}:{line}: {}", found.field);
-        PlanError { place, message: format!("impossible: {}", found.says) }
+        PlanError::new(place, format!("impossible: {}", found.says))
     });
     let errors: Vec<PlanError> = impossible.collect();
     if errors.is_empty() { Ok(array) } else { Err(ArrayError { errors }) }

@@ -193,6 +193,7 @@ impl Class {
             () if has(&["NVME", "OPTANE"]) || begins(&["SSDPE", "SSDPF", "MZQL", "MZVL", "MZ-V", "MZWL"]) => {
                 Some(Self::Nvme)
             }
+            () if words.iter().any(|word| is_nvme_name(word, words)) => Some(Self::Nvme),
             () if begins(&["SSDSC", "MZ7", "MZ-7", "MTFDDAK", "CT"]) || has(&["SSD"]) => Some(Self::SataSsd),
             () if seagate.is_some() => seagate,
             () if begins(&["HUC"]) => Some(Self::Hdd10k),
@@ -483,4 +484,22 @@ fn western_digital_kind(word: &str) -> Option<Class> {
         letter if letter.is_ascii_alphabetic() => Some(Class::Hdd5400),
         _ => None,
     }
+}
+
+/// Whether a word of a name means NVMe, though the name says `SSD` alone: `Samsung SSD 980 PRO`, `WD_BLACK SN850X`,
+/// `CT1000P5PSSD8`, `KINGSTON SKC3000`.
+fn is_nvme_name(word: &str, all: &[String]) -> bool {
+    let is_digits =
+        |text: &str, count: usize| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    let samsung = ["950", "960", "970", "980", "990", "9100"].contains(&word)
+        && all.iter().any(|w| ["SSD", "PRO", "EVO"].contains(&w.as_str()));
+    let western_digital =
+        word.strip_prefix("SN").and_then(|rest| rest.get(..3)).is_some_and(|n| is_digits(n, 3));
+    let crucial = word.strip_prefix("CT").is_some_and(|rest| {
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        behind.len() < rest.len()
+            && ["P1", "P2", "P3", "P5", "T5", "T7"].iter().any(|kind| behind.starts_with(kind))
+    });
+    let kingston = ["SKC2", "SKC3", "SNV", "SFYR"].iter().any(|begin| word.starts_with(begin));
+    samsung || western_digital || crucial || kingston
 }

@@ -7,6 +7,7 @@ use assay_model::unseen::Set;
 use assay_model::validate::{CrossedRow, median_of, systems};
 
 use super::{figure, text};
+use crate::layout::wrap;
 use crate::table::{Cell, Column, Format, Table};
 
 const HEAD: &str = "
@@ -63,22 +64,60 @@ pub(super) fn section(rows: &[CrossedRow]) -> String {
         figure("with the family's factor"),
         figure("limit right"),
     ]);
+    for (name, of) in groups(&all) {
+        table.push(cells(&name, &of));
+    }
+    format!("{HEAD}\n{}{NOTES}", table.render(Format::Markdown))
+}
+
+/// Rows that belong together, with what they are called.
+fn groups<'r>(all: &[&'r CrossedRow]) -> Vec<(String, Vec<&'r CrossedRow>)> {
+    let of = |is: &dyn Fn(&CrossedRow) -> bool| all.iter().copied().filter(|r| is(r)).collect::<Vec<_>>();
+    let mut groups = Vec::new();
     for family in Family::ALL {
-        let of: Vec<&CrossedRow> = all.iter().copied().filter(|r| r.family == family).collect();
-        if of.is_empty() {
+        let rows = of(&|r| r.family == family);
+        if rows.is_empty() {
             continue;
         }
-        let few = if systems(&of) <= SYSTEMS_MIN { " (few: scatter of all, or its own)" } else { "" };
-        table.push(cells(&format!("{}{few}", family.says()), &of));
+        let few = if systems(&rows) <= SYSTEMS_MIN { " (few: scatter of all, or its own)" } else { "" };
+        groups.push((format!("{}{few}", family.says()), rows));
     }
-    let of = |is: fn(&CrossedRow) -> bool| all.iter().copied().filter(|r| is(r)).collect::<Vec<_>>();
-    table.push(cells("of them by class alone", &of(|r| r.set == Set::Third)));
-    table.push(cells("where hardware limits", &of(|r| r.kind == RowLimit::Hardware)));
-    table.push(cells("the same, with a sheet", &of(|r| r.kind == RowLimit::Hardware && r.set != Set::Third)));
-    table.push(cells("width of 3 or less", &of(|r| !r.is_bound && r.width() <= 3.0)));
-    table.push(cells("all", &all));
-    table.push(cells("all with a sheet", &of(|r| r.set != Set::Third)));
-    format!("{HEAD}\n{}{NOTES}", table.render(Format::Markdown))
+    groups.extend([
+        ("of them by class alone".to_owned(), of(&|r| r.set == Set::Third)),
+        ("where hardware limits".to_owned(), of(&|r| r.kind == RowLimit::Hardware)),
+        ("the same, with a sheet".to_owned(), of(&|r| r.kind == RowLimit::Hardware && r.set != Set::Third)),
+        ("width of 3 or less".to_owned(), of(&|r| !r.is_bound && r.width() <= 3.0)),
+        ("all".to_owned(), all.to_vec()),
+        ("all with a sheet".to_owned(), of(&|r| r.set != Set::Third)),
+    ]);
+    groups
+}
+
+/// Families with the share of rows inside their interval, its width and the error, and what that means.
+pub(super) fn brief(rows: &[CrossedRow], columns: usize) -> String {
+    let all: Vec<&CrossedRow> = rows.iter().collect();
+    let mut table = Table::new(vec![
+        Column::text("Predicted"),
+        figure("Systems"),
+        figure("Rows"),
+        figure("Inside at 80 %"),
+        figure("Width"),
+        figure("Error"),
+    ]);
+    for (name, of) in groups(&all) {
+        let name = name.split(" (").next().unwrap_or(&name).to_owned();
+        let [_, systems, rows, _, _, inside, _, width, error, ..] = cells(&name, &of);
+        table.push([text(name), systems, rows, inside, width, error]);
+    }
+    let says = "Each system is predicted with what the others teach. Inside: measured rates within the interval of \
+                80 %; width: its highest over its lowest rate; error: that of the nominal rate. Width and error are \
+                medians.";
+    format!(
+        "{}\n{}\n{}",
+        table.render(Format::Text(columns)),
+        wrap(says, columns, ""),
+        wrap("--explain prints every row, and docs/model-validation.md has the same.", columns, "")
+    )
 }
 
 fn cells(name: &str, rows: &[&CrossedRow]) -> [Cell; 11] {
