@@ -77,6 +77,8 @@ fn local(layout: &LayoutFacts) -> Detected {
     }
     match &mut found.array.device {
         Device::Hdd(hdd) => hdd.link = rate,
+        // A drive with a name of NVMe is on PCIe, however little the host sees of it.
+        Device::Ssd(ssd) if first.link.is_empty() && matches!(ssd.link, LinkRate::Pcie { .. }) => {}
         Device::Ssd(ssd) => ssd.link = rate,
     }
     found.array.controller.tunnels_sata = layout.drives.iter().any(|drive| drive.tunnelled);
