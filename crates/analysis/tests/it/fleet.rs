@@ -115,7 +115,7 @@ fn gaps_of_several_hosts_at_one_moment_are_time_that_is_lost_once() {
     assert!((summary.steps[0].gap_s() - 1.2).abs() < 1e-9, "{}", summary.steps[0].gap_s());
     let says = found("gap-in-window", &header, &summary).unwrap().says;
     assert!(
-        says.starts_with("On its 3 hosts Assay did not run 4 times, 1.2 s on one or more of them"),
+        says.starts_with("t: On its 3 hosts Assay did not run 4 times, 1.2 s on one or more of them"),
         "{says}"
     );
     assert!(says.contains("at most 0.6 s at once") && says.contains("of the host that had it"), "{says}");
