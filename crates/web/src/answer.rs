@@ -2,7 +2,7 @@
 
 use assay_report::html::escape;
 use assay_results::ReadError;
-use assay_store::StoreError;
+use assay_store::{StopError, StoreError};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -56,7 +56,10 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let status = match &error {
             StoreError::Find { .. } => StatusCode::NOT_FOUND,
-            StoreError::Running { .. } => StatusCode::CONFLICT,
+            StoreError::Running { .. }
+            | StoreError::Stop { source: StopError::Gone | StopError::Elsewhere { .. }, .. } => {
+                StatusCode::CONFLICT
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, sentence(&error))

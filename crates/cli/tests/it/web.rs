@@ -155,20 +155,7 @@ fn a_run_of_a_terminal_appears_is_followed_zoomed_stopped_and_opened() {
     browser.click("article.live h2 a");
     browser.until("document.body.innerText.includes('This run was stopped')");
     browser.until("document.querySelector('.report')");
-    whole_time_by_keyboard(&mut browser);
     assert_eq!(browser.complaints(), Vec::<String>::new());
-}
-
-/// The button that shows the whole time goes when it is used, and took the focus to the start of the page with it.
-fn whole_time_by_keyboard(browser: &mut Browser) {
-    browser.evaluate(
-        "draw(document.querySelector('.report .over-time'), 0, 1).then(() => \
-         document.querySelector('.zoom button').focus())",
-    );
-    browser.until("document.activeElement.closest('.zoom')");
-    browser.press("Enter", 13);
-    browser.until("!document.querySelector('.zoom')");
-    assert_eq!(browser.evaluate("document.activeElement.matches('.over-time')"), true);
 }
 
 #[test]

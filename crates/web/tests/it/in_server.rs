@@ -62,6 +62,8 @@ fn every_page_of_a_store_in_a_server_is_that_of_one_in_a_file() {
             there.send("POST", &format!("/runs/{RUN}/{part}"), &[&cookie], &format!("csrf={csrf}&{body}"));
         assert!(answer.status < 500, "{part}: {}", answer.body);
     }
+    let stop = there.send("POST", &format!("/runs/{RUN}/stop"), &[&cookie], &format!("csrf={csrf}"));
+    assert_eq!(stop.status, 409, "a run that has ended cannot be stopped: {}", stop.body);
 }
 
 /// A run that was killed has no digest; the server makes it, beside the requests.
