@@ -178,7 +178,7 @@ fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
     let lies = || LIES.iter().flat_map(|group| group.iter());
     let stories =
         lies().map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
-    all(stories.collect(), &OPEN);
+    all(&stories.collect::<Vec<_>>(), &OPEN);
     let is_named = |name: &&str| lies().any(|lie| lie.name == *name);
     assert!(REFUSED.iter().chain(&OF_THE_LUN).all(is_named), "a lie has another name");
     let stories = lies().filter(|lie| lie.when != When::Text).map(|lie| Story {
@@ -186,5 +186,5 @@ fn no_false_answer_hangs_the_initiator_or_passes_as_correct() {
         kept: kept_by_two(lie),
         run: Arc::new(move || story_of_two(lie)),
     });
-    all(stories.collect(), &OPEN);
+    all(&stories.collect::<Vec<_>>(), &OPEN);
 }

@@ -173,5 +173,5 @@ fn collect(lie: &Lie, file: &mut File<Vec<u8>>, kind: Kind, is_written: &mut [bo
 fn no_false_answer_hangs_the_client_or_passes_as_correct() {
     let lies = LIES.iter().flat_map(|group| group.iter());
     let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Arc::new(move || story(lie)) });
-    all(stories.collect(), &OPEN);
+    all(&stories.collect::<Vec<_>>(), &OPEN);
 }

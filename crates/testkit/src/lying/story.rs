@@ -48,7 +48,7 @@ impl std::fmt::Debug for Story {
 /// # Panics
 /// If a story fails, or the process needs too much memory.
 #[expect(clippy::print_stdout, reason = "what a test prints is shown when it fails")]
-pub fn all(stories: Vec<Story>, open: &[&str]) {
+pub fn all(stories: &[Story], open: &[&str]) {
     let wanted = std::env::var("ASSAY_LIE").unwrap_or_default();
     assert!(stories.len() >= 60, "{} lies", stories.len());
     let watch = Watch::begin();
