@@ -1,17 +1,11 @@
 //! How sentences write their figures.
 
+use assay_spec::units::grouped;
+
 /// Returns a rate without decimals, its thousands separated.
 #[must_use]
 pub fn whole(value: f64) -> String {
-    let digits = format!("{:.0}", value.max(0.0));
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(&format!("{:.0}", value.max(0.0)))
 }
 
 /// Returns the text with a capital at its beginning.

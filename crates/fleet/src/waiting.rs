@@ -181,17 +181,8 @@ pub(crate) fn named(hosts: &[&str]) -> String {
     }
 }
 
-/// Returns a number with its thousands apart.
 fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    assay_spec::units::grouped(&number.to_string())
 }
 
 #[cfg(test)]

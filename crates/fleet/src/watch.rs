@@ -145,7 +145,8 @@ impl Watch {
         let silent = known.heard.get(host)?.elapsed();
         (silent > limit).then(|| {
             format!(
-                "it has not answered for {} s: its agent, its host or its network has stopped",
+                "it has not answered for {} s: its agent, its host or its network has stopped, or it or this host \
+                 has no CPU to answer or to hear it",
                 silent.as_secs()
             )
         })

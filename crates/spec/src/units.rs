@@ -357,6 +357,19 @@ fn unknown(text: &str, unit: &str, what: &'static str, known: &'static str) -> U
     UnitError::UnknownUnit { text: text.trim().to_owned(), unit: unit.to_owned(), what, known }
 }
 
+/// Returns a whole number, as digits, with its thousands apart: `1,000`.
+#[must_use]
+pub fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
