@@ -38,6 +38,8 @@ pub(crate) struct PlannerSetup<'s> {
     /// True if random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
     pub(crate) exclusive: bool,
     pub(crate) seed: u64,
+    /// True if a load ends after so many bytes or passes: then each pass of fio repeats the draws of the first.
+    pub(crate) repeats: bool,
     /// The same for all workers of a run: selects the hot places of a member.
     pub(crate) hot_seed: u64,
 }
@@ -50,6 +52,11 @@ pub(crate) struct Planner {
     /// The current line, and the number of I/Os left in its burst.
     line: usize,
     burst_left: u32,
+    /// Whether each I/O of a burst has a line of its own, as in fio.
+    mixes_bursts: bool,
+    /// Whether a pause waits for all I/Os in flight, as in fio.
+    pauses_idle: bool,
+    has_begun: bool,
 }
 
 /// A line of the mix, prepared for drawing.
@@ -81,7 +88,13 @@ struct Line {
 enum Rules {
     Assay { rng: Rng, members: Vec<Slice> },
     Iometer { lines: IometerRng, members: Vec<IometerMember> },
-    Fio { rng: Rng, members: Vec<fio::Member> },
+    Fio { rng: Rng, members: Vec<fio::Member>, repeats: Option<Repeats> },
+}
+
+/// The draws of a load that begin anew once all blocks of all members were visited.
+struct Repeats {
+    seed: u64,
+    passes: u64,
 }
 
 /// One of the two I/Os of a line.
@@ -155,15 +168,35 @@ impl Planner {
         let rules = match setup.semantics {
             Semantics::Assay => Rules::Assay { rng: Rng::new(setup.seed), members: slices(setup, &lines) },
             Semantics::Iometer => iometer(setup),
-            Semantics::Fio => Rules::Fio { rng: Rng::new(setup.seed), members: fio::members(setup, &lines) },
+            Semantics::Fio => Rules::Fio {
+                rng: Rng::new(setup.seed),
+                members: fio::members(setup, &lines),
+                repeats: repeats(setup),
+            },
         };
-        Self { lines, rules, line: 0, burst_left: 0 }
+        let is_fio = setup.semantics == Semantics::Fio;
+        Self {
+            mixes_bursts: is_fio && lines.len() > 1,
+            pauses_idle: is_fio && lines.iter().any(|line| line.delay_ns > 0),
+            has_begun: false,
+            lines,
+            rules,
+            line: 0,
+            burst_left: 0,
+        }
     }
 
-    /// Chooses a line if the burst is over. Returns the pause before the new burst, ns.
+    /// Returns true if the next I/O must wait until none is in flight: fio pauses with an empty queue.
+    #[inline]
+    pub(crate) fn pauses_when_idle(&self) -> bool {
+        self.pauses_idle && self.burst_left == 0 && self.has_begun
+    }
+
+    /// Chooses a line if the burst is over. Returns the pause before the new burst, ns; fio has none before the first.
     #[inline]
     pub(crate) fn begin_burst(&mut self) -> u64 {
-        if self.burst_left > 0 {
+        let is_over = self.burst_left == 0;
+        if !is_over && !self.mixes_bursts {
             return 0;
         }
         if self.lines.len() > 1 {
@@ -174,8 +207,14 @@ impl Planner {
             };
             self.line = self.lines.partition_point(|line| line.weight_end <= drawn);
         }
+        if !is_over {
+            return 0;
+        }
         self.burst_left = self.lines[self.line].burst;
-        self.lines[self.line].delay_ns
+        match self.pauses_idle && !std::mem::replace(&mut self.has_begun, true) {
+            true => 0,
+            false => self.lines[self.line].delay_ns,
+        }
     }
 
     /// Returns the next I/O on `member`. Call [`Planner::begin_burst`] before.
@@ -191,10 +230,17 @@ impl Planner {
                 (is_read, members[member].place(rng, line, self.line, Part::Request))
             }
             Rules::Iometer { members, .. } => members[member].draw(line),
-            Rules::Fio { rng, members } => {
+            Rules::Fio { rng, members, repeats } => {
                 let is_read = chance(rng, line.read_limit);
                 let place = members[member].draw(rng, line, self.line, is_read);
                 size_bytes = place.size_bytes;
+                if let Some(repeats) = repeats
+                    && members[member].ends_pass()
+                    && members.iter().all(|member| member.passes > repeats.passes)
+                {
+                    repeats.passes += 1;
+                    *rng = Rng::new(repeats.seed);
+                }
                 (is_read, place.offset_bytes)
             }
         };
@@ -401,6 +447,14 @@ fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics
         back_bytes: access.back.0,
         rewrites: access.change == Change::TrimWrite,
     }
+}
+
+/// Returns what repeats the draws of a load: fio seeds its generators anew for each pass over all blocks.
+fn repeats(setup: &PlannerSetup<'_>) -> Option<Repeats> {
+    let is_plain = |line: &Access| line.once && line.random >= 100.0 && line.sequence == 1;
+    let is_whole = setup.job.strides.is_none() && setup.job.zoned.is_none();
+    (setup.repeats && is_whole && setup.job.mix.iter().all(is_plain))
+        .then_some(Repeats { seed: setup.seed, passes: 0 })
 }
 
 /// Returns a percentage as a share of 2^32.

@@ -243,6 +243,7 @@ fn work<T: Target>(
             return None;
         }
     };
+    let stop = job.stop.unwrap_or(seat.context.step.stop);
     let planner = Planner::new(&PlannerSetup {
         job,
         semantics: seat.context.semantics,
@@ -252,6 +253,7 @@ fn work<T: Target>(
         workers: job.workers,
         exclusive: !target.stamps.is_empty(),
         seed: seat.seed(1),
+        repeats: stop.bytes.is_some() || stop.spans.is_some(),
         hot_seed: derive(seat.context.seed, &[HOT_PLACES]),
     });
     let filler = Filler::new(job.data, pool, size_max as usize, seat.seed(2));

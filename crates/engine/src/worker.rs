@@ -274,9 +274,17 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
+    /// Returns true if the I/Os of the warm-up count towards the limits, as in fio.
+    fn counts_warm_up(&self) -> bool {
+        self.setup.semantics == Semantics::Fio && self.setup.warmup_ns > 0
+    }
+
     fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
         if self.setup.warmup_ns == 0 {
             return Ok(());
+        }
+        if self.counts_warm_up() {
+            self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
         }
         self.load(started_ns, started_ns + self.setup.warmup_ns)?;
         match self.setup.semantics {
@@ -292,7 +300,10 @@ impl<'s, T: Target> Worker<'s, T> {
         // The window of a job with a start delay begins with the job.
         let first_ns = zero_ns.max(self.phase.begins_ns);
         (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
-        self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
+        self.budget = match self.counts_warm_up() {
+            true => Budget { due: 0, ..self.budget },
+            false => Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 },
+        };
         self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
         // The others no longer wait for it.

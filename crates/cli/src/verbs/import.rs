@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_log, table};
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
 use assay_results::completed;
-use assay_store::{Completed, Importer, Namesake, Store, WholeEvents, WholeRun};
+use assay_store::{Completed, Importer, Namesake, Store, StoreError, WholeEvents, WholeRun};
 
 use crate::args::ImportArgs;
 use crate::exit::Exit;
@@ -79,7 +79,13 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
         };
         run.label = args.label.clone().or(run.label);
         let id = &run.header.run;
-        run.add(&store, &importer).with_context(|| format!("cannot import run {id}"))?;
+        match run.add(&store, &importer) {
+            Err(error) if run.is_in(&store, &error) => {
+                note!("run {id} is already stored, with the same events: assay show {id}");
+                continue;
+            }
+            added => added.with_context(|| format!("cannot import run {id}"))?,
+        }
         let from = run.header.imported.as_ref();
         let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
         note!("imported run {id}{whose}: assay show {id}");
@@ -224,10 +230,22 @@ impl Whole {
     }
 
     fn begins_with(&self, kept: &[Event]) -> bool {
+        self.compared(|events| events.starts_with(kept))
+    }
+
+    /// Whether the store refused the run because it has it, event by event.
+    fn is_in(&self, store: &Store, refused: &anyhow::Error) -> bool {
+        let exists = matches!(refused.downcast_ref(), Some(StoreError::RunExists { .. }));
+        let kept = || store.load(&self.header.run);
+        exists && kept().is_ok_and(|kept| self.compared(|events| events == kept))
+    }
+
+    /// Compares its events; false where they do not read back.
+    fn compared(&self, is_so: impl Fn(&[Event]) -> bool) -> bool {
         match &self.events {
-            WholesEvents::Made(events) => events.starts_with(kept),
+            WholesEvents::Made(events) => is_so(events),
             WholesEvents::File { path, .. } => {
-                run_file::read(path).is_ok_and(|exported| exported.events.starts_with(kept))
+                run_file::read(path).is_ok_and(|exported| is_so(&exported.events))
             }
         }
     }

@@ -27,6 +27,8 @@ pub(super) struct Member {
     next: [u64; 2],
     stripe: Option<Stripe>,
     zones: Option<Zones>,
+    /// How often all of its blocks were visited.
+    pub(super) passes: u64,
 }
 
 /// The stripe that is used now.
@@ -111,6 +113,7 @@ impl Member {
             next: [window.start; 2],
             stripe: setup.job.strides.map(|strides| Stripe { strides, start: window.start, moved_bytes: 0 }),
             zones: setup.job.zoned.map(|zoned| Zones::new(zoned, window.clone(), workers)),
+            passes: 0,
             window,
         }
     }
@@ -136,6 +139,14 @@ impl Member {
             stripe.moved_bytes += u64::from(place.size_bytes);
         }
         place
+    }
+
+    /// Begins the map anew if all blocks were visited; returns whether it did.
+    pub(super) fn ends_pass(&mut self) -> bool {
+        let Some(visited) = self.visited.as_mut().filter(|visited| visited.is_full()) else { return false };
+        visited.clear();
+        self.passes += 1;
+        true
     }
 
     /// Begins the next stripe once enough was moved in the present one, and the present one anew at its end.

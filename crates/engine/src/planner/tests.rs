@@ -1,6 +1,6 @@
 //! Offsets and mixes as specified by the three semantics.
 
-use assay_spec::units::Bytes;
+use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Distribution, Extent, Window};
 use proptest::prelude::*;
 
@@ -23,6 +23,7 @@ fn planner(job: &Job, semantics: Semantics, span: u64, worker: u32, workers: u32
         worker,
         workers,
         exclusive: false,
+        repeats: false,
         hot_seed: 1,
         seed: 9,
     };
@@ -146,6 +147,7 @@ fn iometer_aligns_to_the_sector_where_the_target_has_no_blocks() {
             worker: 0,
             workers: 1,
             exclusive: false,
+            repeats: false,
             hot_seed: 1,
             seed: 9,
         };
@@ -209,6 +211,7 @@ fn iometers_generator_is_reproduced_with_its_weak_low_bits() {
             worker: 0,
             workers: 1,
             exclusive: false,
+            repeats: false,
             hot_seed: 1,
             seed,
         };
@@ -247,6 +250,7 @@ fn lines_of_different_alignment_stay_inside_their_slices() {
             worker,
             workers: 2,
             exclusive: true,
+            repeats: false,
             hot_seed: 1,
             seed: 3,
         };
@@ -311,6 +315,7 @@ fn workers_share_the_hot_places() {
             worker,
             workers: 2,
             exclusive: false,
+            repeats: false,
             hot_seed: 7,
             seed: u64::from(worker),
         };
@@ -348,7 +353,7 @@ proptest! {
             let spans = &[span];
             let setup =
                 PlannerSetup { job: &job, semantics, spans, block_bytes: 512, worker, workers, exclusive, seed,
-                    hot_seed: 1 };
+                    repeats: false, hot_seed: 1 };
             for draw in draws(&mut Planner::new(&setup), 200) {
                 prop_assert_eq!(draw.offset_bytes % (align * 512), 0);
                 prop_assert!(draw.offset_bytes + u64::from(draw.size_bytes) <= span);
@@ -365,7 +370,7 @@ proptest! {
         for worker in 0..workers {
             let setup = PlannerSetup {
                 job: &job, semantics: Semantics::Assay, spans: &[span], block_bytes: 512, worker, workers,
-                exclusive: true, seed: 5, hot_seed: 1,
+                exclusive: true, seed: 5, repeats: false, hot_seed: 1,
             };
             for draw in draws(&mut Planner::new(&setup), 200) {
                 let first = draw.offset_bytes / 512;
@@ -406,4 +411,50 @@ fn fio_visits_every_block_once_and_cuts_what_would_meet_a_visited_one() {
         visited[first..first + draw.size_bytes as usize / 4096].iter_mut().for_each(|times| *times += 1);
     }
     assert!(visited.iter().all(|times| *times == 1) && cut > 50, "{cut}");
+}
+
+#[test]
+fn fio_repeats_its_draws_once_every_block_was_visited() {
+    let mut line = access(4096, 40.0, 100.0);
+    line.once = true;
+    let job = job(vec![line]);
+    let planner = |repeats| {
+        Planner::new(&PlannerSetup {
+            job: &job,
+            semantics: Semantics::Fio,
+            spans: &[64 << 12],
+            block_bytes: 512,
+            worker: 0,
+            workers: 1,
+            exclusive: false,
+            repeats,
+            hot_seed: 1,
+            seed: 9,
+        })
+    };
+    let passes = |repeats| {
+        let all = draws(&mut planner(repeats), 192);
+        [&all[..64] == &all[64..128], &all[..64] == &all[128..]]
+    };
+    assert_eq!(passes(true), [true, true]);
+    assert_eq!(passes(false), [false, false]);
+}
+
+/// fio pauses behind so many I/Os of any size, with an empty queue, and not before the first.
+#[test]
+fn fio_draws_each_io_of_a_burst_and_pauses_behind_it() {
+    let (mut small, mut large) = (access(4096, 100.0, 100.0), access(8192, 100.0, 100.0));
+    for line in [&mut small, &mut large] {
+        (line.weight, line.burst, line.delay) = (50, 16, Nanos(7));
+    }
+    let job = job(vec![small, large]);
+    let mut planner = planner(&job, Semantics::Fio, 1 << 20, 0, 1);
+    let mut sizes = std::collections::BTreeSet::new();
+    for number in 0..48 {
+        let is_first = number % 16 == 0;
+        assert_eq!(planner.pauses_when_idle(), is_first && number > 0, "{number}");
+        assert_eq!(planner.begin_burst(), if is_first && number > 0 { 7 } else { 0 }, "{number}");
+        sizes.insert((number / 16, planner.draw(0).size_bytes));
+    }
+    assert_eq!(sizes.len(), 6, "{sizes:?}");
 }

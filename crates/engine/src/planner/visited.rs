@@ -59,6 +59,11 @@ impl Visited {
         }
     }
 
+    /// Returns true if all blocks were visited.
+    pub(super) fn is_full(&self) -> bool {
+        self.levels.last().is_none_or(|top| top[0] == u64::MAX)
+    }
+
     fn is_set(&self, block: u64) -> bool {
         self.levels[0][at(block / BITS)] >> (block % BITS) & 1 == 1
     }

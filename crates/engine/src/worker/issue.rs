@@ -43,6 +43,10 @@ impl<T: Target> Worker<'_, T> {
         if self.has_flushes && self.flushing.is_due(member) {
             return self.issue_flush(tag, member);
         }
+        if self.supply.planner.pauses_when_idle() && !self.is_idle() {
+            self.flights.put_back(tag);
+            return false;
+        }
         // The pause before a burst starts when there is room for its first I/O, as in Iometer.
         let pause_ns = self.supply.planner.begin_burst();
         if pause_ns > 0 {
@@ -146,7 +150,7 @@ impl<T: Target> Worker<'_, T> {
         if self.submit(tag, flight) == Submission::Refused {
             return self.waiting.replies.push_back((tag, Some(draw)));
         }
-        if request.counting == Counting::Off {
+        if request.counting == Counting::Off && !self.counts_warm_up() {
             // Its request was issued before the window began, so the two were not counted together.
             self.budget.take(draw.size_bytes);
         }

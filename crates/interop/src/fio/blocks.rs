@@ -33,9 +33,12 @@ impl Kind {
 }
 
 fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
+    let is_share = |option: &&OptionLine| ["rwmixread", "rwmixwrite"].contains(&option.key.as_str());
+    let last = options.job.options.iter().rfind(is_share).map(|option| option.key.as_str());
     let read_share = options.read("rwmixread", percent)?;
-    let write_share = options.read("rwmixwrite", percent)?;
-    let mixed = read_share.or(write_share.map(|share| 100.0 - share)).unwrap_or(50.0);
+    let write_share = options.read("rwmixwrite", percent)?.map(|share| 100.0 - share);
+    // Each of them sets both shares, so the last one counts.
+    let mixed = if last == Some("rwmixwrite") { write_share } else { read_share }.unwrap_or(50.0);
     let shares = options.read("percentage_random", |text| by_way(text, &[100.0; 3], percent))?;
     let sequencer = options.take("rw_sequencer");
     let Some(option) = options.take("rw") else {
@@ -195,18 +198,33 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
         let line = options.job.options.iter().rfind(|o| o.key == "random_distribution").map_or(0, |o| o.line);
         options.note(line, format!("random_distribution: {says}."));
     }
-    // fio keeps no map where an alignment or another distribution is given.
-    let is_free = options.is_on("norandommap")? || align.iter().any(Option::is_some);
+    // fio keeps no map where an alignment that is not the smallest size, or another distribution, is given.
+    let is_other = |(way, align): (usize, &Option<u64>)| {
+        align.is_some_and(|align| Some(align) != sizes[way].iter().map(|(size, _)| *size).min())
+    };
+    let is_free = options.is_on("norandommap")? || align.iter().enumerate().any(is_other);
     let changing = kind.changing_way();
+    let by_place = options.is_on("bs_is_seq_rand")?;
     let lines = |way: usize, share: f64, read: f64| {
         let (spread, random) = ([&of_reads, &of_writes, &of_writes][way], kind.random[way]);
-        let mut lines = access_lines(&sizes[way], share, read, random, align[way]);
+        let place = align[way].or(sizes[way].iter().map(|(size, _)| *size).min());
+        let mut lines = match (by_place, random / 100.0) {
+            (false, _) => access_lines(&sizes[way], share, read, random, align[way]),
+            // The first sizes are those of sequential I/Os, the second those of random ones.
+            (true, 0.0) => access_lines(&sizes[0], share, read, 0.0, place),
+            (true, 1.0) => access_lines(&sizes[1], share, read, 100.0, place),
+            (true, part) => {
+                let mut lines = access_lines(&sizes[0], share * (1.0 - part), read, 0.0, place);
+                lines.extend(access_lines(&sizes[1], share * part, read, 100.0, place));
+                lines
+            }
+        };
         for line in &mut lines {
             (line.sequence, line.gap, line.back) = (kind.sequence, Bytes(kind.gap), Bytes(kind.back));
             line.change = kind.change;
             // A sequential line draws no positions.
-            line.distribution = if random > 0.0 { spread.clone() } else { Distribution::Uniform };
-            line.once = random > 0.0 && !is_free && line.distribution.is_uniform();
+            line.distribution = if line.random > 0.0 { spread.clone() } else { Distribution::Uniform };
+            line.once = line.random > 0.0 && !is_free && line.distribution.is_uniform();
         }
         lines
     };
@@ -238,6 +256,8 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
 fn pauses(options: &mut Options<'_>, mix: &mut [Access]) -> Result<(), ImportError> {
     let pause = options.read("thinktime", |text| time(text, 1e3))?.unwrap_or_default();
     let burst = options.read("thinktime_blocks", |text| integer(text, 1, 1_000_000_000))?.unwrap_or(1);
+    // Counted when they begin or when they end, as many are between two pauses.
+    options.take("thinktime_blocks_type");
     if pause > Nanos(0) {
         for line in mix {
             (line.delay, line.burst) = (pause, u32::try_from(burst).unwrap_or(1));

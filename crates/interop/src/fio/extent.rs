@@ -202,10 +202,14 @@ pub(super) fn size(
     least: u64,
 ) -> Result<Size, ImportError> {
     let base = options.kb_base;
-    let zones = zones(options, workers)?;
+    let mut zones = zones(options, workers)?;
+    if files.each() > 1 && zones.strides.take().is_some() {
+        let says = "zonemode=strided: of several files newer versions of fio use all, without zones, and so does this.";
+        options.note(options.job.line, says);
+    }
     let part = |option: &OptionLine| extent(option, base, zones.bytes);
     let size = options.take("size").map(part).transpose()?.filter(|size| *size != Extent::default());
-    let file_size = options.take("filesize").map(|option| first_bytes(option, base)).transpose()?;
+    let file_size = options.take("filesize").map(|option| file_size(options, option)).transpose()?;
     let offset = options.take("offset").map(part).transpose()?.unwrap_or_default();
     let increment = options.take("offset_increment").map(part).transpose()?.unwrap_or_default();
     if let Some(option) = options.take("offset_align").filter(|_| matches!(offset, Extent::Percent(_))) {
@@ -456,6 +460,20 @@ fn extent(option: &OptionLine, base: KbBase, zone_bytes: Option<u64>) -> Result<
         }
         None => first_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
     }
+}
+
+/// `filesize`; of a range its middle.
+fn file_size(options: &mut Options<'_>, option: &OptionLine) -> Result<u64, ImportError> {
+    let base = options.kb_base;
+    let Some((least, most)) = option.known()?.split_once('-') else { return first_bytes(option, base) };
+    let read = |text: &str| bytes(text, base).map_err(|why| option.complain(why));
+    let (least, most) = (read(least)?, read(most)?);
+    if least != most {
+        let says =
+            "filesize: fio draws a size of this range for each file; here all have the one in its middle.";
+        options.note(option.line, says);
+    }
+    Ok(least.midpoint(most))
 }
 
 /// A size, or the first of a range of them.

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod extent;
+mod known;
 mod lines;
 mod options;
 mod plan;

@@ -8,6 +8,9 @@ use assay_spec::{
 
 use super::blocks::mix;
 use super::extent::{End, Files, files, size};
+use super::known::{
+    ASYNCHRONOUS, COMMON, DIFFERENT, ELSEWHERE, OF_ENGINES, OWN_STAMPS, SYNCHRONOUS, WITHOUT_EFFECT,
+};
 use super::lines::{JobLines, OptionLine};
 use super::rate::pace;
 use super::taken::{Findings, Options};
@@ -67,214 +70,6 @@ pub(super) enum Verifies {
     Written,
 }
 
-/// Options that change nothing that is measured here: logs, labels, how fio itself works.
-const WITHOUT_EFFECT: [&str; 77] = [
-    "flow_watermark",
-    "name",
-    "threads",
-    "description",
-    "group_reporting",
-    "new_group",
-    "thread",
-    "randrepeat",
-    "allrandrepeat",
-    "fallocate",
-    "fadvise_hint",
-    "invalidate",
-    "create_serialize",
-    "create_fsync",
-    "create_on_open",
-    "allow_file_create",
-    "allow_mounted_write",
-    "overwrite",
-    "unlink",
-    "unlink_each_loop",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_hist_coarseness",
-    "log_max_value",
-    "log_window_value",
-    "log_entries",
-    "log_issue_time",
-    "log_alternate_epoch",
-    "log_offset",
-    "log_compression",
-    "log_store_compressed",
-    "log_unix_epoch",
-    "per_job_logs",
-    "bwavgtime",
-    "iopsavgtime",
-    "gtod_reduce",
-    "gtod_cpu",
-    "disable_lat",
-    "disable_clat",
-    "disable_slat",
-    "disable_bw",
-    "disable_bw_measurement",
-    "clocksource",
-    "clat_percentiles",
-    "lat_percentiles",
-    "slat_percentiles",
-    "percentile_list",
-    "significant_figures",
-    "disk_util",
-    "unified_rw_reporting",
-    "stats",
-    "exitall_on_error",
-    "error_dump",
-    "refill_buffers",
-    "scramble_buffers",
-    "mem",
-    "iomem",
-    "iomem_align",
-    "mem_align",
-    "hugepage-size",
-    "lockmem",
-    "kb_base",
-    "unit_base",
-    "userspace_reap",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "verify_fatal",
-    "log_prio",
-    "block_error_percentiles",
-    "loops_reset",
-    "trim_verify_zero",
-    "softrandommap",
-    "runstats",
-];
-
-/// Options that most jobs have, for slips of the pen.
-const COMMON: [&str; 22] = [
-    "rwmixread",
-    "rwmixwrite",
-    "readwrite",
-    "iodepth",
-    "blocksize",
-    "bsrange",
-    "bssplit",
-    "numjobs",
-    "runtime",
-    "time_based",
-    "ramp_time",
-    "filename",
-    "directory",
-    "filesize",
-    "direct",
-    "rate_iops",
-    "thinktime",
-    "startdelay",
-    "percentage_random",
-    "random_distribution",
-    "norandommap",
-    "stonewall",
-];
-
-/// What all options of fio's own verification come to.
-const OWN_STAMPS: &str = "data is checked against Assay's own stamps, read by read";
-
-/// What fio's own search for a depth comes to.
-const LATENCY_TARGET: &str = "the depth stays as given; `assay curve` searches the depth for a latency";
-/// What fio's criterion of a steady state comes to.
-const STEADY: &str = "the job runs as long as it says; `steady` of a plan ends a test when it is steady";
-
-/// What protection information and metadata of NVMe come to.
-const PROTECTION: &str = "blocks have data only, without metadata and protection information";
-/// What the placement of data on NVMe comes to.
-const PLACEMENT: &str = "writes say nothing of their placement";
-
-/// Options that change the measurement a little, each with what Assay does.
-const DIFFERENT: [(&str, &str); 84] = [
-    ("flow_sleep", "a job that is ahead of its share looks again at once"),
-    ("md_per_io_size", PROTECTION),
-    ("pi_act", PROTECTION),
-    ("pi_chk", PROTECTION),
-    ("apptag", PROTECTION),
-    ("apptag_mask", PROTECTION),
-    ("fdp", PLACEMENT),
-    ("fdp_pli", PLACEMENT),
-    ("write_hint", "writes carry no hint of how long their data live"),
-    ("atomic", "writes are not marked to be atomic (RWF_ATOMIC)"),
-    ("num_range", "each range is a trim of its own"),
-    ("io_submit_mode", "the thread that counts I/Os submits them too"),
-    ("write_iolog", "no log of the I/Os is written; `assay export` has the results"),
-    ("buffer_pattern", "data are random and unlike each other; `data` of the plan changes that"),
-    ("cmdprio_percentage", "I/Os have no priority"),
-    ("cmdprio_class", "I/Os have no priority"),
-    ("cmdprio", "I/Os have no priority"),
-    ("cmdprio_bssplit", "I/Os have no priority"),
-    ("steadystate", STEADY),
-    ("steadystate_duration", STEADY),
-    ("steadystate_ramp_time", STEADY),
-    ("steadystate_check_interval", STEADY),
-    ("ss", STEADY),
-    ("ss_dur", STEADY),
-    ("ss_ramp", STEADY),
-    ("latency_target", LATENCY_TARGET),
-    ("latency_window", LATENCY_TARGET),
-    ("latency_percentile", LATENCY_TARGET),
-    ("latency_run", LATENCY_TARGET),
-    ("rate_min", "a rate that is missed is reported, and the run goes on"),
-    ("rate_iops_min", "a rate that is missed is reported, and the run goes on"),
-    ("rate_cycle", "rates are kept over a second"),
-    ("experimental_verify", OWN_STAMPS),
-    ("verify_state_load", OWN_STAMPS),
-    ("verify_only", OWN_STAMPS),
-    ("dedupe_mode", "equal blocks are spread evenly"),
-    ("dedupe_global", "equal blocks are spread evenly"),
-    ("dedupe_working_set_percentage", "equal blocks are spread evenly"),
-    ("fill_device", "the job ends with its size or that of its target"),
-    ("fill_fs", "the job ends with its size or that of its target"),
-    ("ioscheduler", "the I/O scheduler of the device stays as it is"),
-    ("cpus_allowed", "workers are placed by Assay; --cpus binds them"),
-    ("cpumask", "workers are placed by Assay; --cpus binds them"),
-    ("cpus_allowed_policy", "workers are placed by Assay; --cpus binds them"),
-    ("numa_cpu_nodes", "workers are placed by Assay; --cpus binds them"),
-    ("numa_mem_policy", "memory is placed by the kernel"),
-    ("nice", "the priority of the process stays as it is"),
-    ("prio", "I/Os have no priority"),
-    ("prioclass", "I/Os have no priority"),
-    ("random_generator", "Assay has its own random generator"),
-    ("iodepth_batch_complete", "completions are reaped as they come"),
-    ("iodepth_batch_complete_min", "completions are reaped as they come"),
-    ("iodepth_batch_complete_max", "completions are reaped as they come"),
-    ("iodepth_low", "the queue is kept full"),
-    ("end_fsync", "nothing is flushed after the measured window"),
-    ("fsync_on_close", "nothing is flushed after the measured window"),
-    ("thinktime_spin", "the pause sleeps"),
-    ("continue_on_error", "a run ends after 100 failed I/Os (error_limit)"),
-    ("ignore_error", "a run ends after 100 failed I/Os (error_limit)"),
-    ("hipri", "completions are not polled"),
-    ("sqthread_poll", "the kernel does not poll the queue"),
-    ("registerfiles", "Assay chooses how it submits I/O"),
-    ("fixedbufs", "Assay chooses how it submits I/O"),
-    ("nonvectored", "Assay chooses how it submits I/O"),
-    ("do_verify", "data is checked as it is read"),
-    ("file_service_type", "files are used in turn, one I/O each"),
-    ("exitall", "a job that ends leaves the others running"),
-    ("exit_what", "a job that ends leaves the others running"),
-    ("verify_pattern", OWN_STAMPS),
-    ("verify_interval", OWN_STAMPS),
-    ("verify_offset", OWN_STAMPS),
-    ("verify_async", OWN_STAMPS),
-    ("verify_async_cpus", OWN_STAMPS),
-    ("verify_backlog", OWN_STAMPS),
-    ("verify_backlog_batch", OWN_STAMPS),
-    ("verify_dump", OWN_STAMPS),
-    ("verify_state_save", OWN_STAMPS),
-    ("serialize_overlap", "I/Os that overlap are in flight together"),
-    ("nowait", "an I/O that has to wait is no error"),
-    ("exec_prerun", "commands are not run"),
-    ("exec_postrun", "commands are not run"),
-    ("lockfile", "files are not locked: I/Os of jobs that share one are in flight together"),
-    ("openfiles", "all files of a job are open, and are used in turn"),
-    ("pre_read", "files are filled, not read, before the run"),
-];
-
 /// Other names of options.
 fn canonical(key: &str) -> &str {
     match key {
@@ -290,6 +85,7 @@ fn canonical(key: &str) -> &str {
         "fileoffset" => "offset",
         "ratemin" => "rate_min",
         "ratecycle" => "rate_cycle",
+        "blocksize_unaligned" => "bs_unaligned",
         other => other,
     }
 }
@@ -362,10 +158,13 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
     let line = options.job.line;
     let is_mixed = |line: &Access| line.gap.0 > 0 || (line.random > 0.0 && line.random < 100.0);
     let in_turns = |line: &Access| line.random > 0.0 && line.sequence > 1;
+    // Sequential and random I/Os of one direction, with sizes of their own.
+    let is_both =
+        |line: &Access| mix.iter().any(|other| other.read == line.read && other.random != line.random);
     let moves_all = end.bytes.is_some() || end.passes.is_some();
     let has_io_size = ["io_size", "io_limit"].iter().any(|key| options.has(key));
     let says = match (moves_all, has_io_size) {
-        (true, false) if mix.iter().any(is_mixed) => {
+        (true, false) if mix.iter().any(|line| is_mixed(line) || is_both(line)) => {
             "Where fio comes in order to the end of what the job uses, and the file or device is larger or ends just \
              there, it ends; here the job goes on at the beginning until its size is moved. io_size makes fio go on \
              too."
@@ -383,6 +182,16 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
     if !says.is_empty() {
         options.note(line, says);
     }
+    let is_drawn = |line: &Access| line.once && line.read > 0.0 && line.read < 100.0;
+    let differs = mix.len() > 1 || mix.iter().any(is_drawn);
+    let is_off = |option: &&OptionLine| {
+        ["randrepeat", "allrandrepeat"].contains(&option.key.as_str()) && is_true(&option.value) == Ok(false)
+    };
+    let off = options.job.options.iter().rfind(is_off).map(|option| option.line);
+    if let Some(line) = off.filter(|_| differs && end.passes.is_some_and(|passes| passes > 1)) {
+        let says = "randrepeat=0: fio draws anew in each of its loops; here each pass repeats the draws of the first.";
+        options.note(line, says);
+    }
     let has_offset = options.job.options.iter().any(|option| option.key == "offset");
     if has_offset && mix.iter().any(|line| line.change == Change::TrimWrite && line.random > 0.0) {
         let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer \
@@ -390,91 +199,6 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
         options.note(line, says);
     }
 }
-
-/// Engines that have one I/O in flight, whatever the depth.
-const SYNCHRONOUS: [&str; 9] =
-    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ime_psync", "ime_psyncv"];
-/// Engines whose I/O Assay can do.
-const ASYNCHRONOUS: [&str; 8] =
-    ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "null", "libiscsi", "nfs"];
-/// Engines of other kinds of storage: the I/Os are those of the job, the way to the storage is that of TARGET.
-const ELSEWHERE: [&str; 26] = [
-    "libzbc",
-    "io_uring_cmd",
-    "sg",
-    "rbd",
-    "rados",
-    "http",
-    "gfapi",
-    "gfapi_async",
-    "libhdfs",
-    "ime_aio",
-    "spdk",
-    "spdk_bdev",
-    "xnvme",
-    "libblkio",
-    "libpmem",
-    "pmemblk",
-    "dev-dax",
-    "mtd",
-    "guasi",
-    "libnfs",
-    "cpp_null",
-    "rdma_rpma",
-    "libcufile",
-    "libhipfile",
-    "nbd",
-    "dfs",
-];
-/// Options of such engines: where the storage is and how it is spoken to.
-const OF_ENGINES: [&str; 46] = [
-    "clustername",
-    "rbdname",
-    "pool",
-    "clientname",
-    "busy_poll",
-    "touch_objects",
-    "conf",
-    "volume",
-    "brick",
-    "namenode",
-    "port",
-    "hostname",
-    "chunk_size",
-    "http_host",
-    "https",
-    "uri",
-    "libblkio_driver",
-    "libblkio_path",
-    "xnvme_be",
-    "xnvme_async",
-    "xnvme_sync",
-    "xnvme_admin",
-    "xnvme_dev_nsid",
-    "skip_bad",
-    "spdk_json_conf",
-    "spdk_conf",
-    "readfua",
-    "writefua",
-    "sg_write_mode",
-    "cmd_type",
-    "md_per_io_size",
-    "pi_act",
-    "pi_chk",
-    "apptag",
-    "apptag_mask",
-    "fdp",
-    "fdp_pli",
-    "plids",
-    "dataplacement",
-    "gpu_dev_ids",
-    "cuda_io",
-    "rocm_io",
-    "svcl",
-    "cont",
-    "object_class",
-    "nfs_url",
-];
 
 fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
     let depth_line = options.left.get("iodepth").map_or(0, |option| option.line);
@@ -586,15 +310,17 @@ fn start_delay(options: &mut Options<'_>) -> Result<Nanos, ImportError> {
 
 /// What is left: options that change nothing, a little, or what Assay cannot do.
 fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
-    let direct = options.take("direct").map(|option| (option.line, option.value.clone()));
-    let buffered = options.take("buffered").map(|option| (option.line, option.value.clone()));
-    let is_direct = match (&direct, &buffered) {
-        (Some((_, value)), _) => is_true(value).unwrap_or(false),
-        (None, Some((_, value))) => !is_true(value).unwrap_or(true),
-        (None, None) => false,
-    };
+    options.take("direct");
+    options.take("buffered");
+    let is_kind = |option: &&OptionLine| ["direct", "buffered"].contains(&option.key.as_str());
+    let last = options.job.options.iter().rfind(is_kind);
+    // One says the opposite of the other, so the last one counts.
+    let is_direct = last.is_some_and(|option| match option.key.as_str() {
+        "direct" => is_true(&option.value).unwrap_or(false),
+        _ => !is_true(&option.value).unwrap_or(true),
+    });
     if !is_direct {
-        let line = direct.or(buffered).map_or(0, |(line, _)| line);
+        let line = last.map_or(0, |option| option.line);
         options.note(line, "fio uses the page cache here; Assay bypasses it (--cached uses it).");
     }
     let is_elsewhere = options.job.options.iter().any(|option| {
@@ -618,7 +344,20 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             None if is_off => {}
             None => {
                 let why = match key {
-                    "sync_file_range" | "write_barrier" => "Assay flushes with fsync and fdatasync only",
+                    "sync_file_range" => "Assay flushes with fsync and fdatasync only",
+                    "thinktime_iotime" => {
+                        "pauses after some time of I/O are not supported; use thinktime_blocks"
+                    }
+                    "thinkcycles" => "pauses in cycles of the processor are not supported; use thinktime",
+                    "opendir" => {
+                        "files that are found in a folder are not supported; name them with filename"
+                    }
+                    "file_append" => {
+                        "writes behind the end of a file are not supported; a job begins at its offset"
+                    }
+                    "trim_percentage" | "trim_backlog" | "trim_backlog_batch" => {
+                        "blocks that were verified are not trimmed; use rw=trimwrite or a job of its own"
+                    }
                     "write_mode" => "Assay has no such commands of NVMe; only a plain write is one",
                     "sprandom" | "spr_op" | "spr_num_regions" => {
                         "this preconditioning is not supported; use two random passes"

@@ -4,6 +4,7 @@ use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Extent, Semantics, Window};
 
 use super::extent::End;
+use super::known::WITHOUT_IO;
 use super::lines::{JobLines, jobs};
 use super::options::{FioJob, Verifies, Weight, job};
 use super::taken::Findings;
@@ -124,7 +125,7 @@ fn plan(
     Ok(draft.imported(labels.tool, notes, targets))
 }
 
-/// The jobs that do I/O: with `create_only` fio makes files, and nothing else.
+/// The jobs that do I/O: with `create_only` fio makes files, and nothing else; engines for other work do none.
 fn running<'l>(
     origin: &str,
     read: &'l [JobLines],
@@ -140,13 +141,32 @@ fn running<'l>(
             "create_only: the job only makes its files, and is left out; Assay fills files before a run.";
         notes.push(Note::new(lines.line, says));
     }
-    match (running.is_empty(), idle.first()) {
-        (true, Some(first)) => {
-            let says = "create_only: every job only makes its files, so there is no I/O to do; leave it out";
-            Err(crate::complain(origin, first.line, says))
-        }
-        _ => Ok(running),
+    if let (true, Some(first)) = (running.is_empty(), idle.first()) {
+        let says = "create_only: every job only makes its files, so there is no I/O to do; leave it out";
+        return Err(crate::complain(origin, first.line, says));
     }
+    let (others, with_io): (Vec<&JobLines>, Vec<&JobLines>) = running
+        .iter()
+        .copied()
+        .partition(|lines| engine(lines).is_some_and(|name| WITHOUT_IO.contains(&name)));
+    // A file that has nothing else is refused, with its line.
+    if with_io.is_empty() {
+        return Ok(running);
+    }
+    for lines in others {
+        let says = format!(
+            "ioengine={}: the job {} does no I/O to storage and is left out; under fio it runs with the others.",
+            engine(lines).unwrap_or_default(),
+            lines.name
+        );
+        notes.push(Note::new(lines.line, says));
+    }
+    Ok(with_io)
+}
+
+/// The engine of a job, if it names one.
+fn engine(lines: &JobLines) -> Option<&str> {
+    lines.options.iter().rfind(|option| option.key == "ioengine").map(|option| option.value.trim())
 }
 
 /// How much of each target the jobs need; `None` if that is all of it.

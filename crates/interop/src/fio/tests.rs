@@ -102,6 +102,61 @@ fn units_are_those_of_fio() {
     }
 }
 
+/// `size=1.5g` was 1.5 GiB, where fio reads one byte.
+#[test]
+fn what_fio_reads_in_another_way_is_refused() {
+    for (text, expected) in [
+        ("size=1.5g", "fio reads `1.5g` as 1; write it in a smaller unit"),
+        ("size=1g\nruntime=10min", "fio reads `10min` in microseconds"),
+        ("size=1g\nruntime=1.5", "fio reads no fraction of `1.5`"),
+    ] {
+        let error = imported(&format!("[a]\n{text}"), Strictness::Strict).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(job("bs=16kbytes").mix[0].size, Bytes(16 << 10));
+    assert_eq!(job("bs=512bytes").mix[0].size, Bytes(512));
+}
+
+#[test]
+fn the_last_of_two_options_that_contradict_each_other_counts() {
+    let reads = |text: &str| job(text).mix[0].read;
+    assert_eq!(reads("rw=randrw\nrwmixread=70\nrwmixwrite=90"), 10.0);
+    assert_eq!(reads("rw=randrw\nrwmixwrite=90\nrwmixread=70"), 70.0);
+    let notes = |text: &str| imported(&format!("[a]\nsize=1g\n{text}"), Strictness::Strict).unwrap().notes;
+    assert!(notes("buffered=1\ndirect=1").is_empty());
+    assert_eq!(notes("direct=1\nbuffered=1").len(), 1);
+}
+
+#[test]
+fn an_alignment_that_is_the_size_keeps_the_map() {
+    assert!(job("rw=randread\nbs=8k\nba=8k").mix[0].once);
+    assert!(!job("rw=randread\nbs=8k\nba=4k").mix[0].once);
+}
+
+#[test]
+fn sizes_may_be_those_of_sequential_and_of_random_io() {
+    let found = mix("rw=randread\nbs=128k,4k\nbs_is_seq_rand=1\npercentage_random=75");
+    assert_eq!(found, ["128KiB/2500/100/0/128KiB", "4KiB/7500/100/100/128KiB"]);
+    assert_eq!(mix("rw=read\nbs=128k,4k\nbs_is_seq_rand=1"), ["128KiB/100/100/0/128KiB"]);
+}
+
+#[test]
+fn jobs_of_engines_that_do_no_io_are_left_out_beside_others() {
+    let text = "[busy]\nioengine=cpuio\ncpuload=50\n[io]\nsize=1m\nrw=read\ndirect=1\n";
+    let all = imported(text, Strictness::Strict).unwrap();
+    assert_eq!(read(text).tests[0].steps[0].jobs.len(), 1);
+    assert!(all.notes[0].to_string().contains("ioengine=cpuio: the job busy does no I/O"), "{:?}", all.notes);
+    let alone = imported("[busy]\nioengine=cpuio\ncpuload=50\n", Strictness::Strict).unwrap_err();
+    assert!(alone.to_string().contains("Assay has no engine like cpuio"), "{alone}");
+}
+
+#[test]
+fn files_of_drawn_sizes_have_the_one_in_the_middle() {
+    let text = "[a]\nnrfiles=2\nfilesize=1m-3m\ndirect=1\nrw=read\n";
+    assert_eq!(read(text).span, assay_spec::Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(2 << 20))));
+    assert!(imported(text, Strictness::Strict).unwrap().notes[0].to_string().contains("draws a size"));
+}
+
 #[test]
 fn jobs_run_side_by_side_until_a_stonewall() {
     let plan = read(

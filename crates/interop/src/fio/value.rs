@@ -37,16 +37,33 @@ pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
     let says = || format!("`{}` is not a size; write it like 4k or 1g", short(text));
     if text.trim().starts_with('(') {
         let value =
-            calculated(text, &|text| bytes(text, base).ok().map(|bytes| bytes as f64), Division::Exact);
+            calculated(text, &|text| scaled(text, base).ok().map(|bytes| bytes as f64), Division::Exact);
         return value.and_then(whole).ok_or_else(says);
     }
+    match (whole_part(text), scaled(text, base)) {
+        (Some(read), Ok(bytes)) if bytes != read => {
+            Err(format!("fio reads `{}` as {read}; write it in a smaller unit, without a point", short(text)))
+        }
+        (_, scaled) => scaled,
+    }
+}
+
+/// The number before a decimal point, where fio stops reading.
+fn whole_part(text: &str) -> Option<u64> {
+    let (before, _) = text.trim().split_once('.')?;
+    before.parse().ok()
+}
+
+/// A size outside of parentheses, fractions included.
+fn scaled(text: &str, base: KbBase) -> Result<u64, String> {
+    let says = || format!("`{}` is not a size; write it like 4k or 1g", short(text));
     let (number, unit) = split(text).ok_or_else(says)?;
     let (letter, ending) = match unit.chars().next() {
         None => return whole(number).ok_or_else(says),
         Some(letter) => (letter, &unit[letter.len_utf8()..]),
     };
     let power = match letter {
-        'b' if ending.is_empty() => 0,
+        'b' => return whole(number).ok_or_else(says),
         'k' => 1,
         'm' => 2,
         'g' => 3,
@@ -54,10 +71,10 @@ pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
         'p' => 5,
         _ => return Err(says()),
     };
-    let factor: f64 = match (ending, base) {
-        ("ib", KbBase::Binary) | ("" | "b", KbBase::Decimal) => 1000.0,
-        ("" | "b" | "i", _) | ("ib", KbBase::Decimal) => 1024.0,
-        _ => return Err(says()),
+    // fio looks at the beginning of a unit only: `4kbytes` and `10meg` are sizes.
+    let factor: f64 = match (ending.starts_with("ib"), base) {
+        (true, KbBase::Binary) | (false, KbBase::Decimal) => 1000.0,
+        (false, KbBase::Binary) | (true, KbBase::Decimal) => 1024.0,
     };
     whole(number * factor.powi(power)).ok_or_else(says)
 }
@@ -141,8 +158,14 @@ pub(super) fn time(text: &str, default_ns: f64) -> Result<Nanos, String> {
         "s" => 1e9,
         "ms" | "msec" => 1e6,
         "us" | "usec" => 1e3,
+        unit if unit.chars().all(|c| c.is_ascii_alphabetic()) => {
+            return Err(format!("fio reads `{}` in microseconds; write it like 30 or 2m", short(text)));
+        }
         _ => return Err(says()),
     };
+    if whole_part(text).is_some_and(|read| read as f64 != number) {
+        return Err(format!("fio reads no fraction of `{}`; write it in a smaller unit", short(text)));
+    }
     whole(number * factor).map(Nanos).ok_or_else(says)
 }
 

@@ -16,67 +16,115 @@ fn is_printed(text: &str) -> bool {
     text.contains("OPERATION") && text.contains("RESULT TYPE") && text.contains("LAST DONE")
 }
 
-/// The phases of what is printed; the last column is that of the time until the last thread had ended.
-fn printed(text: &str) -> Vec<Plain> {
-    let mut rows: Vec<(Plain, HashMap<String, f64>)> = Vec::new();
+/// A phase as it is printed: what stands in its last column, that of the time until the last thread had ended.
+#[derive(Default)]
+struct Phase {
+    name: String,
+    seconds: f64,
+    known: HashMap<String, f64>,
+}
+
+/// The phases of what is printed.
+fn printed(text: &str) -> Vec<Phase> {
+    let mut phases: Vec<Phase> = Vec::new();
     for line in text.lines().map(|line| line.trim_start_matches(['>', '`'])) {
         let Some((head, values)) = line.split_once(" : ").or_else(|| line.split_once(": ")) else { continue };
         let words: Vec<&str> = head.split_whitespace().collect();
-        let is_phase =
-            |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        // `WRITE`, `RMFILES`, `RWMIX70`, `WRITE+s`.
+        let is_phase = |word: &str| {
+            word.len() > 2
+                && word.starts_with(|c: char| c.is_ascii_uppercase())
+                && word.split('+').next().unwrap_or_default().chars().all(|c| !c.is_ascii_lowercase())
+        };
         let key = match words.as_slice() {
             [phase, rest @ ..] if is_phase(phase) && rest.first() == Some(&"Elapsed") => {
-                rows.push((Plain { test: phase.to_lowercase(), ..Plain::default() }, HashMap::new()));
+                phases.push(Phase { name: phase.to_lowercase(), ..Phase::default() });
                 rest.join(" ")
             }
             words => words.join(" "),
         };
-        let Some((row, known)) = rows.last_mut() else { continue };
+        let Some(phase) = phases.last_mut() else { continue };
         let last = values.split_whitespace().last().unwrap_or_default();
         match key.as_str() {
-            "Elapsed time" | "Elapsed ms" => row.seconds = seconds(last, key.ends_with("ms")).unwrap_or(0.0),
-            "IO lat us" => {
+            "Elapsed time" => phase.seconds = seconds(last).unwrap_or(0.0),
+            "Elapsed ms" => phase.seconds = last.parse().map_or(0.0, |ms: f64| ms / 1e3),
+            // `IO lat us` of versions before 3, `IO latency` with units; those of a mix are `IO wr` and `IO rd`.
+            key if key.ends_with("lat us") || key.ends_with("latency") => {
+                let is_us = key.ends_with("us");
+                let of = key.trim_end_matches(" lat us").trim_end_matches(" latency");
                 for (name, value) in values.split_whitespace().filter_map(|word| word.split_once('=')) {
-                    known.extend(value.parse().ok().map(|us: f64| (format!("lat {name}"), us / 1e3)));
+                    let ms = if is_us { value.parse().ok().map(|us: f64| us / 1e3) } else { millis(value) };
+                    phase.known.extend(ms.map(|ms| (format!("{of} {name}"), ms)));
                 }
             }
-            key => known.extend(last.parse().ok().map(|number: f64| (key.to_owned(), number))),
+            key => phase.known.extend(last.parse().ok().map(|number: f64| (key.to_owned(), number))),
         }
     }
-    let side = |row: &Plain, known: &HashMap<String, f64>| -> Option<Side> {
-        let (ios, mib) = (known.get("IOPS")?, known.get("Throughput MiB/s")?);
-        let lat = |name: &str| known.get(name).copied();
-        let rates = Side::of_rates(*ios, mib * f64::from(1 << 20), row.seconds);
-        let mean_ms = lat("lat avg").unwrap_or(0.0);
-        Some(Side { mean_ms, least_ms: lat("lat min"), most_ms: lat("lat max"), ..rates })
-    };
-    let all = rows.into_iter().filter_map(|(row, known)| {
-        let side = side(&row, &known)?;
-        let is_read = row.test.starts_with("read");
-        Some(if is_read { Plain { read: side, ..row } } else { Plain { write: side, ..row } })
-    });
-    all.collect()
+    phases
 }
 
-/// `1.012s`, `2m3.5s` or, of older versions, milliseconds.
-fn seconds(text: &str, is_ms: bool) -> Option<f64> {
-    if is_ms {
-        return text.parse::<f64>().ok().map(|ms| ms / 1e3);
+impl Phase {
+    fn get(&self, key: &str) -> Option<f64> {
+        self.known.get(key).copied()
     }
-    let (mut sum, mut digits) = (0.0, String::new());
-    for c in text.chars() {
-        let unit = match c {
-            'h' => 3600.0,
-            'm' => 60.0,
-            's' => 1.0,
-            c => {
-                digits.push(c);
-                continue;
-            }
+
+    /// A time of its latencies, ms: that of I/Os, or of files that are one I/O each.
+    fn latency(&self, way: &str, name: &str) -> Option<f64> {
+        self.get(&format!("IO{way} {name}")).or_else(|| self.get(&format!("Files{way} {name}")))
+    }
+
+    /// The I/Os of one direction; `way` ends its titles in a mix. `None` if it moved none.
+    fn side(&self, way: &str) -> Option<Side> {
+        let short = match way {
+            " write" => " wr",
+            " read" => " rd",
+            _ => "",
         };
-        sum += std::mem::take(&mut digits).parse::<f64>().ok()? * unit;
+        let rate = |unit: &str| match way {
+            "" => self.get(&format!("Throughput {unit}")),
+            way => self.get(&format!("{unit}{way}")),
+        };
+        let bytes = rate("MiB/s").map(|mib| mib * f64::from(1 << 20)).or(rate("MB/s").map(|mb| mb * 1e6))?;
+        // A file that has one block is counted as a file only.
+        let ios = self.get(&format!("IOPS{way}")).or_else(|| self.get(&format!("Files/s{way}")))?;
+        let rates = Side::of_rates(ios, bytes, self.seconds);
+        Some(Side {
+            mean_ms: self.latency(short, "avg").unwrap_or(0.0),
+            least_ms: self.latency(short, "min"),
+            most_ms: self.latency(short, "max"),
+            ..rates
+        })
     }
-    digits.is_empty().then_some(sum)
+
+    fn row(&self) -> Option<Plain> {
+        let row = Plain { test: self.name.clone(), seconds: self.seconds, ..Plain::default() };
+        match (self.side(" read"), self.side(" write"), self.side("")) {
+            (Some(read), write, _) => Some(Plain { read, write: write.unwrap_or_default(), ..row }),
+            (None, Some(write), _) => Some(Plain { write, ..row }),
+            (None, None, Some(read)) if self.name.starts_with("read") => Some(Plain { read, ..row }),
+            (None, None, Some(write)) => Some(Plain { write, ..row }),
+            (None, None, None) => None,
+        }
+    }
+}
+
+/// `586ms`, `1.012s`, `2m3.5s` or `1h2m3s`.
+fn seconds(text: &str) -> Option<f64> {
+    let (mut sum, mut rest) = (0.0, text);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        let (number, behind) = rest.split_at(end);
+        let units = [("ms", 1e-3), ("us", 1e-6), ("h", 3600.0), ("m", 60.0), ("s", 1.0)];
+        let (unit, factor) = units.into_iter().find(|(unit, _)| behind.starts_with(unit))?;
+        sum += number.parse::<f64>().ok()? * factor;
+        rest = &behind[unit.len()..];
+    }
+    Some(sum)
+}
+
+/// `108us`, `2.50ms` or `1.50s`, ms.
+fn millis(text: &str) -> Option<f64> {
+    seconds(text).filter(|_| !text.is_empty()).map(|seconds| seconds * 1e3)
 }
 
 fn is_csv(text: &str) -> bool {
@@ -94,7 +142,16 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                     the bytes over the I/Os. The figures are those until the last thread had ended.";
         let missing = &["percentiles", "whether positions are random"];
         let origin = Origin { file: origin, tool: "elbencho".to_owned(), missing };
-        return imported(&origin, &printed(text), vec![says.to_owned()]);
+        let phases = printed(text);
+        let rows: Vec<Plain> = phases.iter().filter_map(Phase::row).collect();
+        let mut notes = vec![says.to_owned()];
+        notes.extend(left_out(phases.len() - rows.len()));
+        if phases.iter().any(|phase| phase.get("IOPS").is_none() && phase.get("Files/s").is_some()) {
+            notes.push(
+                "Where files are counted and no I/Os, each file is one I/O, as elbencho has it.".to_owned(),
+            );
+        }
+        return imported(&origin, &rows, notes);
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let titles = reader.headers().map_err(|error| complain(origin, 1, error.to_string()))?.clone();
@@ -120,12 +177,16 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
          last thread had ended."
             .to_owned(),
     ];
-    if others > 0 {
-        notes.push(format!("{others} phases move no data (directories, files, deletions) and are left out."));
-    }
+    notes.extend(left_out(others));
     let tool = format!("elbencho {version}").trim().to_owned();
     let origin = Origin { file: origin, tool, missing: &["percentiles"] };
     imported(&origin, &rows, notes)
+}
+
+/// Says how many phases are left out.
+fn left_out(others: usize) -> Option<String> {
+    (others > 0)
+        .then(|| format!("{others} phases move no data (directories, files, deletions) and are left out."))
 }
 
 fn row<'c>(number: &dyn Fn(&str) -> Option<f64>, cell: &dyn Fn(&str) -> &'c str) -> Option<Plain> {

@@ -1,4 +1,4 @@
-//! The table of fio results that yabs.sh prints, as it stands in posts: mixed reads and writes of four sizes.
+//! The table of fio results that yabs.sh prints, as it stands in posts, or its JSON: mixed reads and writes of four sizes.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
@@ -10,10 +10,25 @@ use crate::{ImportError, complain};
 /// How long each of its tests runs, s.
 const SECONDS: u64 = 30;
 
-/// Whether a text has such a table.
+/// Whether a text has such a table, or what yabs.sh writes with `-j` and `-w`.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.contains("fio Disk Speed Tests (Mixed R/W 50/50)") || text.contains("Block Size | 4k ")
+    text.contains("fio Disk Speed Tests (Mixed R/W 50/50)")
+        || text.contains("Block Size | 4k ")
+        || (text.contains("\"speed_rw\"") && text.contains("\"iops_rw\""))
+}
+
+/// The line of JSON: rates in KiB/s, which it calls KBps, with all their digits.
+fn json_rows(text: &str) -> Option<Vec<(u64, [f64; 2])>> {
+    let line =
+        text.lines().map(str::trim).find(|line| line.starts_with('{') && line.contains("\"speed_rw\""))?;
+    let all: serde_json::Value = serde_json::from_str(line).or_else(|_| serde_json::from_str(text)).ok()?;
+    let row = |row: &serde_json::Value| {
+        let rate =
+            |key: &str| row[key].as_f64().filter(|kib| (0.0..1e12).contains(kib)).map(|kib| kib * KIB as f64);
+        Some((size(&format!("{} ", row["bs"].as_str()?))?, [rate("speed_r")?, rate("speed_w")?]))
+    };
+    Some(all["fio"].as_array()?.iter().filter_map(row).collect())
 }
 
 /// Reads the table.
@@ -38,6 +53,10 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         for (row, cell) in rows[first..].iter_mut().zip(cells) {
             row.1[way] = bytes_per_second(cell).unwrap_or(0.0);
         }
+    }
+    // The same figures, less rounded.
+    if let Some(found) = json_rows(text).filter(|found| !found.is_empty()) {
+        rows = found;
     }
     rows.retain(|(_, rates)| rates.iter().any(|rate| *rate > 0.0));
     if rows.is_empty() {
