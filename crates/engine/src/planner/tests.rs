@@ -434,7 +434,7 @@ fn fio_repeats_its_draws_once_every_block_was_visited() {
     };
     let passes = |repeats| {
         let all = draws(&mut planner(repeats), 192);
-        [&all[..64] == &all[64..128], &all[..64] == &all[128..]]
+        [all[..64] == all[64..128], all[..64] == all[128..]]
     };
     assert_eq!(passes(true), [true, true]);
     assert_eq!(passes(false), [false, false]);

@@ -199,25 +199,16 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
         options.note(line, format!("random_distribution: {says}."));
     }
     // fio keeps no map where an alignment that is not the smallest size, or another distribution, is given.
-    let is_other = |(way, align): (usize, &Option<u64>)| {
-        align.is_some_and(|align| Some(align) != sizes[way].iter().map(|(size, _)| *size).min())
-    };
+    let is_other =
+        |(way, align): (usize, &Option<u64>)| align.is_some_and(|align| Some(align) != least_of(&sizes[way]));
     let is_free = options.is_on("norandommap")? || align.iter().enumerate().any(is_other);
     let changing = kind.changing_way();
     let by_place = options.is_on("bs_is_seq_rand")?;
     let lines = |way: usize, share: f64, read: f64| {
         let (spread, random) = ([&of_reads, &of_writes, &of_writes][way], kind.random[way]);
-        let place = align[way].or(sizes[way].iter().map(|(size, _)| *size).min());
-        let mut lines = match (by_place, random / 100.0) {
-            (false, _) => access_lines(&sizes[way], share, read, random, align[way]),
-            // The first sizes are those of sequential I/Os, the second those of random ones.
-            (true, 0.0) => access_lines(&sizes[0], share, read, 0.0, place),
-            (true, 1.0) => access_lines(&sizes[1], share, read, 100.0, place),
-            (true, part) => {
-                let mut lines = access_lines(&sizes[0], share * (1.0 - part), read, 0.0, place);
-                lines.extend(access_lines(&sizes[1], share * part, read, 100.0, place));
-                lines
-            }
+        let mut lines = match by_place {
+            false => access_lines(&sizes[way], share, read, random, align[way]),
+            true => lines_by_place(&sizes, (share, read, random), align[way].or(least_of(&sizes[way]))),
         };
         for line in &mut lines {
             (line.sequence, line.gap, line.back) = (kind.sequence, Bytes(kind.gap), Bytes(kind.back));
@@ -264,6 +255,25 @@ fn pauses(options: &mut Options<'_>, mix: &mut [Access]) -> Result<(), ImportErr
         }
     }
     Ok(())
+}
+
+/// Returns the smallest of some sizes.
+fn least_of(sizes: &Sizes) -> Option<u64> {
+    sizes.iter().map(|(size, _)| *size).min()
+}
+
+/// Lines of `bs_is_seq_rand`: the first sizes are those of sequential I/Os, the second those of random ones.
+fn lines_by_place(
+    sizes: &ByWay<Sizes>,
+    (share, read, random): (f64, f64, f64),
+    align: Option<u64>,
+) -> Vec<Access> {
+    let part = random / 100.0;
+    let lines = |which: usize, part: f64, random: f64| match part {
+        0.0 => Vec::new(),
+        part => access_lines(&sizes[which], share * part, read, random, align),
+    };
+    [lines(0, 1.0 - part, 0.0), lines(1, part, 100.0)].concat()
 }
 
 /// Lines of a mix; `share` of all I/Os are theirs. fio aligns by the smallest size, whatever the size of an I/O.

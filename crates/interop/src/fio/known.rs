@@ -1,7 +1,7 @@
 //! What of fio is known by name: options that change nothing or a little here, and engines.
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
-pub(super) const WITHOUT_EFFECT: [&str; 95] = [
+pub(super) const WITHOUT_EFFECT: [&str; 97] = [
     "flow_watermark",
     "name",
     "threads",
@@ -83,6 +83,9 @@ pub(super) const WITHOUT_EFFECT: [&str; 95] = [
     "comm",
     "job_start_clock_id",
     "log_compression_cpus",
+    // Of jobs that lay out files anew, which are left out.
+    "donorname",
+    "inplace",
     // fio knows them and does nothing with them.
     "write_barrier",
     "rwmixcycle",

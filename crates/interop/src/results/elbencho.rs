@@ -244,3 +244,74 @@ fn block_bytes(text: &str) -> Option<f64> {
     };
     digits.parse::<f64>().ok().map(|number| number * factor).filter(|bytes| *bytes > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the forms of elbencho's own `Statistics.cpp` (3.1): times with units, mixes by direction, files of one block,
+    /// rates of `--base10`. A time of 588 ms was none, and a mix was lost without a word.
+    #[test]
+    fn all_that_elbencho_3_prints_is_read() {
+        let text = "\
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+WRITE       Elapsed time     :       586ms       500ms
+            IOPS             :       16962       16978
+            Throughput MiB/s :          66          66
+            IO latency       : [ min=108us avg=469us max=14.5ms ]
+---
+RWMIX70     Elapsed time     :    1m0.244s    1m0.000s
+            IOPS write       :        3000        2900
+            IOPS read        :        7000        6800
+            IOPS total       :       10000        9700
+            MiB/s write      :          11          11
+            MiB/s read       :          27          26
+            MiB/s total      :          39          37
+            IO wr latency    : [ min=1.02ms avg=2.50ms max=102ms ]
+            IO rd latency    : [ min=87us avg=300us max=1.50s ]
+---
+READ        Elapsed time     :     1.000s      2.000s
+            Files/s          :        1000         990
+            Throughput MB/s  :        4000        3960
+            Files latency    : [ min=1.02ms avg=2.50ms max=102ms ]
+---
+RMFILES     Elapsed ms       :      12402      12896
+            Files/s          :      80263      81309
+";
+        let result = import("e.txt", text).unwrap();
+        let found: Vec<[u64; 6]> = result
+            .rows
+            .iter()
+            .map(|row| {
+                let job = &row.jobs[0];
+                let mean = |side: &assay_record::OpStats| {
+                    crate::results::whole(side.service.mean_ns().unwrap_or(0.0) / 1e3)
+                };
+                let (read, write) = (&job.stats.read, &job.stats.write);
+                [
+                    job.measured_ns / 1_000_000,
+                    read.ops(),
+                    write.ops(),
+                    write.bytes >> 20,
+                    mean(read),
+                    mean(write),
+                ]
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                [500, 0, 8489, 33, 0, 469],
+                [60_000, 408_000, 174_000, 660, 300, 2500],
+                [2000, 1980, 0, 0, 2500, 0],
+            ]
+        );
+        assert_eq!(result.rows[2].jobs[0].stats.read.bytes, 7_920_000_000);
+        assert!(
+            result.notes.iter().any(|note| note.starts_with("1 phases move no data")),
+            "{:?}",
+            result.notes
+        );
+    }
+}

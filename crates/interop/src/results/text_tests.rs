@@ -264,56 +264,6 @@ READ        Elapsed time      :     1.012s      2.000s
     assert_eq!(rows(text), ["write|400.0|419.4|1.950".to_owned(), format!("read|800.0|419.4|{none}")]);
 }
 
-/// In the forms of elbencho's own `Statistics.cpp` (3.1): times with units, mixes by direction, files of one block, rates of
-/// `--base10`. A time of 588 ms was none, and a mix was lost without a word.
-#[test]
-fn all_that_elbencho_3_prints_is_read() {
-    let text = "\
-OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
-=========== ================    ==========   =========
-WRITE       Elapsed time     :       586ms       500ms
-            IOPS             :       16962       16978
-            Throughput MiB/s :          66          66
-            IO latency       : [ min=108us avg=469us max=14.5ms ]
----
-RWMIX70     Elapsed time     :    1m0.244s    1m0.000s
-            IOPS write       :        3000        2900
-            IOPS read        :        7000        6800
-            IOPS total       :       10000        9700
-            MiB/s write      :          11          11
-            MiB/s read       :          27          26
-            MiB/s total      :          39          37
-            IO wr latency    : [ min=1.02ms avg=2.50ms max=102ms ]
-            IO rd latency    : [ min=87us avg=300us max=1.50s ]
----
-READ        Elapsed time     :     1.000s      2.000s
-            Files/s          :        1000         990
-            Throughput MB/s  :        4000        3960
-            Files latency    : [ min=1.02ms avg=2.50ms max=102ms ]
----
-RMFILES     Elapsed ms       :      12402      12896
-            Files/s          :      80263      81309
-";
-    let result = import("e.txt", text).unwrap().unwrap();
-    let found: Vec<[u64; 6]> = result
-        .rows
-        .iter()
-        .map(|row| {
-            let job = &row.jobs[0];
-            let mean =
-                |side: &assay_record::OpStats| super::whole(side.service.mean_ns().unwrap_or(0.0) / 1e3);
-            let (read, write) = (&job.stats.read, &job.stats.write);
-            [job.measured_ns / 1_000_000, read.ops(), write.ops(), write.bytes >> 20, mean(read), mean(write)]
-        })
-        .collect();
-    assert_eq!(
-        found,
-        [[500, 0, 8489, 33, 0, 469], [60_000, 408_000, 174_000, 660, 300, 2500], [2000, 1980, 0, 0, 2500, 0],]
-    );
-    assert_eq!(result.rows[2].jobs[0].stats.read.bytes, 7_920_000_000);
-    assert!(result.notes.iter().any(|note| note.starts_with("1 phases move no data")), "{:?}", result.notes);
-}
-
 #[test]
 fn decimal_commas_of_ioping_and_vdbench_are_points() {
     let ioping = "--- /dev/sda (block device 931,5 GiB) ioping statistics ---\n\
@@ -788,19 +738,4 @@ fn disks_of_two_hosts_of_iometer_are_told_apart() {
     assert_eq!(import("x.csv", text).unwrap().unwrap().targets, ["HOSTA sda", "HOSTB sda"]);
     let one = text.replace("HOSTB", "HOSTA");
     assert_eq!(import("x.csv", &one).unwrap().unwrap().targets, ["sda"]);
-}
-
-#[test]
-fn the_json_of_yabs_counts_where_its_table_is_rounded() {
-    let json = "{\"version\":\"v2026-07-24\",\"fio\":[{\"bs\":\"4k\",\"speed_r\":418200,\"iops_r\":104550,\"speed_w\":421300,\
-        \"iops_w\":105325,\"speed_rw\":839500,\"iops_rw\":209875,\"speed_units\":\"KBps\"},{\"bs\":\"1m\",\"speed_r\":2130000,\
-        \"iops_r\":2080,\"speed_w\":2070000,\"iops_w\":2021,\"speed_rw\":4200000,\"iops_rw\":4101,\"speed_units\":\"KBps\"}]}";
-    let table = "Block Size | 4k            (IOPS) | 1m           (IOPS)\nRead       | 418.20 MB/s (104.5k) | 2.13 \
-        GB/s   (2.0k)\nWrite      | 421.30 MB/s (105.3k) | 2.07 GB/s   (2.0k)\n";
-    let none = mean_of_nothing();
-    for text in [json.to_owned(), format!("{table}\nYABS JSON output:\n{json}\n")] {
-        let found = rows(&text);
-        let expected = [format!("mixed 4k|209875.0|859.6|{none}"), format!("mixed 1m|4101.5|4300.8|{none}")];
-        assert_eq!(found, expected);
-    }
 }

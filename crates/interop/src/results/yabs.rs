@@ -1,4 +1,5 @@
-//! The table of fio results that yabs.sh prints, as it stands in posts, or its JSON: mixed reads and writes of four sizes.
+//! The table of fio results that yabs.sh prints, as it stands in posts, or its JSON: mixed reads and writes of four
+//! sizes.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
@@ -126,4 +127,38 @@ fn bytes_per_second(cell: &str) -> Option<f64> {
         () => return None,
     };
     Some(number * kib * KIB as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table beside it is rounded.
+    #[test]
+    fn the_json_counts() {
+        let row = |size: &str, rates: [u64; 2]| {
+            format!(
+                "{{\"bs\":\"{size}\",\"speed_r\":{},\"iops_r\":1,\"speed_w\":{},\"iops_w\":1,\"speed_rw\":2,\
+                 \"iops_rw\":2,\"speed_units\":\"KBps\"}}",
+                rates[0], rates[1]
+            )
+        };
+        let rows = [row("4k", [418_200, 421_300]), row("1m", [2_130_000, 2_070_000])];
+        let json = format!("{{\"version\":\"v2026-07-24\",\"fio\":[{}]}}", rows.join(","));
+        let table = "Block Size | 4k            (IOPS) | 1m           (IOPS)\nRead       | 418.00 MB/s (104.5k) | \
+            2.10 GB/s   (2.0k)\nWrite      | 421.00 MB/s (105.3k) | 2.10 GB/s   (2.0k)\n";
+        for text in [json.clone(), format!("{table}\nYABS JSON output:\n{json}\n")] {
+            assert!(is_results(&text));
+            let result = import("y.json", &text).unwrap();
+            let bytes: Vec<[u64; 2]> = result
+                .rows
+                .iter()
+                .map(|row| {
+                    let stats = &row.jobs[0].stats;
+                    [stats.read.bytes / 30 / 1024, stats.write.bytes / 30 / 1024]
+                })
+                .collect();
+            assert_eq!(bytes, [[418_200, 421_300], [2_130_000, 2_070_000]]);
+        }
+    }
 }
