@@ -119,8 +119,8 @@ impl Writing<'_> {
     }
 }
 
-/// Fills a target to the end of its span. Returns the parts of which the server may execute another copy of a write at any
-/// time, bytes.
+/// Fills a target to the end of its span. Returns the parts of which the server may execute another copy of a write at
+/// any time, bytes.
 pub(crate) fn write(
     writing: &Writing<'_>,
     must_stop: &dyn Fn() -> bool,

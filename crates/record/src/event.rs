@@ -163,8 +163,8 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
-    /// Number of writes of which the target may execute another copy at any time, also after newer ones: their connection
-    /// was lost before the answer. Those of the warm-up count; zero in records of earlier versions.
+    /// Number of writes of which the target may execute another copy at any time, also after newer ones: their
+    /// connection was lost before the answer. Those of the warm-up count; zero in records of earlier versions.
     #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
     pub moved_writes: u64,
     /// Number of blocks read that held an older write of which two copies were sent, because its connection was lost.

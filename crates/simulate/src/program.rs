@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::world::{Outcome, nth_seed, run};
+use crate::draw::nth_seed;
+use crate::world::{Outcome, run};
 
 /// Runs what the command line asks for: `[--seed N [--trace] | --from N] [--seeds N | --hours H] [--first]`. Returns
 /// true if no seed violated an oracle.
@@ -62,8 +63,8 @@ fn simulate(from: Option<u64>, seeds: u64, limit: Option<Duration>, first_only: 
     let (outcome, ran, failed) = total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let seconds = began.elapsed().as_secs_f64();
     println!(
-        "{ran} seeds, {} steps in {seconds:.1} s ({:.0} steps/s), {} commands failed, {} writes landed late as foreseen, \
-         {} seeds violate an oracle",
+        "{ran} seeds, {} steps in {seconds:.1} s ({:.0} steps/s), {} commands failed, {} writes landed late as \
+         foreseen, {} seeds violate an oracle",
         outcome.steps,
         outcome.steps as f64 / seconds,
         outcome.failed,

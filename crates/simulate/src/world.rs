@@ -2,25 +2,22 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_iscsi::login::{LoginError, Negotiated};
 use assay_iscsi::multipath::{Action, Core, Input};
 use assay_iscsi::session::{OutPdu, Payload};
-use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, UnitProof, UnitWatch};
+use assay_iscsi::{Completion, EventKind, PathError, UnitWatch};
 
 use crate::disk::{CHUNK_BYTES, CHUNKS};
+use crate::draw::{config, enabled, stalls};
 use crate::event::{Event, Timed};
-use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, FaultCounts, OF_STALLS};
+use crate::fault::{Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
 use crate::storage::{Effect, Pdu, Storage};
 use crate::time::{MS, Nanos, SECOND, US};
 
-/// Seeds from here on have a target that executes what a lost connection left in it, faults that bring this about, and
-/// writes to few chunks meanwhile.
-pub const STALLS: u64 = 1 << 40;
 /// Interval of ticks.
 const TICK: Nanos = 50 * MS;
 /// PDUs that a connection's own queue holds.
@@ -108,12 +105,6 @@ struct World {
     trace: bool,
 }
 
-/// Returns the n-th seed, from 1, of those that are tried: one in 16 is beyond [`STALLS`].
-#[must_use]
-pub fn nth_seed(n: u64) -> u64 {
-    if n.is_multiple_of(16) { STALLS + n } else { n }
-}
-
 /// Runs one seed. The result depends on nothing else.
 #[must_use]
 pub fn run(seed: u64, trace: bool) -> Outcome {
@@ -126,50 +117,14 @@ pub fn run(seed: u64, trace: bool) -> Outcome {
     world.outcome
 }
 
-fn timeouts(random: &mut Random) -> Timeouts {
-    let io = Duration::from_secs(*random.pick(&[4, 4, 4, 10, 20]));
-    let default = Timeouts::default();
-    Timeouts {
-        io,
-        login: default.login.min(io),
-        command: default.command.min(io / 2),
-        task_management: default.task_management.min(io / 2),
-        ping_interval: Duration::from_secs(1),
-        ping: default.ping.min(io),
-        no_path: io,
-        busy: default.busy.min(io),
-        ..default
-    }
-}
-
-/// Draws the kinds of fault that a run has. The last kind has runs of its own, so that the seeds of the others find
-/// what they found without it.
-fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
-    let share = random.between(5, 60);
-    let (_, all) = FAULTS.split_last().expect("there are kinds");
-    let drawn = all.iter().copied().filter(|_| random.chance(share)).collect();
-    if is_replaced { BESIDE_REPLACED.to_vec() } else { drawn }
-}
-
 impl World {
     fn new(seed: u64, trace: bool) -> Self {
         let mut random = Random::new(seed);
         let portals = usize::try_from(random.between(1, 4)).expect("a few");
         let names: Vec<String> = (0..portals).map(|at| format!("10.0.{at}.1:3260")).collect();
         let base = Instant::now();
-        let timeouts = timeouts(&mut random);
-        let io_limit = u64::try_from(timeouts.io.as_nanos()).expect("seconds");
-        let depth = usize::try_from(random.between(1, 9)).expect("a few");
-        let mut config = Config {
-            timeouts,
-            sessions_per_portal: if random.chance(25) { 2 } else { 1 },
-            policy: *random.pick(&[Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding, Policy::Fixed(0)]),
-            depth: u16::try_from(depth).expect("a few"),
-            path_depth: *random.pick(&[2, 8, 8]),
-            proof: Arc::new(UnitProof::begun_at(base)),
-            watch: *random.pick(&[UnitWatch::Regularly, UnitWatch::OnNews, UnitWatch::Closely]),
-            ..Config::new(names.clone(), "iqn.2026-11.example:simulated", 0)
-        };
+        let mut config = config(&mut random, &names, base);
+        let io_limit = u64::try_from(config.timeouts.io.as_nanos()).expect("seconds");
         let paths = portals * usize::from(config.sessions_per_portal);
         let mut storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
         // Seeds of the others find what they found when there was one initiator.
@@ -187,14 +142,10 @@ impl World {
         let core =
             |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
         let (mut enabled, mut commands) = (enabled(&mut random, is_replaced), random.between(100, 500));
-        if seed >= STALLS {
-            (storage.habits.executes_after_hang_up, storage.habits.names_groups) = (true, true);
-            (enabled, commands) = (OF_STALLS.to_vec(), others.between(2000, 5000));
-        }
         // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
         let mut used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
-        if seed >= STALLS {
-            used = 4;
+        if let Some(drawn) = stalls(seed, &mut storage.habits, &mut others) {
+            (enabled, commands, used) = drawn;
         }
         Self {
             cores: (0..clients).map(core).collect(),
@@ -208,7 +159,7 @@ impl World {
             now: 0,
             latency: *random.pick(&[50 * US, 200 * US, 5 * MS]),
             enabled,
-            depth,
+            depth: usize::from(config.depth),
             socket_max: *random.pick(&[2, 6, 24]),
             io_limit,
             faults_end: random.between(5, 20) * SECOND,

@@ -57,11 +57,11 @@ const FOUND: [(u64, &str); 27] = [
         3_024_481,
         "what a target sent before its login response arrived was lost: the simulated network, not the core",
     ),
-    (STALLS + 551, "a write whose time was over landed after a newer one, and verify mode was not told"),
+    (STALLS + 551, "a write whose time was over landed after a newer one, which the core did not foresee"),
     (STALLS + 627, "the same"),
     (
         STALLS + 8219,
-        "a write that was sent again after a LUN reset landed after a newer one, and verify mode was not told",
+        "a write that was sent again after a LUN reset landed after a newer one, which the core did not foresee",
     ),
 ];
 

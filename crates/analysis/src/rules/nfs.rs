@@ -66,8 +66,8 @@ pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: if late > 0 { Severity::Warning } else { Severity::Info },
         says: format!(
-            "{moved} writes were sent again, or given up, because their connection was lost before the answer. {why} may \
-             write older data over newer.{seen}"
+            "{moved} writes were sent again, or given up, because their connection was lost before the answer. {why} \
+             may write older data over newer.{seen}"
         ),
         evidence: vec![
             Evidence::new("writes sent again or given up", moved as f64, ""),

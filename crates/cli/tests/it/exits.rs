@@ -89,8 +89,8 @@ fn a_fill_that_fails_has_begun() {
     let Some(mut device) = LoopDevice::new() else { return };
     let folder = device.mount_ext4();
     let file = format!("{folder}/t.dat");
-    // Durable writes fill slowly enough to get in between; later than that, the next comparison of the file or its closing
-    // fails, which is the same.
+    // Durable writes fill slowly enough to get in between; later than that, the next comparison of the file or its
+    // closing fails, which is the same.
     let args = ["run", "vmware", &file, "--size", "16MiB", "--set", "run=1s", "--sync", "--io", "psync"];
     let mut running = device.story.start(&args);
     let stderr = running.child().stderr.as_mut().unwrap();
