@@ -26,4 +26,4 @@ mod world;
 
 pub use fault::{FAULTS, Fault, FaultCounts};
 pub use program::program;
-pub use world::{Outcome, run};
+pub use world::{Outcome, STALLS, nth_seed, run};

@@ -1,7 +1,7 @@
 //! One run: the core, its simulated driver and network, the storage, the faults, and virtual time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,15 @@ use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, Un
 
 use crate::disk::{CHUNK_BYTES, CHUNKS};
 use crate::event::{Event, Timed};
-use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, FaultCounts};
+use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, FaultCounts, OF_STALLS};
 use crate::oracle::Load;
 use crate::random::Random;
 use crate::storage::{Effect, Pdu, Storage};
 use crate::time::{MS, Nanos, SECOND, US};
 
+/// Seeds from here on have a target that executes what a lost connection left in it, faults that bring this about, and
+/// writes to few chunks meanwhile.
+pub const STALLS: u64 = 1 << 40;
 /// Interval of ticks.
 const TICK: Nanos = 50 * MS;
 /// PDUs that a connection's own queue holds.
@@ -53,6 +56,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Number of commands that completed with an error.
     pub failed: u64,
+    /// Number of writes that landed after a newer one was acknowledged, as the core had said they might.
+    pub late: u64,
     /// Faults injected.
     pub faults: FaultCounts,
     /// The oracle that was violated, with the virtual time.
@@ -96,9 +101,17 @@ struct World {
     /// Time after it in which it must have been found.
     noticed: Nanos,
     names: Vec<String>,
+    /// What arrived on a connection before the response to its login.
+    logging_in: BTreeMap<u32, Vec<Pdu>>,
     done: Vec<Completion<Vec<u8>>>,
     outcome: Outcome,
     trace: bool,
+}
+
+/// Returns the n-th seed, from 1, of those that are tried: one in 16 is beyond [`STALLS`].
+#[must_use]
+pub fn nth_seed(n: u64) -> u64 {
+    if n.is_multiple_of(16) { STALLS + n } else { n }
 }
 
 /// Runs one seed. The result depends on nothing else.
@@ -109,7 +122,7 @@ pub fn run(seed: u64, trace: bool) -> Outcome {
         world.outcome.violation = Some(format!("{:.6} s: {why}", world.now as f64 / SECOND as f64));
     }
     world.outcome.faults = world.storage.counts.clone();
-    world.outcome.failed = world.load.failed;
+    (world.outcome.failed, world.outcome.late) = (world.load.failed, world.load.late);
     world.outcome
 }
 
@@ -173,10 +186,16 @@ impl World {
         let contested = if clients == 2 && others.chance(60) { 4 } else { 0 };
         let core =
             |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
-        let enabled = enabled(&mut random, is_replaced);
-        let commands = random.between(100, 500);
+        let (mut enabled, mut commands) = (enabled(&mut random, is_replaced), random.between(100, 500));
+        if seed >= STALLS {
+            (storage.habits.executes_after_hang_up, storage.habits.names_groups) = (true, true);
+            (enabled, commands) = (OF_STALLS.to_vec(), others.between(2000, 5000));
+        }
         // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
-        let used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
+        let mut used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
+        if seed >= STALLS {
+            used = 4;
+        }
         Self {
             cores: (0..clients).map(core).collect(),
             paths: u8::try_from(paths).expect("a few"),
@@ -204,6 +223,7 @@ impl World {
             noticed,
             names,
             done: Vec::new(),
+            logging_in: BTreeMap::new(),
             outcome: Outcome::default(),
             trace,
             random,
@@ -337,7 +357,7 @@ impl World {
             }
             Event::LogIn { path, epoch, port, isid } => self.log_in(path, epoch, port, isid),
             Event::LoggedIn { path, epoch, port, conn, agreed } => {
-                self.logged_in(path, epoch, (port, conn), agreed);
+                self.logged_in(path, epoch, (port, conn), agreed)?;
             }
             Event::LoginRefused { path, epoch } => {
                 if self.is_current(path, epoch) {
@@ -398,20 +418,31 @@ impl World {
             return self.schedule(soon, Event::Redirected { path, epoch, port });
         }
         let (conn, agreed) = self.storage.log_in(port, isid);
+        self.logging_in.insert(conn, Vec::new());
         self.schedule(soon, Event::LoggedIn { path, epoch, port, conn, agreed: Box::new(agreed) });
     }
 
-    fn logged_in(&mut self, path: u8, epoch: u32, (port, conn): (usize, u32), agreed: Box<Negotiated>) {
+    fn logged_in(
+        &mut self,
+        path: u8,
+        epoch: u32,
+        (port, conn): (usize, u32),
+        agreed: Box<Negotiated>,
+    ) -> Result<(), String> {
         if let Some(until) = self.cut(port) {
-            return self.schedule(until, Event::LoggedIn { path, epoch, port, conn, agreed });
+            self.schedule(until, Event::LoggedIn { path, epoch, port, conn, agreed });
+            return Ok(());
         }
+        let early = self.logging_in.remove(&conn).unwrap_or_default();
         if !self.is_current(path, epoch) {
-            return self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
+            self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
+            return Ok(());
         }
         let link = &mut self.links[usize::from(path)];
         (link.conn, link.since, link.heard_at) = (Some((conn, port)), self.now, self.now);
         self.say(|| format!("path {path}: logged in, group {:?}", agreed.target_portal_group));
         self.tell(path, |path| Input::Up { path, agreed });
+        early.into_iter().try_for_each(|pdu| self.arrived(conn, port, pdu))
     }
 
     fn path_of(&self, conn: u32) -> Option<u8> {
@@ -422,6 +453,11 @@ impl World {
     fn arrived(&mut self, conn: u32, port: usize, pdu: Pdu) -> Result<(), String> {
         if let Some(until) = self.cut(port) {
             self.schedule(until, Event::ToClient { conn, port, pdu });
+            return Ok(());
+        }
+        // A connection keeps its order: nothing overtakes the response to its login.
+        if let Some(early) = self.logging_in.get_mut(&conn) {
+            early.push(pdu);
             return Ok(());
         }
         let Some(path) = self.path_of(conn) else { return Ok(()) };
