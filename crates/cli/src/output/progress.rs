@@ -24,8 +24,8 @@ const DRAWS_PER_S: u8 = 10;
 const SPEAK_EVERY: Duration = Duration::from_secs(10);
 /// Time without a completed write from which it is said.
 const WAITED_MIN: Duration = Duration::from_secs(3);
-/// After a drawing the display rests for so many times as long as that took: the row of a step on a thousand hosts takes
-/// milliseconds, and each of them says something each second.
+/// After a drawing the display rests for so many times as long as that took: the row of a step on a thousand hosts
+/// takes milliseconds, and each of them says something each second.
 const REST: u32 = 20;
 /// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
 const OTHER_LINES: usize = 6;
