@@ -203,7 +203,7 @@ fn an_open_loop_issues_at_its_rate_and_measures_from_the_due_time() {
     );
     let due = reported.ends()[0].jobs[0].due.unwrap();
     assert!((4_999..=5_001).contains(&due), "{due}");
-    let counted = reported.counted(0).total();
+    let counted = reported.counted(0).total().into_owned();
     let (service, response) = (&counted.service, counted.response.as_ref().unwrap());
     assert_eq!(service.count(), response.count());
     assert!(response.sum_ns() >= service.sum_ns());
