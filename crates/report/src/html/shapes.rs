@@ -3,6 +3,7 @@
 
 use assay_analysis::{PublishedSetup, RunSummary, StepSummary, published_beside};
 use assay_record::RunHeader;
+use assay_spec::suites::suite_titled;
 
 use crate::crystaldiskmark;
 use crate::number;
@@ -23,7 +24,8 @@ fn is_measured(step: &&StepSummary) -> bool {
 
 /// A row for each size, a bar for writes and one for reads: for the suites of that name.
 fn atto(header: &RunHeader, summary: &RunSummary) -> Option<String> {
-    if !["atto", "super-atto"].contains(&header.plan.name.as_str()) {
+    // A run has the title of its suite.
+    if !suite_titled(&header.plan.name).is_some_and(|suite| ["atto", "super-atto"].contains(&suite.name)) {
         return None;
     }
     let mut rows: Vec<PairRow> = Vec::new();
@@ -64,8 +66,12 @@ fn beside_published(summary: &RunSummary) -> Option<String> {
         )
     };
     let rows: String = summary.steps.iter().filter(is_measured).map(row).collect();
-    let mut sources: Vec<&str> = near.iter().map(|setup| setup.source.as_str()).collect();
-    sources.dedup();
+    let mut sources: Vec<&str> = Vec::new();
+    for setup in &near {
+        if !sources.contains(&setup.source.as_str()) {
+            sources.push(&setup.source);
+        }
+    }
     Some(format!(
         "<h2>Beside published results</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
          <caption><span>IOPS of the same tests; the nearest of {} published set-ups. Sources: {}.</span></caption>\n\

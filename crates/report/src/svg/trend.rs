@@ -71,6 +71,7 @@ impl TrendChart<'_> {
         for point in &self.points {
             body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
         }
+        self.events.iter().for_each(|event| body.push_str(&number_svg(event, &x)));
         self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
@@ -162,11 +163,19 @@ impl TrendChart<'_> {
 fn event_svg(event: &Event, x: &Axis) -> String {
     let at = x_at(x, event.at_ms as f64);
     format!(
-        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text \
-         class=\"m\" x=\"{at:.1}\" y=\"{:.1}\">{}</text></g>\n",
+        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/></g>\n",
         escape(&event.says),
-        HEIGHT - BOTTOM,
-        TOP + 4.0,
+        HEIGHT - BOTTOM
+    )
+}
+
+/// Its number, over points and below the highest line of the axis, which would strike it through.
+fn number_svg(event: &Event, x: &Axis) -> String {
+    format!(
+        "<g class=\"ev\"><title>{}</title><text class=\"m halo\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>\n",
+        escape(&event.says),
+        x_at(x, event.at_ms as f64),
+        TOP + 12.0,
         event.number
     )
 }

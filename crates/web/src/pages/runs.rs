@@ -417,7 +417,7 @@ fn findings(digest: &RunDigest) -> String {
         match of.len() {
             0 => String::new(),
             count => format!(
-                "<span class=\"sev {}\" title=\"{}\">{mark} {count} {name}{}</span><br>",
+                "<span class=\"sev {}\" title=\"{}\">{mark} {count} {name}{}</span> ",
                 severity.name(),
                 escape(&of.join(", ")),
                 if count == 1 { "" } else { plural }
