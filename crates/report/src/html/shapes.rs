@@ -29,17 +29,21 @@ fn atto(header: &RunHeader, summary: &RunSummary) -> Option<String> {
         return None;
     }
     let mut rows: Vec<PairRow> = Vec::new();
+    let writes = |step: &StepSummary| step.write.ops > step.read.ops;
+    // The first test has the first colour in every chart.
+    let is_write_first = summary.steps.iter().find(is_measured).is_some_and(writes);
     for step in summary.steps.iter().filter(is_measured) {
         let name = step.step.strip_prefix("size=")?.split(' ').next()?.to_owned();
         let index = rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
             rows.push(PairRow { name, write: None, read: None });
             rows.len() - 1
         });
-        let of = if step.write.ops > step.read.ops { &mut rows[index].write } else { &mut rows[index].read };
+        let of = if writes(step) { &mut rows[index].write } else { &mut rows[index].read };
         *of = Some(of.unwrap_or(0.0).max(step.total.mb_per_s));
     }
+    let styles = if is_write_first { [0, 1] } else { [1, 0] };
     (!rows.is_empty()).then(|| {
-        let chart = Pairs { title: "MB/s by size", rows }.svg();
+        let chart = Pairs { title: "MB/s by size", rows, styles }.svg();
         format!("<h2>Write and read</h2>\n<div class=\"charts\">{chart}</div>\n")
     })
 }

@@ -3,6 +3,9 @@
 
 use super::{Axis, BOTTOM, HEIGHT, Swatch, TOP, escape, frame, x_at, y_at};
 
+/// Where the legend of measured and baseline ends, user units.
+const LEGEND_END: f64 = 260.0;
+
 /// Points over time.
 pub(crate) struct TrendChart<'c> {
     pub(crate) title: &'c str,
@@ -71,7 +74,7 @@ impl TrendChart<'_> {
         for point in &self.points {
             body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
         }
-        self.events.iter().for_each(|event| body.push_str(&number_svg(event, &x)));
+        self.events.iter().for_each(|event| body.push_str(&number_svg(event, &x, self.baseline.is_some())));
         self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
@@ -169,13 +172,15 @@ fn event_svg(event: &Event, x: &Axis) -> String {
     )
 }
 
-/// Its number, over points and below the highest line of the axis, which would strike it through.
-fn number_svg(event: &Event, x: &Axis) -> String {
+/// Its number above the drawing, where nothing strikes it through; below the legend within the drawing.
+fn number_svg(event: &Event, x: &Axis, has_legend: bool) -> String {
+    let at = x_at(x, event.at_ms as f64);
+    let y = if has_legend && at < LEGEND_END { TOP + 12.0 } else { TOP - 4.0 };
     format!(
         "<g class=\"ev\"><title>{}</title><text class=\"m halo\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>\n",
         escape(&event.says),
-        x_at(x, event.at_ms as f64),
-        TOP + 12.0,
+        at,
+        y,
         event.number
     )
 }
