@@ -204,7 +204,9 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
              class=\"hidden\">Compare</span></th>{}<th>First test</th>{}\
              <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
             chosen(around, found),
-            [("", "Time, UTC"), ("target", "Target"), ("plan", "Plan")].map(|by| sortable(around, by)).concat(),
+            [("", "Time, UTC"), ("target", "Target"), ("plan", "Plan")]
+                .map(|by| sortable(around, by))
+                .concat(),
             [("p99", "p99"), ("baseline", "Against baseline"), ("limit", "Limit")]
                 .map(|by| sortable(around, by))
                 .concat(),
@@ -333,7 +335,7 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
     let (name, p99) = test.map_or_else(|| ("-".to_owned(), "-".to_owned()), of_test);
     format!(
         "<tr><td><input type=\"checkbox\" form=\"compare\" name=\"r\" value=\"{id}\" aria-label=\"Compare run \
-         {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}</a>{}</td><td class=\"w\">{}</td><td \
+         {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}<span class=\"zone\"> UTC</span></a>{}</td><td class=\"w\">{}</td><td \
          class=\"w\"><span class=\"pair\">{}{}</span></td><td class=\"w\">{name}</td><td data-head=\"p99\">{p99}</td>\
          <td>{}</td><td class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
         minute(row.started_unix_ms).trim_end_matches(" UTC"),
