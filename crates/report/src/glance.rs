@@ -115,7 +115,8 @@ fn good(
         return None;
     }
     let measured = measured(summary);
-    if measured.is_empty() {
+    // Where every I/O failed, that is why nothing was measured.
+    if measured.is_empty() && critical(findings).is_none() {
         return Some(Said::new(Tone::Bad, "Nothing was measured."));
     }
     // However fast it is, what is spoilt is not good, whether or not there is something to compare it with.
@@ -165,9 +166,13 @@ fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
     summary.steps.iter().filter(is_measured).collect()
 }
 
+fn critical(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.severity == Severity::Critical)
+}
+
 /// A run of which every step was disturbed, or whose data cannot be trusted, is not good however fast it is.
 fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
-    if let Some(critical) = findings.iter().find(|finding| finding.severity == Severity::Critical) {
+    if let Some(critical) = critical(findings) {
         return Some(Said::new(Tone::Bad, format!("Not usable: {}", first_sentence(&critical.says))));
     }
     let disturbed = disturbed_steps(findings);

@@ -488,3 +488,22 @@ fn the_next_step_of_a_page_is_that_of_the_terminal() {
     let text = table(&reported.header, &reported.summary, &reported.findings, options);
     assert!(text.contains("NEXT     Stop the other programs."), "{text}");
 }
+
+/// A run of which every I/O had failed answered GOOD? with "Nothing was measured".
+#[test]
+fn a_run_whose_ios_all_failed_says_so_first() {
+    let mut reported = run(synthetic::suite("vmware", 3));
+    for step in &mut reported.summary.steps {
+        for ops in [&mut step.total, &mut step.read, &mut step.write] {
+            *ops = assay_analysis::OpSummary { ops: 0, errors: 7, iops: 0.0, ..ops.clone() };
+        }
+        (step.errors, step.outstanding_effective) = (14, 0.0);
+    }
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    let page = html(&reported, "all-failed");
+    check(&page);
+    assert!(page.contains("<dt>Good?</dt><dd>Not usable: "), "{page}");
+    assert!(!page.contains("I/Os were in flight"), "that is computed of a rate and a latency: {page}");
+    reported.findings.clear();
+    assert!(html(&reported, "nothing").contains("<dt>Good?</dt><dd>Nothing was measured.</dd>"));
+}
