@@ -194,7 +194,8 @@ fn with_micros(says: &str) -> String {
     text
 }
 
-/// Returns the values of a step of a sweep without the names of what is swept: `4KiB, 16` of `size=4KiB outstanding=16`.
+/// Returns the values of a step of a sweep without the names of what is swept: `4KiB, 16` of
+/// `size=4KiB outstanding=16`.
 fn swept_values(step: &str) -> String {
     let values: Option<Vec<&str>> =
         step.split(' ').map(|word| word.split_once('=').map(|(_, value)| value)).collect();

@@ -140,7 +140,8 @@ fn charts(rows: &[Shown<'_>], disturbed: &[StepId]) -> String {
         false => "",
     };
     format!(
-        "<div class=\"charts three\">\n{rate}{throughput}{latency}</div>\n<p class=\"soft\">{intervals}{marked}{}.</p>\n",
+        "<div class=\"charts three\">\n{rate}{throughput}{latency}</div>\n<p \
+         class=\"soft\">{intervals}{marked}{}.</p>\n",
         super::methods::how(&["iops", "mibs", "percentile"])
     )
 }

@@ -412,7 +412,8 @@ fn steps_of_two_settings_have_the_values_of_both_wherever_they_are_drawn() {
     assert_eq!(page.matches(">64KiB, 4</text>").count(), 3, "{page}");
 }
 
-/// Of what another tool measured the page drew empty distributions, a host of 0 CPUs, and how Assay had issued its I/Os.
+/// Of what another tool measured the page drew empty distributions, a host of 0 CPUs, and how Assay had issued the
+/// I/Os.
 #[test]
 fn what_an_import_does_not_say_is_not_shown() {
     let mut imported = run(synthetic::suite("vmware", 3));
@@ -447,7 +448,7 @@ fn what_an_import_does_not_say_is_not_shown() {
     assert_eq!(row.matches("<td>-</td>").count(), 6, "five latencies, and what is computed of one: {row}");
 }
 
-/// A run with tests that were disturbed, on storage that nothing is known of, had "nothing to compare it with", in grey.
+/// A run with disturbed tests, on storage that nothing is known of, had "nothing to compare it with", in grey.
 #[test]
 fn doubts_are_said_where_there_is_nothing_to_compare_with() {
     let mut reported = run(synthetic::suite("super-atto", 3));
