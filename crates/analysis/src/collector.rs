@@ -330,6 +330,7 @@ impl Collector {
             failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
+            moved_writes: end.map_or(0, |e| e.moved_writes),
             late_blocks: end.map_or(0, |e| e.late_blocks),
             members: end.map(|e| e.members.clone()).unwrap_or_default(),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),

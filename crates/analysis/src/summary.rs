@@ -116,6 +116,8 @@ pub struct StepSummary {
     pub mismatches: Vec<Mismatch>,
     /// How many wrong blocks there were in all.
     pub mismatch_count: u64,
+    /// Number of writes of which the target may execute another copy at any time.
+    pub moved_writes: u64,
     /// Number of blocks read that held an older write of which two copies were sent.
     pub late_blocks: u64,
     /// I/Os of each target of a job with several, over the whole window; empty for records of earlier versions.

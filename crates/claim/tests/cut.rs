@@ -71,6 +71,7 @@ fn member(place: &NfsLocation, server: SocketAddr, address: &NfsAddress) -> NfsM
         span_bytes: 4096,
         read_bytes_max: 4096,
         write_bytes_max: 4096,
+        moved: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A block must carry its own offset and a correct checksum; if this run wrote it, also the run number and the sequence
 //! number of the last acknowledged write. This detects flipped bytes, misplaced writes and lost writes.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_record::Stamp;
@@ -11,6 +12,8 @@ use assay_target::stamp::{Header, SEQUENCE_BYTES, UNIT_BYTES, read_stamp, write_
 const _: () =
     assert!(size_of::<AtomicU32>() == SEQUENCE_BYTES, "memory is reckoned with so much for each unit");
 
+/// Sequence in the stamps of fills.
+const FILL: u64 = 0;
 /// Sequence of a unit with unknown content: not written by this run.
 const UNKNOWN: u32 = 0;
 /// Bit of a unit of which a write was sent twice: the older copy may replace newer data at any time until the end of
@@ -76,13 +79,11 @@ impl StampTable {
         }
     }
 
-    /// Records a write that was sent twice: from now on an older write of this run in its units says nothing about the
-    /// storage.
-    pub(crate) fn moved(&self, size_bytes: u32, offset_bytes: u64) {
-        let first = index(offset_bytes);
-        for sequence in &self.sequences[first..first + size_bytes as usize / UNIT_BYTES] {
-            sequence.fetch_or(MOVED, Ordering::Relaxed);
-        }
+    /// Records a write to this range of which the target may execute another copy: from now on an older write of this
+    /// run, or of its fill, in its units says nothing about the storage.
+    pub(crate) fn moved(&self, bytes: Range<u64>) {
+        let units = self.sequences.iter().take(index(bytes.end)).skip(index(bytes.start));
+        units.for_each(|sequence| _ = sequence.fetch_or(MOVED, Ordering::Relaxed));
     }
 
     /// Checks a buffer read at `offset_bytes`; calls `report` for each wrong unit.
@@ -121,12 +122,13 @@ fn index(offset_bytes: u64) -> usize {
 }
 
 impl Wrong {
-    /// Returns true for the intact stamp of an earlier write of this run to the same place.
+    /// Returns true for the intact stamp of an earlier write of this run, or of a fill, to the same place.
     fn is_older_write(&self) -> bool {
         self.found.is_some_and(|found| {
             found.checksum == self.expected.checksum
-                && (found.offset_bytes, found.run) == (self.expected.offset_bytes, self.expected.run)
-                && found.sequence < self.expected.sequence
+                && found.offset_bytes == self.expected.offset_bytes
+                && (found.sequence == FILL
+                    || found.run == self.expected.run && found.sequence < self.expected.sequence)
         })
     }
 }
@@ -228,7 +230,7 @@ mod tests {
     fn an_older_write_where_one_was_sent_twice_is_not_the_storage() {
         let table = StampTable::new(7, 1 << 20);
         let first = written(&table, 4096);
-        table.moved(2048, 4096);
+        table.moved(4096..6144);
         assert_eq!(wrongs(&table, &first, 4096), [], "the copy is equal to it");
         let newer = written(&table, 4096);
         assert_eq!(wrongs(&table, &newer, 4096), []);
@@ -242,6 +244,26 @@ mod tests {
         assert_eq!(wrongs(&table, &[0; 2048], 4096), []);
         written(&table, 4096);
         assert_eq!(causes(&newer), [Cause::LateCopy; 4], "known until the end of the run");
+    }
+
+    #[test]
+    fn a_write_of_the_fill_that_lands_late_is_not_the_storage() {
+        let fill = |sequence| {
+            let mut bytes = vec![0x5A; UNIT_BYTES];
+            write_stamp(&mut bytes, &Header { offset_bytes: 4096, run: 3, sequence });
+            bytes
+        };
+        let table = StampTable::new(7, 1 << 20);
+        table.moved(4096..1 << 30);
+        assert_eq!(wrongs(&table, &fill(0), 4096), [], "nothing newer is there");
+        written(&table, 4096);
+        let causes = |bytes: &[u8]| wrongs(&table, bytes, 4096).iter().map(|w| w.cause).collect::<Vec<_>>();
+        assert_eq!(causes(&fill(0)), [Cause::LateCopy]);
+        assert_eq!(causes(&fill(1)), [Cause::Storage], "another run wrote this");
+        let elsewhere = StampTable::new(7, 1 << 20);
+        elsewhere.moved(0..4096);
+        written(&elsewhere, 4096);
+        assert_eq!(wrongs(&elsewhere, &fill(0), 4096)[0].cause, Cause::Storage);
     }
 
     proptest! {

@@ -530,6 +530,7 @@ fn step_end(
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
+        end.moved_writes += worker.moved_count;
         end.late_blocks += worker.late_count;
         end.places.extend(worker.places);
     }

@@ -98,7 +98,12 @@ impl RunTargets {
             return Vec::new();
         }
         let run = run_number(plan);
-        self.members.iter().map(|member| Arc::new(StampTable::new(run, member.span_bytes()))).collect()
+        let table = |member: &Member| {
+            let table = StampTable::new(run, member.span_bytes());
+            member.moved().iter().for_each(|part| table.moved(part.clone()));
+            Arc::new(table)
+        };
+        self.members.iter().map(table).collect()
     }
 
     /// Returns the targets of a job, as indices on the command line.

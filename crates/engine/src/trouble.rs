@@ -12,6 +12,8 @@ pub(crate) struct Trouble {
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    /// Writes of which the target may execute another copy later.
+    pub(crate) moved_count: u64,
     /// Blocks with an older write of which two copies were sent.
     pub(crate) late_count: u64,
 }
@@ -22,6 +24,7 @@ impl Trouble {
             failures: Vec::with_capacity(StepEnd::KEPT),
             mismatches: Vec::with_capacity(StepEnd::KEPT),
             mismatch_count: 0,
+            moved_count: 0,
             late_count: 0,
         }
     }

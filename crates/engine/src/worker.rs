@@ -80,6 +80,7 @@ pub(crate) struct WorkerEnd {
     pub(crate) failures: Vec<Failure>,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) moved_count: u64,
     pub(crate) late_count: u64,
     pub(crate) lost: Option<TargetLost>,
     /// Number of I/Os that were outstanding when a stop could not wait any longer.
@@ -638,9 +639,10 @@ impl<'s, T: Target> Worker<'s, T> {
 
     /// Notes that an older copy of a write may replace newer data later.
     #[cold]
-    fn distrust(&self, flight: &Flight) {
+    fn distrust(&mut self, flight: &Flight) {
+        self.trouble.moved_count += 1;
         if let Some(stamps) = self.setup.stamps.get(flight.member as usize) {
-            stamps.moved(flight.size_bytes, flight.offset_bytes);
+            stamps.moved(flight.offset_bytes..flight.offset_bytes + u64::from(flight.size_bytes));
         }
     }
 
@@ -701,6 +703,7 @@ impl<'s, T: Target> Worker<'s, T> {
             failures: self.trouble.failures,
             mismatches: self.trouble.mismatches,
             mismatch_count: self.trouble.mismatch_count,
+            moved_count: self.trouble.moved_count,
             late_count: self.trouble.late_count,
             lost,
             abandoned,

@@ -1,5 +1,6 @@
 //! An agent: announces its host on the bus, answers, and runs what its configuration allows.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -71,11 +72,20 @@ pub struct Agent {
     serving: Vec<(Serving, Subscriber)>,
 }
 
+/// Whether an agent keeps its name.
+#[derive(Debug, PartialEq, Eq)]
+enum Stays {
+    Yes,
+    No,
+}
+
 #[derive(Debug)]
 struct Serving {
     options: AgentOptions,
     bus: Bus,
     announcement: Vec<u8>,
+    /// When it began, ns since 1970: of two agents with one name the later one goes.
+    since_unix_ns: i64,
     /// When the announcement was sent that the server has.
     renewed: Instant,
     errand: Option<Errand>,
@@ -150,7 +160,10 @@ impl Serving {
         let renewed = Instant::now();
         bus.announce(&options.name, announcement.clone()).await?;
         let (errand, over, sending) = (None, None, JoinSet::new());
-        Ok((Self { options, bus, announcement, renewed, errand, over, sending }, asked))
+        let since_unix_ns = unix_ns();
+        let serving = Self { options, bus, announcement, since_unix_ns, renewed, errand, over, sending };
+        serving.say_who().await;
+        Ok((serving, asked))
     }
 
     async fn serve(
@@ -171,13 +184,20 @@ impl Serving {
             tokio::select! {
                 message = asked.next() => {
                     let Some(message) = message else { return Err(FleetError::Closed) };
-                    self.answer(message).await;
+                    if self.answer(message).await == Stays::No {
+                        self.end_errand().await;
+                        // The entry is that of the other one.
+                        return Err(FleetError::NameTaken(self.options.name.clone()));
+                    }
                 }
                 Some(renewed) = renewing.join_next() => {
                     self.renewed = renewed.ok().flatten().unwrap_or(self.renewed);
                 }
-                // A server that was started anew knows of nobody.
-                Ok(()) = connected.changed() => self.renew(&mut renewing),
+                // A server that was started anew knows of nobody, and somebody may have taken the name meanwhile.
+                Ok(()) = connected.changed() => {
+                    self.renew(&mut renewing);
+                    self.say_who().await;
+                }
                 _ = renew.tick(), if renewing.is_empty() => self.renew(&mut renewing),
                 () = &mut stopped => break,
             }
@@ -190,7 +210,7 @@ impl Serving {
     /// Stops the present run, and has it say what it measured.
     async fn end_errand(&mut self) {
         let Some(errand) = &self.errand else { return };
-        errand.stop();
+        errand.leave();
         let until = Instant::now() + LEAVE_LIMIT;
         while !errand.is_said() && Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -206,10 +226,17 @@ impl Serving {
         });
     }
 
-    async fn answer(&mut self, message: Message) {
+    /// Two agents that begin at one moment, or one that was cut off while another one began, see nobody of their name:
+    /// both would do what is asked of one.
+    async fn say_who(&self) {
+        let since_unix_ns = self.since_unix_ns;
+        self.bus.tell(&self.options.name, &Ask::Agent { since_unix_ns }).await;
+    }
+
+    async fn answer(&mut self, message: Message) -> Stays {
         // First of all, as the time until the answer is sent counts as an error of the clock.
         let unix_ns = unix_ns().saturating_add(self.options.clock_ahead_ns);
-        let Some(reply) = message.reply else { return };
+        let Some(reply) = message.reply else { return self.hear(&message).await };
         let answer = match parsed(&message.payload) {
             Some(Ask::Time) => {
                 let left = LEASE.saturating_sub(self.renewed.elapsed());
@@ -223,11 +250,25 @@ impl Serving {
             )),
         };
         self.bus.answer(reply, &answer).await;
+        Stays::Yes
+    }
+
+    /// Hears another agent of the same name, or itself.
+    async fn hear(&self, message: &Message) -> Stays {
+        let Some(Ask::Agent { since_unix_ns }) = parsed(&message.payload) else { return Stays::Yes };
+        match since_unix_ns.cmp(&self.since_unix_ns) {
+            Ordering::Less => Stays::No,
+            Ordering::Equal => Stays::Yes,
+            Ordering::Greater => {
+                self.say_who().await;
+                Stays::Yes
+            }
+        }
     }
 
     fn obey(&mut self, ask: Ask) -> Answer {
         match ask {
-            Ask::Time => Answer::UnknownRun,
+            Ask::Time | Ask::Agent { .. } => Answer::UnknownRun,
             Ask::Inspect(task) => self.begin_errand(*task),
             Ask::Open(run) => self.with(&run, |errand| errand.open(true)),
             Ask::CallOff(run) => self.with(&run, |errand| errand.open(false)),
@@ -261,7 +302,11 @@ impl Serving {
                 || errand.is_useless()
                 || over.is_some_and(|over| over.elapsed() > UNSENT_LIMIT);
             if !is_free {
-                return Answer::Refused(format!("it is busy with run {}", errand.run));
+                return Answer::Refused(format!(
+                    "it is busy with run {0}; wait for its end, or follow it with assay attach {0} if its coordinator \
+                     has ended",
+                    errand.run
+                ));
             }
         }
         let allowed = match self.options.allowed.permit(&self.options.name, &task) {

@@ -108,6 +108,11 @@ impl Bus {
         self.client.subscribe(subject(name)).await.map_err(|_| FleetError::Closed)
     }
 
+    /// Says something to the agents of that name, and expects no answer.
+    pub(crate) async fn tell(&self, name: &str, ask: &Ask) {
+        let _ = self.client.publish(subject(name), json(ask).into()).await;
+    }
+
     /// Answers a request. An answer that does not arrive is asked for again.
     pub(crate) async fn answer(&self, reply: async_nats::Subject, answer: &Answer) {
         let _ = self.client.publish(reply, json(answer).into()).await;
@@ -115,7 +120,9 @@ impl Bus {
 
     /// Sends a request to an agent; `None` if it does not answer in time.
     pub(crate) async fn ask(&self, name: &str, ask: &Ask, limit: Duration) -> Option<Answer> {
-        let request = self.client.request(subject(name), json(ask).into());
+        // The limit of the caller is the only one: the client would give up after 10 s by itself.
+        let request = async_nats::Request::new().payload(json(ask).into()).timeout(None);
+        let request = self.client.send_request(subject(name), request);
         let answer = tokio::time::timeout(limit, request).await.ok()?.ok()?;
         parsed(&answer.payload)
     }

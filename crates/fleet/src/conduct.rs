@@ -68,6 +68,8 @@ pub(crate) struct Conductor {
     stop: StopSignal,
     is_open: bool,
     is_stopping: bool,
+    /// Whether it stops although nobody has asked for it.
+    has_ended_early: bool,
     /// The step that was noted last.
     begun: Option<StepId>,
     /// Steps that know what their plan wants to know.
@@ -76,6 +78,8 @@ pub(crate) struct Conductor {
     /// Hosts that have heard that they may open their targets.
     opening: BTreeSet<String>,
     patience: Patience,
+    /// How long this process had not run when it was looked last.
+    paused: Duration,
     /// Number of notes that this coordinator has written.
     notes: u64,
     /// When it was looked whether hosts are gone.
@@ -111,11 +115,13 @@ impl Conductor {
             stop,
             is_open: false,
             is_stopping: false,
+            has_ended_early: false,
             begun: None,
             enough: None,
             asked: Instant::now(),
             opening: BTreeSet::new(),
             patience: Patience::new(Instant::now()),
+            paused: Duration::ZERO,
             notes: 0,
             since: unix_ns(),
             looked: Instant::now(),
@@ -136,9 +142,11 @@ impl Conductor {
             }
             kept.store();
             self.look_at_stop();
-            self.look_at_hosts();
-            self.look_at_stream(&mut kept);
-            self.look_at_waits(kept.follower());
+            if self.can_judge() {
+                self.look_at_hosts();
+                self.look_at_stream(&mut kept);
+                self.look_at_waits(kept.follower());
+            }
             match self.is_open {
                 false => self.open(kept.follower())?,
                 true => self.begin_due(),
@@ -180,7 +188,7 @@ impl Conductor {
                 self.tell_to_begin();
             }
             // Its other steps would be measured without what failed here.
-            RunEvent::StepEnded(end) if end.reason != StepReason::Done => self.stop.stop(),
+            RunEvent::StepEnded(end) if end.reason != StepReason::Done => self.end_early(),
             RunEvent::Interval(interval) => {
                 let step = StepId { test: interval.test, step: interval.step };
                 if is_enough && self.enough != Some(step) {
@@ -194,6 +202,26 @@ impl Conductor {
             }
             _ => {}
         }
+    }
+
+    /// Whether silence is that of the hosts: this process has run, and has read all that they have said.
+    fn can_judge(&mut self) -> bool {
+        if !self.watch.is_awake() {
+            return false;
+        }
+        let paused = self.watch.paused();
+        if let Some(more) = paused.checked_sub(self.paused).filter(|more| !more.is_zero()) {
+            let now = Instant::now();
+            self.patience.paused(more, now);
+            (self.paused, self.came) = (paused, (self.came + more).min(now));
+        }
+        true
+    }
+
+    /// Stops the run because of what a host has said; nobody has asked for it.
+    fn end_early(&mut self) {
+        self.has_ended_early |= !self.stop.is_set();
+        self.stop.stop();
     }
 
     /// Passes a stop on, once.
@@ -230,13 +258,16 @@ impl Conductor {
             && self.merge.header().is_none()
             && self.merge.standings().any(|standing| refusal(standing).is_some())
         {
-            self.stop.stop();
+            self.end_early();
         }
         if self.unkept.is_none()
             && self.bus.is_connected()
             && let Some(drifts) = self.watch.new_drifts()
         {
             self.note(&Noted::Drift(drifts));
+        }
+        if self.reading.is_behind() {
+            return;
         }
         let limit = if self.is_stopping { STOPPING_LIMIT } else { LEASE };
         let waited_for = self.merge.standings().filter(|(_, standing)| !standing.is_final());
@@ -363,9 +394,11 @@ impl Conductor {
         let Some(header) = self.merge.header().cloned() else {
             // Nothing of it is stored, and nothing will be.
             let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
-            return Err(match self.stop.is_set() && failures.is_empty() {
-                true => FleetError::Interrupted,
-                false => FleetError::Failed(failures.join("; ")),
+            let why = failures.join("; ");
+            return Err(match self.stop.is_set() && !self.has_ended_early {
+                true if why.is_empty() => FleetError::Interrupted,
+                true => FleetError::InterruptedBy(why),
+                false => FleetError::Failed(why),
             });
         };
         let (mut is_stored, is_cut) = (false, self.is_cut());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use assay_engine::{CommonStart, StopSignal};
 use assay_prepare::PrepareProgress;
-use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId};
+use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId, Warning};
 use assay_runner::{Consequence, Done, Follower, Order, Steps};
 
 use crate::allow::Permission;
@@ -39,6 +39,8 @@ pub(crate) struct Errand {
     is_called_off: AtomicBool,
     /// Whether the bus keeps nothing of the run any more.
     is_unkept: Arc<AtomicBool>,
+    /// Whether its agent ends.
+    has_left: Arc<AtomicBool>,
 }
 
 /// What the coordinator has said, and what the run waits for.
@@ -58,6 +60,8 @@ struct HeardOf {
     open: Option<bool>,
     begin: Option<(StepId, i64)>,
     enough: Option<StepId>,
+    /// Time of the newest event, ns since the run began here.
+    last_ns: u64,
     /// When anything was heard of the coordinator.
     heard: Instant,
     /// When the first step began.
@@ -78,6 +82,7 @@ impl Errand {
                 open: None,
                 begin: None,
                 enough: None,
+                last_ns: 0,
                 heard: Instant::now(),
                 began: None,
             }),
@@ -92,10 +97,14 @@ impl Errand {
             is_over: Arc::default(),
             is_called_off: AtomicBool::default(),
             is_unkept: Arc::default(),
+            has_left: Arc::default(),
         };
         let (outbox, is_over) = (Arc::clone(&errand.outbox), Arc::clone(&errand.is_over));
+        let has_left = Arc::clone(&errand.has_left);
         let work = move || {
-            let done = catch_unwind(AssertUnwindSafe(|| work(task, allowed, &*run_here, &outbox, &gate)));
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                work(task, allowed, &*run_here, (&outbox, &gate), &has_left)
+            }));
             if done.is_err() {
                 // The coordinator would wait for what nobody says any more.
                 let why = "its run ended by a fault of Assay, which the log of the agent has".to_owned();
@@ -157,13 +166,38 @@ impl Errand {
         self.gate.say(|said| said.enough = Some(step));
     }
 
+    /// Stops the run because its agent ends: who reads the results must know why they are partial.
+    pub(crate) fn leave(&self) {
+        let said = self.gate.lock();
+        if said.began.is_some() && !self.is_over() {
+            let warning = Warning {
+                rule: "agent-ended".to_owned(),
+                says: "The agent was ended while the run went on, by a signal or by its service manager, and its load \
+                       with it."
+                    .to_owned(),
+                next: "What it reported until then counts. Repeat the run before you compare it.".to_owned(),
+            };
+            let what = RunEvent::Warning(warning);
+            self.outbox.push(event(&Event { at_ns: said.last_ns, what }));
+            self.has_left.store(true, Ordering::Release);
+        }
+        drop(said);
+        self.stop();
+    }
+
     pub(crate) fn stop(&self) {
         self.gate.stop.stop();
         self.gate.say(|said| said.open = said.open.or(Some(false)));
     }
 }
 
-fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox>, gate: &Arc<Gate>) {
+fn work(
+    task: Task,
+    allowed: Permission,
+    run_here: &RunHere,
+    (outbox, gate): (&Arc<Outbox>, &Arc<Gate>),
+    has_left: &AtomicBool,
+) {
     let to = (Arc::clone(outbox), Arc::clone(gate));
     let mut follower = Telling { outbox: to.0, gate: to.1, has_opened: false, filled: None };
     let result = run_here(order(task, allowed, outbox, gate), &mut follower);
@@ -174,6 +208,9 @@ fn work(task: Task, allowed: Permission, run_here: &RunHere, outbox: &Arc<Outbox
             failures.extend(done.left.warnings.iter().map(|left| format!("{} {}", left.says, left.next)));
             if done.left.is_unanswered {
                 failures.push("a target did not answer while it was being closed".to_owned());
+            }
+            if has_left.load(Ordering::Acquire) {
+                failures.push("its agent was ended while the run went on".to_owned());
             }
             if left_out > 0 {
                 failures.push(format!(
@@ -254,22 +291,23 @@ impl Gate {
     }
 
     fn wait<T>(&self, mut wanted: impl FnMut(&HeardOf) -> Option<T>) -> Option<T> {
-        let mut said = self.lock();
+        let (mut said, since) = (self.lock(), Instant::now());
         loop {
             if let Some(found) = wanted(&said) {
                 return Some(found);
             }
-            if self.stop.is_set() || self.is_forgotten(&said) {
+            if self.stop.is_set() || self.is_forgotten(&said, since) {
                 return None;
             }
             said = self.news.wait_timeout(said, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Whether the coordinator is gone for longer than a lease, and the time of the plan is over.
-    fn is_forgotten(&self, said: &HeardOf) -> bool {
+    /// Whether the coordinator is gone for longer than a lease, and the time of the plan is over. Silence counts from
+    /// when this host began to wait: as long as it says something each second, the coordinator has nothing to ask.
+    fn is_forgotten(&self, said: &HeardOf, since: Instant) -> bool {
         let is_over = said.began.is_none_or(|began| began.elapsed() > self.plan_time + PATIENCE);
-        said.heard.elapsed() > LEASE && is_over
+        said.heard.max(since).elapsed() > LEASE && is_over
     }
 
     fn lock(&self) -> MutexGuard<'_, HeardOf> {
@@ -313,6 +351,7 @@ impl Follower for Telling {
             self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
         }
         self.outbox.push(event(happened));
+        self.gate.lock().last_ns = happened.at_ns;
         let RunEvent::Interval(interval) = &happened.what else { return false };
         self.gate.lock().enough == Some(StepId { test: interval.test, step: interval.step })
     }

@@ -72,6 +72,9 @@ pub enum FleetError {
     /// Somebody stopped it before anything was measured.
     #[error("stopped before anything was measured")]
     Interrupted,
+    /// The same, with what that means for what hosts did until then.
+    #[error("stopped before anything was measured: {0}")]
+    InterruptedBy(String),
     /// The system's clock cannot be right.
     #[error("the clock of this host is far off: set it, as the store sorts runs by their start")]
     Clock,

@@ -1,5 +1,7 @@
 //! Which agents are on the bus.
 
+use std::collections::BTreeSet;
+
 use assay_record::HostFacts;
 use async_nats::jetstream::kv;
 use futures_util::future::join_all;
@@ -10,13 +12,11 @@ use crate::bus::{Bus, BusOptions, chain};
 use crate::clock::Offset;
 use crate::differences::differences;
 use crate::error::FleetError;
-use crate::probe::{ASK_LIMIT, AT_A_TIME, Probed, best, probe, probes};
+use crate::probe::{AT_A_TIME, Probed, best, probe, probes};
 use crate::wire::{Announcement, parsed, version};
 
 /// Announcements that are read at a time.
 const READ_AT_A_TIME: usize = 64;
-/// How often the list is read until it comes.
-const KEYS_TRIES: u32 = 5;
 
 /// The agents on the bus.
 #[derive(Debug, Clone)]
@@ -106,33 +106,23 @@ impl ListedHost {
     }
 }
 
-/// Returns the names that have an entry. Where one is renewed while they are read, the client may wait for an entry
-/// that is no more, so they are read again then.
-async fn keys(bucket: &kv::Store) -> Result<Vec<String>, FleetError> {
+/// Returns the names that have an entry, each once: in one answer of the server. The client's list of keys reads one
+/// entry after another, and while a thousand agents renew theirs it has some twice and others not at all. A name that a
+/// run had twice was waited for without an end.
+async fn keys(bucket: &kv::Store) -> Result<BTreeSet<String>, FleetError> {
     let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
-    for _ in 0..KEYS_TRIES {
-        let read = async {
-            bucket
-                .keys()
-                .await
-                .map_err(|error| failed(&error))?
-                .try_collect()
-                .await
-                .map_err(|error| failed(&error))
-        };
-        if let Ok(keys) = tokio::time::timeout(ASK_LIMIT, read).await {
-            return keys;
-        }
-    }
-    Err(FleetError::JetStream { why: "it does not send the list".to_owned() })
+    let subjects = bucket.stream.info_with_subjects(format!("{}>", bucket.prefix)).await;
+    let subjects: Vec<(String, usize)> =
+        subjects.map_err(|error| failed(&error))?.try_collect().await.map_err(|error| failed(&error))?;
+    let name = |(subject, _): &(String, usize)| subject.strip_prefix(&bucket.prefix).map(str::to_owned);
+    Ok(subjects.iter().filter_map(name).collect())
 }
 
 /// Returns the announcements whose lease has not ended, by name.
 async fn announced(bus: &Bus) -> Result<Vec<Announcement>, FleetError> {
     let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
     let bucket = bus.bucket().await?;
-    let mut keys = keys(&bucket).await?;
-    keys.sort();
+    let keys = keys(&bucket).await?;
     let bucket = &bucket;
     let read = stream::iter(&keys).map(|key| async move { (key, bucket.get(key).await) });
     let read = read.buffered(READ_AT_A_TIME);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use assay_record::{Event, Interval, RunEvent};
 use tokio::sync::Notify;
 
-use crate::wire::{Said, What, json};
+use crate::wire::{What, json, parsed};
 
 /// Memory for messages that wait, bytes of JSON: an hour without the bus for ten jobs.
 const WAITING_BYTES_MAX: usize = if cfg!(test) { 20_000 } else { 64 << 20 };
@@ -38,29 +38,41 @@ struct Inner {
     samples_left_out: u64,
 }
 
+/// What waits, as it will be sent: a distribution takes 36 KiB in memory, and some hundred bytes as JSON.
 #[derive(Debug)]
 struct Waiting {
-    what: What,
-    bytes: usize,
+    kind: Kind,
+    json: Vec<u8>,
     /// The epoch that its times count from. A message has one: the wall clock may be set between two steps.
     epoch_unix_ns: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An interval of a job: test, step and job.
+    Interval(u32, u32, u32),
+    /// A sample of the host.
+    Sample,
+    /// Writes of a fill have completed.
+    Filling,
+    /// What the coordinator waits for.
+    Pressing,
 }
 
 impl Outbox {
     /// Adds what happened.
     pub(crate) fn push(&self, what: What) {
-        let bytes = json(&what).len();
-        let can_wait = may_wait(&what);
+        let (kind, json) = (kind(&what), json(&what));
         let mut inner = self.lock();
-        inner.bytes += bytes;
+        inner.bytes += json.len();
         let epoch_unix_ns = inner.epoch_unix_ns;
-        inner.waiting.push_back(Waiting { what, bytes, epoch_unix_ns });
+        inner.waiting.push_back(Waiting { kind, json, epoch_unix_ns });
         if inner.bytes > WAITING_BYTES_MAX {
             inner.shorten();
         }
         drop(inner);
         self.filled.notify_one();
-        if !can_wait {
+        if kind == Kind::Pressing {
             self.pressing.notify_one();
         }
     }
@@ -77,16 +89,15 @@ impl Outbox {
             let epoch_unix_ns = inner.waiting.front()?.epoch_unix_ns;
             let mut bytes = 0;
             let fits = |waiting: &&Waiting| {
-                bytes += waiting.bytes;
+                bytes += waiting.json.len();
                 // The first one always goes: it is never shorter.
-                bytes == waiting.bytes
+                bytes == waiting.json.len()
                     || (bytes <= MESSAGE_BYTES_MAX && waiting.epoch_unix_ns == epoch_unix_ns)
             };
-            let what: Vec<What> =
-                inner.waiting.iter().take_while(fits).map(|waiting| waiting.what.clone()).collect();
+            let what: Vec<&[u8]> =
+                inner.waiting.iter().take_while(fits).map(|waiting| waiting.json.as_slice()).collect();
             let count = what.len();
-            let said = Said { number: inner.number + 1, epoch_unix_ns, what };
-            inner.sent = Some((json(&said), count));
+            inner.sent = Some((said(inner.number + 1, epoch_unix_ns, &what), count));
         }
         inner.sent.as_ref().map(|(sent, _)| (inner.number + 1, sent.clone()))
     }
@@ -95,7 +106,7 @@ impl Outbox {
     pub(crate) fn taken(&self) {
         let mut inner = self.lock();
         if let Some((_, count)) = inner.sent.take() {
-            let gone: usize = inner.waiting.drain(..count).map(|waiting| waiting.bytes).sum();
+            let gone: usize = inner.waiting.drain(..count).map(|waiting| waiting.json.len()).sum();
             inner.bytes -= gone;
             inner.number += 1;
         }
@@ -103,7 +114,7 @@ impl Outbox {
 
     /// Whether the coordinator waits for something of it.
     pub(crate) fn is_pressing(&self) -> bool {
-        self.lock().waiting.iter().any(|waiting| !may_wait(&waiting.what))
+        self.lock().waiting.iter().any(|waiting| waiting.kind == Kind::Pressing)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -129,37 +140,45 @@ impl Inner {
         let mut open: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
         let mut kept: VecDeque<Waiting> = VecDeque::new();
         for message in std::mem::take(&mut self.waiting) {
-            if matches!(event_of(&message.what), Some(RunEvent::Host(_))) {
-                self.samples_left_out += 1;
-                continue;
-            }
-            let Some(interval) = interval_of(&message.what) else {
-                kept.push_back(message);
-                continue;
-            };
-            let key = (interval.test, interval.step, interval.job);
-            match open.remove(&key).and_then(|index| kept.get_mut(index)) {
-                Some(before) => before.merge(interval),
-                None => {
-                    open.insert(key, kept.len());
+            match message.kind {
+                Kind::Sample => self.samples_left_out += 1,
+                Kind::Interval(test, step, job) => {
+                    let before = open.remove(&(test, step, job)).and_then(|index| kept.get_mut(index));
+                    if before.is_some_and(|before| before.merge(&message)) {
+                        continue;
+                    }
+                    open.insert((test, step, job), kept.len());
                     kept.push_back(message);
                 }
+                Kind::Filling | Kind::Pressing => kept.push_back(message),
             }
         }
         self.waiting = sent.into_iter().chain(kept).collect();
-        self.bytes = self.waiting.iter().map(|waiting| waiting.bytes).sum();
+        self.bytes = self.waiting.iter().map(|waiting| waiting.json.len()).sum();
     }
 }
 
 impl Waiting {
-    fn merge(&mut self, interval: &Interval) {
-        if let What::Event(event) = &mut self.what
+    /// Adds a later interval of the same job. Returns whether it did.
+    fn merge(&mut self, later: &Self) -> bool {
+        let (Some(mut own), Some(later)) = (parsed::<What>(&self.json), parsed::<What>(&later.json)) else {
+            return false;
+        };
+        if let What::Event(event) = &mut own
             && let RunEvent::Interval(own) = &mut event.what
+            && let Some(later) = interval_of(&later)
         {
-            own.merge(interval);
+            own.merge(later);
         }
-        self.bytes = json(&self.what).len();
+        self.json = json(&own);
+        true
     }
+}
+
+/// Returns the message [`Said`](crate::wire::Said) of what was written before.
+fn said(number: u64, epoch_unix_ns: i64, what: &[&[u8]]) -> Vec<u8> {
+    let head = format!("{{\"number\":{number},\"epoch_unix_ns\":{epoch_unix_ns},\"what\":[");
+    [head.as_bytes(), &what.join(&b','), b"]}"].concat()
 }
 
 fn event_of(what: &What) -> Option<&RunEvent> {
@@ -176,9 +195,14 @@ fn interval_of(what: &What) -> Option<&Interval> {
     }
 }
 
-/// Whether nothing waits for it: what comes every second.
-fn may_wait(what: &What) -> bool {
-    matches!(what, What::Filling) || matches!(event_of(what), Some(RunEvent::Interval(_) | RunEvent::Host(_)))
+/// What comes every second may wait.
+fn kind(what: &What) -> Kind {
+    match (what, event_of(what)) {
+        (What::Filling, _) => Kind::Filling,
+        (_, Some(RunEvent::Interval(of))) => Kind::Interval(of.test, of.step, of.job),
+        (_, Some(RunEvent::Host(_))) => Kind::Sample,
+        _ => Kind::Pressing,
+    }
 }
 
 /// Returns what is said of an event.
@@ -191,7 +215,7 @@ mod tests {
     use assay_record::{AccessStats, TurnStats};
 
     use super::*;
-    use crate::wire::parsed;
+    use crate::wire::Said;
 
     fn interval(job: u32, second: u64) -> What {
         let mut access = AccessStats::default();
@@ -255,6 +279,18 @@ mod tests {
         outbox.push(interval(1, 3));
         let said: Vec<_> = drain(&outbox).iter().map(|said| (said.epoch_unix_ns, said.what.len())).collect();
         assert_eq!(said, [(1, 1), (2, 2)]);
+    }
+
+    /// The message is put together of parts that were written before.
+    #[test]
+    fn a_message_is_what_serde_would_write() {
+        let outbox = Outbox::default();
+        outbox.epoch(-7);
+        outbox.push(What::Inspected);
+        outbox.push(interval(0, 1));
+        let what = vec![What::Inspected, interval(0, 1)];
+        let (number, bytes) = outbox.first().unwrap();
+        assert_eq!(bytes, json(&Said { number, epoch_unix_ns: -7, what }));
     }
 
     /// A bus that is away for long must cost neither the agent's memory nor an I/O.

@@ -47,6 +47,8 @@ pub(crate) struct Reading {
     is_new: bool,
     /// Whether nothing has come for the request yet.
     is_empty: bool,
+    /// Whether the stream may have messages that were not handed out although there was time.
+    is_behind: bool,
 }
 
 impl Reading {
@@ -65,7 +67,13 @@ impl Reading {
             tries: 1,
             is_new: true,
             is_empty: true,
+            is_behind: true,
         }
+    }
+
+    /// Whether messages may wait that were not handed out: what they say is not late.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// Returns the messages that are there; waits so long for the first one.
@@ -75,6 +83,7 @@ impl Reading {
             self.connected.mark_unchanged();
             self.forget();
         }
+        self.is_behind = true;
         if self.batch.is_none() && !self.ask().await {
             tokio::time::sleep(limit).await;
             return Vec::new();
@@ -89,6 +98,8 @@ impl Reading {
         {
             came.push(message);
         }
+        // A request that has ended says nothing of what comes behind it.
+        self.is_behind = came.len() >= TOGETHER || self.batch.is_none();
         came
     }
 

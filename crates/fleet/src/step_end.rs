@@ -43,6 +43,7 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
         }));
         merged.mismatches.extend(end.mismatches.iter().cloned());
         merged.mismatch_count += end.mismatch_count;
+        merged.moved_writes += end.moved_writes;
         merged.late_blocks += end.late_blocks;
         merged.members.extend(end.members.iter().cloned().map(|mut of| {
             (of.job, of.member) = (job(of.job), member(&of.member));

@@ -104,6 +104,12 @@ impl Patience {
         Self { wait: None, since: now, said: None, heard: BTreeMap::new() }
     }
 
+    /// This process did not run for so long: nobody could be heard meanwhile, and nobody is later for it.
+    pub(crate) fn paused(&mut self, paused: Duration, now: Instant) {
+        let moments = self.heard.values_mut().chain(&mut self.said).chain([&mut self.since]);
+        moments.for_each(|moment| *moment = (*moment + paused).min(now));
+    }
+
     /// A host has said something of the run.
     pub(crate) fn heard(&mut self, host: &str, now: Instant) {
         match self.heard.get_mut(host) {
@@ -263,6 +269,23 @@ mod tests {
         let says =
             patience.look(&waiting(Wait::End(STEP), None, &["a", "b"]), now + Duration::from_secs(60)).says;
         assert_eq!(says.unwrap(), "waiting for 1 of 1,000 hosts to end the step: b");
+    }
+
+    /// A coordinator that was stopped for minutes gave up every host when it went on.
+    #[test]
+    fn while_this_process_does_not_run_nobody_is_late() {
+        let now = Instant::now();
+        let at = |second: u64| now + Duration::from_secs(second);
+        let mut patience = Patience::new(now);
+        let end = waiting(Wait::End(STEP), Some(at(60)), &["a"]);
+        for second in 0..10 {
+            patience.heard("a", at(second));
+            assert_eq!(patience.look(&end, at(second)), Waited::default());
+        }
+        patience.paused(Duration::from_secs(600), at(610));
+        let waited = patience.look(&end, at(610));
+        assert!(waited.given_up.is_empty(), "{waited:?}");
+        assert_eq!(patience.look(&end, at(672)).given_up.len(), 1, "what follows counts");
     }
 
     #[test]

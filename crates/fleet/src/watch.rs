@@ -7,16 +7,22 @@ use std::time::{Duration, Instant};
 use assay_record::ClockDrift;
 use futures_util::future::join_all;
 
-use crate::bus::Bus;
+use crate::bus::{Bus, LEASE};
 use crate::clock::Offset;
 use crate::drift::Track;
 use crate::probe::{ASK_LIMIT, offsets};
 use crate::wire::{Answer, Ask};
 
 /// How often every host is asked, if there are few, and how much later for each: 1,000 hosts every 5 s, a third of a
-/// lease.
+/// lease. Who was heard of within the last moments is not asked: while a step runs, every host says something each
+/// second, and to ask 1,000 besides would cost a fifth of what the coordinator does.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const ASK_LATER: Duration = Duration::from_millis(4);
+const HEARD_LATELY: Duration = Duration::from_secs(2);
+/// How often it is looked whether this process runs at all, and how much later than that it may be. While it does not,
+/// no host can be heard: that is no silence of theirs.
+const PULSE_EVERY: Duration = Duration::from_millis(250);
+const PULSE_LATE: Duration = Duration::from_millis(500);
 /// A stop that was not answered within this is reported as not arrived.
 pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(1);
 
@@ -38,6 +44,9 @@ pub(crate) struct Watch(Arc<Mutex<Known>>);
 struct Known {
     /// When each was heard last.
     heard: BTreeMap<String, Instant>,
+    /// When it was seen last that this process runs, and how long it did not, in all.
+    pulse: Instant,
+    paused: Duration,
     /// Those that say that they know nothing of the run.
     strangers: BTreeSet<String>,
     /// Whether they are to stop, and which of them have heard it.
@@ -54,6 +63,8 @@ impl Watch {
         let now = Instant::now();
         let watch = Self(Arc::new(Mutex::new(Known {
             heard: hosts.iter().map(|host| (host.clone(), now)).collect(),
+            pulse: now,
+            paused: Duration::ZERO,
             strangers: BTreeSet::new(),
             is_stopping: false,
             stopped: BTreeSet::new(),
@@ -61,24 +72,9 @@ impl Watch {
             has_news: false,
         })));
         tokio::spawn(measure(Arc::downgrade(&watch.0), bus.clone(), hosts.len()));
-        tokio::spawn(watch.clone().watch(bus, run, hosts));
+        tokio::spawn(pulse(Arc::downgrade(&watch.0), bus.clone()));
+        tokio::spawn(ask(Arc::downgrade(&watch.0), bus, run, ask_every(hosts.len())));
         watch
-    }
-
-    async fn watch(self, bus: Bus, run: String, hosts: Vec<String>) {
-        let every = ask_every(hosts.len());
-        let mut tick = tokio::time::interval(every);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        // The other one is the conductor's.
-        while Arc::strong_count(&self.0) > 1 {
-            tick.tick().await;
-            // An answer of a busy host counts until it is asked again.
-            join_all(hosts.iter().map(|host| self.look(&bus, &run, host, every))).await;
-            if !bus.is_connected() {
-                // As long as this side is cut off, it knows nothing of the hosts.
-                self.lock().heard.values_mut().for_each(|heard| *heard = Instant::now());
-            }
-        }
     }
 
     pub(crate) fn add_clocks(&self, offsets: &BTreeMap<String, (i64, Offset)>) {
@@ -99,14 +95,19 @@ impl Watch {
         Some(drifts.collect()).filter(|drifts: &BTreeMap<_, _>| !drifts.is_empty())
     }
 
-    async fn look(&self, bus: &Bus, run: &str, host: &str, limit: Duration) {
-        let stops = self.lock().is_stopping && !self.lock().stopped.contains(host);
-        let ask = if stops { Ask::Stop(run.to_owned()) } else { Ask::Knows(run.to_owned()) };
-        let answer = bus.ask(host, &ask, limit).await;
+    /// Returns what a host is asked.
+    fn question(&self, run: &str, host: &str) -> Ask {
+        let known = self.lock();
+        let stops = known.is_stopping && !known.stopped.contains(host);
+        if stops { Ask::Stop(run.to_owned()) } else { Ask::Knows(run.to_owned()) }
+    }
+
+    /// Notes what a host has answered to that.
+    fn answered(&self, host: &str, ask: &Ask, answer: Option<&Answer>) {
         let mut known = self.lock();
         match answer {
             Some(Answer::Accepted) => {
-                if stops {
+                if matches!(ask, Ask::Stop(_)) {
                     known.stopped.insert(host.to_owned());
                 }
                 known.heard.insert(host.to_owned(), Instant::now());
@@ -125,7 +126,12 @@ impl Watch {
             known.is_stopping = true;
             known.heard.keys().cloned().collect()
         };
-        join_all(hosts.iter().map(|host| self.look(bus, run, host, STOP_LIMIT))).await;
+        join_all(hosts.iter().map(|host| async {
+            let ask = Ask::Stop(run.to_owned());
+            let answer = bus.ask(host, &ask, STOP_LIMIT).await;
+            self.answered(host, &ask, answer.as_ref());
+        }))
+        .await;
         let known = self.lock();
         hosts.into_iter().filter(|host| !known.stopped.contains(host)).collect()
     }
@@ -134,6 +140,16 @@ impl Watch {
         if let Some(heard) = self.lock().heard.get_mut(host) {
             *heard = Instant::now();
         }
+    }
+
+    /// Returns how long this process did not run since the watch began.
+    pub(crate) fn paused(&self) -> Duration {
+        self.lock().paused
+    }
+
+    /// Whether this process has run just now, so that silence is that of a host.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.lock().pulse.elapsed() <= PULSE_EVERY + PULSE_LATE
     }
 
     /// Returns why a host has to be given up, if nothing was heard of it for longer than `limit`.
@@ -158,6 +174,28 @@ impl Watch {
 }
 
 impl Known {
+    /// Notes that this process runs at a moment. What it could not hear before does not count as silence.
+    fn beat(&mut self, now: Instant, is_connected: bool) {
+        let late = now.saturating_duration_since(self.pulse).saturating_sub(PULSE_EVERY);
+        self.pulse = now;
+        if late > PULSE_LATE {
+            self.paused += late;
+            self.heard.values_mut().for_each(|heard| *heard = (*heard + late).min(now));
+        }
+        if !is_connected {
+            // As long as this side is cut off, it knows nothing of the hosts.
+            self.heard.values_mut().for_each(|heard| *heard = now);
+        }
+    }
+
+    /// Returns the hosts of which nothing was heard lately, and those that have to hear of a stop.
+    fn to_ask(&self, now: Instant) -> Vec<String> {
+        let is_silent = |heard: &Instant| now.saturating_duration_since(*heard) >= HEARD_LATELY;
+        let has_to_hear = |host: &String| self.is_stopping && !self.stopped.contains(host);
+        let asked = self.heard.iter().filter(|(host, heard)| is_silent(heard) || has_to_hear(host));
+        asked.map(|(host, _)| host.clone()).collect()
+    }
+
     /// Returns the hosts whose clocks are worth a measurement: a silent one would be waited for, and a run that stops
     /// needs no clock any more.
     fn measurable(&self) -> Vec<String> {
@@ -167,6 +205,38 @@ impl Known {
         let limit = ask_every(self.heard.len()) + ASK_LIMIT;
         let heard = self.heard.iter().filter(|(_, heard)| heard.elapsed() <= limit);
         heard.map(|(host, _)| host.clone()).collect()
+    }
+}
+
+/// Notes again and again that this process runs, as long as anybody wants to know.
+async fn pulse(known: Weak<Mutex<Known>>, bus: Bus) {
+    while let Some(watch) = known.upgrade().map(Watch) {
+        watch.lock().beat(Instant::now(), bus.is_connected());
+        drop(watch);
+        tokio::time::sleep(PULSE_EVERY).await;
+    }
+}
+
+/// Asks the hosts as long as anybody wants to know. Nobody is waited for: an answer counts however late it comes.
+async fn ask(known: Weak<Mutex<Known>>, bus: Bus, run: String, every: Duration) {
+    let mut tick = tokio::time::interval(every);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(watch) = known.upgrade().map(Watch) else { return };
+        let hosts = watch.lock().to_ask(Instant::now());
+        drop(watch);
+        for host in hosts {
+            let (known, bus, run) = (known.clone(), bus.clone(), run.clone());
+            tokio::spawn(async move {
+                let Some(ask) = known.upgrade().map(|known| Watch(known).question(&run, &host)) else {
+                    return;
+                };
+                let answer = bus.ask(&host, &ask, LEASE).await;
+                let Some(watch) = known.upgrade().map(Watch) else { return };
+                watch.answered(&host, &ask, answer.as_ref());
+            });
+        }
     }
 }
 
@@ -190,18 +260,61 @@ async fn measure(known: Weak<Mutex<Known>>, bus: Bus, hosts: usize) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn silent_hosts_are_not_asked_for_their_clocks_and_nobody_is_while_a_run_stops() {
-        let now = Instant::now();
-        let silent = now.checked_sub(Duration::from_secs(60)).unwrap();
-        let mut known = Known {
-            heard: [("a", now), ("b", silent)].map(|(host, heard)| (host.to_owned(), heard)).into(),
+    fn known(now: Instant, heard: &[(&str, Instant)]) -> Known {
+        Known {
+            heard: heard.iter().map(|(host, heard)| ((*host).to_owned(), *heard)).collect(),
+            pulse: now,
+            paused: Duration::ZERO,
             strangers: BTreeSet::new(),
             is_stopping: false,
             stopped: BTreeSet::new(),
             clocks: BTreeMap::new(),
             has_news: false,
-        };
+        }
+    }
+
+    /// A coordinator that was stopped for 20 s, or had no CPU, lost every host of its run.
+    #[test]
+    fn while_this_process_does_not_run_no_host_falls_silent() {
+        let began = Instant::now();
+        let at = |ms: u64| began + Duration::from_millis(ms);
+        let mut known = known(began, &[("a", at(0)), ("b", at(0))]);
+        for ms in (250..=1000).step_by(250) {
+            known.beat(at(ms), true);
+        }
+        known.heard.insert("b".to_owned(), at(1000));
+        let silent = |known: &Known, host: &str, ms: u64| at(ms).saturating_duration_since(known.heard[host]);
+        assert_eq!(silent(&known, "a", 1000), Duration::from_secs(1));
+        // It is stopped for 20 s: who was silent for a second before that is silent for no more.
+        known.beat(at(21_250), true);
+        assert_eq!(silent(&known, "a", 21_250), Duration::from_millis(1250));
+        assert_eq!(silent(&known, "b", 21_250), Duration::from_millis(250));
+        assert_eq!(known.paused, Duration::from_secs(20));
+        // A little late is no pause, and what follows counts again.
+        known.beat(at(21_900), true);
+        assert_eq!(known.paused, Duration::from_secs(20));
+        assert_eq!(silent(&known, "a", 40_000), Duration::from_secs(20));
+        known.beat(at(22_150), false);
+        assert_eq!(silent(&known, "a", 22_150), Duration::ZERO, "this side is cut off");
+    }
+
+    #[test]
+    fn who_says_something_is_not_asked_but_for_a_stop() {
+        let began = Instant::now();
+        let now = began + Duration::from_secs(10);
+        let mut known = known(began, &[("a", began), ("b", now)]);
+        assert_eq!(known.to_ask(now), ["a"]);
+        known.is_stopping = true;
+        assert_eq!(known.to_ask(now), ["a", "b"]);
+        known.stopped.insert("b".to_owned());
+        assert_eq!(known.to_ask(now), ["a"]);
+    }
+
+    #[test]
+    fn silent_hosts_are_not_asked_for_their_clocks_and_nobody_is_while_a_run_stops() {
+        let now = Instant::now();
+        let silent = now.checked_sub(Duration::from_secs(60)).unwrap();
+        let mut known = known(now, &[("a", now), ("b", silent)]);
         assert_eq!(known.measurable(), ["a"]);
         known.is_stopping = true;
         assert!(known.measurable().is_empty());

@@ -47,6 +47,12 @@ impl Announcement {
 pub(crate) enum Ask {
     /// Its clock and its lease.
     Time,
+    /// Nothing: an agent of that name says to others of the same name that it is there, and since when. The one that
+    /// came later goes.
+    Agent {
+        /// When it began, ns since 1970.
+        since_unix_ns: i64,
+    },
     /// To inspect targets, and to wait. Nothing changes by that.
     Inspect(Box<Task>),
     /// To open and fill the targets that have passed inspection, and to begin.

@@ -88,11 +88,6 @@ impl Strays {
         number
     }
 
-    /// Returns the number of the next one.
-    pub(crate) fn next(&self) -> u64 {
-        self.next
-    }
-
     /// Removes those that the target has dropped.
     pub(crate) fn remove(&mut self, is_gone: impl Fn(u64) -> bool) {
         self.all.retain(|(number, _)| !is_gone(*number));
@@ -113,7 +108,7 @@ mod tests {
         let mut strays = Strays::default();
         let first = strays.add(10, 3);
         assert_eq!([9, 10, 12, 13].map(|block| strays.cover(block)), [false, true, true, false]);
-        assert_eq!((first, strays.next()), (0, 1));
+        assert_eq!(first, 0);
         strays.remove(|number| number < 1);
         assert!(!strays.cover(10));
         (0..STRAYS_MAX as u64).for_each(|at| _ = strays.add(1000 + at, 1));

@@ -97,6 +97,8 @@ pub(crate) struct Slot<B> {
     pub candidate: Option<Candidate>,
     /// Path of the last attempt.
     pub last_path: Option<u8>,
+    /// True for a write of which the target may execute another copy at any time, even after newer ones.
+    pub is_moved: bool,
     pub attempts: u32,
     pub submitted_at: Instant,
     pub sent_at: Instant,
@@ -143,6 +145,7 @@ impl<B> Slots<B> {
             blocks: 0,
             candidate: None,
             last_path: None,
+            is_moved: false,
             attempts: 0,
             submitted_at: now,
             sent_at: now,

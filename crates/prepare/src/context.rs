@@ -1,5 +1,7 @@
 //! State shared by the steps of all targets: the plan, the options, and the warnings raised.
 
+use std::ops::Range;
+
 use assay_record::{HostFacts, Warning};
 use assay_spec::Plan;
 use assay_target::{IoEngine, Member};
@@ -52,6 +54,8 @@ pub(crate) struct FillContext<'c> {
     pub(crate) progress: &'c mut dyn FnMut(&PrepareProgress),
 
     pub(crate) warnings: Vec<Warning>,
+    /// Parts of the target at hand of which the server may execute another copy of a write at any time, bytes.
+    pub(crate) moved: Vec<Range<u64>>,
 }
 
 impl FillContext<'_> {
@@ -67,7 +71,7 @@ impl FillContext<'_> {
             seed: self.plan.seed,
         };
         let began = std::time::Instant::now();
-        write(&writing, self.must_stop, self.progress)?;
+        self.moved = write(&writing, self.must_stop, self.progress)?;
         if let Some(refill) = &fill.refill {
             self.warnings.push(refill.warning(&writing.name(), member.span_bytes(), began.elapsed()));
         }

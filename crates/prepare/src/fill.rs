@@ -1,6 +1,7 @@
 //! Writes real data to a member before it is measured: random, unique, incompressible, and stamped if the plan
 //! verifies.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -118,12 +119,13 @@ impl Writing<'_> {
     }
 }
 
-/// Fills a target to the end of its span.
+/// Fills a target to the end of its span. Returns the parts of which the server may execute another copy of a write at
+/// any time, bytes.
 pub(crate) fn write(
     writing: &Writing<'_>,
     must_stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(&PrepareProgress),
-) -> Result<(), PartialFill> {
+) -> Result<Vec<Range<u64>>, PartialFill> {
     let (from_bytes, span_bytes) = (writing.from_bytes, writing.member.span_bytes());
     let (name, chunk_bytes) = (writing.name(), writing.chunk_bytes());
     let buffers: Vec<IoBuf> = IoBuf::many(DEPTH, chunk_bytes);
@@ -142,6 +144,7 @@ pub(crate) fn write(
         next: aligned,
         starts: [u64::MAX; DEPTH as usize],
         in_flight: 0,
+        moved: Vec::new(),
     };
     let began = Instant::now();
     let mut report = Report {
@@ -183,7 +186,7 @@ pub(crate) fn write(
     }
     report.moved_at = Instant::now();
     report.now(span_bytes);
-    Ok(())
+    Ok(filling.moved)
 }
 
 /// Reports the progress of a fill at intervals.
@@ -257,6 +260,8 @@ struct Filling<'f> {
     /// By tag: start of the chunk in flight; `u64::MAX` for none.
     starts: [u64; DEPTH as usize],
     in_flight: u32,
+    /// Parts of which the server may execute another copy later.
+    moved: Vec<Range<u64>>,
 }
 
 impl Filling<'_> {
@@ -314,6 +319,9 @@ impl Filling<'_> {
                 let words = report.and_then(|report| report.failures.into_iter().next());
                 return Err(self.failed(start, words.unwrap_or_else(|| failure.to_string())));
             }
+        }
+        if completion.is_moved {
+            self.moved.push(start..start + expected);
         }
         self.starts[tag] = u64::MAX;
         self.in_flight -= 1;

@@ -157,7 +157,8 @@ impl OpenTargets<'_> {
         progress: &mut dyn FnMut(&PrepareProgress),
     ) -> Result<PreparedTargets, PrepareError> {
         let (plan, options, io) = (self.plan, self.options, self.targets.io);
-        let mut context = FillContext { plan, options, io, must_stop, progress, warnings: Vec::new() };
+        let mut context =
+            FillContext { plan, options, io, must_stop, progress, warnings: Vec::new(), moved: Vec::new() };
         let filled = self.targets.targets.iter_mut().try_for_each(|target| target.fill(&mut context));
         self.targets.warnings.append(&mut context.warnings);
         // The fill of the last one may have taken hours: verify that what the first ones hold is still this run's.

@@ -196,6 +196,7 @@ pub(crate) fn inspect(
         guard: Some(Arc::new(claim.clone())),
         watch: UnitWatch::Regularly,
         unmap: looked.unmap,
+        moved: Vec::new(),
     };
     Ok(InspectedLun { address: name, member, claim, facts, troubles: looked.path_events, lock: None })
 }
@@ -269,6 +270,7 @@ impl LunTarget {
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
             context.write(&self.member(), &whole(context))?;
+            self.member.moved = std::mem::take(&mut context.moved);
             self.claim.head = content::head_check(context.plan);
             self.member.guard = Some(Arc::new(self.claim.clone()));
             self.facts.member.content = Content::Prepared;

@@ -163,6 +163,10 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
+    /// Number of writes of which the target may execute another copy at any time, also after newer ones: their
+    /// connection was lost before the answer. Those of the warm-up count; zero in records of earlier versions.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub moved_writes: u64,
     /// Number of blocks read that held an older write of which two copies were sent, because its connection was lost.
     /// They are not among the wrong blocks.
     #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
@@ -384,6 +388,7 @@ impl StepEnd {
             failures: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            moved_writes: 0,
             late_blocks: 0,
             members: Vec::new(),
             paths: Vec::new(),

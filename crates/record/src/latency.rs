@@ -23,6 +23,9 @@ const DIGITS: u8 = 2;
 pub struct Latency {
     /// `None` for one that was read or copied and holds nothing, as most do: 1,000 hosts say thousands a second.
     histogram: Option<Histogram<u64>>,
+    /// The stored form of one that was read, with the number of times in it: a coordinator passes on thousands a
+    /// second, and to make it again costs more than all else that is done with them. Times are only ever added, or all cleared.
+    read_as: Option<(u64, Box<str>)>,
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
@@ -39,7 +42,7 @@ impl Clone for Latency {
         // What holds nothing needs no memory.
         let histogram = self.placed().cloned();
         let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
-        Self { histogram, sum_ns, min_ns, max_ns, unplaced }
+        Self { histogram, read_as: None, sum_ns, min_ns, max_ns, unplaced }
     }
 }
 
@@ -57,7 +60,7 @@ impl PartialEq for Latency {
 impl Default for Latency {
     fn default() -> Self {
         let histogram = Some(blank());
-        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
+        Self { histogram, read_as: None, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
     }
 }
 
@@ -152,6 +155,7 @@ impl Latency {
             return;
         }
         self.histogram.iter_mut().for_each(Histogram::reset);
+        self.read_as = None;
         (self.sum_ns, self.min_ns, self.max_ns, self.unplaced) = (0, u64::MAX, 0, 0);
     }
 
@@ -221,7 +225,15 @@ impl Latency {
     /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
     #[must_use]
     pub fn to_hdr(&self) -> String {
-        self.placed().map_or_else(|| EMPTY.clone(), encoded)
+        self.hdr().into_owned()
+    }
+
+    fn hdr(&self) -> Cow<'_, str> {
+        match (self.placed(), &self.read_as) {
+            (None, _) => EMPTY.as_str().into(),
+            (Some(histogram), Some((count, text))) if histogram.len() == *count => Cow::from(&**text),
+            (Some(histogram), _) => encoded(histogram).into(),
+        }
     }
 
     /// Returns the occupied buckets in ascending order: (upper end in ns, count).
@@ -271,7 +283,7 @@ fn product(count: u64, mean_ns: f64) -> u64 {
 impl Serialize for Latency {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
-        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr().into(), unplaced }.serialize(serializer)
+        Stored { sum_ns, min_ns, max_ns, hdr: self.hdr(), unplaced }.serialize(serializer)
     }
 }
 
@@ -279,22 +291,23 @@ impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let Stored { sum_ns, min_ns, max_ns, hdr, unplaced } = Stored::deserialize(deserializer)?;
-        let of = |histogram| Self { histogram, sum_ns, min_ns, max_ns, unplaced };
+        let of = |histogram, read_as| Self { histogram, read_as, sum_ns, min_ns, max_ns, unplaced };
         // Most of a run's distributions: writes of a load that only reads.
         if hdr == *EMPTY {
-            return Ok(of(None));
+            return Ok(of(None, None));
         }
         let bytes = BASE64.decode(hdr.as_bytes()).map_err(D::Error::custom)?;
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| D::Error::custom(format!("{e:?}")))?;
         if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) && !read.is_auto_resize() {
-            return Ok(of(Some(read)));
+            let read_as = (read.len(), hdr.into_owned().into_boxed_str());
+            return Ok(of(Some(read), Some(read_as)));
         }
         let mut own = blank();
         // Adding keeps our own bounds, whatever the bounds of the stored histogram.
         own.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        Ok(of(Some(own)))
+        Ok(of(Some(own), None))
     }
 }
 
@@ -380,6 +393,24 @@ mod tests {
             let rank = ((q * a.len() as f64).ceil() as usize).clamp(1, a.len());
             let truth = a[rank - 1] as f64;
             prop_assert!((found - truth).abs() <= truth * 0.004 + 1.0, "{} for {}", found, truth);
+        }
+
+        /// What was read keeps its stored form, which must not outlive what is counted or cleared after it.
+        #[test]
+        fn what_changes_after_it_was_read_is_stored_as_it_is_then(a in times(), b in times()) {
+            let text = serde_json::to_string(&of(&a)).unwrap();
+            let read = || serde_json::from_str::<Latency>(&text).unwrap();
+            prop_assert_eq!(&serde_json::to_string(&read()).unwrap(), &text);
+            let (mut recorded, mut merged, mut refilled) = (read(), read(), read());
+            b.iter().for_each(|ns| recorded.record(*ns));
+            merged.merge(&of(&b));
+            refilled.clear();
+            b.iter().take(a.len()).for_each(|ns| refilled.record(*ns));
+            let both = of(&[a.clone(), b.clone()].concat());
+            let refill = of(&b[..b.len().min(a.len())]);
+            for (latency, expected) in [(recorded, &both), (merged, &both), (refilled, &refill)] {
+                prop_assert_eq!(latency.to_hdr(), expected.to_hdr());
+            }
         }
 
         #[test]

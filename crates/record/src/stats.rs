@@ -1,5 +1,7 @@
 //! Counts of operations of one kind, and of time slices.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::latency::Latency;
@@ -22,6 +24,12 @@ impl OpStats {
     #[must_use]
     pub fn with_response() -> Self {
         Self { response: Some(Latency::default()), ..Self::default() }
+    }
+
+    /// Returns true if nothing was counted, neither done nor failed.
+    fn is_empty(&self) -> bool {
+        let waited_for_none = self.response.as_ref().is_none_or(Latency::is_empty);
+        self.bytes == 0 && self.errors == 0 && self.service.is_empty() && waited_for_none
     }
 
     /// Returns the number of successful operations.
@@ -88,12 +96,18 @@ pub struct AccessStats {
 }
 
 impl AccessStats {
-    /// Returns reads and writes together.
+    /// Returns reads and writes together; not copied where there are only reads or only writes, as in most loads.
     #[must_use]
-    pub fn total(&self) -> OpStats {
-        let mut total = self.read.clone();
-        total.merge(&self.write);
-        total
+    pub fn total(&self) -> Cow<'_, OpStats> {
+        match (self.read.is_empty(), self.write.is_empty()) {
+            (_, true) => Cow::Borrowed(&self.read),
+            (true, _) => Cow::Borrowed(&self.write),
+            _ => {
+                let mut total = self.read.clone();
+                total.merge(&self.write);
+                Cow::Owned(total)
+            }
+        }
     }
 
     /// Adds the counts of `other`.
@@ -125,12 +139,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Returns the sum of all access lines.
+    /// Returns the sum of all access lines; not copied where there is one.
     #[must_use]
-    pub fn sum(&self) -> AccessStats {
-        let mut parts = self.by_access.iter();
-        let mut sum = parts.next().cloned().unwrap_or_default();
-        parts.for_each(|a| sum.merge(a));
+    pub fn sum(&self) -> Cow<'_, AccessStats> {
+        let Some((first, others)) = self.by_access.split_first() else { return Cow::default() };
+        let mut sum = Cow::Borrowed(first);
+        others.iter().for_each(|access| sum.to_mut().merge(access));
         sum
     }
 

@@ -91,6 +91,7 @@ fn step(
         "failures": step.failures,
         "mismatch_count": step.mismatch_count,
         "mismatches": step.mismatches,
+        "moved_writes": step.moved_writes,
         "late_blocks": step.late_blocks,
         "jobs": jobs(step, judgement),
         "hosts": crate::fleet::json(header, step),

@@ -78,6 +78,10 @@ impl Fault {
 pub(crate) const BESIDE_REPLACED: [Fault; 4] =
     [Fault::UnitReplaced, Fault::HangUp, Fault::PortalClosed, Fault::AccessChanged];
 
+/// Kinds that leave writes in a target, to be executed late.
+pub(crate) const OF_STALLS: [Fault; 6] =
+    [Fault::Cut, Fault::PortalClosed, Fault::HangUp, Fault::ThreadStall, Fault::DiskStall, Fault::GroupMoved];
+
 /// Every kind.
 pub const FAULTS: [Fault; 25] = [
     Fault::Cut,

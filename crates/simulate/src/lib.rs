@@ -15,6 +15,7 @@
 )]
 
 mod disk;
+mod draw;
 mod event;
 mod fault;
 mod oracle;
@@ -24,6 +25,7 @@ mod storage;
 mod time;
 mod world;
 
+pub use draw::{STALLS, nth_seed};
 pub use fault::{FAULTS, Fault, FaultCounts};
 pub use program::program;
 pub use world::{Outcome, run};

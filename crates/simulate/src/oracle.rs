@@ -17,8 +17,19 @@ struct Chunk {
     acked: u32,
     /// Version that was written last.
     newest: u32,
-    /// True once a write failed, or once another unit may have answered: any version may be there.
+    /// Versions whose writes have failed since: each may be there.
+    failed: Vec<u32>,
+    /// Versions of which the core says that the target may execute another copy at any time.
+    moved: Vec<u32>,
+    /// True once another unit may have answered, and where writes go together: any version may be there.
     is_uncertain: bool,
+}
+
+impl Chunk {
+    fn may_hold(&self, version: u32) -> bool {
+        let is_known = |versions: &[u32]| versions.contains(&version);
+        self.is_uncertain || version == self.acked || is_known(&self.failed) || is_known(&self.moved)
+    }
 }
 
 /// A command of the load.
@@ -42,13 +53,24 @@ pub(crate) struct Load {
     next_tag: u64,
     pub(crate) left: u64,
     pub(crate) failed: u64,
+    /// Writes that landed after a newer one was acknowledged, as the core had said they might.
+    pub(crate) late: u64,
 }
 
 impl Load {
     pub(crate) fn new(commands: u64, used: usize, contested: usize) -> Self {
         let mut chunks = vec![Chunk::default(); CHUNKS];
         chunks[..contested].iter_mut().for_each(|chunk| chunk.is_uncertain = true);
-        Self { used, contested, chunks, issued: BTreeMap::new(), next_tag: 0, left: commands, failed: 0 }
+        Self {
+            used,
+            contested,
+            chunks,
+            issued: BTreeMap::new(),
+            next_tag: 0,
+            left: commands,
+            failed: 0,
+            late: 0,
+        }
     }
 
     /// Returns true once several writes were acknowledged, of which one is not soon written again.
@@ -102,15 +124,21 @@ impl Load {
         };
         let (index, chunk) = (issued.chunk, &mut self.chunks[issued.chunk]);
         chunk.is_busy = false;
+        if done.is_moved {
+            chunk.moved.push(issued.version);
+        }
         match (&done.result, issued.kind) {
             (Err(_), kind) => {
                 self.failed += 1;
-                chunk.is_uncertain |= kind == Kind::Write;
+                chunk.failed.extend((kind == Kind::Write).then_some(issued.version));
             }
-            (Ok(_), Kind::Write) => chunk.acked = issued.version,
+            (Ok(_), Kind::Write) => {
+                chunk.acked = issued.version;
+                chunk.failed.clear();
+            }
             (Ok(_), _) => {
                 let found = version_of(&done.buf, index);
-                if !chunk.is_uncertain && found != Some(chunk.acked) {
+                if !found.is_some_and(|found| chunk.may_hold(found)) {
                     let acked = chunk.acked;
                     return Err(format!("chunk {index} reads as {found:?}, acknowledged is {acked}"));
                 }
@@ -120,9 +148,13 @@ impl Load {
     }
 
     /// Checks a write that reached the disk.
-    pub(crate) fn landed(&self, index: usize, version: u32) -> Result<(), String> {
+    pub(crate) fn landed(&mut self, index: usize, version: u32) -> Result<(), String> {
         let chunk = &self.chunks[index];
-        if version < chunk.acked && !chunk.is_uncertain {
+        if version >= chunk.acked || chunk.is_uncertain {
+            return Ok(());
+        }
+        self.late += 1;
+        if !chunk.may_hold(version) {
             let acked = chunk.acked;
             return Err(format!("version {version} of chunk {index} lands after {acked} was acknowledged"));
         }

@@ -106,8 +106,8 @@ struct Conn {
     stat_sn: u32,
     exp_cmd_sn: u32,
     max_cmd_sn: u32,
-    /// What arrived while its thread stalled, with the time.
-    inbox: VecDeque<(Nanos, Pdu)>,
+    /// What arrived while its thread stalled.
+    inbox: VecDeque<Pdu>,
     attentions: VecDeque<[u8; 3]>,
     is_open: bool,
 }
@@ -161,8 +161,6 @@ pub(crate) struct Storage {
     pub(crate) is_swapped: bool,
     /// Time of the last LUN reset.
     pub(crate) reset_at: Nanos,
-    /// Connection that asked for it.
-    reset_by: u32,
     conns: BTreeMap<u32, Conn>,
     tasks: BTreeMap<u64, Task>,
     next_conn: u32,
@@ -190,7 +188,6 @@ impl Storage {
             other_disk: Disk::new(),
             is_swapped: false,
             reset_at: 0,
-            reset_by: 0,
             conns: BTreeMap::new(),
             tasks: BTreeMap::new(),
             next_conn: 0,
@@ -308,9 +305,9 @@ impl Storage {
             if conn.inbox.is_empty() {
                 self.effects.push(Effect::Wake { at: until, what: Wake::Thread(id) });
             }
-            conn.inbox.push_back((now, pdu));
+            conn.inbox.push_back(pdu);
         } else {
-            self.handle(id, &pdu, now, now);
+            self.handle(id, &pdu, now);
         }
     }
 
@@ -325,29 +322,21 @@ impl Storage {
                 if now < until {
                     return self.effects.push(Effect::Wake { at: until, what: Wake::Thread(id) });
                 }
-                while let Some((at, pdu)) = self.conns.get_mut(&id).and_then(|conn| conn.inbox.pop_front()) {
-                    self.handle(id, &pdu, at, now);
+                while let Some(pdu) = self.conns.get_mut(&id).and_then(|conn| conn.inbox.pop_front()) {
+                    self.handle(id, &pdu, now);
                 }
             }
         }
     }
 
-    /// Handles a PDU, which has waited since `arrived` if the connection's thread stalled.
-    fn handle(&mut self, id: u32, pdu: &Pdu, arrived: Nanos, now: Nanos) {
-        // A command that was not read yet is none that a reset could find, but it arrived before.
-        let is_reset = arrived < self.reset_at && self.reset_by != id;
+    /// Handles a PDU. A reset did not find the commands that had arrived before it and were not read yet.
+    fn handle(&mut self, id: u32, pdu: &Pdu, now: Nanos) {
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let request = &pdu.bhs;
         match request.opcode() {
             opcode::SCSI_COMMAND => {
                 conn.exp_cmd_sn = request.word(24).wrapping_add(1);
-                match is_reset {
-                    true if self.habits.reports_aborted => {
-                        self.status(id, request.itt(), TASK_ABORTED, [0; 3], now);
-                    }
-                    true => {}
-                    false => self.command(id, pdu, now),
-                }
+                self.command(id, pdu, now);
             }
             opcode::DATA_OUT => self.data_out(id, pdu, now),
             opcode::TASK_MANAGEMENT => self.management(id, request, now),
@@ -678,7 +667,7 @@ impl Storage {
                 reply.0[2] = u8::from(self.tasks.len() == before);
             }
             LOGICAL_UNIT_RESET => {
-                (self.reset_at, self.reset_by) = (now, id);
+                self.reset_at = now;
                 self.reset(id, request.word(24));
             }
             _ => reply.0[2] = 5,

@@ -1,18 +1,18 @@
 //! One run: the core, its simulated driver and network, the storage, the faults, and virtual time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use assay_iscsi::login::{LoginError, Negotiated};
 use assay_iscsi::multipath::{Action, Core, Input};
 use assay_iscsi::session::{OutPdu, Payload};
-use assay_iscsi::{Completion, Config, EventKind, PathError, Policy, Timeouts, UnitProof, UnitWatch};
+use assay_iscsi::{Completion, EventKind, PathError, UnitWatch};
 
 use crate::disk::{CHUNK_BYTES, CHUNKS};
+use crate::draw::{config, enabled, stalls};
 use crate::event::{Event, Timed};
-use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, FaultCounts};
+use crate::fault::{Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
 use crate::storage::{Effect, Pdu, Storage};
@@ -53,6 +53,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Number of commands that completed with an error.
     pub failed: u64,
+    /// Number of writes that landed after a newer one was acknowledged, as the core had said they might.
+    pub late: u64,
     /// Faults injected.
     pub faults: FaultCounts,
     /// The oracle that was violated, with the virtual time.
@@ -96,6 +98,8 @@ struct World {
     /// Time after it in which it must have been found.
     noticed: Nanos,
     names: Vec<String>,
+    /// What arrived on a connection before the response to its login.
+    logging_in: BTreeMap<u32, Vec<Pdu>>,
     done: Vec<Completion<Vec<u8>>>,
     outcome: Outcome,
     trace: bool,
@@ -109,33 +113,8 @@ pub fn run(seed: u64, trace: bool) -> Outcome {
         world.outcome.violation = Some(format!("{:.6} s: {why}", world.now as f64 / SECOND as f64));
     }
     world.outcome.faults = world.storage.counts.clone();
-    world.outcome.failed = world.load.failed;
+    (world.outcome.failed, world.outcome.late) = (world.load.failed, world.load.late);
     world.outcome
-}
-
-fn timeouts(random: &mut Random) -> Timeouts {
-    let io = Duration::from_secs(*random.pick(&[4, 4, 4, 10, 20]));
-    let default = Timeouts::default();
-    Timeouts {
-        io,
-        login: default.login.min(io),
-        command: default.command.min(io / 2),
-        task_management: default.task_management.min(io / 2),
-        ping_interval: Duration::from_secs(1),
-        ping: default.ping.min(io),
-        no_path: io,
-        busy: default.busy.min(io),
-        ..default
-    }
-}
-
-/// Draws the kinds of fault that a run has. The last kind has runs of its own, so that the seeds of the others find
-/// what they found without it.
-fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
-    let share = random.between(5, 60);
-    let (_, all) = FAULTS.split_last().expect("there are kinds");
-    let drawn = all.iter().copied().filter(|_| random.chance(share)).collect();
-    if is_replaced { BESIDE_REPLACED.to_vec() } else { drawn }
 }
 
 impl World {
@@ -144,19 +123,8 @@ impl World {
         let portals = usize::try_from(random.between(1, 4)).expect("a few");
         let names: Vec<String> = (0..portals).map(|at| format!("10.0.{at}.1:3260")).collect();
         let base = Instant::now();
-        let timeouts = timeouts(&mut random);
-        let io_limit = u64::try_from(timeouts.io.as_nanos()).expect("seconds");
-        let depth = usize::try_from(random.between(1, 9)).expect("a few");
-        let mut config = Config {
-            timeouts,
-            sessions_per_portal: if random.chance(25) { 2 } else { 1 },
-            policy: *random.pick(&[Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding, Policy::Fixed(0)]),
-            depth: u16::try_from(depth).expect("a few"),
-            path_depth: *random.pick(&[2, 8, 8]),
-            proof: Arc::new(UnitProof::begun_at(base)),
-            watch: *random.pick(&[UnitWatch::Regularly, UnitWatch::OnNews, UnitWatch::Closely]),
-            ..Config::new(names.clone(), "iqn.2026-11.example:simulated", 0)
-        };
+        let mut config = config(&mut random, &names, base);
+        let io_limit = u64::try_from(config.timeouts.io.as_nanos()).expect("seconds");
         let paths = portals * usize::from(config.sessions_per_portal);
         let mut storage = Storage::new(portals, Random::new(seed ^ 0xabcd_ef01));
         // Seeds of the others find what they found when there was one initiator.
@@ -173,10 +141,12 @@ impl World {
         let contested = if clients == 2 && others.chance(60) { 4 } else { 0 };
         let core =
             |of: u8| Core::new(config.clone(), [1, 2, 3 + of], base).expect("the configuration is valid");
-        let enabled = enabled(&mut random, is_replaced);
-        let commands = random.between(100, 500);
+        let (mut enabled, mut commands) = (enabled(&mut random, is_replaced), random.between(100, 500));
         // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
-        let used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
+        let mut used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
+        if let Some(drawn) = stalls(seed, &mut storage.habits, &mut others) {
+            (enabled, commands, used) = drawn;
+        }
         Self {
             cores: (0..clients).map(core).collect(),
             paths: u8::try_from(paths).expect("a few"),
@@ -189,7 +159,7 @@ impl World {
             now: 0,
             latency: *random.pick(&[50 * US, 200 * US, 5 * MS]),
             enabled,
-            depth,
+            depth: usize::from(config.depth),
             socket_max: *random.pick(&[2, 6, 24]),
             io_limit,
             faults_end: random.between(5, 20) * SECOND,
@@ -204,6 +174,7 @@ impl World {
             noticed,
             names,
             done: Vec::new(),
+            logging_in: BTreeMap::new(),
             outcome: Outcome::default(),
             trace,
             random,
@@ -337,7 +308,7 @@ impl World {
             }
             Event::LogIn { path, epoch, port, isid } => self.log_in(path, epoch, port, isid),
             Event::LoggedIn { path, epoch, port, conn, agreed } => {
-                self.logged_in(path, epoch, (port, conn), agreed);
+                self.logged_in(path, epoch, (port, conn), agreed)?;
             }
             Event::LoginRefused { path, epoch } => {
                 if self.is_current(path, epoch) {
@@ -398,20 +369,31 @@ impl World {
             return self.schedule(soon, Event::Redirected { path, epoch, port });
         }
         let (conn, agreed) = self.storage.log_in(port, isid);
+        self.logging_in.insert(conn, Vec::new());
         self.schedule(soon, Event::LoggedIn { path, epoch, port, conn, agreed: Box::new(agreed) });
     }
 
-    fn logged_in(&mut self, path: u8, epoch: u32, (port, conn): (usize, u32), agreed: Box<Negotiated>) {
+    fn logged_in(
+        &mut self,
+        path: u8,
+        epoch: u32,
+        (port, conn): (usize, u32),
+        agreed: Box<Negotiated>,
+    ) -> Result<(), String> {
         if let Some(until) = self.cut(port) {
-            return self.schedule(until, Event::LoggedIn { path, epoch, port, conn, agreed });
+            self.schedule(until, Event::LoggedIn { path, epoch, port, conn, agreed });
+            return Ok(());
         }
+        let early = self.logging_in.remove(&conn).unwrap_or_default();
         if !self.is_current(path, epoch) {
-            return self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
+            self.schedule(self.now + self.latency, Event::HungUpByClient { conn });
+            return Ok(());
         }
         let link = &mut self.links[usize::from(path)];
         (link.conn, link.since, link.heard_at) = (Some((conn, port)), self.now, self.now);
         self.say(|| format!("path {path}: logged in, group {:?}", agreed.target_portal_group));
         self.tell(path, |path| Input::Up { path, agreed });
+        early.into_iter().try_for_each(|pdu| self.arrived(conn, port, pdu))
     }
 
     fn path_of(&self, conn: u32) -> Option<u8> {
@@ -422,6 +404,11 @@ impl World {
     fn arrived(&mut self, conn: u32, port: usize, pdu: Pdu) -> Result<(), String> {
         if let Some(until) = self.cut(port) {
             self.schedule(until, Event::ToClient { conn, port, pdu });
+            return Ok(());
+        }
+        // A connection keeps its order: nothing overtakes the response to its login.
+        if let Some(early) = self.logging_in.get_mut(&conn) {
+            early.push(pdu);
             return Ok(());
         }
         let Some(path) = self.path_of(conn) else { return Ok(()) };

@@ -147,7 +147,10 @@ fn place_test(
         let placed = place_step(step, &test.name, (hosts, count), targets)?;
         for (of_host, (jobs, indices)) in of_hosts.iter_mut().zip(placed.of_hosts) {
             if !jobs.is_empty() {
-                of_host.0.push(Step { jobs, ..step.clone() });
+                // How many hosts run it is no business of one of them, which would refuse to be several.
+                let mut step = Step { jobs, ..step.clone() };
+                step.swept.retain(|swept| swept.key != HOSTS_KEY);
+                of_host.0.push(step);
                 of_host.1.push(PlacedStep { test: index, step: number, jobs: indices });
             }
         }
@@ -279,6 +282,8 @@ access = [{ size = "4KiB", read = 0 }]
         let plan = plan(text);
         assert!(plan.names_hosts());
         let placed = plan.placed(&hosts(&["a", "b"]), 1).unwrap();
+        // An agent refuses a plan that names hosts: a sweep over hosts never ran.
+        assert!(placed.plan.names_hosts() && placed.hosts.iter().all(|part| !part.plan.names_hosts()));
         let names = |step: &Step| step.jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>();
         let steps: Vec<_> = placed.plan.tests.iter().flat_map(|test| &test.steps).map(names).collect();
         assert_eq!(steps, [vec!["a"], vec!["a", "b"], vec!["b: read", "a: write", "b: write"]]);

@@ -1,5 +1,7 @@
 //! One target of a run, ready to be opened by its workers.
 
+use std::ops::Range;
+
 use crate::lun::{LunMember, UnmapLimits};
 use crate::nfs::{self, NfsMember};
 use crate::{Durability, FileMember, IoEngine, PsyncTarget};
@@ -48,6 +50,16 @@ impl Member {
             Self::File(member) => member.span_bytes,
             Self::Lun(member) => member.span_bytes,
             Self::Nfs(member) => member.span_bytes,
+        }
+    }
+
+    /// Returns the parts that a late copy of a write of the fill may still change, bytes.
+    #[must_use]
+    pub fn moved(&self) -> &[Range<u64>] {
+        match self {
+            Self::Null { .. } | Self::Simulated(_) | Self::File(_) => &[],
+            Self::Lun(member) => &member.moved,
+            Self::Nfs(member) => &member.moved,
         }
     }
 

@@ -159,14 +159,9 @@ impl CompletionQueue {
         }
     }
 
-    /// Takes a completion from the client.
-    pub(crate) fn settle(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
-        self.ready.push_back(Completion::new(own_tag(tag), outcome, buf));
-    }
-
-    /// Takes the completion of a write of which the server may execute another copy later.
-    pub(crate) fn settle_moved(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
-        self.ready.push_back(Completion { tag: own_tag(tag), outcome, buf, is_moved: true });
+    /// Takes a completion from the client; `is_moved` if the server may execute another copy of the write later.
+    pub(crate) fn settle(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf, is_moved: bool) {
+        self.ready.push_back(Completion { is_moved, ..Completion::new(own_tag(tag), outcome, buf) });
     }
 
     /// Keeps the message of a failure. Called for each, in order of completion.

@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
+use assay_simulate::STALLS;
+
 use crate::bench::target_folder;
 
 /// Number of seeds after which a bug counts as not found.
@@ -71,7 +73,10 @@ fn search(folder: &Path) -> anyhow::Result<Option<(u64, String)>> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let found = said.lines().find_map(|line| line.strip_prefix("seed ")?.split_once(": "));
     match found {
-        Some((seed, why)) => Ok(Some((seed.parse().context("not a seed")?, why.to_owned()))),
+        Some((seed, why)) => {
+            let seed: u64 = seed.parse().context("not a seed")?;
+            Ok(Some((seed.checked_sub(STALLS).unwrap_or(seed), why.to_owned())))
+        }
         None if output.status.success() => Ok(None),
         None => match panicked(&said) {
             Some(why) => Ok(Some((1, why))),

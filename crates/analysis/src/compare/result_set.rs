@@ -362,7 +362,8 @@ fn about(header: &RunHeader) -> String {
 #[must_use]
 pub fn facets(header: &RunHeader) -> Vec<Facet> {
     use Weight::{Breaks, Changed, Subject, Weakens};
-    let is_tester_alone = header.targets.iter().all(|target| target.address.starts_with("null:"));
+    let is_tester_alone =
+        header.targets.iter().all(|target| on_its_host(header, &target.address).starts_with("null:"));
     let of = |value: &dyn Fn(&assay_record::MemberFacts) -> String| -> String {
         let mut values: Vec<String> = header.targets.iter().map(|t| value(&t.member)).collect();
         values.dedup();
@@ -383,7 +384,8 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
         ];
     }
     // A path means another disk on another host; the name of a LUN or of an export means the same everywhere.
-    let is_local = addresses.iter().any(|address| matches!(address.parse(), Ok(Address::Path(_))));
+    let is_local =
+        addresses.iter().any(|address| matches!(on_its_host(header, address).parse(), Ok(Address::Path(_))));
     let owner = is_local.then(|| Facet::new(OWNER, host.name.clone(), Subject));
     let mut facets = vec![
         Facet::new(TARGET, addresses.join(", "), Subject),
@@ -403,6 +405,13 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
     ];
     facets.extend(owner);
     facets
+}
+
+/// Returns an address as the host had it: where several hosts ran the plan, the record has their names before it.
+fn on_its_host<'a>(header: &RunHeader, address: &'a str) -> &'a str {
+    let hosts = &header.setting.hosts;
+    let own = address.split_once(':').filter(|(name, _)| hosts.iter().any(|host| host.name == *name));
+    own.map_or(address, |(_, own)| own)
 }
 
 fn yes_no(yes: bool) -> &'static str {

@@ -180,6 +180,7 @@ fn is_same_load(header: &RunHeader, case: StepCase<'_>) -> bool {
     is_closed && loads.all(|load| Some(&load) == first.as_ref())
 }
 
+/// How busy its busiest CPU was; nobody knows of a host that was lost.
 fn busy(host: &HostRate) -> Option<f64> {
-    Some(host.end.as_ref()?.cpu.host_busy_max)
+    Some(host.end.as_ref().filter(|_| !host.is_lost())?.cpu.host_busy_max)
 }

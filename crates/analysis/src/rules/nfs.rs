@@ -44,10 +44,19 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
 
 /// Writes of which two copies were sent: the older one may replace newer data, and nothing can recall it.
 pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
-    let (moved, late) = (total(case).map_or(0, |writes| writes.moved), case.step.late_blocks);
+    let (over_nfs, late) = (total(case), case.step.late_blocks);
+    // Records of earlier versions count those over NFS alone.
+    let moved = over_nfs.as_ref().map_or(0, |writes| writes.moved).max(case.step.moved_writes);
     if moved == 0 && late == 0 {
         return None;
     }
+    let why = match over_nfs {
+        Some(_) => "NFSv3 cannot recall the first copies, so a stalled server",
+        None => {
+            "The target was not seen to end their session: a LUN reset ended its tasks, or their time was over before. \
+             So a thread of it that stalls"
+        }
+    };
     let seen = match late {
         0 => String::new(),
         late => format!(
@@ -57,15 +66,15 @@ pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: if late > 0 { Severity::Warning } else { Severity::Info },
         says: format!(
-            "{moved} writes were sent again because their connection was lost before the answer. NFSv3 cannot recall \
-             the first copies, so a stalled server may write older data over newer.{seen}"
+            "{moved} writes were sent again, or given up, because their connection was lost before the answer. {why} \
+             may write older data over newer.{seen}"
         ),
         evidence: vec![
-            Evidence::new("writes sent again", moved as f64, ""),
+            Evidence::new("writes sent again or given up", moved as f64, ""),
             Evidence::new("blocks with an older write", late as f64, ""),
         ],
-        next: "Find out why the connections were lost (assay journal); programs that need the order of their writes \
-               need NFSv4.1 sessions or iSCSI on such a network.",
+        next: "Find out why the connections were lost (assay journal); over NFS, programs that need the order of their \
+               writes need NFSv4.1 sessions on such a network.",
         weight: late as f64,
     })
 }

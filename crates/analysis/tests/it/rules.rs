@@ -761,6 +761,11 @@ fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_block
     let finding = found("moved-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("3 writes were sent again"), "{}", finding.says);
     assert_eq!(finding.severity, Severity::Info);
+    summary.steps[0].writes.clear();
+    summary.steps[0].moved_writes = 5;
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("5 writes were sent again"), "{}", finding.says);
+    assert!(finding.says.contains("LUN reset"), "{}", finding.says);
     summary.steps[0].late_blocks = 8;
     let finding = found("moved-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("8 blocks of 512 bytes"), "{}", finding.says);

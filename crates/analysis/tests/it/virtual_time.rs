@@ -102,6 +102,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         failures: vec![],
         mismatches: vec![],
         mismatch_count: 0,
+        moved_writes: 0,
         late_blocks: 0,
         members: Vec::new(),
         paths: vec![],

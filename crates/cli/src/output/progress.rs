@@ -4,7 +4,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_analysis::{Collector, Standing, StepSummary};
 use assay_prepare::PrepareProgress;
@@ -24,6 +24,9 @@ const DRAWS_PER_S: u8 = 10;
 const SPEAK_EVERY: Duration = Duration::from_secs(10);
 /// Time without a completed write from which it is said.
 const WAITED_MIN: Duration = Duration::from_secs(3);
+/// After a drawing the display rests for so many times as long as that took: the row of a step on a thousand hosts
+/// takes milliseconds, and each of them says something each second.
+const REST: u32 = 20;
 /// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
 const OTHER_LINES: usize = 6;
 
@@ -64,6 +67,8 @@ pub(crate) struct Progress {
     said_at: Duration,
     /// The table on the screen, from the first step on.
     table: Option<ProgressBar>,
+    /// It is drawn again from then on.
+    rests_until: Option<Instant>,
     ended: Vec<StepSummary>,
     /// The newest warning.
     warning: Option<String>,
@@ -87,6 +92,7 @@ impl Progress {
             filling: None,
             said_at: Duration::ZERO,
             table: None,
+            rests_until: None,
             ended: Vec::new(),
             warning: None,
         }
@@ -147,7 +153,12 @@ impl Progress {
             }
             _ => {}
         }
-        self.draw(event.at_ns, collector);
+        let may_wait = matches!(event.what, RunEvent::Interval(_) | RunEvent::Host(_));
+        let began = Instant::now();
+        if !may_wait || self.rests_until.is_none_or(|until| began >= until) {
+            self.draw(event.at_ns, collector);
+            self.rests_until = Some(Instant::now() + began.elapsed() * REST);
+        }
     }
 
     fn begin(&mut self) {

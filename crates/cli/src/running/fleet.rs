@@ -53,7 +53,9 @@ fn of(done: FleetDone, follower: Following) -> Done {
 fn meant(error: FleetError) -> anyhow::Error {
     match error {
         FleetError::Failed(_) => Failed::new(Exit::Errors, error).into(),
-        FleetError::Interrupted => Failed::new(Exit::Interrupted, error).into(),
+        FleetError::Interrupted | FleetError::InterruptedBy(_) => {
+            Failed::new(Exit::Interrupted, error).into()
+        }
         _ => error.into(),
     }
 }

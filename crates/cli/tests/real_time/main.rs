@@ -68,7 +68,7 @@ fn a_simulated_array_is_measured_as_it_really_was() {
     );
 }
 
-/// About two minutes: 39 steps in real time. How exact the fit itself is, a test of the model shows in virtual time
+/// About a minute: 39 steps in real time. How exact the fit itself is, a test of the model shows in virtual time
 /// (`hidden_costs_of_a_software_target_are_recovered_within_ten_percent`).
 #[test]
 fn calibration_recovers_hidden_costs_through_the_whole_tool() {
@@ -106,7 +106,7 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
     let calibrated = |count: usize| {
         let fitted = format!("fitted-{count}.toml");
         let args = ["calibrate", &target, "--array", &sheet, "-o", &fitted];
-        let how = ["--run", "2s", "--rounds", "1", "--no-check", "--keep-awake"];
+        let how = ["--run", "1s", "--rounds", "1", "--no-check", "--keep-awake"];
         (story.assay(&[&args[..], &how].concat()).ends(DONE).out, fitted)
     };
     let (_, fitted) = measure(calibrated, |(text, _), pauses| {

@@ -20,7 +20,7 @@ fn every_operation_is_counted_once() {
         ["ops = 100_000\noutstanding = 7", "ops = 30_000\noutstanding = 64\nworkers = 3", "bytes = \"40MiB\""]
     {
         let reported = watch(&test(fields), 2, Faults::default());
-        let counted = reported.counted(0).total();
+        let counted = reported.counted(0).total().into_owned();
         assert_eq!(counted.ops(), reported.seen.submitted.load(Ordering::Relaxed), "{fields}");
         assert_eq!(reported.outcome, Outcome::Done);
     }
@@ -97,7 +97,7 @@ fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
 fn a_failed_operation_is_a_measurement_until_the_limit() {
     let faults = Faults { fail_every: Some(10), ..Faults::default() };
     let reported = watch(&test("ops = 500\noutstanding = 8\nerror_limit = 50"), 1, faults);
-    let counted = reported.counted(0).total();
+    let counted = reported.counted(0).total().into_owned();
     assert_eq!((counted.ops(), counted.errors), (450, 50));
     assert_eq!(reported.outcome, Outcome::Done);
     let failure = &reported.ends()[0].failures[0];
@@ -174,7 +174,7 @@ fn limits_on_operations_and_bytes_count_replies() {
                 "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\n{limit}\nworkers = {workers}\noutstanding = 5\n\
                  access = [{{ size = \"4KiB\", read = 100, random = 100, reply = \"4KiB\" }}]\n"
             );
-            watch(&text, 1, Faults::default()).counted(0).total()
+            watch(&text, 1, Faults::default()).counted(0).total().into_owned()
         };
         assert_eq!(counted("ops = 1200").ops(), 1_200, "{semantics} {workers}");
         assert_eq!(counted("bytes = \"6MiB\"").bytes, 6 << 20, "{semantics} {workers}");
@@ -203,7 +203,7 @@ fn an_open_loop_issues_at_its_rate_and_measures_from_the_due_time() {
     );
     let due = reported.ends()[0].jobs[0].due.unwrap();
     assert!((4_999..=5_001).contains(&due), "{due}");
-    let counted = reported.counted(0).total();
+    let counted = reported.counted(0).total().into_owned();
     let (service, response) = (&counted.service, counted.response.as_ref().unwrap());
     assert_eq!(service.count(), response.count());
     assert!(response.sum_ns() >= service.sum_ns());

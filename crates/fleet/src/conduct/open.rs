@@ -73,6 +73,9 @@ impl Conductor {
             self.patience = Patience::new(now);
             return;
         }
+        if self.reading.is_behind() {
+            return;
+        }
         let (wait, hosts, of, due_unix_ns) = match self.is_open {
             true => self.merge.waits(),
             false => (Wait::Inspect, self.merge.inspecting(), self.merge.placed().hosts.len(), None),

@@ -6,6 +6,7 @@ mod frozen;
 mod runs;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -106,6 +107,60 @@ fn two_agents_cannot_have_one_name() {
     for name in ["", "a b", "a.b", "*", ">"] {
         assert!(matches!(again(name), Err(FleetError::BadName(_))), "{name}");
     }
+}
+
+/// Each was asked whether the name is taken before the other one listened, and both did what was asked of one.
+#[test]
+fn of_two_agents_that_begin_at_one_moment_the_later_one_goes() {
+    let Some(nats) = nats::start("") else { return };
+    let [first, second] = [0, 1].map(|_| Agent::start(&options("a", bus(&nats), "", 0)).unwrap());
+    let stop = AgentStop::default();
+    let on_stop = stop.clone();
+    let serving = std::thread::spawn(move || first.serve(&on_stop));
+    let later = second.serve(&AgentStop::default());
+    assert!(matches!(&later, Err(FleetError::NameTaken(name)) if name == "a"), "{later:?}");
+    let list = hosts(&bus(&nats)).unwrap();
+    assert_eq!((names(&list), list.hosts[0].state), (vec!["a"], HostState::Ready));
+    stop.stop();
+    serving.join().unwrap().unwrap();
+}
+
+/// While a thousand agents renewed their entries, the list had 502 of them twice and 84 not at all, and a run waited
+/// without an end for hosts that it had twice.
+#[test]
+fn a_list_has_every_agent_once_although_all_renew_their_entries() {
+    const AGENTS: usize = 500;
+    let Some(nats) = nats::start("") else { return };
+    assert!(hosts(&bus(&nats)).unwrap().hosts.is_empty());
+    let url = nats.url();
+    let is_done = Arc::new(AtomicBool::new(false));
+    let (ended, (announced, all)) = (Arc::clone(&is_done), std::sync::mpsc::channel());
+    let renewing = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let context = async_nats::jetstream::new(async_nats::connect(url).await.unwrap());
+            while !ended.load(Ordering::Acquire) {
+                let mut acks = Vec::new();
+                for number in 0..AGENTS {
+                    let text = format!(r#"{{"name":"a{number}","version":"0","host":{{}}}}"#);
+                    let subject = format!("$KV.assay_hosts.a{number}");
+                    acks.push(context.publish(subject, text.into()).await.unwrap());
+                }
+                for ack in acks {
+                    ack.await.unwrap();
+                }
+                let _ = announced.send(());
+            }
+        });
+    });
+    all.recv().unwrap();
+    let mut expected: Vec<String> = (0..AGENTS).map(|number| format!("a{number}")).collect();
+    expected.sort();
+    for _ in 0..5 {
+        assert_eq!(names(&hosts(&bus(&nats)).unwrap()), expected);
+    }
+    is_done.store(true, Ordering::Release);
+    renewing.join().unwrap();
 }
 
 /// What another program, another version or an agent that was killed leaves in the bucket.

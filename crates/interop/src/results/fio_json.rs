@@ -484,7 +484,8 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
 
 fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>, cpu: Option<StepCpu>) -> Value {
     let plan = job.job;
-    let total = job.stats.total().service;
+    let total = job.stats.total();
+    let total = &total.service;
     // Percent of one CPU over the window, as fio has it.
     let used = |part: fn(f64) -> f64| {
         let cpu = cpu?;
@@ -507,9 +508,9 @@ fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>, cpu: Option<StepCpu
         "sync": { "total_ios": flush.ops(), "lat_ns": times(&flush.service) },
         "usr_cpu": used(|system| 1.0 - system),
         "sys_cpu": used(|system| system),
-        "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
-        "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
-        "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
+        "latency_ns": shares(total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_us": shares(total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_ms": shares(total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
         "job_runtime": job.measured_ns / 1_000_000,
         "total_err": job.stats.read.errors + job.stats.write.errors,
         "latency_depth": plan.outstanding,

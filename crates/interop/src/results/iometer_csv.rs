@@ -467,7 +467,7 @@ fn put_times(cells: &mut HashMap<&str, String>, all: &AccessStats) {
     let mut put = |title, value: String| drop(cells.insert(title, value));
     let total = all.total();
     for (stats, average, most) in [
-        (&total, "Average Response Time", "Maximum Response Time"),
+        (&*total, "Average Response Time", "Maximum Response Time"),
         (&all.read, "Average Read Response Time", "Maximum Read Response Time"),
         (&all.write, "Average Write Response Time", "Maximum Write Response Time"),
     ] {

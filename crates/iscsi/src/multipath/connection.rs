@@ -47,8 +47,6 @@ pub(crate) enum ProbeStep {
 pub(crate) struct Reset {
     /// Paths whose fenced writes it covers: bit n is path n.
     pub covered: u64,
-    /// Number of the first stray that it does not end.
-    pub next_stray: u64,
     /// Time from which another path may be tried; the answer counts whenever it arrives.
     pub deadline: Instant,
     pub is_reported: bool,

@@ -83,6 +83,9 @@ pub struct Completion<B> {
     pub result: Result<u32, IoError>,
     /// Path of the last attempt.
     pub path: Option<u8>,
+    /// True for a write of which the target may execute another copy at any time, even after newer ones: its session
+    /// was not known to have ended, or only a LUN reset had ended its task.
+    pub is_moved: bool,
 }
 
 /// What happened to a path, or that time has passed.
@@ -464,6 +467,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
                     buf,
                     result: Err(IoError::Invalid(why)),
                     path: None,
+                    is_moved: false,
                 });
                 return Ok(());
             }
@@ -504,7 +508,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
             Kind::Write | Kind::Trim => (Direction::Write, data_bytes),
             Kind::Flush => (Direction::None, 0),
         };
-        slot.candidate = None;
+        (slot.candidate, slot.is_moved) = (None, false);
         slot.cdb = cdb;
         slot.data = match trim {
             None => Data::User(buf),

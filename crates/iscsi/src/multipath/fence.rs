@@ -46,13 +46,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let mut users: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
         users.sort_unstable();
         for (_, user) in users {
+            // A reset ends the tasks that the target knows of. One of its threads may have this write still to read.
+            if by == FencedBy::LogicalUnitReset {
+                self.leave_copy(usize::from(index), user);
+            }
             self.requeue(user, now, "its path failed");
         }
     }
 
-    /// Records that a fenced write has failed: the target may still execute it.
-    pub(super) fn stray(&mut self, at: usize, lba: u64, blocks: u32) {
-        let number = self.config.proof.stray(lba, blocks);
+    /// Records that the target may still execute a fenced write, although it has failed or is sent again.
+    pub(super) fn leave_copy(&mut self, at: usize, user: u32) {
+        let slot = self.slots.get_mut(user);
+        slot.is_moved = true;
+        let number = self.config.proof.stray(slot.lba, slot.blocks);
         let path = &mut self.paths[at];
         path.strays.push((path.fence_group, number));
     }
@@ -128,11 +134,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let has_fenced = |path: &&Path| path.fenced_count > 0;
         let covered = self.paths.iter().filter(has_fenced).fold(0, |mask, path| mask | 1 << path.index);
         let deadline = now + self.config.timeouts.management();
-        let next_stray = self.config.proof.next_stray();
         if let Some(connection) = self.paths[other].serving()
             && connection.session.reset_logical_unit()
         {
-            connection.reset = Some(Reset { covered, next_stray, deadline, is_reported: false });
+            connection.reset = Some(Reset { covered, deadline, is_reported: false });
         }
     }
 
@@ -154,9 +159,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn reset_done(&mut self, at: usize, now: Instant) {
         self.paths[at].reset_pause = RESET_PAUSE_MIN;
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        let Some(Reset { covered, next_stray, .. }) = connection.reset.take() else { return };
-        self.config.proof.strays_gone(|stray| stray < next_stray);
-        self.paths.iter_mut().for_each(|path| path.strays.retain(|(_, stray)| *stray >= next_stray));
+        let Some(Reset { covered, .. }) = connection.reset.take() else { return };
         for other in 0..self.paths.len() {
             if let State::Online(connection) = &mut self.paths[other].state
                 && other != at

@@ -220,6 +220,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     #[inline]
     pub(super) fn end_change(&mut self, user: u32, is_good: bool) {
         let slot = self.slots.get_mut(user);
+        let place = slot.place;
         if slot.blocks == 0 || !matches!(slot.owner, Owner::Caller { .. }) {
             return;
         }
@@ -229,9 +230,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         if is_good {
             return self.changes.end(user);
         }
-        if let CommandState::Fenced { path } = slot.place {
-            let (lba, blocks) = (slot.lba, slot.blocks);
-            self.stray(path.into(), lba, blocks);
+        if let CommandState::Fenced { path } = place {
+            self.leave_copy(path.into(), user);
         }
     }
 

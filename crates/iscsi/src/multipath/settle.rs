@@ -238,13 +238,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn finish(&mut self, user: u32, result: Result<u32, IoError>) {
         self.end_change(user, result.is_ok());
         let slot = self.slots.get(user);
-        let path = slot.last_path;
+        let (path, is_moved) = (slot.last_path, slot.is_moved);
         match slot.owner {
             Owner::Caller { tag } => {
                 let (Data::User(buf) | Data::Trim { buf, .. }) = self.slots.put(user) else {
                     unreachable!("a caller's command has the caller's buffer");
                 };
-                self.completions.ended(Completion { tag, buf, result, path });
+                self.completions.ended(Completion { tag, buf, result, path, is_moved });
             }
             // The slot stays occupied until its sender has read the data.
             Owner::Control => {

@@ -114,6 +114,7 @@ impl InspectedNfs {
             span_bytes,
             read_bytes_max: call_bytes(place.limits.read_max),
             write_bytes_max: call_bytes(place.limits.write_max),
+            moved: Vec::new(),
             address: place.address.clone(),
         };
         let whose = match (&marker, own) {
@@ -223,6 +224,7 @@ impl NfsTarget {
     ) -> Result<Content, PrepareError> {
         (self.before, self.expected) = (None, Expected::Anything);
         let content = marked::fill(self, marker, context)?;
+        self.member.moved = std::mem::take(&mut context.moved);
         let Marker { length_bytes, modified_ns, .. } = *marker;
         self.expected = Expected::Look { length_bytes, modified_ns, changed_ns: None };
         Ok(content)

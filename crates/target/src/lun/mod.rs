@@ -7,6 +7,7 @@ mod secret;
 mod unmap;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub struct LunMember {
     pub watch: UnitWatch,
     /// Limits of trims, or the reason why there are none.
     pub unmap: Result<UnmapLimits, &'static str>,
+    /// Parts of which the server may execute another copy of a write of the fill at any time, bytes.
+    pub moved: Vec<Range<u64>>,
 }
 
 /// Decides whether the unit that a worker has just logged in to is the one that the run may use.
@@ -178,7 +181,7 @@ impl LunTarget {
                     Err(IoFailure { errno: errno(&error) })
                 }
             };
-            self.completed.settle(back.tag, outcome, back.buf);
+            self.completed.settle(back.tag, outcome, back.buf, back.is_moved);
         }
     }
 }

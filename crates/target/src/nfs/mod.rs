@@ -3,6 +3,7 @@
 //! Every worker has its own client with all its connections: nothing is shared between threads.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use assay_nfs::nfs3::{Handle, NfsStatus, Stable};
@@ -52,6 +53,8 @@ pub struct NfsMember {
     pub read_bytes_max: u32,
     /// As above.
     pub write_bytes_max: u32,
+    /// Parts of which the server may execute another copy of a write of the fill at any time, bytes.
+    pub moved: Vec<Range<u64>>,
 }
 
 impl NfsMember {
@@ -118,11 +121,7 @@ impl NfsTarget {
                 self.completed.failed(&error);
                 IoFailure { errno: errno(&error) }
             });
-            if back.is_moved {
-                self.completed.settle_moved(back.tag, outcome, back.buf);
-            } else {
-                self.completed.settle(back.tag, outcome, back.buf);
-            }
+            self.completed.settle(back.tag, outcome, back.buf, back.is_moved);
         }
     }
 

@@ -45,6 +45,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
         span_bytes: SPAN,
         read_bytes_max: call_bytes_max,
         write_bytes_max: call_bytes_max,
+        moved: Vec::new(),
     };
     let request = OpenRequest {
         members: &[Member::Nfs(Box::new(member))],
@@ -131,6 +132,7 @@ fn no_io_over_iscsi_allocates() {
             guard: None,
             watch: assay_target::lun::UnitWatch::Regularly,
             unmap: Err("not asked"),
+            moved: Vec::new(),
         };
         let request = OpenRequest {
             members: &[Member::Lun(Box::new(member))],

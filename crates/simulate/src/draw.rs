@@ -1,0 +1,74 @@
+//! What a seed draws before its run begins.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::{Config, Policy, Timeouts, UnitProof, UnitWatch};
+
+use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, OF_STALLS};
+use crate::random::Random;
+use crate::storage::Habits;
+
+/// Seeds from here on have a target that executes what a lost connection left in it, faults that bring this about, and
+/// writes to few chunks meanwhile.
+pub const STALLS: u64 = 1 << 40;
+/// Returns the n-th seed, from 1, of those that are tried: one in 16 is beyond [`STALLS`].
+#[must_use]
+pub fn nth_seed(n: u64) -> u64 {
+    if n.is_multiple_of(16) { STALLS + n } else { n }
+}
+
+/// Draws the configuration of the initiators.
+pub(crate) fn config(random: &mut Random, names: &[String], base: Instant) -> Config {
+    let timeouts = timeouts(random);
+    let depth = u16::try_from(random.between(1, 9)).expect("a few");
+    Config {
+        timeouts,
+        sessions_per_portal: if random.chance(25) { 2 } else { 1 },
+        policy: *random.pick(&[Policy::ROUND_ROBIN_EACH, Policy::LeastOutstanding, Policy::Fixed(0)]),
+        depth,
+        path_depth: *random.pick(&[2, 8, 8]),
+        proof: Arc::new(UnitProof::begun_at(base)),
+        watch: *random.pick(&[UnitWatch::Regularly, UnitWatch::OnNews, UnitWatch::Closely]),
+        ..Config::new(names.to_vec(), "iqn.2026-11.example:simulated", 0)
+    }
+}
+
+fn timeouts(random: &mut Random) -> Timeouts {
+    let io = Duration::from_secs(*random.pick(&[4, 4, 4, 10, 20]));
+    let default = Timeouts::default();
+    Timeouts {
+        io,
+        login: default.login.min(io),
+        command: default.command.min(io / 2),
+        task_management: default.task_management.min(io / 2),
+        ping_interval: Duration::from_secs(1),
+        ping: default.ping.min(io),
+        no_path: io,
+        busy: default.busy.min(io),
+        ..default
+    }
+}
+
+/// Draws the kinds of fault that a run has. The last kind has runs of its own, so that the seeds of the others find
+/// what they found without it.
+pub(crate) fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
+    let share = random.between(5, 60);
+    let (_, all) = FAULTS.split_last().expect("there are kinds");
+    let drawn = all.iter().copied().filter(|_| random.chance(share)).collect();
+    if is_replaced { BESIDE_REPLACED.to_vec() } else { drawn }
+}
+
+/// Returns the kinds of fault, the number of commands and that of chunks for a seed beyond [`STALLS`], and makes its
+/// target execute what is left in it.
+pub(crate) fn stalls(
+    seed: u64,
+    habits: &mut Habits,
+    random: &mut Random,
+) -> Option<(Vec<Fault>, u64, usize)> {
+    if seed < STALLS {
+        return None;
+    }
+    (habits.executes_after_hang_up, habits.names_groups) = (true, true);
+    Some((OF_STALLS.to_vec(), random.between(2000, 5000), 4))
+}
