@@ -153,7 +153,7 @@ pub(crate) fn answer(
 
 /// How much a finding harms a result: of one severity, what changed the numbers more than what explains them, and what
 /// is in all tests more than what is in one.
-fn harm(finding: &Finding) -> (Severity, bool, usize) {
+pub(crate) fn harm(finding: &Finding) -> (Severity, bool, usize) {
     (finding.severity, is_disturbance(finding), finding.steps.len())
 }
 

@@ -184,7 +184,8 @@ fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
 fn cells(name: String, total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Cell> {
     let mut cells: Vec<Cell> = vec![name.into(), total.mib_per_s.into(), total.iops.into(), Cell::Empty];
     cells.extend(times(total.waited(), unit));
-    cells.push(outstanding.into());
+    // It is the rate times the mean latency: unknown without one.
+    cells.push(total.waited().mean_ns().map(|_| outstanding).into());
     cells
 }
 

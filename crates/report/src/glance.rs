@@ -8,7 +8,7 @@ use assay_analysis::{
     Case, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
     is_disturbance, verdict_on,
 };
-use assay_record::RunHeader;
+use assay_record::{MemberKind, RunHeader};
 
 /// Most next steps.
 const NEXT_MAX: usize = 3;
@@ -110,12 +110,13 @@ fn good(
     judgement: Option<&Judgement>,
     before: Option<Before<'_>>,
 ) -> Option<Said> {
-    // What another tool measured, and experiments, are not the loads that tables have.
-    if header.imported.is_some() || header.diagnosis.is_some() {
+    // Experiments are not the loads that anything is known of.
+    if header.diagnosis.is_some() {
         return None;
     }
     let measured = measured(summary);
-    if measured.is_empty() {
+    // Where every I/O failed, that is why nothing was measured.
+    if measured.is_empty() && critical(findings).is_none() {
         return Some(Said::new(Tone::Bad, "Nothing was measured."));
     }
     // However fast it is, what is spoilt is not good, whether or not there is something to compare it with.
@@ -124,14 +125,28 @@ fn good(
     }
     let own = own(judgement, before);
     let mut doubts = doubts(summary, &measured, findings);
+    // What another tool measured is not the load that tables have.
+    let published = || among::published(header, summary).filter(|_| header.imported.is_none());
     let compared = match own {
         Some(own) => own,
-        None => {
-            doubts.extend(among::small(header));
-            Said::new(Tone::Plain, among::published(header, summary)?)
-        }
+        None => match published() {
+            Some(among) => {
+                doubts.extend(among::small(header));
+                Said::new(Tone::Plain, among)
+            }
+            None => return alone(header, &doubts),
+        },
     };
     Some(with_doubts(compared, &doubts))
+}
+
+/// Of what can be compared with nothing the doubts are said; `None` where there are none.
+fn alone(header: &RunHeader, doubts: &[String]) -> Option<Said> {
+    let is_null = header.targets.iter().all(|target| target.member.kind == MemberKind::Null);
+    (!is_null && !doubts.is_empty()).then(|| {
+        let says = format!("There is nothing to compare it with, and {}.", doubts.join(", and "));
+        Said::new(Tone::Doubt, says)
+    })
 }
 
 /// Against the array, or else its baseline. A bound says only what is too much, so that a baseline says more.
@@ -151,9 +166,13 @@ fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
     summary.steps.iter().filter(is_measured).collect()
 }
 
+fn critical(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.severity == Severity::Critical)
+}
+
 /// A run of which every step was disturbed, or whose data cannot be trusted, is not good however fast it is.
 fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
-    if let Some(critical) = findings.iter().find(|finding| finding.severity == Severity::Critical) {
+    if let Some(critical) = critical(findings) {
         return Some(Said::new(Tone::Bad, format!("Not usable: {}", first_sentence(&critical.says))));
     }
     let disturbed = disturbed_steps(findings);
@@ -251,7 +270,11 @@ fn opening(sentence: &str) -> Vec<&str> {
 /// The next steps of the gravest findings, each once; then the experiment of the verdict.
 fn next(findings: &[Finding], judgement: Option<&Judgement>) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
-    for finding in findings.iter().filter(|f| f.severity > Severity::Info && !f.next.is_empty()) {
+    let mut grave: Vec<&Finding> =
+        findings.iter().filter(|f| f.severity > Severity::Info && !f.next.is_empty()).collect();
+    // In the order in which a terminal warns.
+    grave.sort_by_key(|finding| std::cmp::Reverse(crate::answer::harm(finding)));
+    for finding in grave {
         // Two findings with one cause say the same in other words.
         let is_known = steps.iter().any(|known| opening(known) == opening(&finding.next));
         if !is_known && steps.len() < NEXT_MAX {

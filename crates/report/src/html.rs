@@ -94,7 +94,8 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
     });
     let disturbed = assay_analysis::disturbed_steps(findings);
     page.push_str(&shapes::known(header, summary));
-    page.push_str(&first::screen(header, summary, &disturbed));
+    let sweeps = sweep::sweeps(header, summary, &disturbed);
+    page.push_str(&first::screen(header, summary, &disturbed, &sweeps));
     page.push_str(&meta.baseline.map_or_else(String::new, crate::held::html));
     page.push_str("<h2>All tests</h2>\n");
     page.push_str(&tables::summary(header, summary));
@@ -102,7 +103,6 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
     }
-    page.push_str(&sweep::sweeps(header, summary, &disturbed));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
         page.push_str(&test_section(header, test, &steps));
@@ -148,9 +148,9 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut text = format!("<h1>{}</h1>\n", escape(&header.plan.name));
     text.push_str(&format!(
-        "<p>on <strong>{}</strong> from {}, {}. Run {}{}{}</p>\n",
+        "<p>on <strong>{}</strong>{}, {}. Run {}{}{}</p>\n",
         escape(&targets.join(", ")),
-        escape(&header.host.name),
+        whence(header),
         number::minute(header.started_unix_ms),
         escape(&header.run),
         meta.label.map(|l| format!(" “{}”", escape(l))).unwrap_or_default(),
@@ -164,6 +164,16 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
         text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(words)));
     }
     text
+}
+
+/// The host of a run, or the tool that measured what was imported.
+fn whence(header: &RunHeader) -> String {
+    let name = &header.host.name;
+    let host = if name.is_empty() { String::new() } else { format!(" from {}", escape(name)) };
+    match &header.imported {
+        Some(from) => format!("{host}, imported from {} ({})", escape(&from.file), escape(&from.tool)),
+        None => host,
+    }
 }
 
 /// Escaped, with no line break between a number and its unit, and microseconds as tables write them.
@@ -182,6 +192,18 @@ fn with_micros(says: &str) -> String {
         text.push_str(part);
     }
     text
+}
+
+/// Returns the values of a step of a sweep without the names of what is swept: `4KiB, 16` of
+/// `size=4KiB outstanding=16`.
+fn swept_values(step: &str) -> String {
+    let values: Option<Vec<&str>> =
+        step.split(' ').map(|word| word.split_once('=').map(|(_, value)| value)).collect();
+    match values {
+        Some(values) => values.join(", "),
+        // A value with a blank in it.
+        None => step.rsplit('=').next().unwrap_or_default().to_owned(),
+    }
 }
 
 fn findings_list(summary: &RunSummary, findings: &[Finding]) -> String {

@@ -71,11 +71,14 @@ enum Swatch {
 fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &str) -> String {
     let titled = format!("{title}: {} over {}", y.title, x.title);
     let slant = Slant::of(x);
+    let (legend, above) = legend_text(legend.0, legend.1);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" \
-         y=\"14\">{}</text>\n",
-        HEIGHT + slant.room(),
+        "<svg viewBox=\"0 {:.0} {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" \
+         y=\"{:.0}\">{}</text>\n",
+        -above,
+        HEIGHT + slant.room() + above,
         escape(&titled),
+        14.0 - above,
         escape(title)
     );
     for (value, label) in &y.ticks {
@@ -104,7 +107,7 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
     ));
     svg.push_str(&axis_titles(x, y, slant.room()));
     svg.push_str(body);
-    svg.push_str(&legend_text(legend.0, legend.1));
+    svg.push_str(&legend);
     svg.push_str("</svg>\n");
     svg
 }
@@ -173,35 +176,66 @@ fn axis_titles(x: &Axis, y: &Axis, room: f64) -> String {
     )
 }
 
-fn legend_text(swatch: Swatch, names: &[String]) -> String {
+/// Room of a legend's mark, of the gap behind its name, and of a letter at the size that the page sets.
+const MARK: f64 = 30.0;
+const LEGEND_GAP: f64 = 18.0;
+const LEGEND_LETTER: f64 = 6.5;
+/// Height of a row of a legend.
+const LEGEND_ROW: f64 = 16.0;
+
+/// Returns the legend, and the height that its rows beyond the first take above the chart.
+fn legend_text(swatch: Swatch, names: &[String]) -> (String, f64) {
     let mut text = String::new();
     if names.len() < 2 {
-        return text;
+        return (text, 0.0);
     }
-    let mut at = LEFT;
+    let rows = legend_rows(names);
+    let above = (rows.len() - 1) as f64 * LEGEND_ROW;
     let first = if let Swatch::LineFrom(first) = swatch { first } else { 0 };
-    for (index, name) in names.iter().enumerate() {
-        let style = (index + first) % STYLES;
-        text.push_str(&match swatch {
-            Swatch::Line | Swatch::LineFrom(_) => format!(
-                "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"30\" x2=\"{:.0}\" y2=\"30\" \
-                 stroke-dasharray=\"{}\"/>{}</g>",
-                at + 24.0,
-                DASHES[style],
-                marker(style, at + 12.0, 30.0)
-            ),
-            Swatch::Bar => {
-                format!(
-                    "<rect class=\"f{style}\" x=\"{:.0}\" y=\"24\" width=\"12\" height=\"12\"/>",
-                    at + 10.0
-                )
-            }
-        });
-        text.push_str(&format!("<text x=\"{:.0}\" y=\"34\">{}</text>\n", at + 30.0, escape(name)));
-        // About 6.5 units a letter at the size the page sets.
-        at += 30.0 + name.chars().count() as f64 * 6.5 + 18.0;
+    for (row, of) in rows.into_iter().enumerate() {
+        let y = 30.0 - above + row as f64 * LEGEND_ROW;
+        for (index, at, name) in of {
+            let style = (index + first) % STYLES;
+            text.push_str(&match swatch {
+                Swatch::Line | Swatch::LineFrom(_) => format!(
+                    "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"{y:.0}\" x2=\"{:.0}\" y2=\"{y:.0}\" \
+                     stroke-dasharray=\"{}\"/>{}</g>",
+                    at + 24.0,
+                    DASHES[style],
+                    marker(style, at + 12.0, y)
+                ),
+                Swatch::Bar => format!(
+                    "<rect class=\"f{style}\" x=\"{:.0}\" y=\"{:.0}\" width=\"12\" height=\"12\"/>",
+                    at + 10.0,
+                    y - 6.0
+                ),
+            });
+            let (x, y, name) = (at + MARK, y + 4.0, escape(&name));
+            text.push_str(&format!("<text x=\"{x:.0}\" y=\"{y:.0}\">{name}</text>\n"));
+        }
     }
-    text
+    (text, above)
+}
+
+/// Places names in as many rows as they need: the index of each, where it begins, and as much of it as a row has room
+/// for.
+fn legend_rows(names: &[String]) -> Vec<Vec<(usize, f64, String)>> {
+    let end = WIDTH - RIGHT;
+    let mut rows = vec![Vec::new()];
+    let mut at = LEFT;
+    for (index, name) in names.iter().enumerate() {
+        let name = lanes::fitting(name, end - LEFT - MARK);
+        let room = MARK + name.chars().count() as f64 * LEGEND_LETTER;
+        if at > LEFT && at + room > end {
+            rows.push(Vec::new());
+            at = LEFT;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((index, at, name));
+        }
+        at += room + LEGEND_GAP;
+    }
+    rows
 }
 
 /// A marker of the style around a point.
@@ -230,6 +264,30 @@ fn y_at(axis: &Axis, value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a comparison of four runs the fourth was cut at the edge of each chart.
+    #[test]
+    fn a_legend_has_as_many_rows_as_its_names_need() {
+        let names = |count: usize, name: &str| vec![name.to_owned(); count];
+        let widths = |names: &[String]| legend_rows(names).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(widths(&names(3, "A 261127-q28z")), [3]);
+        assert_eq!(widths(&names(4, "A 261127-q28z")), [3, 1]);
+        assert_eq!(widths(&names(2, &"x".repeat(200))), [1, 1]);
+        for row in legend_rows(&names(8, "a name of some length"))
+            .iter()
+            .chain(&legend_rows(&names(2, &"x".repeat(200))))
+        {
+            for (_, at, name) in row {
+                assert!(at + MARK + name.chars().count() as f64 * LEGEND_LETTER <= WIDTH, "{at} {name}");
+            }
+        }
+        let (x, y) = (Axis::up_to("s", 10.0), Axis::from_zero("IOPS", 5.0));
+        let drawn = frame("t", &x, &y, (Swatch::Bar, &names(4, "A 261127-q28z")), "");
+        assert!(
+            drawn.contains("viewBox=\"0 -16 560 276\"") && drawn.contains("y=\"-2\">t</text>"),
+            "{drawn}"
+        );
+    }
 
     #[test]
     fn nothing_a_name_holds_ends_a_tag() {

@@ -15,6 +15,10 @@ pub(super) fn drained_queue(case: StepCase<'_>) -> Option<Fired> {
     if step.load != Load::Closed || step.unmeasured.is_some() || step.outstanding_asked == 0 {
         return None;
     }
+    // Of I/Os that all failed there is neither a rate nor a latency.
+    if step.total.ops == 0 {
+        return None;
+    }
     let asked = step.outstanding_asked as f64;
     let share = step.outstanding_effective / asked;
     if share >= FULL_SHARE {

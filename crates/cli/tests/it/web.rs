@@ -12,6 +12,9 @@ use assay_testkit::need;
 use assay_testkit::story::{DONE, INTERRUPTED, Story};
 use browser::{Browser, Scripts};
 
+/// Code of a key.
+const ENTER: u32 = 13;
+
 /// A server of a story's store.
 struct Served {
     child: Child,
@@ -155,6 +158,38 @@ fn a_run_of_a_terminal_appears_is_followed_zoomed_stopped_and_opened() {
     browser.click("article.live h2 a");
     browser.until("document.body.innerText.includes('This run was stopped')");
     browser.until("document.querySelector('.report')");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// The button that shows the whole time goes when it is used, and took the focus to the start of the page with it.
+#[test]
+fn the_whole_time_is_shown_again_by_keyboard_and_the_chart_keeps_the_focus() {
+    if !need::programs(&["chromium"]) {
+        return;
+    }
+    let story = Story::new();
+    // Fewer than ten seconds have no chart over time.
+    let words =
+        ["run", "vmware", "null:", "--only", "RealLife", "--set", "run=11s", "--rate", "100/s", "--json"];
+    let run = story.assay(&words).ends(DONE).json()["run"].as_str().unwrap().to_owned();
+    let served = Served::start(&story, &[]);
+    let mut browser = Browser::start();
+    browser.open(&served.page(&format!("/runs/{run}")));
+    browser.until("document.querySelector('.report .over-time svg')");
+    // A part of a page that is folded has nothing that can be focused.
+    browser.evaluate("document.querySelectorAll('.report details').forEach(part => { part.open = true; })");
+    browser.evaluate("document.querySelector('.report .over-time').focus()");
+    browser.press("+", 187);
+    browser.until("document.querySelector('.report .over-time.held + .zoom button')");
+    browser.evaluate("document.querySelector('.zoom button').focus()");
+    assert_eq!(
+        browser.evaluate("document.activeElement.closest('.zoom') !== null"),
+        true,
+        "it has the focus"
+    );
+    browser.press("Enter", ENTER);
+    browser.until("!document.querySelector('.zoom') && !document.querySelector('.over-time.held')");
+    assert_eq!(browser.evaluate("document.activeElement.matches('.report .over-time')"), true);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

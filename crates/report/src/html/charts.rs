@@ -134,6 +134,10 @@ fn curve(step: &StepSummary) -> String {
         .map(|(name, latency)| Line { name: (*name).to_owned(), pieces: vec![curve_points(latency, unit)] })
         .collect();
     let values: Vec<f64> = lines.iter().flat_map(|l| &l.pieces[0]).map(|(_, y)| *y).collect();
+    // Of some imports only the mean is known, or not even that.
+    if values.is_empty() {
+        return String::new();
+    }
     let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
     let what = if step.total.response.is_some() { "response time" } else { "service time" };
     let title = match (both, kinds.first()) {
@@ -170,8 +174,7 @@ fn curve_points(latency: &Latency, unit: TimeUnit) -> Vec<(f64, f64)> {
 
 /// Median and 99th percentile of each step of a sweep.
 fn latency_by_step(steps: &[&StepSummary]) -> String {
-    let names: Vec<String> =
-        steps.iter().map(|s| s.step.rsplit('=').next().unwrap_or_default().to_owned()).collect();
+    let names: Vec<String> = steps.iter().map(|step| super::swept_values(&step.step)).collect();
     let quantile = |q: f64| -> Vec<f64> {
         steps.iter().map(|s| s.total.waited().quantile_ns(q).unwrap_or(0.0)).collect()
     };
@@ -179,6 +182,9 @@ fn latency_by_step(steps: &[&StepSummary]) -> String {
     let unit = TimeUnit::for_means(&shown[1].1);
     let all: Vec<f64> =
         shown.iter().flat_map(|(_, v)| v).map(|ns| unit.of_ns(*ns)).filter(|v| *v > 0.0).collect();
+    if all.is_empty() {
+        return String::new();
+    }
     let (low, high) = all.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
     let line = |(name, values): &(&str, Vec<f64>)| Line {
         name: (*name).to_owned(),

@@ -17,7 +17,7 @@ pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
         text.push_str(&format!(
             "<h3>Target {}</h3>\n{}",
             escape(&target.address),
-            table(&target_facts(target))
+            table(&target_facts(target, header.imported.is_some()))
         ));
         for (index, path) in target.member.paths().iter().enumerate() {
             let ceiling = match &target.member.nfs {
@@ -31,7 +31,10 @@ pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
             ));
         }
     }
-    text.push_str(&format!("<h3>Host</h3>\n{}", table(&host_facts(header))));
+    let host = host_facts(header);
+    if host.iter().any(|(_, value)| !value.is_empty()) {
+        text.push_str(&format!("<h3>Host</h3>\n{}", table(&host)));
+    }
     text.push_str(&format!("<h3>Plan</h3>\n{}", table(&plan_facts(header))));
     if !header.plan.notes.is_empty() {
         text.push_str("<h3>Notes of the plan</h3>\n<ul>\n");
@@ -73,17 +76,17 @@ fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<Fact> {
     facts
 }
 
-fn target_facts(target: &TargetFacts) -> Vec<Fact> {
+fn target_facts(target: &TargetFacts, is_imported: bool) -> Vec<Fact> {
     let member = &target.member;
-    let mut facts = vec![
-        fact("I/O goes to", member.path.clone()),
-        fact(
-            "Size used",
-            format!("{} of {}", number::size(member.span_bytes), number::size(member.capacity_bytes)),
-        ),
-        fact("Issued by", issued(member)),
-        fact("Content", content(member)),
-    ];
+    let mut facts = vec![fact("I/O goes to", member.path.clone())];
+    if member.capacity_bytes > 0 {
+        let used = format!("{} of {}", number::size(member.span_bytes), number::size(member.capacity_bytes));
+        facts.push(fact("Size used", used));
+    }
+    // Another tool does not say how it issued its I/Os, and on which data.
+    if !is_imported {
+        facts.extend([fact("Issued by", issued(member)), fact("Content", content(member))]);
+    }
     if let Some(lun) = &member.lun {
         let together = assay_analysis::ceiling_together(&lun.paths);
         facts.push(fact("Paths", format!("{}, {}", lun.paths.len(), lun.policy)));
@@ -157,11 +160,14 @@ fn host_facts(header: &RunHeader) -> Vec<Fact> {
     let limit = host.cgroup_cpus.map(|c| format!(", limited to {c} by a cgroup")).unwrap_or_default();
     let memory_limit =
         host.cgroup_memory_bytes.map(|b| format!(", limited to {} by a cgroup", number::size(b)));
+    let known = |is_known: bool, says: String| if is_known { says } else { String::new() };
+    let cpus = format!("{}, {} of {} CPUs{limit}", host.cpu_model, host.cpus, host.cpus_online);
+    let memory = format!("{}{}", number::size(host.memory_bytes), memory_limit.unwrap_or_default());
     vec![
         fact("Name", host.name.clone()),
-        fact("System", format!("{}, Linux {}", host.os, host.kernel)),
-        fact("CPU", format!("{}, {} of {} CPUs{limit}", host.cpu_model, host.cpus, host.cpus_online)),
-        fact("Memory", format!("{}{}", number::size(host.memory_bytes), memory_limit.unwrap_or_default())),
+        fact("System", known(!host.kernel.is_empty(), format!("{}, Linux {}", host.os, host.kernel))),
+        fact("CPU", known(host.cpus > 0, cpus)),
+        fact("Memory", known(host.memory_bytes > 0, memory)),
         fact("Clock source", host.clocksource.clone()),
         fact("Wall clock", host.clock.as_ref().map(assay_record::ClockState::words).unwrap_or_default()),
         fact("Hypervisor", host.hypervisor.clone().unwrap_or_default()),
@@ -180,11 +186,13 @@ fn plan_facts(header: &RunHeader) -> Vec<Fact> {
         Span::Whole => "all of each target".to_owned(),
         Span::Size(size) => size.to_string(),
     };
+    // What is Assay's own says nothing of another tool.
+    let own = |says: String| if header.imported.is_some() { String::new() } else { says };
     let mut facts = vec![
         fact("Name", plan.name.clone()),
-        fact("Semantics", semantics),
-        fact("Requested size", span),
-        fact("Seed", plan.seed.to_string()),
+        fact("Semantics", own(semantics.to_owned())),
+        fact("Requested size", own(span)),
+        fact("Seed", own(plan.seed.to_string())),
         fact("Shortened", if plan.quick { "yes (--quick)" } else { "" }),
         fact("Source of its numbers", plan.source.clone()),
     ];

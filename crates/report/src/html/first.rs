@@ -12,16 +12,25 @@ use crate::svg::{BarRow, Doubt, Rows, escape};
 /// More rows than this are no glance; of sweeps, only the best step is then shown.
 const ROWS_MAX: usize = 20;
 
-/// Charts of what came out.
-pub(super) fn screen(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId]) -> String {
+/// Charts of what came out, with those of the sweeps.
+pub(super) fn screen(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId], sweeps: &str) -> String {
     // A curve, or caches that were looked for, say more than a bar for each of their steps.
     let curves = crate::cache_probe::html(header, summary) + &crate::curve::html(header, summary);
-    if curves.is_empty() { came_out(summary, disturbed) } else { curves }
+    if !curves.is_empty() {
+        return curves + sweeps;
+    }
+    let rows = shown(summary, disturbed);
+    if sweeps.is_empty() || rows.iter().all(|row| row.swept == Swept::No) {
+        return came_out(summary, disturbed, &rows) + sweeps;
+    }
+    // The step with the highest throughput of a sweep has neither its most IOPS nor its shortest latency: the sweep
+    // itself is what came out.
+    let others: Vec<Shown<'_>> = rows.into_iter().filter(|row| row.swept == Swept::No).collect();
+    format!("{sweeps}{}", came_out(summary, disturbed, &others))
 }
 
-/// Bars of all tests; nothing for a run without results.
-fn came_out(summary: &RunSummary, disturbed: &[StepId]) -> String {
-    let rows = shown(summary, disturbed);
+/// Bars of tests; nothing for a run without results.
+fn came_out(summary: &RunSummary, disturbed: &[StepId], rows: &[Shown<'_>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -32,13 +41,21 @@ fn came_out(summary: &RunSummary, disturbed: &[StepId]) -> String {
         }
         false => String::new(),
     };
-    format!("<h2>Results</h2>\n{}{fewer}", charts(&rows, disturbed))
+    format!("<h2>Results</h2>\n{}{fewer}", charts(rows, disturbed))
 }
 
 /// A step, and how it is called.
 struct Shown<'s> {
     name: String,
     step: &'s StepSummary,
+    swept: Swept,
+}
+
+/// Whether a step stands for those of a sweep that are not drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Swept {
+    No,
+    Best,
 }
 
 /// All steps that have a result, or the best of each test where they are too many.
@@ -51,6 +68,7 @@ fn shown<'s>(summary: &'s RunSummary, disturbed: &[StepId]) -> Vec<Shown<'s>> {
     let named = |step: &'s StepSummary| Shown {
         name: format!("{} {}", step.test, step.step).trim_end().to_owned(),
         step,
+        swept: Swept::No,
     };
     if measured.len() <= ROWS_MAX {
         return measured.into_iter().map(named).collect();
@@ -73,7 +91,11 @@ fn shown<'s>(summary: &'s RunSummary, disturbed: &[StepId]) -> Vec<Shown<'s>> {
     best.into_iter()
         .take(ROWS_MAX)
         .map(|step| match is_swept(step) {
-            true => Shown { name: format!("{}, best at {}", step.test, step.step), step },
+            true => {
+                // Rounds are repetitions, and no sweep.
+                let swept = if is_round(&step.step) { Swept::No } else { Swept::Best };
+                Shown { name: format!("{}, best at {}", step.test, step.step), step, swept }
+            }
             false => named(step),
         })
         .collect()
@@ -103,28 +125,42 @@ fn charts(rows: &[Shown<'_>], disturbed: &[StepId]) -> String {
             ..estimate
         })
     });
+    // Only what is there is explained.
+    let has_ends = [&rate, &throughput, &latency].iter().any(|chart| chart.contains("class=\"ci\""));
+    let intervals = match has_ends {
+        true => {
+            "Lines across the bars are 95 % intervals from the seconds of this run (<a href=\"#m-interval\">how</a>); \
+             another run may differ by more. "
+        }
+        false => "",
+    };
+    let is_doubtful = |row: &Shown<'_>| doubt(row.step, disturbed) != Doubt::None;
+    let marked = match rows.iter().any(is_doubtful) {
+        true => "Bars marked ! were disturbed or cut short. ",
+        false => "",
+    };
     format!(
-        "<div class=\"charts three\">\n{rate}{throughput}{latency}</div>\n<p class=\"soft\">Lines across the bars are \
-         95 % \
-         intervals from the seconds of this run (<a href=\"#m-interval\">how</a>); another run may differ by more. \
-         Bars marked ! \
-         were disturbed or cut short. {}.</p>\n",
+        "<div class=\"charts three\">\n{rate}{throughput}{latency}</div>\n<p \
+         class=\"soft\">{intervals}{marked}{}.</p>\n",
         super::methods::how(&["iops", "mibs", "percentile"])
     )
 }
 
-fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
-    let doubt = match row.step.complete {
+fn doubt(step: &StepSummary, disturbed: &[StepId]) -> Doubt {
+    match step.complete {
         false => Doubt::CutShort,
-        true if disturbed.contains(&row.step.id) => Doubt::Disturbed,
+        true if disturbed.contains(&step.id) => Doubt::Disturbed,
         true => Doubt::None,
-    };
+    }
+}
+
+fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
     BarRow {
         name: row.name.clone(),
         value: estimate.value,
         ends: estimate.ends(),
         text: number::long(estimate.value),
-        doubt,
+        doubt: doubt(row.step, disturbed),
     }
 }
 
@@ -142,6 +178,9 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
     let incomparable = match header.array {
         _ if is_null => "The target stores nothing: these are rates of Assay itself.",
         Some(_) => "The model has no expectation for these loads on this array.",
+        None if header.imported.is_some() => {
+            "Nothing to compare it with: set a baseline with assay baseline set."
+        }
         None => {
             "Nothing to compare it with: describe the storage with --array, or set a baseline with assay baseline set."
         }

@@ -3,6 +3,7 @@
 
 use assay_analysis::{PublishedSetup, RunSummary, StepSummary, published_beside};
 use assay_record::RunHeader;
+use assay_spec::suites::suite_titled;
 
 use crate::crystaldiskmark;
 use crate::number;
@@ -23,21 +24,26 @@ fn is_measured(step: &&StepSummary) -> bool {
 
 /// A row for each size, a bar for writes and one for reads: for the suites of that name.
 fn atto(header: &RunHeader, summary: &RunSummary) -> Option<String> {
-    if !["atto", "super-atto"].contains(&header.plan.name.as_str()) {
+    // A run has the title of its suite.
+    if !suite_titled(&header.plan.name).is_some_and(|suite| ["atto", "super-atto"].contains(&suite.name)) {
         return None;
     }
     let mut rows: Vec<PairRow> = Vec::new();
+    let writes = |step: &StepSummary| step.write.ops > step.read.ops;
+    // The first test has the first colour in every chart.
+    let is_write_first = summary.steps.iter().find(is_measured).is_some_and(writes);
     for step in summary.steps.iter().filter(is_measured) {
         let name = step.step.strip_prefix("size=")?.split(' ').next()?.to_owned();
         let index = rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
             rows.push(PairRow { name, write: None, read: None });
             rows.len() - 1
         });
-        let of = if step.write.ops > step.read.ops { &mut rows[index].write } else { &mut rows[index].read };
+        let of = if writes(step) { &mut rows[index].write } else { &mut rows[index].read };
         *of = Some(of.unwrap_or(0.0).max(step.total.mb_per_s));
     }
+    let styles = if is_write_first { [0, 1] } else { [1, 0] };
     (!rows.is_empty()).then(|| {
-        let chart = Pairs { title: "MB/s by size", rows }.svg();
+        let chart = Pairs { title: "MB/s by size", rows, styles }.svg();
         format!("<h2>Write and read</h2>\n<div class=\"charts\">{chart}</div>\n")
     })
 }
@@ -64,8 +70,12 @@ fn beside_published(summary: &RunSummary) -> Option<String> {
         )
     };
     let rows: String = summary.steps.iter().filter(is_measured).map(row).collect();
-    let mut sources: Vec<&str> = near.iter().map(|setup| setup.source.as_str()).collect();
-    sources.dedup();
+    let mut sources: Vec<&str> = Vec::new();
+    for setup in &near {
+        if !sources.contains(&setup.source.as_str()) {
+            sources.push(&setup.source);
+        }
+    }
     Some(format!(
         "<h2>Beside published results</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
          <caption><span>IOPS of the same tests; the nearest of {} published set-ups. Sources: {}.</span></caption>\n\

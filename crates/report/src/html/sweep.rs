@@ -1,5 +1,6 @@
 //! Sweeps: bars over one swept setting, lines over one setting for each value of another.
 
+use assay_analysis::compare::is_round;
 use assay_analysis::{OpSummary, RunSummary, StepSummary};
 use assay_record::{RunHeader, StepId};
 use assay_spec::Test;
@@ -22,7 +23,9 @@ pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[Step
         let is_curve = labels.len() > 2
             && test.steps.iter().all(|step| step.swept.len() == 1)
             && labels.iter().all(|l| ["load=", "rate=", "outstanding="].iter().any(|key| l.starts_with(key)));
-        if labels.len() < 2 || is_curve || drawn.contains(&labels) {
+        // Rounds are repetitions of one load.
+        let is_repeated = labels.iter().all(|label| is_round(label));
+        if labels.len() < 2 || is_curve || is_repeated || drawn.contains(&labels) {
             continue;
         }
         let same: Vec<usize> = header

@@ -192,7 +192,7 @@ fn parts<'s>(steps: &[&'s StepSummary], range: Option<TimeRange>) -> Vec<Part<'s
     for (index, step) in steps.iter().enumerate() {
         let to_s = offset_s + step.seconds;
         let counts = if index % 2 == 0 { Counts::Counted } else { Counts::NotCounted };
-        let name = step.step.rsplit('=').next().unwrap_or_default().to_owned();
+        let name = super::swept_values(&step.step);
         let bands = vec![Band { name, from_s: offset_s, to_s, counts }];
         parts.push(Part { step, offset_s, from_s: offset_s, to_s, bands, shown });
         offset_s = to_s;

@@ -62,6 +62,8 @@ const WIDE: f64 = 1120.0;
 const NARROW: f64 = 400.0;
 /// Ticks of a lane lie at least so far apart.
 const TICK_ROOM: f64 = 17.0;
+/// Of more steps between ticks the two ends alone say too little.
+const TICKS_ENDS_MAX: usize = 6;
 /// Bands that are narrower have no name: a drain of a moment cannot be seen.
 const NAMED_MIN: f64 = 4.0;
 const LEFT: f64 = 64.0;
@@ -76,7 +78,7 @@ const JOINED_MAX: f64 = 3.5;
 /// Room for the title of a lane, left of what happened.
 const TITLE_ROOM: f64 = 40.0;
 /// Width of a letter of a legend.
-const LEGEND_LETTER: f64 = 6.4;
+const LEGEND_LETTER: f64 = 6.5;
 /// Width of a letter.
 const LETTER: f64 = 7.0;
 
@@ -200,7 +202,7 @@ impl Lanes<'_> {
 }
 
 /// Returns a name as far as there is room for it.
-fn fitting(name: &str, room: f64) -> String {
+pub(super) fn fitting(name: &str, room: f64) -> String {
     let count = name.chars().count();
     // Of a name that has no room at all, its line is left.
     let fits = (1..=count).take_while(|letters| *letters as f64 * LEGEND_LETTER <= room).count();
@@ -211,16 +213,24 @@ fn fitting(name: &str, room: f64) -> String {
     }
 }
 
+/// Returns how many ticks from one to the next that is written: as few as there is room for, all equally far apart, the
+/// lowest and the highest among them. Where that leaves only these two of many, the highest may be missing.
+fn ticks_apart(count: usize, height: f64) -> usize {
+    let last = count.saturating_sub(1);
+    let has_room = |every: &usize| height * *every as f64 / last as f64 >= TICK_ROOM;
+    let with_both =
+        (1..=last).filter(|every| last.is_multiple_of(*every)).find(has_room).unwrap_or(last.max(1));
+    match with_both == last && last > TICKS_ENDS_MAX {
+        true => (1..=last).find(has_room).unwrap_or(last),
+        false => with_both,
+    }
+}
+
 fn lane_svg(lane: &Lane, top: f64, end: f64, x: &impl Fn(f64) -> f64) -> String {
     let y = |value: f64| top + lane.height - lane.y.share(value) * lane.height;
     let mut svg = format!("<text class=\"ln\" x=\"{LEFT}\" y=\"{:.1}\">{}", top - 5.0, escape(&lane.title));
     svg.push_str("</text>\n");
-    // As many ticks as there is room for, all equally far apart, the lowest and the highest among them.
-    let last = lane.y.ticks.len().saturating_sub(1);
-    let has_room =
-        |every: &usize| last.is_multiple_of(*every) && lane.height / (last / every) as f64 >= TICK_ROOM;
-    let every = (1..=last).find(has_room).unwrap_or(last.max(1));
-    for (value, label) in lane.y.ticks.iter().step_by(every) {
+    for (value, label) in lane.y.ticks.iter().step_by(ticks_apart(lane.y.ticks.len(), lane.height)) {
         let at = y(*value);
         svg.push_str(&format!(
             "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" \
@@ -311,6 +321,19 @@ fn pieces(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a logarithmic axis from 50 to 10,000 the two ends were written, and nothing between them.
+    #[test]
+    fn ticks_have_room_and_are_more_than_the_ends_of_a_wide_axis() {
+        assert_eq!(ticks_apart(8, 100.0), 2, "50, 200, 1000, 5000");
+        assert_eq!(ticks_apart(6, 50.0), 5, "0 and 100 %");
+        assert_eq!(ticks_apart(5, 110.0), 1);
+        assert_eq!((ticks_apart(0, 50.0), ticks_apart(1, 50.0)), (1, 1));
+        for count in 2..30 {
+            let apart = ticks_apart(count, 50.0);
+            assert!(apart < count && 50.0 * apart as f64 / (count - 1) as f64 >= TICK_ROOM, "{count}");
+        }
+    }
 
     /// On a phone the second portal of a run was called 198.18.10.
     #[test]

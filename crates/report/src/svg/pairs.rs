@@ -6,6 +6,8 @@ use super::escape;
 pub(crate) struct Pairs<'c> {
     pub(crate) title: &'c str,
     pub(crate) rows: Vec<PairRow>,
+    /// Colours of writes and of reads: those that other charts of the run have.
+    pub(crate) styles: [usize; 2],
 }
 
 /// A name with its bars.
@@ -19,8 +21,8 @@ const WIDTH: f64 = 560.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 70.0;
 const TOP: f64 = 40.0;
-const ROW: f64 = 26.0;
-const BAR: f64 = 10.0;
+const ROW: f64 = 31.0;
+const BAR: f64 = 12.5;
 
 impl Pairs<'_> {
     pub(crate) fn svg(&self) -> String {
@@ -37,7 +39,7 @@ impl Pairs<'_> {
             svg.push_str(&format!(
                 "<rect class=\"f{}\" x=\"{at}\" y=\"22\" width=\"12\" height=\"12\"/><text x=\"{}\" \
                  y=\"32\">{name}</text>\n",
-                1 - index,
+                self.styles[index],
                 at + 18.0
             ));
         }
@@ -47,16 +49,17 @@ impl Pairs<'_> {
             svg.push_str(&format!(
                 "<text class=\"e\" x=\"{}\" y=\"{:.1}\">{name}</text>",
                 LEFT - 6.0,
-                y + 14.0
+                y + BAR + 4.0
             ));
-            for (place, (style, value)) in [(1, row.write), (0, row.read)].into_iter().enumerate() {
+            for (place, value) in [row.write, row.read].into_iter().enumerate() {
                 let Some(value) = value else { continue };
+                let style = self.styles[place];
                 let (at, width) = (y + 1.0 + BAR * place as f64, value / top * (WIDTH - LEFT - RIGHT));
                 svg.push_str(&format!(
                     "<rect class=\"f{style}\" x=\"{LEFT}\" y=\"{at:.1}\" width=\"{width:.1}\" \
                      height=\"{BAR}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                     LEFT + width + 5.0,
-                    at + BAR - 1.0,
+                    at + BAR - 2.0,
                     crate::number::long(value)
                 ));
             }

@@ -3,6 +3,9 @@
 
 use super::{Axis, BOTTOM, HEIGHT, Swatch, TOP, escape, frame, x_at, y_at};
 
+/// Where the legend of measured and baseline ends, user units.
+const LEGEND_END: f64 = 260.0;
+
 /// Points over time.
 pub(crate) struct TrendChart<'c> {
     pub(crate) title: &'c str,
@@ -71,6 +74,7 @@ impl TrendChart<'_> {
         for point in &self.points {
             body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
         }
+        self.events.iter().for_each(|event| body.push_str(&number_svg(event, &x, self.baseline.is_some())));
         self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
@@ -162,11 +166,21 @@ impl TrendChart<'_> {
 fn event_svg(event: &Event, x: &Axis) -> String {
     let at = x_at(x, event.at_ms as f64);
     format!(
-        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text \
-         class=\"m\" x=\"{at:.1}\" y=\"{:.1}\">{}</text></g>\n",
+        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/></g>\n",
         escape(&event.says),
-        HEIGHT - BOTTOM,
-        TOP + 4.0,
+        HEIGHT - BOTTOM
+    )
+}
+
+/// Its number above the drawing, where nothing strikes it through; below the legend within the drawing.
+fn number_svg(event: &Event, x: &Axis, has_legend: bool) -> String {
+    let at = x_at(x, event.at_ms as f64);
+    let y = if has_legend && at < LEGEND_END { TOP + 12.0 } else { TOP - 4.0 };
+    format!(
+        "<g class=\"ev\"><title>{}</title><text class=\"m halo\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>\n",
+        escape(&event.says),
+        at,
+        y,
         event.number
     )
 }

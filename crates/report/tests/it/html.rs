@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_analysis::{Round, SteadyState, Tracks};
+use assay_report::text::{Detail, TextOptions, table};
 use assay_report::{Meta, html::report};
 
 use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
@@ -374,4 +375,136 @@ fn each_host_of_a_run_has_its_row_and_its_rate_over_time() {
     assert_eq!(many.matches("<tr>").count(), 41, "the slowest and the fastest");
     assert!(many.contains("The other 20 lie between"), "{many}");
     assert!(!html(&run(synthetic::plan(plan)), "one-host").contains("class=\"hosts\""));
+}
+
+/// The bars of ATTO were drawn for the name of its suite, which no run has: a run has the suite's title.
+#[test]
+fn runs_of_atto_have_its_bars() {
+    for suite in ["atto", "super-atto"] {
+        let page = html(&run(synthetic::suite(suite, 1)), suite);
+        check(&page);
+        assert!(page.contains("<h2>Write and read</h2>"), "{suite}");
+    }
+    assert!(!html(&run(synthetic::suite("vmware", 1)), "vmware").contains("Write and read"));
+}
+
+/// The first screen of a sweep had bars of the IOPS and the latency at the size with the highest throughput, and its
+/// chart came behind the table of all steps.
+#[test]
+fn a_sweep_of_many_steps_is_the_first_thing_that_is_drawn() {
+    let page = html(&run(synthetic::suite("super-atto", 3)), "super-atto");
+    assert!(!page.contains(", best at size="), "{page}");
+    let at = |words: &str| page.find(words).unwrap();
+    assert!(at("<h2>Sweep of size</h2>") < at("<h2>All tests</h2>"));
+    // Rounds are repetitions, and no sweep.
+    let page = html(&run(synthetic::suite("crystaldiskmark", 3)), "crystaldiskmark");
+    assert!(!page.contains("Sweep of round") && page.contains("SEQ1M Q8T1 read, best at round="), "{page}");
+}
+
+/// Over time and by step the steps of two settings were called 1, 4, 16, 1, 4, 16, …
+#[test]
+fn steps_of_two_settings_have_the_values_of_both_wherever_they_are_drawn() {
+    let two = "[[test]]\nname = \"two\"\nrun = \"12s\"\naccess = [{ size = \"4KiB\", read = 70, random = 100 }]\n\
+               sweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 4] }\n";
+    let page = html(&run(synthetic::plan(two)), "two-settings");
+    check(&page);
+    // The wide lanes, the narrow ones, and latency by step.
+    assert_eq!(page.matches(">64KiB, 4</text>").count(), 3, "{page}");
+}
+
+/// Of what another tool measured the page drew empty distributions, a host of 0 CPUs, and how Assay had issued the
+/// I/Os.
+#[test]
+fn what_an_import_does_not_say_is_not_shown() {
+    let mut imported = run(synthetic::suite("vmware", 3));
+    let (tool, file) = ("yabs.sh <b>".to_owned(), "post.txt".to_owned());
+    imported.header.imported =
+        Some(assay_record::Imported { tool, file, missing: vec!["latencies".to_owned()], has_series: false });
+    imported.header.host = assay_record::HostFacts::default();
+    imported.header.targets[0].member = assay_record::MemberFacts {
+        capacity_bytes: 0,
+        span_bytes: 0,
+        path: String::new(),
+        ..imported.header.targets[0].member.clone()
+    };
+    for step in &mut imported.summary.steps {
+        for ops in [&mut step.total, &mut step.read, &mut step.write] {
+            ops.service = assay_record::Latency::default();
+        }
+        step.outstanding_effective = 0.0;
+        step.series.clear();
+        step.timeline.samples.clear();
+    }
+    let page = html(&imported, "imported");
+    check(&page);
+    assert!(page.contains(", imported from post.txt (yabs.sh &lt;b&gt;), "), "{page}");
+    for absent in
+        ["Latency distribution", "<h3>Host</h3>", " from ,", "Issued by", "Semantics", "0 B", "--array"]
+    {
+        assert!(!page.contains(absent), "{absent}");
+    }
+    let all = page.split("<h2>All tests</h2>").nth(1).unwrap();
+    let row = all.split("<tr><td>Random-8k-70%Read</td>").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert_eq!(row.matches("<td>-</td>").count(), 6, "five latencies, and what is computed of one: {row}");
+}
+
+/// A run with disturbed tests, on storage that nothing is known of, had "nothing to compare it with", in grey.
+#[test]
+fn doubts_are_said_where_there_is_nothing_to_compare_with() {
+    let mut reported = run(synthetic::suite("super-atto", 3));
+    let before = html(&reported, "undisturbed");
+    assert!(before.contains("<div class=\"tone-plain\"><dt>Good?</dt><dd>Nothing to compare it with: "));
+    for step in reported.summary.steps.iter_mut().take(2) {
+        step.cpu.used.as_mut().unwrap().steal = 0.2;
+    }
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    reported.summary.status = assay_analysis::RunStatus::Partial;
+    let page = html(&reported, "disturbed-alone");
+    let expected = "<div class=\"tone-doubt\"><dt>Good?</dt><dd>There is nothing to compare it with, and the run was \
+                    killed, and 2 of 30 tests were disturbed.</dd>";
+    assert!(page.contains(expected), "{page}");
+}
+
+/// The terminal said to stop other programs, the page first to compare with other tables.
+#[test]
+fn the_next_step_of_a_page_is_that_of_the_terminal() {
+    let mut reported = run(synthetic::suite("vmware", 3));
+    let finding = |rule: &str, next: &str, tests: u32| assay_analysis::Finding {
+        rule: rule.to_owned(),
+        aliases: vec![],
+        severity: assay_analysis::Severity::Warning,
+        says: format!("{rule} says something."),
+        evidence: vec![],
+        next: next.to_owned(),
+        steps: (0..tests).map(|test| assay_record::StepId { test, step: 0 }).collect(),
+    };
+    reported.findings = vec![
+        finding("rereads-start", "Use the other suite.", 2),
+        finding("busy-host", "Stop the other programs.", 4),
+    ];
+    let page = html(&reported, "next");
+    let next = page.split("<dt>Next</dt>").nth(1).unwrap();
+    assert!(next.starts_with("<dd><ol><li>Stop the other programs.</li>"), "{next}");
+    let options = TextOptions { detail: Detail::Brief, ..TextOptions::default() };
+    let text = table(&reported.header, &reported.summary, &reported.findings, options);
+    assert!(text.contains("NEXT     Stop the other programs."), "{text}");
+}
+
+/// A run of which every I/O had failed answered GOOD? with "Nothing was measured".
+#[test]
+fn a_run_whose_ios_all_failed_says_so_first() {
+    let mut reported = run(synthetic::suite("vmware", 3));
+    for step in &mut reported.summary.steps {
+        for ops in [&mut step.total, &mut step.read, &mut step.write] {
+            *ops = assay_analysis::OpSummary { ops: 0, errors: 7, iops: 0.0, ..ops.clone() };
+        }
+        (step.errors, step.outstanding_effective) = (14, 0.0);
+    }
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    let page = html(&reported, "all-failed");
+    check(&page);
+    assert!(page.contains("<dt>Good?</dt><dd>Not usable: "), "{page}");
+    assert!(!page.contains("I/Os were in flight"), "that is computed of a rate and a latency: {page}");
+    reported.findings.clear();
+    assert!(html(&reported, "nothing").contains("<dt>Good?</dt><dd>Nothing was measured.</dd>"));
 }

@@ -204,7 +204,9 @@ fn body(around: &Around<'_>, found: &RunPage, number: usize) -> String {
              class=\"hidden\">Compare</span></th>{}<th>First test</th>{}\
              <th>Findings</th><th>Label and note</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
             chosen(around, found),
-            [("", "Time"), ("target", "Target"), ("plan", "Plan")].map(|by| sortable(around, by)).concat(),
+            [("", "Time, UTC"), ("target", "Target"), ("plan", "Plan")]
+                .map(|by| sortable(around, by))
+                .concat(),
             [("p99", "p99"), ("baseline", "Against baseline"), ("limit", "Limit")]
                 .map(|by| sortable(around, by))
                 .concat(),
@@ -333,13 +335,14 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
     let (name, p99) = test.map_or_else(|| ("-".to_owned(), "-".to_owned()), of_test);
     format!(
         "<tr><td><input type=\"checkbox\" form=\"compare\" name=\"r\" value=\"{id}\" aria-label=\"Compare run \
-         {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}</a>{}</td><td class=\"w\">{}</td><td \
-         class=\"w\">{}{}</td><td class=\"w\">{name}</td><td data-head=\"p99\">{p99}</td><td>{}</td>\
-         <td class=\"w limit\">{}</td><td>{}</td><td class=\"w\">{}</td></tr>\n",
-        minute(row.started_unix_ms),
+         {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}<span \
+         class=\"zone\"> UTC</span></a>{}</td><td class=\"w\">{}</td><td \
+         class=\"w\"><span class=\"pair\">{}{}</span></td><td class=\"w\">{name}</td><td data-head=\"p99\">{p99}</td>\
+         <td>{}</td><td class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
+        minute(row.started_unix_ms).trim_end_matches(" UTC"),
         state_badge(row),
-        target(&row.targets.join(", ")),
-        escape(&row.name),
+        cut(&row.targets.join(", ")),
+        cut(&row.name),
         digest.map_or_else(String::new, changed_badge),
         against(around.baselines.against(run)),
         digest.and_then(|digest| digest.verdict.as_deref()).map_or_else(String::new, limit),
@@ -348,9 +351,9 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
     )
 }
 
-/// A long address is cut; all of it is under the pointer.
-fn target(addresses: &str) -> String {
-    let text = escape(addresses);
+/// A long text is cut; all of it is under the pointer.
+fn cut(text: &str) -> String {
+    let text = escape(text);
     format!("<span class=\"cut\" title=\"{text}\">{text}</span>")
 }
 
@@ -384,8 +387,9 @@ fn of_test(test: &TestDigest) -> (String, String) {
             us => format!("{} ms", rounded_long(us / 1000.0)),
         },
     );
-    let name = escape(format!("{} {}", test.test, test.step).trim_end());
-    (format!("{name}: <span class=\"nowrap\">{} IOPS</span>", rounded_long(test.iops.value)), p99)
+    let name = cut(format!("{} {}", test.test, test.step).trim_end());
+    let rate = format!("<span class=\"nowrap\">{} IOPS</span>", rounded_long(test.iops.value));
+    (format!("<span class=\"pair\">{name} {rate}</span>"), p99)
 }
 
 fn against(in_short: Option<InShort>) -> String {
@@ -417,7 +421,7 @@ fn findings(digest: &RunDigest) -> String {
         match of.len() {
             0 => String::new(),
             count => format!(
-                "<span class=\"sev {}\" title=\"{}\">{mark} {count} {name}{}</span><br>",
+                "<span class=\"sev {}\" title=\"{}\">{mark} {count}<span class=\"word\"> {name}{}</span></span> ",
                 severity.name(),
                 escape(&of.join(", ")),
                 if count == 1 { "" } else { plural }
@@ -431,19 +435,16 @@ fn findings(digest: &RunDigest) -> String {
 fn words(run: &ListedRun, visitor: &Visitor) -> String {
     let (label, note) = (run.row.label.as_ref(), run.row.note.as_ref());
     if visitor.csrf().is_none() {
-        let note =
-            note.map_or_else(String::new, |note| format!("<span class=\"soft cut\">{}</span>", escape(note)));
-        let label =
-            label.map_or_else(String::new, |label| format!("<span class=\"cut\">{}</span>", escape(label)));
-        return label + &note;
+        let note = note.map_or_else(String::new, |note| format!("<span class=\"soft\">{}</span>", cut(note)));
+        let label = label.map_or_else(String::new, |label| cut(label));
+        return format!("<span class=\"pair\">{label} {note}</span>");
     }
     let id = escape(&run.row.run);
     let form = |what: &str, value: Option<&String>| {
         format!(
-            "<details class=\"inplace\"><summary title=\"Edit the {what}\">{}</summary><form method=\"post\" \
-             action=\"/runs/{id}/{what}\">{}<input type=\"hidden\" name=\"from\" value=\"list\"><input name=\"text\" \
-             value=\"{}\" aria-label=\"{what} of run {id}\"> <button>Save</button></form></details>",
-            value.map_or_else(|| format!("<span class=\"soft\">Add a {what}</span>"), |text| escape(text)),
+            "<form method=\"post\" action=\"/runs/{id}/{what}\">{}<input type=\"hidden\" name=\"from\" \
+             value=\"list\"><input name=\"text\" value=\"{}\" placeholder=\"{what}\" aria-label=\"{what} of run \
+             {id}\"> <button>Save</button></form>",
             visitor.hidden(),
             value.map_or_else(String::new, |text| escape(text))
         )
@@ -452,7 +453,18 @@ fn words(run: &ListedRun, visitor: &Visitor) -> String {
         true => String::new(),
         false => format!("<a class=\"delete\" href=\"/runs/{id}/delete\">Delete…</a>"),
     };
-    format!("{}{}{delete}", form("label", label), form("note", note))
+    let says = match (label, note) {
+        (None, None) => "<span class=\"soft\">Add a label or note</span>".to_owned(),
+        (label, note) => {
+            let all: Vec<String> = label.into_iter().chain(note).map(|text| cut(text)).collect();
+            format!("<span class=\"pair\">{}</span>", all.join(" "))
+        }
+    };
+    format!(
+        "<details class=\"inplace\"><summary title=\"Edit label and note\">{says}</summary>{}{}{delete}</details>",
+        form("label", label),
+        form("note", note)
+    )
 }
 
 /// Returns what was asked for as it stands in an address, but for some fields.
