@@ -102,10 +102,9 @@ impl Conductor {
         reading: Reading,
         stop: StopSignal,
     ) -> Result<Self, FleetError> {
-        let hosts = placed.hosts.clone();
         let watch = {
             let _inside = runtime.enter();
-            Watch::begin(bus.clone(), placed.run.clone(), hosts)
+            Watch::begin(bus.clone(), placed.run.clone(), &placed.hosts)
         };
         Ok(Self {
             bus,

@@ -108,13 +108,13 @@ impl Errand {
             if done.is_err() {
                 // The coordinator would wait for what nobody says any more.
                 let why = "its run ended by a fault of Assay, which the log of the agent has".to_owned();
-                outbox.push(What::Refused { why, has_begun: true });
+                outbox.push(&What::Refused { why, has_begun: true });
             }
             is_over.store(true, Ordering::Release);
         };
         if std::thread::Builder::new().name("run".into()).spawn(work).is_err() {
             let why = "cannot start a thread for the run".to_owned();
-            errand.outbox.push(What::Refused { why, has_begun: false });
+            errand.outbox.push(&What::Refused { why, has_begun: false });
             errand.is_over.store(true, Ordering::Release);
         }
         errand
@@ -178,7 +178,7 @@ impl Errand {
                 next: "What it reported until then counts. Repeat the run before you compare it.".to_owned(),
             };
             let what = RunEvent::Warning(warning);
-            self.outbox.push(event(&Event { at_ns: said.last_ns, what }));
+            self.outbox.push(&event(&Event { at_ns: said.last_ns, what }));
             self.has_left.store(true, Ordering::Release);
         }
         drop(said);
@@ -223,14 +223,14 @@ fn work(
             What::Refused { why, has_begun: follower.has_opened && consequence != Consequence::Refused }
         }
     };
-    outbox.push(said);
+    outbox.push(&said);
 }
 
 fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>) -> Order {
     let (at_gate, to_say) = (Arc::clone(gate), Arc::clone(outbox));
     let start = CommonStart::new(move |step, epoch| {
         to_say.epoch(at_gate.unix_ns_at(epoch));
-        to_say.push(What::Ready(step));
+        to_say.push(&What::Ready(step));
         at_gate.begin(step)
     });
     Order {
@@ -326,7 +326,7 @@ struct Telling {
 
 impl Follower for Telling {
     fn may_open(&mut self) -> bool {
-        self.outbox.push(What::Inspected);
+        self.outbox.push(&What::Inspected);
         self.has_opened = self.gate.may_open();
         self.has_opened
     }
@@ -338,7 +338,7 @@ impl Follower for Telling {
             .is_none_or(|(bytes, said)| bytes != progress.done_bytes && said.elapsed() >= SAY_FILLING_EVERY);
         if is_news {
             self.filled = Some((progress.done_bytes, Instant::now()));
-            self.outbox.push(What::Filling);
+            self.outbox.push(&What::Filling);
         }
     }
 
@@ -350,7 +350,7 @@ impl Follower for Telling {
             let made_ns = i64::try_from(happened.at_ns).unwrap_or(i64::MAX);
             self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
         }
-        self.outbox.push(event(happened));
+        self.outbox.push(&event(happened));
         self.gate.lock().last_ns = happened.at_ns;
         let RunEvent::Interval(interval) = &happened.what else { return false };
         self.gate.lock().enough == Some(StepId { test: interval.test, step: interval.step })

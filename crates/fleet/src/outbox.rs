@@ -61,8 +61,8 @@ enum Kind {
 
 impl Outbox {
     /// Adds what happened.
-    pub(crate) fn push(&self, what: What) {
-        let (kind, json) = (kind(&what), json(&what));
+    pub(crate) fn push(&self, what: &What) {
+        let (kind, json) = (kind(what), json(what));
         let mut inner = self.lock();
         inner.bytes += json.len();
         let epoch_unix_ns = inner.epoch_unix_ns;
@@ -245,9 +245,9 @@ mod tests {
     #[test]
     fn a_message_is_the_same_until_it_is_taken_and_the_numbers_have_no_gap() {
         let outbox = Outbox::default();
-        outbox.push(What::Inspected);
+        outbox.push(&What::Inspected);
         let first = outbox.first();
-        outbox.push(interval(0, 1));
+        outbox.push(&interval(0, 1));
         outbox.epoch(7);
         assert_eq!(outbox.first(), first, "sent again as it was");
         let numbers: Vec<u64> = drain(&outbox).iter().map(|said| said.number).collect();
@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn what_waits_together_is_one_message_and_what_is_waited_for_does_not_wait() {
         let outbox = Outbox::default();
-        outbox.push(interval(0, 1));
-        outbox.push(interval(1, 1));
+        outbox.push(&interval(0, 1));
+        outbox.push(&interval(1, 1));
         assert!(!outbox.is_pressing());
-        outbox.push(What::Over { failures: vec![] });
+        outbox.push(&What::Over { failures: vec![] });
         assert!(outbox.is_pressing());
         let said = drain(&outbox);
         assert_eq!(said.iter().map(|said| said.what.len()).collect::<Vec<_>>(), [3]);
@@ -273,10 +273,10 @@ mod tests {
     fn a_message_has_the_epoch_of_what_is_in_it() {
         let outbox = Outbox::default();
         outbox.epoch(1);
-        outbox.push(interval(0, 1));
+        outbox.push(&interval(0, 1));
         outbox.epoch(2);
-        outbox.push(interval(0, 2));
-        outbox.push(interval(1, 3));
+        outbox.push(&interval(0, 2));
+        outbox.push(&interval(1, 3));
         let said: Vec<_> = drain(&outbox).iter().map(|said| (said.epoch_unix_ns, said.what.len())).collect();
         assert_eq!(said, [(1, 1), (2, 2)]);
     }
@@ -286,8 +286,8 @@ mod tests {
     fn a_message_is_what_serde_would_write() {
         let outbox = Outbox::default();
         outbox.epoch(-7);
-        outbox.push(What::Inspected);
-        outbox.push(interval(0, 1));
+        outbox.push(&What::Inspected);
+        outbox.push(&interval(0, 1));
         let what = vec![What::Inspected, interval(0, 1)];
         let (number, bytes) = outbox.first().unwrap();
         assert_eq!(bytes, json(&Said { number, epoch_unix_ns: -7, what }));
@@ -300,10 +300,10 @@ mod tests {
         let mut ops = 0;
         for second in 0..200 {
             for job in 0..2 {
-                outbox.push(interval(job, second % 7));
+                outbox.push(&interval(job, second % 7));
                 ops += second % 7 + 1;
             }
-            outbox.push(event(&Event { at_ns: 0, what: RunEvent::Host(Box::default()) }));
+            outbox.push(&event(&Event { at_ns: 0, what: RunEvent::Host(Box::default()) }));
             assert!(outbox.lock().bytes <= 2 * WAITING_BYTES_MAX);
         }
         assert!(outbox.samples_left_out() > 0);

@@ -59,7 +59,7 @@ struct Known {
 
 impl Watch {
     /// Begins to ask these hosts about a run, until nobody wants to know any more.
-    pub(crate) fn begin(bus: Bus, run: String, hosts: Vec<String>) -> Self {
+    pub(crate) fn begin(bus: Bus, run: String, hosts: &[String]) -> Self {
         let now = Instant::now();
         let watch = Self(Arc::new(Mutex::new(Known {
             heard: hosts.iter().map(|host| (host.clone(), now)).collect(),
