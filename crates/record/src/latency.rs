@@ -24,7 +24,8 @@ pub struct Latency {
     /// `None` for one that was read or copied and holds nothing, as most do: 1,000 hosts say thousands a second.
     histogram: Option<Histogram<u64>>,
     /// The stored form of one that was read, with the number of times in it: a coordinator passes on thousands a
-    /// second, and to make it again costs more than all else that is done with them. Times are only ever added, or all cleared.
+    /// second, and to make it again costs more than all else that is done with them. Times are only ever added, or all
+    /// cleared.
     read_as: Option<(u64, Box<str>)>,
     sum_ns: u64,
     min_ns: u64,
