@@ -19,6 +19,8 @@ use crate::wire::{Answer, Ask};
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const ASK_LATER: Duration = Duration::from_millis(4);
 const HEARD_LATELY: Duration = Duration::from_secs(2);
+/// While a run stops, all are asked, and at least so often: who is silent for 5 s is given up then.
+const ASK_STOPPING: Duration = Duration::from_secs(2);
 /// How often it is looked whether this process runs at all, and how much later than that it may be. While it does not,
 /// no host can be heard: that is no silence of theirs.
 const PULSE_EVERY: Duration = Duration::from_millis(250);
@@ -188,12 +190,20 @@ impl Known {
         }
     }
 
-    /// Returns the hosts of which nothing was heard lately, and those that have to hear of a stop.
+    /// Returns the hosts of which nothing was heard lately, or all while they stop.
     fn to_ask(&self, now: Instant) -> Vec<String> {
         let is_silent = |heard: &Instant| now.saturating_duration_since(*heard) >= HEARD_LATELY;
-        let has_to_hear = |host: &String| self.is_stopping && !self.stopped.contains(host);
-        let asked = self.heard.iter().filter(|(host, heard)| is_silent(heard) || has_to_hear(host));
+        let asked = self.heard.iter().filter(|(_, heard)| self.is_stopping || is_silent(heard));
         asked.map(|(host, _)| host.clone()).collect()
+    }
+
+    /// Returns those who are to be asked now, if it is time for a turn, and moves the time of the next one on.
+    fn turn(&self, now: Instant, due: &mut Instant, every: Duration) -> Vec<String> {
+        if now < *due && !self.is_stopping {
+            return Vec::new();
+        }
+        *due = now + every;
+        self.to_ask(now)
     }
 
     /// Returns the hosts whose clocks are worth a measurement: a silent one would be waited for, and a run that stops
@@ -219,12 +229,10 @@ async fn pulse(known: Weak<Mutex<Known>>, bus: Bus) {
 
 /// Asks the hosts as long as anybody wants to know. Nobody is waited for: an answer counts however late it comes.
 async fn ask(known: Weak<Mutex<Known>>, bus: Bus, run: String, every: Duration) {
-    let mut tick = tokio::time::interval(every);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut due = Instant::now();
     loop {
-        tick.tick().await;
         let Some(watch) = known.upgrade().map(Watch) else { return };
-        let hosts = watch.lock().to_ask(Instant::now());
+        let hosts = watch.lock().turn(Instant::now(), &mut due, every);
         drop(watch);
         for host in hosts {
             let (known, bus, run) = (known.clone(), bus.clone(), run.clone());
@@ -237,6 +245,8 @@ async fn ask(known: Weak<Mutex<Known>>, bus: Bus, run: String, every: Duration) 
                 watch.answered(&host, &ask, answer.as_ref());
             });
         }
+        // A stop that comes meanwhile is not waited for until the next turn of many hosts.
+        tokio::time::sleep(due.saturating_duration_since(Instant::now()).min(ASK_STOPPING)).await;
     }
 }
 
@@ -299,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_something_is_not_asked_but_for_a_stop() {
+    fn who_says_something_is_not_asked_until_the_run_stops() {
         let began = Instant::now();
         let now = began + Duration::from_secs(10);
         let mut known = known(began, &[("a", began), ("b", now)]);
@@ -307,7 +317,23 @@ mod tests {
         known.is_stopping = true;
         assert_eq!(known.to_ask(now), ["a", "b"]);
         known.stopped.insert("b".to_owned());
-        assert_eq!(known.to_ask(now), ["a"]);
+        assert_eq!(known.to_ask(now), ["a", "b"], "who has heard it is given up as soon as any other");
+    }
+
+    /// Turns of 1,000 hosts are 5 s apart: hosts that had answered a stop at once were given up before the next one.
+    #[test]
+    fn a_stop_does_not_wait_for_the_turn_of_many_hosts() {
+        let began = Instant::now();
+        let (mut known, mut due) = (known(began, &[("a", began)]), began);
+        let every = ask_every(1000);
+        let mut turn = |known: &Known, secs| known.turn(began + Duration::from_secs(secs), &mut due, every);
+        assert!(turn(&known, 0).is_empty());
+        assert!(turn(&known, 4).is_empty());
+        assert_eq!(turn(&known, 5), ["a"]);
+        known.is_stopping = true;
+        known.stopped.insert("a".to_owned());
+        assert_eq!(turn(&known, 7), ["a"]);
+        assert_eq!(turn(&known, 9), ["a"]);
     }
 
     #[test]
