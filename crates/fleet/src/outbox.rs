@@ -12,6 +12,9 @@ use crate::wire::{What, json, parsed};
 /// Memory for messages that wait, bytes of JSON: an hour without the bus for ten jobs.
 const WAITING_BYTES_MAX: usize = if cfg!(test) { 20_000 } else { 64 << 20 };
 
+/// Pairs of intervals that become one for each push to a full box. To read all of it would hold up the run that pushes.
+const PAIRS_EACH: usize = if cfg!(test) { 5 } else { 200 };
+
 /// What a message holds at most, bytes of JSON; the server takes 1 MB.
 const MESSAGE_BYTES_MAX: usize = if cfg!(test) { 2_000 } else { 256 << 10 };
 
@@ -34,6 +37,8 @@ struct Inner {
     sent: Option<(Vec<u8>, usize)>,
     number: u64,
     epoch_unix_ns: i64,
+    /// How many of what waits have had their turn to be merged: all do before one has the next.
+    merged: usize,
     /// Samples of the host that had no place.
     samples_left_out: u64,
 }
@@ -108,6 +113,7 @@ impl Outbox {
         if let Some((_, count)) = inner.sent.take() {
             let gone: usize = inner.waiting.drain(..count).map(|waiting| waiting.json.len()).sum();
             inner.bytes -= gone;
+            inner.merged = inner.merged.saturating_sub(count);
             inner.number += 1;
         }
     }
@@ -133,27 +139,35 @@ impl Outbox {
 }
 
 impl Inner {
-    /// Makes room: every two neighbouring intervals of a job become one, and samples of the host go.
+    /// Makes room: some neighbouring intervals of a job become one, behind those of the last time, and samples of the
+    /// host go.
     fn shorten(&mut self) {
         let as_sent = self.sent.as_ref().map_or(1, |(_, count)| *count);
-        let sent: Vec<Waiting> = self.waiting.drain(..as_sent).collect();
+        let (had_turn, mut left) = (as_sent.max(self.merged), PAIRS_EACH);
         let mut open: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
-        let mut kept: VecDeque<Waiting> = VecDeque::new();
-        for message in std::mem::take(&mut self.waiting) {
+        let mut kept: VecDeque<Waiting> = VecDeque::with_capacity(self.waiting.len());
+        // Unless some are left at the end, the next turn begins at the front again.
+        self.merged = 0;
+        for (index, message) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
             match message.kind {
-                Kind::Sample => self.samples_left_out += 1,
-                Kind::Interval(test, step, job) => {
+                Kind::Sample if index >= as_sent => {
+                    self.samples_left_out += 1;
+                    continue;
+                }
+                Kind::Interval(test, step, job) if index >= had_turn && left > 0 => {
                     let before = open.remove(&(test, step, job)).and_then(|index| kept.get_mut(index));
                     if before.is_some_and(|before| before.merge(&message)) {
+                        left -= 1;
+                        self.merged = if left == 0 { kept.len() } else { 0 };
                         continue;
                     }
                     open.insert((test, step, job), kept.len());
-                    kept.push_back(message);
                 }
-                Kind::Filling | Kind::Pressing => kept.push_back(message),
+                _ => {}
             }
+            kept.push_back(message);
         }
-        self.waiting = sent.into_iter().chain(kept).collect();
+        self.waiting = kept;
         self.bytes = self.waiting.iter().map(|waiting| waiting.json.len()).sum();
     }
 }
@@ -313,5 +327,28 @@ mod tests {
         assert!(said.len() < what.len() && what.len() < 400, "{} in {}", what.len(), said.len());
         let kept: u64 = what.iter().filter_map(|what| interval_of(what)).map(|of| of.sum().read.ops()).sum();
         assert_eq!(kept, ops);
+    }
+
+    /// All that waited, up to 64 MiB, was read at one push, and the run waited for it.
+    #[test]
+    fn a_push_to_a_full_box_merges_a_few_and_all_have_their_turn() {
+        let outbox = Outbox::default();
+        outbox.push(&What::Inspected);
+        let waits = || outbox.lock().waiting.len();
+        for _ in 0..300 {
+            let before = waits();
+            outbox.push(&interval(0, 0));
+            assert!(before + 1 - waits() <= PAIRS_EACH, "{before}, now {}", waits());
+            assert!(outbox.lock().bytes <= WAITING_BYTES_MAX);
+        }
+        let said = drain(&outbox);
+        let of: Vec<u64> =
+            said.iter().flat_map(|said| &said.what).filter_map(interval_of).map(ops_of).collect();
+        // The first ones grow with each turn. Without turns they were 258 of the 300.
+        assert!(of.iter().sum::<u64>() == 300 && of.iter().all(|ops| *ops <= 150), "{of:?}");
+    }
+
+    fn ops_of(interval: &Interval) -> u64 {
+        interval.sum().read.ops()
     }
 }
