@@ -129,7 +129,8 @@ impl Agent {
     /// Answers until it is stopped, and waits for a server that is away.
     ///
     /// # Errors
-    /// If the connection was closed for good.
+    /// If the connection was closed for good, and if another agent has the name. Of several the others go on until they
+    /// end, and the first error is returned then.
     pub fn serve(self, stop: &AgentStop) -> Result<(), FleetError> {
         self.runtime.block_on(async {
             let mut all = JoinSet::new();
@@ -137,11 +138,12 @@ impl Agent {
                 let stop = stop.0.subscribe();
                 all.spawn(async move { serving.serve(asked, stop).await });
             }
+            let mut first = Ok(());
             while let Some(ended) = all.join_next().await {
-                // One that panicked has said so, and the others go on.
-                ended.unwrap_or(Ok(()))?;
+                // One that panicked has said so, and the others go on: their runs know nothing of it.
+                first = first.and(ended.unwrap_or(Ok(())));
             }
-            Ok(())
+            first
         })
     }
 }
@@ -185,7 +187,7 @@ impl Serving {
                 message = asked.next() => {
                     let Some(message) = message else { return Err(FleetError::Closed) };
                     if self.answer(message).await == Stays::No {
-                        self.end_errand().await;
+                        self.end_unsaid().await;
                         // The entry is that of the other one.
                         return Err(FleetError::NameTaken(self.options.name.clone()));
                     }
@@ -211,10 +213,15 @@ impl Serving {
     async fn end_errand(&mut self) {
         let Some(errand) = &self.errand else { return };
         errand.leave();
-        let until = Instant::now() + LEAVE_LIMIT;
-        while !errand.is_said() && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait(|| errand.is_said()).await;
+    }
+
+    /// Stops the present run without a word: the other agent of this name says what counts, with the same numbers.
+    async fn end_unsaid(&mut self) {
+        self.sending.shutdown().await;
+        let Some(errand) = &self.errand else { return };
+        errand.stop();
+        wait(|| errand.is_over()).await;
     }
 
     fn renew(&self, renewing: &mut JoinSet<Option<Instant>>) {
@@ -319,6 +326,14 @@ impl Serving {
         self.sending.spawn(send(self.bus.clone(), self.options.name.clone(), &errand));
         (self.errand, self.over) = (Some(errand), None);
         Answer::Accepted
+    }
+}
+
+/// Waits for the end of a run as long as an agent that ends may.
+async fn wait(is_done: impl Fn() -> bool) {
+    let until = Instant::now() + LEAVE_LIMIT;
+    while !is_done() && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

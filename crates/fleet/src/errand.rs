@@ -66,6 +66,8 @@ struct HeardOf {
     heard: Instant,
     /// When the first step began.
     began: Option<Instant>,
+    /// Whether its load is over, complete or not; it still closes its targets.
+    has_ended: bool,
 }
 
 impl Errand {
@@ -85,6 +87,7 @@ impl Errand {
                 last_ns: 0,
                 heard: Instant::now(),
                 began: None,
+                has_ended: false,
             }),
             news: Condvar::new(),
             plan_time: Duration::from_nanos(task.plan.time().0),
@@ -169,7 +172,7 @@ impl Errand {
     /// Stops the run because its agent ends: who reads the results must know why they are partial.
     pub(crate) fn leave(&self) {
         let said = self.gate.lock();
-        if said.began.is_some() && !self.is_over() {
+        if said.began.is_some() && !said.has_ended && !self.is_over() {
             let warning = Warning {
                 rule: "agent-ended".to_owned(),
                 says: "The agent was ended while the run went on, by a signal or by its service manager, and its load \
@@ -350,6 +353,8 @@ impl Follower for Telling {
             let made_ns = i64::try_from(happened.at_ns).unwrap_or(i64::MAX);
             self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
         }
+        // An agent that is ended from here on costs the run nothing.
+        self.gate.lock().has_ended |= matches!(happened.what, RunEvent::Ended(_));
         self.outbox.push(&event(happened));
         self.gate.lock().last_ns = happened.at_ns;
         let RunEvent::Interval(interval) = &happened.what else { return false };

@@ -125,6 +125,38 @@ fn of_two_agents_that_begin_at_one_moment_the_later_one_goes() {
     serving.join().unwrap().unwrap();
 }
 
+/// Says to the agents of a name that another one has had it for longer.
+fn take_name(nats: &Nats, name: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(nats.url()).await.unwrap();
+        let says = r#"{"agent":{"since_unix_ns":0}}"#;
+        client.publish(format!("assay.ask.{name}"), says.into()).await.unwrap();
+        client.flush().await.unwrap();
+    });
+}
+
+/// One that lost its name ended all of its process, and their runs in the middle.
+#[test]
+fn one_agent_of_several_that_loses_its_name_ends_no_other() {
+    let Some(nats) = nats::start("") else { return };
+    let agents = Agent::swarm(&options("", bus(&nats), "", 0), &["a".into(), "b".into()]).unwrap();
+    let stop = AgentStop::default();
+    let on_stop = stop.clone();
+    let serving = std::thread::spawn(move || agents.serve(&on_stop));
+    let states = || hosts(&bus(&nats)).unwrap().hosts.iter().map(|host| host.state).collect::<Vec<_>>();
+    assert_eq!(states(), [HostState::Ready; 2]);
+    take_name(&nats, "a");
+    let began = Instant::now();
+    while states()[0] == HostState::Ready {
+        assert!(began.elapsed() < PATIENCE, "the agent has not gone");
+    }
+    assert_eq!(states(), [HostState::Silent, HostState::Ready]);
+    stop.stop();
+    let ended = serving.join().unwrap();
+    assert!(matches!(&ended, Err(FleetError::NameTaken(name)) if name == "a"), "{ended:?}");
+}
+
 /// While a thousand agents renewed their entries, the list had 502 of them twice and 84 not at all, and a run waited
 /// without an end for hosts that it had twice.
 #[test]

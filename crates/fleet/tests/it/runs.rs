@@ -6,14 +6,14 @@ use assay_analysis::{Collector, RunSummary};
 use assay_engine::{CommonStart, StopSignal};
 use assay_fleet::{AgentOptions, BusOptions, FleetDone, FleetError, FleetOrder, HostChoice, attach, run};
 use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
-use assay_record::{Event, Interval, Outcome, RunEvent, RunSetting, StatedMemory};
+use assay_record::{Event, Interval, Outcome, RunEvent, RunSetting, StatedMemory, Warning};
 use assay_runner::{Follower, Order, Sinks, Steps};
 use assay_spec::{Overrides, PlanFile};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
 use assay_testkit::nats::{self, Nats};
 
-use super::{Running, bus, options};
+use super::{PATIENCE, Running, bus, options, take_name};
 
 pub(crate) const READS: &str = r#"
 [[test]]
@@ -78,6 +78,13 @@ impl<'h> Hearing<'h> {
 
     fn doing(what: impl FnOnce() + 'h) -> Self {
         Self { at_first_interval: Some(Box::new(what)), ..Self::new() }
+    }
+
+    fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.events.iter().filter_map(|event| match &event.what {
+            RunEvent::Warning(warning) => Some(warning),
+            _ => None,
+        })
     }
 
     fn intervals(&self) -> impl Iterator<Item = &Interval> {
@@ -249,6 +256,58 @@ fn a_stop_ends_the_run_on_every_host() {
     assert!(matches!(hearing.events.last().unwrap().what, RunEvent::Ended(Outcome::Interrupted)));
     assert!(summary(&store, &done.header.run).steps[0].jobs.iter().all(|job| job.total.ops > 0));
     agents.into_iter().for_each(Running::stop);
+}
+
+/// It said that a signal had ended it, and that its run was over, in the name of the agent that stays.
+#[test]
+fn an_agent_whose_name_is_taken_says_nothing_more_of_its_run() {
+    let Some(nats) = nats::start("") else { return };
+    let a = Running::start("a", bus(&nats), 0);
+    let folder = tempfile::tempdir().unwrap();
+    let order = order(&nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    let stop = order.order.stop.clone();
+    let mut hearing = Hearing::doing(|| {
+        take_name(&nats, "a");
+        let ended = a.thread.join().unwrap();
+        assert!(matches!(&ended, Err(FleetError::NameTaken(name)) if name == "a"), "{ended:?}");
+        stop.stop();
+    });
+    let done = go(&order, &store(folder.path()), &mut hearing).unwrap();
+    let warned: Vec<&str> = hearing.warnings().map(|warning| warning.rule.as_str()).collect();
+    assert_eq!(warned, ["stop-not-reached", "host-lost"]);
+    assert_eq!(done.failures.len(), 1, "{:?}", done.failures);
+}
+
+/// Targets take a while to close, and what was measured is complete by then.
+#[test]
+fn an_agent_that_is_ended_after_its_load_costs_the_run_nothing() {
+    let Some(nats) = nats::start("") else { return };
+    let (load_ended, ended) = std::sync::mpsc::channel();
+    let agent = options("a", bus(&nats), "", 0);
+    let run_here = std::sync::Arc::clone(&agent.run_here);
+    let closes_slowly = move |order: Order, follower: &mut dyn Follower| {
+        let stop = order.stop.clone();
+        let done = run_here(order, follower);
+        load_ended.send(()).unwrap();
+        let began = std::time::Instant::now();
+        while !stop.is_set() && began.elapsed() < PATIENCE {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        done
+    };
+    let agent = AgentOptions { run_here: std::sync::Arc::new(closes_slowly), ..agent };
+    let a = Running::of(&agent);
+    let ending = std::thread::spawn(move || {
+        ended.recv_timeout(PATIENCE).unwrap();
+        a.stop();
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut hearing = Hearing::new();
+    let done = go(&order(&nats, READS, &[], &["null:"]), &store(folder.path()), &mut hearing).unwrap();
+    assert!(done.failures.is_empty(), "{:?}", done.failures);
+    assert_eq!(hearing.warnings().filter(|warning| warning.rule == "agent-ended").count(), 0);
+    assert!(matches!(hearing.events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
+    ending.join().unwrap();
 }
 
 /// The stream of a run is taken away and made again, as by a server whose disk was full: nothing is kept in between.
