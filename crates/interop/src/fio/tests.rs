@@ -109,6 +109,8 @@ fn what_fio_reads_in_another_way_is_refused() {
         ("size=1.5g", "fio reads `1.5g` as 1; write it in a smaller unit"),
         ("size=1g\nruntime=10min", "fio reads `10min` in microseconds"),
         ("size=1g\nruntime=1.5", "fio reads no fraction of `1.5`"),
+        ("size=1g\nruntime=1.0m", "fio reads no fraction of `1.0m`"),
+        ("size=1g\nstartdelay=5.0ms", "fio reads no fraction of `5.0ms`"),
     ] {
         let error = imported(&format!("[a]\n{text}"), Strictness::Strict).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
