@@ -128,7 +128,10 @@ impl Wrong {
             found.checksum == self.expected.checksum
                 && found.offset_bytes == self.expected.offset_bytes
                 && (found.sequence == FILL
-                    || found.run == self.expected.run && found.sequence < self.expected.sequence)
+                    || found.run == self.expected.run
+                        // Behind a failure the numbers begin anew, and are no order.
+                        && (found.sequence < self.expected.sequence
+                            || self.expected.sequence >= u64::from(AFTER_FAILED)))
         })
     }
 }
@@ -244,6 +247,11 @@ mod tests {
         assert_eq!(wrongs(&table, &[0; 2048], 4096), []);
         written(&table, 4096);
         assert_eq!(causes(&newer), [Cause::LateCopy; 4], "known until the end of the run");
+        written(&table, 4096);
+        let given_up = written(&table, 4096);
+        table.failed(2048, 4096);
+        written(&table, 4096);
+        assert_eq!(causes(&given_up), [Cause::LateCopy; 4], "its number is above that of the newer one");
     }
 
     #[test]

@@ -302,6 +302,10 @@ impl<'s, T: Target> Worker<'s, T> {
         let first_ns = zero_ns.max(self.phase.begins_ns);
         (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
         self.budget = match self.counts_warm_up() {
+            // fio counts bytes through its ramp, and I/Os anew behind it.
+            true if self.budget.ops_left > 0 => {
+                Budget { due: 0, ops_left: self.setup.ops_max, ..self.budget }
+            }
             true => Budget { due: 0, ..self.budget },
             false => Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 },
         };
@@ -520,7 +524,7 @@ impl<'s, T: Target> Worker<'s, T> {
             until_ns = until_ns.min(self.phase.deadline_ns);
             if self.phase.paused_until_ns > now_ns {
                 until_ns = until_ns.min(self.phase.paused_until_ns);
-            } else if self.is_paced && self.flights.has_free() {
+            } else if self.is_paced && self.flights.has_free() && !self.awaits_pause() {
                 let due_ns = self.supply.pacer.due_ns().unwrap_or(until_ns);
                 if due_ns < now_ns + SPIN_NS {
                     return Wait::No;
@@ -532,6 +536,12 @@ impl<'s, T: Target> Worker<'s, T> {
             0 if self.flights.in_flight() == 0 => Wait::No,
             ns => Wait::AtMost(Duration::from_nanos(ns.max(1_000))),
         }
+    }
+
+    /// Whether the next pause begins when nothing is in flight any more.
+    #[inline]
+    fn awaits_pause(&self) -> bool {
+        self.supply.planner.pauses_when_idle() && !self.is_idle()
     }
 
     /// Whether it has to wait for other jobs, with which it keeps a proportion.

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Number of strays that are listed one by one: as many as an initiator can have in flight.
-const STRAYS_MAX: usize = 4096;
+/// Number of strays that are listed one by one: all that 16 initiators can have in flight.
+const STRAYS_MAX: usize = 65_536;
 
 /// First block of an entry without a command.
 const NONE: u64 = u64::MAX;

@@ -72,6 +72,9 @@ impl FillContext<'_> {
         };
         let began = std::time::Instant::now();
         self.moved = write(&writing, self.must_stop, self.progress)?;
+        if !self.moved.is_empty() {
+            self.warnings.push(moved(&writing.name(), self.moved.len()));
+        }
         if let Some(refill) = &fill.refill {
             self.warnings.push(refill.warning(&writing.name(), member.span_bytes(), began.elapsed()));
         }
@@ -96,5 +99,18 @@ impl FillContext<'_> {
             }
             .into(),
         });
+    }
+}
+
+fn moved(target: &str, count: usize) -> Warning {
+    Warning {
+        rule: "moved-writes".into(),
+        says: format!(
+            "{count} writes of the fill of {target} were sent again because their connection was lost before the \
+             answer: the target may still execute the first copies, over newer data."
+        ),
+        next: "Find out why the connections were lost (assay journal), then run again; blocks with such an older write \
+               are not counted as wrong."
+            .into(),
     }
 }

@@ -65,10 +65,16 @@ pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
     };
     Some(Fired {
         severity: if late > 0 { Severity::Warning } else { Severity::Info },
-        says: format!(
-            "{moved} writes were sent again, or given up, because their connection was lost before the answer. {why} \
-             may write older data over newer.{seen}"
-        ),
+        says: match moved {
+            0 => format!(
+                "Writes of the fill were sent again because their connection was lost before the answer. {why} may \
+                 write older data over newer.{seen}"
+            ),
+            _ => format!(
+                "{moved} writes were sent again, or given up, because their connection was lost before the answer. \
+                 {why} may write older data over newer.{seen}"
+            ),
+        },
         evidence: vec![
             Evidence::new("writes sent again or given up", moved as f64, ""),
             Evidence::new("blocks with an older write", late as f64, ""),

@@ -81,7 +81,17 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
         let id = &run.header.run;
         match run.add(&store, &importer) {
             Err(error) if run.is_in(&store, &error) => {
-                note!("run {id} is already stored, with the same events: assay show {id}");
+                let labelled = match &args.label {
+                    Some(label) => {
+                        let label = Some(label.trim()).filter(|label| !label.is_empty());
+                        store.set_label(id, label)?;
+                        label.map_or("; its label is removed".to_owned(), |label| {
+                            format!("; its label is now {label}")
+                        })
+                    }
+                    None => String::new(),
+                };
+                note!("run {id} is already stored, with the same events{labelled}: assay show {id}");
                 continue;
             }
             added => added.with_context(|| format!("cannot import run {id}"))?,

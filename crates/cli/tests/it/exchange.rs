@@ -106,7 +106,13 @@ fn a_colleague_can_show_report_and_compare_an_exported_run() {
     assert_eq!(colleague.assay(&["show", "mine", "--json"]).ends(DONE).json(), shown);
     colleague.assay(&["export", "mine", "-o", "again.assay"]).ends(DONE);
     assert_eq!(colleague.read("again.assay"), story.read("run.assay"));
-    colleague.assay(&["import", "run.assay"]).ends(DONE).says(&["is already stored, with the same events"]);
+    colleague.assay(&["import", "run.assay"]).ends(DONE).says(&["is already stored, with the same events:"]);
+    // A label that is given is that of the stored run.
+    let again = colleague.assay(&["import", "run.assay", "--label", "renamed"]);
+    again.ends(DONE).says(&["is already stored", "its label is now renamed"]);
+    colleague.assay(&["show", "mine"]).refused(&["mine"]);
+    assert_eq!(colleague.assay(&["show", "renamed", "--json"]).ends(DONE).json()["label"], "renamed");
+    colleague.assay(&["import", "run.assay", "--label", "mine"]).ends(DONE);
     a_run(&colleague, "theirs");
     colleague.assay(&["compare", "run.assay", "theirs"]).ends(DONE).says(&["mine", "theirs"]);
     // A file that was cut off on its way is refused.

@@ -43,7 +43,7 @@ impl<T: Target> Worker<'_, T> {
         if self.has_flushes && self.flushing.is_due(member) {
             return self.issue_flush(tag, member);
         }
-        if self.supply.planner.pauses_when_idle() && !self.is_idle() {
+        if self.awaits_pause() {
             self.flights.put_back(tag);
             return false;
         }

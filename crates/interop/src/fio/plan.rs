@@ -86,11 +86,17 @@ fn plan(
 ) -> Result<ImportedPlan, ImportError> {
     let mut findings = Findings::default();
     let origin = labels.origin;
-    let read = running(origin, read, &mut notes)?;
-    let all: Vec<FioJob> =
-        read.into_iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
+    let kept = running(origin, read, &mut notes)?;
+    let left_out = |name: &str| {
+        read.iter().any(|lines| lines.name == name && !kept.iter().any(|kept| std::ptr::eq(*kept, lines)))
+    };
+    let mut all: Vec<FioJob> =
+        kept.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
+    for (job, waits) in all.iter_mut().zip(waits_of_those_left_out(read, &kept)) {
+        job.waits |= waits;
+    }
     let Findings { notes: found, mut refused } = findings;
-    let groups = grouped(&all, &mut refused);
+    let groups = grouped(&all, &left_out, &mut refused);
     refused.extend(groups.iter().enumerate().flat_map(|(index, group)| parted(group, &groups[..index])));
     notes.extend(found);
     // An option of [global] is met in every job.
@@ -155,13 +161,32 @@ fn running<'l>(
     }
     for lines in others {
         let says = format!(
-            "ioengine={}: the job {} does no I/O to storage and is left out; under fio it runs with the others.",
+            "ioengine={}: the job {} does no I/O to storage and is left out; under fio it runs too.",
             engine(lines).unwrap_or_default(),
             lines.name
         );
         notes.push(Note::new(lines.line, says));
     }
     Ok(with_io)
+}
+
+/// Whether each job that is kept begins after all before it because of a job just before it that is left out: what fio
+/// runs one after another stays so.
+fn waits_of_those_left_out(read: &[JobLines], kept: &[&JobLines]) -> Vec<bool> {
+    let waits = |lines: &JobLines| {
+        let is_wait = |key: &str| ["stonewall", "wait_for_previous"].contains(&key);
+        let option = lines.options.iter().rfind(|option| is_wait(&option.key));
+        option.is_some_and(|option| is_true(&option.value) != Ok(false))
+    };
+    let (mut found, mut carried) = (Vec::new(), false);
+    for lines in read {
+        if kept.iter().any(|kept| std::ptr::eq(*kept, lines)) {
+            found.push(std::mem::take(&mut carried));
+        } else {
+            carried |= waits(lines);
+        }
+    }
+    found
 }
 
 /// The engine of a job, if it names one.
@@ -201,8 +226,13 @@ fn is_device(name: &str) -> bool {
 type Group<'j> = Vec<(usize, &'j FioJob)>;
 
 /// Puts jobs together that run side by side. A job that waits for another one begins a group if all that runs then is
-/// that one: what `wait_for` says of a single job, `stonewall` says of all. Others are refused.
-fn grouped<'j>(all: &'j [FioJob], refused: &mut Vec<Note>) -> Vec<Group<'j>> {
+/// that one: what `wait_for` says of a single job, `stonewall` says of all. Others are refused, and so is who waits
+/// for a job that is left out.
+fn grouped<'j>(
+    all: &'j [FioJob],
+    left_out: &dyn Fn(&str) -> bool,
+    refused: &mut Vec<Note>,
+) -> Vec<Group<'j>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, job) in all.iter().enumerate() {
         let name = job.waits_for.as_ref().map(|(_, name)| name);
@@ -214,6 +244,13 @@ fn grouped<'j>(all: &'j [FioJob], refused: &mut Vec<Note>) -> Vec<Group<'j>> {
             _ if job.waits => false,
             ([.., last], _) if is_all_of(last) => false,
             ([.., last], _) if last.iter().all(waits_alike) => true,
+            (_, Some((line, name))) if left_out(name) => {
+                let says = format!(
+                    "wait_for={name}: that job is left out, and when it ends is not known; use stonewall"
+                );
+                refused.push(Note::new(*line, says));
+                true
+            }
             (_, None) => {
                 let says = "wait_for: jobs before this one wait, and this one does not; put it before them";
                 refused.push(Note::new(job.line, says));

@@ -163,7 +163,8 @@ pub(super) fn time(text: &str, default_ns: f64) -> Result<Nanos, String> {
         }
         _ => return Err(says()),
     };
-    if whole_part(text).is_some_and(|read| read as f64 != number) {
+    // With a fraction of zeros too, fio loses the unit behind the point: `1.0m` is a second.
+    if whole_part(text).is_some_and(|read| read as f64 * default_ns != number * factor) {
         return Err(format!("fio reads no fraction of `{}`; write it in a smaller unit", short(text)));
     }
     whole(number * factor).map(Nanos).ok_or_else(says)

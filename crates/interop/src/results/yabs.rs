@@ -5,7 +5,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 
-use super::{ImportedResult, ResultRow, RowJob, access, leading_number, tell_apart, whole};
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, tell_apart, whole};
 use crate::{ImportError, complain};
 
 /// How long each of its tests runs, s.
@@ -19,26 +19,71 @@ pub fn is_results(text: &str) -> bool {
         || (text.contains("\"speed_rw\"") && text.contains("\"iops_rw\""))
 }
 
-/// The line of JSON: rates in KiB/s, which it calls KBps, with all their digits.
-fn json_rows(text: &str) -> Option<Vec<(u64, [f64; 2])>> {
-    let line =
-        text.lines().map(str::trim).find(|line| line.starts_with('{') && line.contains("\"speed_rw\""))?;
-    let all: serde_json::Value = serde_json::from_str(line).or_else(|_| serde_json::from_str(text)).ok()?;
+/// Size of the I/Os, bytes, and rates of reads and writes, B/s.
+type Rates = (u64, [f64; 2]);
+
+/// What all JSON of a text says, on one line each or over several (`jq`): rates in KiB/s, which it calls KBps, with all
+/// their digits.
+fn json_rows(text: &str) -> Vec<Rates> {
     let row = |row: &serde_json::Value| {
         let rate =
             |key: &str| row[key].as_f64().filter(|kib| (0.0..1e12).contains(kib)).map(|kib| kib * KIB as f64);
         Some((size(&format!("{} ", row["bs"].as_str()?))?, [rate("speed_r")?, rate("speed_w")?]))
     };
-    Some(all["fio"].as_array()?.iter().filter_map(row).collect())
+    let mut found = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let start = rest.trim_start_matches(MARKS);
+        let mut documents = serde_json::Deserializer::from_str(start).into_iter::<serde_json::Value>();
+        let document = start.starts_with(['{', '[']).then(|| documents.next()?.ok()).flatten();
+        rest = match document {
+            Some(_) => &start[documents.byte_offset()..],
+            None => start.split_once('\n').map_or("", |(_, next)| next),
+        };
+        // `jq -s` makes a list of several.
+        let of_machines = match document {
+            Some(serde_json::Value::Array(all)) => all,
+            other => other.into_iter().collect(),
+        };
+        let rows = of_machines.iter().filter_map(|machine| machine["fio"].as_array()).flatten();
+        found.extend(rows.filter_map(row));
+    }
+    found
 }
+
+/// Puts rates of JSON in place of those of the table that are the same, but rounded; others are of other machines.
+fn refined(mut rows: Vec<Rates>, found: Vec<Rates>) -> Vec<Rates> {
+    let of_table = rows.len();
+    let mut is_refined = vec![false; of_table];
+    for (size, rates) in found {
+        let is_same = |row: &Rates| {
+            row.0 == size
+                && row.1.iter().zip(rates).all(|(shown, rate)| (shown - rate).abs() <= rate * ROUNDED)
+        };
+        match (0..of_table).find(|index| !is_refined[*index] && is_same(&rows[*index])) {
+            Some(index) => {
+                is_refined[index] = true;
+                rows[index].1 = rates;
+            }
+            None => rows.push((size, rates)),
+        }
+    }
+    rows
+}
+
+/// What rounding may make of a rate in the table: two places, `1.05 GB/s`.
+const ROUNDED: f64 = 0.01;
+
+/// What may stand before a line where a text is quoted.
+const MARKS: [char; 4] = ['>', ' ', '\t', '`'];
 
 /// Reads the table.
 ///
 /// # Errors
 /// When it has no rate.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let (mut sizes, mut rows) = (Vec::new(), Vec::<(u64, [f64; 2])>::new());
-    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`'])) {
+    let (mut sizes, mut rows) = (Vec::new(), Vec::<Rates>::new());
+    for line in text.lines().map(|line| line.trim_start_matches(MARKS)) {
         let mut cells = line.split('|').map(str::trim);
         let way = match cells.next() {
             Some("Block Size") => {
@@ -55,10 +100,11 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             row.1[way] = bytes_per_second(cell).unwrap_or(0.0);
         }
     }
-    // The same figures, less rounded.
-    if let Some(found) = json_rows(text).filter(|found| !found.is_empty()) {
-        rows = found;
+    let found = json_rows(text);
+    if rows.len() + found.len() > ROWS_MAX {
+        return Err(complain(origin, 0, format!("has more than {ROWS_MAX} rows")));
     }
+    let mut rows = refined(rows, found);
     rows.retain(|(_, rates)| rates.iter().any(|rate| *rate > 0.0));
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no rate in its table of Block Size, Read and Write"));
@@ -133,32 +179,81 @@ fn bytes_per_second(cell: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
+    const A: [(&str, u64, u64); 2] = [("4k", 418_200, 421_300), ("1m", 2_130_000, 2_070_000)];
+    const B: [(&str, u64, u64); 2] = [("4k", 170_812, 171_264), ("1m", 1_161_000, 1_244_000)];
+
+    fn json(machine: [(&str, u64, u64); 2]) -> String {
+        let row = |(size, read, write): (&str, u64, u64)| {
+            format!(
+                "{{\"bs\":\"{size}\",\"speed_r\":{read},\"iops_r\":1,\"speed_w\":{write},\"iops_w\":1,\"speed_rw\":2,\
+                 \"iops_rw\":2,\"speed_units\":\"KBps\"}}"
+            )
+        };
+        format!("{{\"version\":\"v2026-07-24\",\"fio\":[{}]}}", machine.map(row).join(","))
+    }
+
+    /// Rounded, as yabs.sh prints it.
+    fn table(machine: [(&str, u64, u64); 2]) -> String {
+        let [small, large] = machine;
+        let line = |name: &str, small: u64, large: u64| {
+            format!(
+                "{name:10} | {:.2} MB/s  (1k) | {:.2} GB/s   (1k)\n",
+                small as f64 / 1e3,
+                large as f64 / 1e6
+            )
+        };
+        let head = "Block Size | 4k            (IOPS) | 1m           (IOPS)\n";
+        format!("{head}{}{}", line("Read", small.1, large.1), line("Write", small.2, large.2))
+    }
+
+    /// KiB/s of reads and writes of each row.
+    fn rates(text: &str) -> Vec<[u64; 2]> {
+        assert!(is_results(text), "{text}");
+        let rows = import("y.json", text).unwrap_or_else(|error| panic!("{error}: {text}")).rows;
+        let of = |row: &ResultRow| {
+            let stats = &row.jobs[0].stats;
+            [stats.read.bytes / 30 / 1024, stats.write.bytes / 30 / 1024]
+        };
+        rows.iter().map(of).collect()
+    }
+
+    fn exact(machine: [(&str, u64, u64); 2]) -> Vec<[u64; 2]> {
+        machine.map(|(_, read, write)| [read, write]).to_vec()
+    }
+
     /// The table beside it is rounded.
     #[test]
     fn the_json_counts() {
-        let row = |size: &str, rates: [u64; 2]| {
-            format!(
-                "{{\"bs\":\"{size}\",\"speed_r\":{},\"iops_r\":1,\"speed_w\":{},\"iops_w\":1,\"speed_rw\":2,\
-                 \"iops_rw\":2,\"speed_units\":\"KBps\"}}",
-                rates[0], rates[1]
-            )
-        };
-        let rows = [row("4k", [418_200, 421_300]), row("1m", [2_130_000, 2_070_000])];
-        let json = format!("{{\"version\":\"v2026-07-24\",\"fio\":[{}]}}", rows.join(","));
-        let table = "Block Size | 4k            (IOPS) | 1m           (IOPS)\nRead       | 418.00 MB/s (104.5k) | \
-            2.10 GB/s   (2.0k)\nWrite      | 421.00 MB/s (105.3k) | 2.10 GB/s   (2.0k)\n";
-        for text in [json.clone(), format!("{table}\nYABS JSON output:\n{json}\n")] {
-            assert!(is_results(&text));
-            let result = import("y.json", &text).unwrap();
-            let bytes: Vec<[u64; 2]> = result
-                .rows
-                .iter()
-                .map(|row| {
-                    let stats = &row.jobs[0].stats;
-                    [stats.read.bytes / 30 / 1024, stats.write.bytes / 30 / 1024]
-                })
-                .collect();
-            assert_eq!(bytes, [[418_200, 421_300], [2_130_000, 2_070_000]]);
+        for text in [json(A), format!("{}\nYABS JSON output:\n{}\n", table(A), json(A))] {
+            assert_eq!(rates(&text), exact(A), "{text}");
         }
+    }
+
+    #[test]
+    fn json_of_one_machine_leaves_the_others() {
+        let both = [exact(A), exact(B)].concat();
+        assert_eq!(rates(&format!("{}\n{}", json(A), json(B))), both);
+        assert_eq!(rates(&format!("{}{}\n{}{}\n", table(A), json(A), table(B), json(B))), both);
+        let of_table = vec![[170_810, 171_260], [1_160_000, 1_240_000]];
+        let last = [exact(A), of_table.clone()].concat();
+        assert_eq!(rates(&format!("{}{}\n\nThe other one:\n{}", table(A), json(A), table(B))), last);
+        let first = [of_table.clone(), exact(A)].concat();
+        assert_eq!(rates(&format!("{}\n{}> {}\n", table(B), table(A), json(A))), first);
+        // Without a table of its own, and two on a line.
+        assert_eq!(rates(&format!("{}{}\n", json(A), json(B))), both);
+        assert_eq!(rates(&format!("{}\n{}\n", table(B), json(A))), first);
+    }
+
+    #[test]
+    fn json_may_be_spread_over_lines() {
+        let spread = |machine| {
+            let value: serde_json::Value = serde_json::from_str(&json(machine)).unwrap();
+            serde_json::to_string_pretty(&value).unwrap()
+        };
+        assert_eq!(rates(&spread(A)), exact(A));
+        let both = [exact(A), exact(B)].concat();
+        assert_eq!(rates(&format!("{}\n{}\n", spread(A), spread(B))), both);
+        assert_eq!(rates(&format!("[\n{},\n{}\n]\n", spread(A), spread(B))), both);
+        assert_eq!(rates(&format!("{}\nJSON:\n{}\nDone.\n", table(A), spread(A))), exact(A));
     }
 }

@@ -70,7 +70,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         self.paths[at].strays = left;
         let gone: Vec<(FenceGroup, u64)> = gone;
         if !gone.is_empty() {
-            self.config.proof.strays_gone(|stray| gone.iter().any(|(_, number)| *number == stray));
+            let is_gone = |stray| gone.binary_search_by_key(&stray, |(_, number)| *number).is_ok();
+            self.config.proof.strays_gone(is_gone);
         }
     }
 
