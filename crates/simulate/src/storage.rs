@@ -567,6 +567,7 @@ impl Storage {
         if offset < end {
             task.data[offset..end].copy_from_slice(&pdu.data[..end - offset]);
             task.got = task.got.max(end);
+            task.sent_at = pdu.sent_at;
         }
         let number = *number;
         self.proceed(number, now);

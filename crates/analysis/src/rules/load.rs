@@ -4,6 +4,7 @@ use assay_record::{Stamp, StepReason};
 use assay_spec::limits::OPEN_OUTSTANDING;
 use assay_spec::{Job, Pacing};
 
+use super::host::{busy_host, late_timers, steal, tester_bound};
 use super::{Fired, StepCase};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
@@ -250,6 +251,12 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
             ),
             "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
         ),
+        _ if let Some(rule) = own_fault(case) => (
+            format!(
+                "{done}. This host disturbed the test ({rule}), so whether the target sustains this rate is not known."
+            ),
+            "Mend what that finding names, then run again.",
+        ),
         Some(full) => (
             format!(
                 "{done}. {}: the target does not sustain this rate at that depth.",
@@ -260,6 +267,17 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
         None => (format!("{done}: the target does not sustain this rate."), SWEEP_LOWER),
     };
     Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share })
+}
+
+/// Returns the finding that this host, and not the target, may have kept the load from its rate.
+fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
+    let rules = [
+        ("busy-host", busy_host as fn(StepCase<'_>) -> Option<Fired>),
+        ("steal", steal),
+        ("tester-bound", tester_bound),
+        ("late-timers", late_timers),
+    ];
+    rules.into_iter().find_map(|(rule, fires)| fires(case).map(|_| rule))
 }
 
 /// The rate was reached, but I/Os waited for the queue depth of the plan.

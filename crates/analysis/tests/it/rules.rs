@@ -426,6 +426,16 @@ fn a_depth_that_was_full_is_named_before_the_target() {
     assert!(missed.says.contains("does not sustain this rate at that depth"), "{}", missed.says);
     let (Some(missed), None) = open(1, 4_610, 0.0) else { panic!("one finding") };
     assert!(missed.says.ends_with("the target does not sustain this rate."), "{}", missed.says);
+    let (mut header, mut summary) = clean();
+    header.host.cpus_online = 2;
+    used(&mut summary).host_busy = 0.99;
+    (summary.steps[0].jobs[0].due, summary.steps[0].jobs[0].full) = (Some(10_000), Some(0.0));
+    summary.steps[0].jobs[0].total = OpSummary { ops: 4_610, iops: 185.0, ..OpSummary::default() };
+    let missed = found("missed-rate", &header, &summary).unwrap();
+    assert!(
+        missed.says.contains("(busy-host), so whether the target sustains this rate is not known"),
+        "{missed:?}"
+    );
     let (None, Some(full)) = open(1, 10_000, 0.02) else { panic!("reached, and waited") };
     assert!(full.says.contains("full for 2 % of the time: response times include"), "{}", full.says);
     assert_eq!(open(1, 10_000, 0.009), (None, None));
