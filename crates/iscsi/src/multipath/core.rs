@@ -563,6 +563,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         let user = self.slots.take()?;
         let slot = self.slots.get_mut(user);
         slot.owner = Owner::Control;
+        // It changes no block, and a caller's command may have had the slot before.
+        (slot.lba, slot.blocks) = (0, 0);
         slot.transfer_bytes = transfer_bytes;
         slot.data = Data::Control(data);
         slot.cdb = cdb;

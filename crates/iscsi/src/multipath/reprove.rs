@@ -220,7 +220,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     #[inline]
     pub(super) fn end_change(&mut self, user: u32, is_good: bool) {
         let slot = self.slots.get_mut(user);
-        let place = slot.place;
         if slot.blocks == 0 || !matches!(slot.owner, Owner::Caller { .. }) {
             return;
         }
@@ -230,7 +229,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         if is_good {
             return self.changes.end(user);
         }
-        if let CommandState::Fenced { path } = place {
+        if let CommandState::Fenced { path } = slot.place {
             self.leave_copy(path.into(), user);
         }
     }
