@@ -4,8 +4,8 @@ use assay_record::{Stamp, StepReason};
 use assay_spec::limits::OPEN_OUTSTANDING;
 use assay_spec::{Job, Pacing};
 
-use super::host::{busy_host, late_timers, steal, tester_bound};
-use super::{Fired, StepCase};
+use super::host::{busy_host, late_timers, near_null_ceiling, steal, tester_bound};
+use super::{Fired, StepCase, gaps};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::{JobSummary, WINDOW_MIN_S};
@@ -272,9 +272,11 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
 /// Returns the finding that this host, and not the target, may have kept the load from its rate.
 fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
     let rules = [
-        ("busy-host", busy_host as fn(StepCase<'_>) -> Option<Fired>),
+        ("gap-in-window", gaps::in_window as fn(StepCase<'_>) -> Option<Fired>),
+        ("busy-host", busy_host),
         ("steal", steal),
         ("tester-bound", tester_bound),
+        ("near-null-ceiling", near_null_ceiling),
         ("late-timers", late_timers),
     ];
     rules.into_iter().find_map(|(rule, fires)| fires(case).map(|_| rule))

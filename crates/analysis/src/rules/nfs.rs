@@ -1,6 +1,6 @@
 //! About writes over NFS: whether the server had them on stable storage when it answered.
 
-use assay_record::{NfsFacts, WriteEnd};
+use assay_record::{MemberKind, NfsFacts, WriteEnd};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
@@ -44,15 +44,16 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
 
 /// Writes of which two copies were sent: the older one may replace newer data, and nothing can recall it.
 pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
-    let (over_nfs, late) = (total(case), case.step.late_blocks);
+    let (over_nfs, late) = (total(case).map_or(0, |writes| writes.moved), case.step.late_blocks);
     // Records of earlier versions count those over NFS alone.
-    let moved = over_nfs.as_ref().map_or(0, |writes| writes.moved).max(case.step.moved_writes);
+    let moved = over_nfs.max(case.step.moved_writes);
     if moved == 0 && late == 0 {
         return None;
     }
-    let why = match over_nfs {
-        Some(_) => "NFSv3 cannot recall the first copies, so a stalled server",
-        None => {
+    let has_lun = case.run.header.targets.iter().any(|target| target.member.kind == MemberKind::Lun);
+    let why = match has_lun && over_nfs == 0 {
+        false => "NFSv3 cannot recall the first copies, so a stalled server",
+        true => {
             "The target was not seen to end their session: a LUN reset ended its tasks, or their time was over before. \
              So a thread of it that stalls"
         }
@@ -67,8 +68,8 @@ pub(super) fn moved_writes(case: StepCase<'_>) -> Option<Fired> {
         severity: if late > 0 { Severity::Warning } else { Severity::Info },
         says: match moved {
             0 => format!(
-                "Writes of the fill were sent again because their connection was lost before the answer. {why} may \
-                 write older data over newer.{seen}"
+                "Writes of the fill or of an earlier step were sent again, or given up, because their connection was \
+                 lost before the answer. {why} may write older data over newer.{seen}"
             ),
             _ => format!(
                 "{moved} writes were sent again, or given up, because their connection was lost before the answer. \

@@ -766,13 +766,14 @@ fn writes_that_a_server_may_have_forgotten_are_critical() {
 fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_blocks() {
     let moved = |moved| WriteEnd { moved, ..unstable(0.1) };
     assert!(!fires("moved-writes", |_, s| s.steps[0].writes = vec![moved(0)]));
-    let (header, mut summary) = clean();
+    let (mut header, mut summary) = clean();
     summary.steps[0].writes = vec![moved(1), moved(2)];
     let finding = found("moved-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("3 writes were sent again"), "{}", finding.says);
     assert_eq!(finding.severity, Severity::Info);
+    assert!(finding.says.contains("NFSv3 cannot recall"), "{}", finding.says);
     summary.steps[0].writes.clear();
-    summary.steps[0].moved_writes = 5;
+    (summary.steps[0].moved_writes, header.targets[0].member.kind) = (5, MemberKind::Lun);
     let finding = found("moved-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("5 writes were sent again"), "{}", finding.says);
     assert!(finding.says.contains("LUN reset"), "{}", finding.says);
@@ -781,6 +782,9 @@ fn writes_of_which_two_copies_were_sent_are_counted_and_named_beside_wrong_block
     assert!(finding.says.contains("8 blocks of 512 bytes"), "{}", finding.says);
     assert_eq!(finding.severity, Severity::Warning);
     assert!(found("mismatch", &header, &summary).is_none(), "the storage is not blamed");
+    summary.steps[0].moved_writes = 0;
+    let finding = found("moved-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("Writes of the fill or of an earlier step"), "{}", finding.says);
     summary.steps[0].mismatch_count = 1;
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.says.contains("Not among them: 8"), "{}", finding.says);
