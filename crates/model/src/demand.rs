@@ -302,8 +302,8 @@ pub(crate) fn link_speedup(resolved: &ResolvedArray, classes: &[Class], outstand
     if bytes > 0.0 { weighted / bytes } else { 1.0 }
 }
 
-/// Share of what its link carries from which on a drive is called as fast as its link: the sheets of SATA drives say 540
-/// to 560 MB/s of 594, those of NVMe drives of PCIe 3.0 3,500 of 3,900.
+/// Share of what its link carries from which on a drive is called as fast as its link: the sheets of SATA drives say
+/// 540 to 560 MB/s of 594, those of NVMe drives of PCIe 3.0 3,500 of 3,900.
 const AT_PORT: f64 = 0.88;
 
 /// The members, and their links where these leave them nothing to spare.

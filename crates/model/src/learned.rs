@@ -2,8 +2,8 @@
 //!
 //! A stated interval holds every range of the array file at its end at once, and the error of the model. No system has
 //! all of its inputs at the same end: of inputs that are independent the squares of their sides add up, and not the
-//! sides, so that a side is the wider too much the more inputs it holds. How far the ends are until a share q of the rows
-//! of a system nobody has seen lies inside is learned from the systems that were measured:
+//! sides, so that a side is the wider too much the more inputs it holds. How far the ends are until a share q of the
+//! rows of a system nobody has seen lies inside is learned from the systems that were measured:
 //! ```text
 //!   side   = ln(hi / value) above the nominal value and ln(value / lo) below it, at least SIDE_MIN
 //!   reach  = side ^ POWER
@@ -13,9 +13,9 @@
 //!   each   = that below which the share q (n + 1) / n of the rows of n systems lies, each system weighing the same
 //! ```
 //! A part for what is inside, and a factor for what is outside: a side that is wide says little of how far beyond it a
-//! system may be. A family of fewer than [`SYSTEMS_MIN`] systems has the scatter of all, or its own where that is wider.
-//! `published/learned.tsv` has what all rows teach; `docs/model-validation.md` shows how it holds for each system with
-//! what the others teach.
+//! system may be. A family of fewer than [`SYSTEMS_MIN`] systems has the scatter of all, or its own where that is
+//! wider. `published/learned.tsv` has what all rows teach; `docs/model-validation.md` shows how it holds for each
+//! system with what the others teach.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,8 @@ const SIDE_MIN: f64 = 0.10;
 /// Least part for 80 %: some ten systems say no more.
 const MOST_MIN: f64 = 0.75;
 /// Sides of several inputs add up by their squares, and their length grows with the root of their number: between that,
-/// 0.5, and a single input, 1. With 0.85 each family of more than five systems holds 80 % of its rows when it is left out.
+/// 0.5, and a single input, 1. With 0.85 each family of more than five systems holds 80 % of its rows when it is left
+/// out.
 const POWER: f64 = 0.85;
 
 /// What rows taught, and how much taught it.

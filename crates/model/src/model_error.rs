@@ -30,8 +30,8 @@ const FLASH_RANDOM: Factors = Factors { low: 0.70, high: 1.25 };
 const FLASH_SEQUENTIAL: Factors = Factors { low: 0.80, high: 1.25 };
 /// Efficiencies of links are exact; what a host gets out of one is not.
 const LINK: Factors = Factors { low: 0.82, high: 1.02 };
-/// Limits of controllers are on their sheets, and those of volumes are enforced: ten rows of EBS volumes reached 1.00 to
-/// 1.10 of theirs.
+/// Limits of controllers are on their sheets, and those of volumes are enforced: ten rows of EBS volumes reached 1.00
+/// to 1.10 of theirs.
 const CONTROLLER: Factors = Factors { low: 0.85, high: 1.15 };
 const SOFTWARE: Factors = Factors { low: 0.80, high: 1.25 };
 

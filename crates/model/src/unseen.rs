@@ -109,7 +109,8 @@ const THIRD: &[System] = systems![
     "hynix-pc711-512",
 ];
 
-/// NVMe drives in md, drives by their class, and a disk behind an adapter: found after the third set had been predicted.
+/// NVMe drives in md, drives by their class, and a disk behind an adapter: found after the third set had been
+/// predicted.
 const FOURTH: &[System] = systems![
     "pm9a3-2x-raid0",
     "pm1733-2x-raid0",

@@ -365,9 +365,9 @@ impl Class {
     }
 }
 
-/// Size of the NVMe drives for servers whose writes the classes have, bytes. Below it random writes grow with a power of
-/// about 0.3 of it, and streams of 0.5: P4500 of 1, 2 and 4 TB write 30,500, 38,000 and 62,500 times per second and 600,
-/// 1,050 and 1,800 MB/s, PM983 of 0.96 and 1.92 TB 40,000 and 50,000 times.
+/// Size of the NVMe drives for servers whose writes the classes have, bytes. Below it random writes grow with a power
+/// of about 0.3 of it, and streams of 0.5: P4500 of 1, 2 and 4 TB write 30,500, 38,000 and 62,500 times per second
+/// and 600, 1,050 and 1,800 MB/s, PM983 of 0.96 and 1.92 TB 40,000 and 50,000 times.
 const SERVER_BYTES: f64 = 3.84e12;
 /// A flush of a drive for servers, ms: nearly all of them have capacitors, and a flush is then a command that finds
 /// nothing to do. A few have none.

@@ -81,7 +81,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// Whether a device of that name is a volume.
 #[must_use]
-pub fn is_volume(name: &str) -> bool {
+pub(crate) fn is_volume(name: &str) -> bool {
     VOLUMES.iter().any(|(names, _)| names[0] == name)
 }
 

@@ -146,8 +146,8 @@ fn several_sessions_share_the_links_that_their_hashes_fall_on() {
     assert!(fixed > eight, "{fixed} {eight}");
 }
 
-/// A slot over a set was one slot for all: four P4510 with `PCIe3x4` were predicted at 121,000 reads of 28 KiB, of which
-/// 338,000 were measured.
+/// A slot over a set was one slot for all: four P4510 with `PCIe3x4` were predicted at 121,000 reads of 28 KiB, of
+/// which 338,000 were measured.
 #[test]
 fn a_link_of_a_local_set_is_that_of_each_drive() {
     let set = |disks: u32, link: &str| {
@@ -166,8 +166,8 @@ fn a_link_of_a_local_set_is_that_of_each_drive() {
     assert!(disks.mib_s.value > 1800.0, "{:?}", disks.mib_s);
 }
 
-/// One CPU for all of md: 500,000 reads of a RAID5 of eleven NVMe drives, of which 64 threads had 1.26 million before Linux
-/// 5.14 and 5.3 million since; 3.8 million of a stripe.
+/// One CPU for all of md: 500,000 reads of a RAID5 of eleven NVMe drives, of which 64 threads had 1.26 million before
+/// Linux 5.14 and 5.3 million since; 3.8 million of a stripe.
 #[test]
 fn what_md_does_in_the_thread_that_issues_goes_on_in_all_of_them() {
     let load = Workload { workers: 64, ..load(4 * KIB, 100.0, 100.0, 128) };

@@ -14,17 +14,18 @@ const HEAD: &str = "
 ## Every system left out once
 
 All rows of `published/unseen/`, both halves of all sets, by the model of today. An interval is what `assay predict`
-states; its ends and those of other levels are as far as the rows of other systems teach (`model/src/learned.rs` has the
-formulas, `published/learned.tsv` what all rows teach and `predict` uses). Here the parts and the factor of a row come from the rows of the other systems of its family only, so that no row teaches anything about
-itself. The physics and the fixed error of the model were mended while rows of the first two sets were known; the
-nominal values are not blind.
+states; its ends and those of other levels are as far as the rows of other systems teach (`model/src/learned.rs` has
+the formulas, `published/learned.tsv` what all rows teach and `predict` uses). Here the parts and the factor of a row
+come from the rows of the other systems of its family only, so that no row teaches anything about itself. The physics
+and the fixed error of the model were mended while rows of the first two sets were known; the nominal values are not
+blind.
 
 Every input at its end at once is what no system has: such intervals held 90 % of the rows and were 3.8 wide where
-hardware limits. What is learned narrows a side the more, the wider it is. The range of a published limit of a volume, and whether a drive survives a power
-cut, are stated as they are. A bound, of unknown software, has no lower end and teaches nothing.
-\"With the family's factor\" is the error if nominal values were multiplied by the median of measured over predicted of
-the family's other systems. It is larger where hardware limits and a sheet is known, so that `predict` has no such
-factor: what it gains elsewhere is the unknown software of servers, and drives without a sheet.
+hardware limits. What is learned narrows a side the more, the wider it is. The range of a published limit of a volume,
+and whether a drive survives a power cut, are stated as they are. A bound, of unknown software, has no lower end and
+teaches nothing. \"With the family's factor\" is the error if nominal values were multiplied by the median of measured
+over predicted of the family's other systems. It is larger where hardware limits and a sheet is known, so that
+`predict` has no such factor: what it gains elsewhere is the unknown software of servers, and drives without a sheet.
 ";
 
 const NOTES: &str = "

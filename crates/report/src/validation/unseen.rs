@@ -12,13 +12,14 @@ const HEAD: &str = "
 Rows of `published/unseen/`, predicted from the data sheets in `arrays/unseen/`. There are four sets: the first is
 mostly drives of one forum host and of one collection, the second NAS boxes over a network, RAID sets, ZFS pools and
 drives in hosts that are described, the third drives of which the model string, the size and the class are all that is
-known, the fourth NVMe drives in md and by their class, and a disk behind an adapter. The systems of each were split by the parity of the FNV-1a hash of their names, and committed, before anything
-was predicted: the open half was looked at to mend the physics and to set the model error, the half that was held back
-was predicted once, after that. Its table is that only prediction (`published/held-back.tsv`, `held-back-2.tsv`,
-`held-back-3.tsv` and `held-back-4.tsv`): later changes of the model do not predict it again. After its prediction the
-held-back half of the first set had been seen, and was used to mend the physics too, before the second set was predicted.
-The fourth was predicted as a whole with the physics of before it, its array files frozen first; two of the systems of
-its held-back half (mzql2960-raid1 and p3600-1600) had then been seen before the physics were mended.
+known, the fourth NVMe drives in md and by their class, and a disk behind an adapter. The systems of each were split
+by the parity of the FNV-1a hash of their names, and committed, before anything was predicted: the open half was
+looked at to mend the physics and to set the model error, the half that was held back was predicted once, after that.
+Its table is that only prediction (`published/held-back.tsv`, `held-back-2.tsv`, `held-back-3.tsv` and
+`held-back-4.tsv`): later changes of the model do not predict it again. After its prediction the held-back half of the
+first set had been seen, and was used to mend the physics too, before the second set was predicted. The fourth was
+predicted as a whole with the physics of before it, its array files frozen first; two of the systems of its held-back
+half (mzql2960-raid1 and p3600-1600) had then been seen before the physics were mended.
 
 An interval holds the ranges of the inputs and the error of the model, and is meant to hold 80 % of the rows. Where
 the cost of software is unknown, the interval is a bound, and a row is inside if it is below it.
