@@ -13,6 +13,7 @@ use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, 
 use crate::plan_error::PlanError;
 use crate::reader::suggest;
 use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
+use crate::threshold::Threshold;
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -58,6 +59,7 @@ impl PlanFile {
                 check_verify(&file.place, writing, semantics)?;
             }
         }
+        let limits = self.limits_of(&tests)?;
         keep_only(&mut tests, &over.only)?;
         notes.extend(trim_notes(&tests));
         if over.settings.is_span || self.all_settings().any(|settings| settings.is_span) {
@@ -78,9 +80,23 @@ impl PlanFile {
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
             changes: over.changes.clone(),
-            limits: self.limits.clone(),
+            // A limit on a test that --only leaves out is not about this run.
+            limits: limits.into_iter().filter(|limit| limit.is_about(&tests)).collect(),
             tests,
         })
+    }
+
+    /// Returns the limits, each of which is about a test: one that is about none would be found out after the run.
+    fn limits_of(&self, tests: &[Test]) -> Result<Vec<Threshold>, PlanError> {
+        match self.limits.iter().find(|limit| !limit.is_about(tests)) {
+            None => Ok(self.limits.clone()),
+            Some(limit) => {
+                let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+                let typed = limit.test.as_deref().unwrap_or_default();
+                let says = format!("limit: no test is called `{typed}`{}", suggest(typed, &names));
+                Err(complain(&self.origin, &says))
+            }
+        }
     }
 
     /// Resolves every test; what is wrong is said of all of them.
