@@ -115,7 +115,7 @@ pub(crate) fn json(held: &Held) -> Value {
 /// Returns the part of the report of a run.
 #[must_use]
 pub fn html(held: &Held) -> String {
-    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison)));
+    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison, true)));
     let differs: String = held
         .comparison
         .differences

@@ -21,9 +21,6 @@ use crate::output::terminal::{error_options, note};
 /// What is read here, for messages.
 pub(crate) const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
 
-/// Characters of a plan's name that are repeated to the user.
-const NAME_CHARS: usize = 120;
-
 /// Endings of plans that are not Assay's own.
 const ENDINGS: [&str; 3] = [".icf", ".fio", ".job"];
 
@@ -240,13 +237,12 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 /// Says what was understood, on standard error.
 pub(crate) fn explain(word: &str, imported: &ImportedPlan, understood: &[String]) {
     let width = error_options().width;
-    // Of a long command line the start is enough to recognise it.
-    let name: String = without_secrets(word).split_whitespace().collect::<Vec<_>>().join(" ");
-    let name = match name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    };
-    note!("{}", wrap(&format!("{name}: {}", imported.tool), width, "  "));
+    // A command line stands above, where it was typed.
+    let is_line = word.contains(char::is_whitespace) && !Path::new(word).exists();
+    let name = if is_line { String::new() } else { format!("{}: ", without_secrets(word)) };
+    let mut understood = understood.iter();
+    let whole = understood.next().map_or(String::new(), |whole| format!(": {whole}"));
+    note!("{}", wrap(&format!("{name}{}{whole}", imported.tool), width, "  "));
     for line in understood {
         note!("{}", wrap(&format!("  {line}"), width, "    "));
     }
