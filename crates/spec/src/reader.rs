@@ -305,8 +305,17 @@ impl<'t> Value<'t> {
                 .filter(|(_, value)| !self.passes_over(value.span().start))
                 .map(|(i, value)| Value { source: self.source, value, path: format!("{}[{i}]", self.path) })
                 .collect()),
+            // `[test]` is what everybody writes once.
+            DeValue::Table(_) if ["test", "limit", "job"].contains(&self.key()) => {
+                let key = self.path.as_str();
+                Err(self.complain(format!("there may be several: write [[{key}]] in place of [{key}]")))
+            }
             other => Err(self.complain(format!("must be an array [ … ], not {}", kind(other)))),
         }
+    }
+
+    fn key(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or_default()
     }
 }
 
