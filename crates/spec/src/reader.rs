@@ -352,6 +352,9 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
     if let Some((field, given)) = called {
         return format!("; `{word}` is `{field}` here: {given}");
     }
+    if ["limit", "limits", "threshold", "fail_if"].contains(&word) && known.contains(&"access") {
+        return "; limits stand beside the tests: [[limit]] with fail_if = \"p99 > 20ms\"".to_owned();
+    }
     if let Some(given) = of_an_io(word).filter(|_| known.contains(&"access")) {
         return format!("; it belongs to the access of a test: {given}");
     }
@@ -424,6 +427,7 @@ mod tests {
         let wanted = "; it belongs to the access of a test: access = { size = \"4KiB\" }";
         assert_eq!(suggest("size", &of_a_test), wanted);
         assert_eq!(suggest("bs", &of_a_test), wanted);
+        assert!(suggest("limit", &of_a_test).contains("[[limit]] with fail_if"));
         assert_eq!(suggest("bs", &["size", "read"]), "; `bs` is `size` here: size=4KiB");
     }
 

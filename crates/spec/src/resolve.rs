@@ -261,6 +261,10 @@ fn has_words(text: &str, part: &str) -> bool {
 }
 
 fn unnamed(tests: &[Test], part: &str) -> String {
+    let parts: Vec<&str> = part.split(',').map(str::trim).collect();
+    if parts.len() > 1 && parts.iter().all(|part| !named_by(tests, part).is_empty()) {
+        return format!("give each its own: --only {}", parts.join(" --only "));
+    }
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
     let mut says = format!("no test or step has this in its name{}", suggest(part, &names));
     // Tests that sweep the same values are named together.

@@ -85,7 +85,7 @@ fn check_order(args: &RunArgs) -> anyhow::Result<()> {
         (None, None) if !is_plan(&args.plan) => {
             let says = crate::words::plan_file::plan_file(&args.plan).err().map(|error| format!("{error:#}"));
             let says = says.unwrap_or_else(|| crate::words::foreign::no_target(&args.plan));
-            bail!("{says}; if {} is the target: assay run vmware {0}", without_secret(&args.plan))
+            bail!("{says} (if {} is the target: assay run vmware {0})", without_secret(&args.plan))
         }
         (None, None) => bail!("{}", crate::words::foreign::no_target(&args.plan)),
         (None, Some(_)) => Ok(()),
