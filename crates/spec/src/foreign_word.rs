@@ -40,17 +40,7 @@ const CALLED: [Called; 13] = [
     (
         "workers",
         "workers=4",
-        &[
-            "numjobs",
-            "jobs",
-            "threads",
-            "thread",
-            "nthreads",
-            "num_threads",
-            "worker",
-            "threads_per_disk",
-            "clients",
-        ],
+        &["numjobs", "jobs", "threads", "thread", "nthreads", "num_threads", "threads_per_disk", "clients"],
     ),
     (
         "run",

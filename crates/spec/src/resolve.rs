@@ -9,11 +9,13 @@ use crate::goal::{Goal, Times};
 use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
-use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{
+    Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test, named_steps,
+};
 use crate::plan_error::PlanError;
 use crate::reader::suggest;
 use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
-use crate::threshold::Threshold;
+use crate::threshold::{Threshold, meant};
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -81,14 +83,14 @@ impl PlanFile {
             quick: over.quick,
             changes: over.changes.clone(),
             // A limit on a test that --only leaves out is not about this run.
-            limits: limits.into_iter().filter(|limit| limit.is_about(&tests)).collect(),
+            limits: limits.into_iter().filter(|limit| is_about(limit, &tests)).collect(),
             tests,
         })
     }
 
     /// Returns the limits, each of which is about a test: one that is about none would be found out after the run.
     fn limits_of(&self, tests: &[Test]) -> Result<Vec<Threshold>, PlanError> {
-        match self.limits.iter().find(|limit| !limit.is_about(tests)) {
+        match self.limits.iter().find(|limit| !is_about(limit, tests)) {
             None => Ok(self.limits.clone()),
             Some(limit) => {
                 let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
@@ -203,6 +205,11 @@ fn trim_notes(tests: &[Test]) -> Vec<String> {
 
 /// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
 /// part.
+/// Whether a plan has a step that a limit is about.
+fn is_about(limit: &Threshold, tests: &[Test]) -> bool {
+    !meant(limit.test.as_deref(), named_steps(tests)).is_empty()
+}
+
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
     if only.is_empty() {
         return Ok(());

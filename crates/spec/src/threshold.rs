@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::goal::Figure;
-use crate::plan::Test;
 use crate::units::{Nanos, PerSecond};
 
 /// A limit, and the tests that it is about.
@@ -175,20 +174,6 @@ impl Threshold {
         let is_more_better = matches!(self.quantity, Quantity::Figure(Figure::Iops | Figure::MibPerS));
         (self.side == Side::Above) == is_more_better
     }
-
-    /// Whether a plan has a step that the limit is about.
-    #[must_use]
-    pub fn is_about(&self, tests: &[Test]) -> bool {
-        !meant(self.test.as_deref(), named_steps(tests)).is_empty()
-    }
-}
-
-/// Returns the names of the tests and of the steps of a plan, as limits mean them.
-pub fn named_steps(tests: &[Test]) -> impl Iterator<Item = (&str, String)> {
-    tests.iter().flat_map(|test| {
-        let name = |label: String| format!("{} {label}", test.name).trim_end().to_owned();
-        test.steps.iter().map(move |step| (test.name.as_str(), name(step.label())))
-    })
 }
 
 impl fmt::Display for Threshold {

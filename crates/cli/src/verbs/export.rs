@@ -50,8 +50,8 @@ fn format(args: &ExportArgs) -> anyhow::Result<ExportFormat> {
     }
 }
 
-const UNKNOWN_ENDING: &str = "this ending names no format: end the file in .assay, .csv, .md, .bbcode, .prom, .hlog, .parquet or .icf, or give \
-                              --format";
+const UNKNOWN_ENDING: &str = "this ending names no format: end the file in .assay, .csv, .md, .bbcode, .prom, .hlog, \
+                              .parquet or .icf, or give --format";
 
 /// Endings of files, and what is written to them where `--format` is not given; or why it names nothing.
 const ENDINGS: [(&str, Result<ExportFormat, &str>); 13] = [

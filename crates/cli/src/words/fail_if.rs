@@ -4,8 +4,8 @@ use anyhow::bail;
 use assay_analysis::compare::{Comparison, Gate, broken};
 use assay_analysis::{Answer, RunSummary, judge_thresholds};
 use assay_report::held::{Held, Origin};
-use assay_spec::threshold::{Threshold, meant, named_steps};
-use assay_spec::{Plan, suggest};
+use assay_spec::threshold::{Threshold, meant};
+use assay_spec::{Plan, named_steps, suggest};
 
 use crate::args::FailIf;
 use crate::exit::Exit;
