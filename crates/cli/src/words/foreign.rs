@@ -237,13 +237,13 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 /// Says what was understood, on standard error.
 pub(crate) fn explain(word: &str, imported: &ImportedPlan, understood: &[String]) {
     let width = error_options().width;
-    // A command line stands above, where it was typed.
-    let is_line = word.contains(char::is_whitespace) && !Path::new(word).exists();
-    let name = if is_line { String::new() } else { format!("{}: ", without_secrets(word)) };
-    let mut understood = understood.iter();
-    let whole = understood.next().map_or(String::new(), |whole| format!(": {whole}"));
+    // A command line stands above, where it was typed, and a screen has few lines.
+    let is_typed = word.contains(char::is_whitespace) && !Path::new(word).exists();
+    let (whole, each) = understood.split_at(usize::from(is_typed).min(understood.len()));
+    let whole: String = whole.iter().map(|whole| format!(": {whole}")).collect();
+    let name = if is_typed { String::new() } else { format!("{}: ", without_secrets(word)) };
     note!("{}", wrap(&format!("{name}{}{whole}", imported.tool), width, "  "));
-    for line in understood {
+    for line in each {
         note!("{}", wrap(&format!("  {line}"), width, "    "));
     }
     for line in &imported.notes {
