@@ -109,7 +109,8 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
     }
     page.push_str(&facts::all(header, summary));
     let fired: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
-    page.push_str(&methods::section(&fired));
+    let definitions = methods::section(&page, &fired);
+    page.push_str(&definitions);
     page
 }
 
