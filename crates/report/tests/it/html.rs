@@ -148,7 +148,8 @@ fn every_title_of_a_table_leads_to_a_definition_on_the_page() {
     }
     for head in page.split("<thead>").skip(1) {
         let head = head.split("</thead>").next().unwrap();
-        assert!(!head.contains("></td>") && !head.contains("></th>"), "a column without a title: {head}");
+        let is_bare = ["<td", "<th></th>", "\"></th>"].iter().any(|bare| head.contains(bare));
+        assert!(!is_bare, "a column without a title: {head}");
     }
 }
 
