@@ -51,7 +51,8 @@ pub fn comparison_body(comparison: &Comparison, links: Links) -> String {
     page.push_str(&findings(comparison));
     let fired = comparison.findings.iter().map(|found| found.rule.as_str());
     let fired: Vec<&str> = fired.chain(comparison.across.iter().map(|found| found.rule.as_str())).collect();
-    page.push_str(&super::methods::section(&fired));
+    let definitions = super::methods::section(&page, &fired);
+    page.push_str(&definitions);
     page
 }
 

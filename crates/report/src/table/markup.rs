@@ -185,10 +185,8 @@ pub(super) fn bbcode_text(words: &str) -> String {
 
 /// A title that leads to the definition of its number, where the page has one.
 fn title_html(heading: &str) -> String {
-    // A head without a title would be announced as one.
-    if heading.is_empty() {
-        return "<td></td>".to_owned();
-    }
+    // Remarks explain themselves to the eye; whoever hears a cell hears the head of its column with it.
+    let heading = if heading.is_empty() { "Remark" } else { heading };
     match crate::html::methods::anchor(heading) {
         Some(anchor) => format!("<th><a href=\"#m-{anchor}\">{}</a></th>", escape(heading)),
         None => format!("<th>{}</th>", escape(heading)),
