@@ -182,7 +182,7 @@ fn whence(header: &RunHeader) -> String {
 fn unbroken(says: &str) -> String {
     let says = with_micros(&escape(says)).replace(" %", "\u{a0}%").replace(" µs", "\u{a0}µs");
     let parts: Vec<&str> = says.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         // A quote that no other closes is a letter.
         return says;
     }

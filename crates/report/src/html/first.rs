@@ -7,7 +7,7 @@ use assay_record::{MemberKind, RunHeader, StepId};
 
 use crate::glance::{Glance, Said};
 use crate::number::{self, TimeUnit};
-use crate::svg::{BarRow, Doubt, Rows, escape};
+use crate::svg::{BarRow, Doubt, Rows};
 
 /// More rows than this are no glance; of sweeps, only the best step is then shown.
 const ROWS_MAX: usize = 20;
