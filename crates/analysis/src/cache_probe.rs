@@ -14,11 +14,10 @@ use assay_spec::units::MIB;
 use assay_spec::{Job, Pacing, Step};
 use serde::Serialize;
 
+use crate::modes::nanos;
 use crate::rules::{Run, foreign_share};
 use crate::summary::{RunSummary, StepSummary};
 
-pub(crate) use law::two_modes;
-pub(crate) use writes::HALF_REVOLUTION_US;
 pub use writes::{Absorption, FlushCost, FlushMeaning};
 
 use law::find_caches;
@@ -250,9 +249,4 @@ fn place(header: &RunHeader, bytes: f64) -> String {
         }
     }
     place
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time of seconds at most")]
-fn nanos(us: f64) -> u64 {
-    (us * 1e3) as u64
 }

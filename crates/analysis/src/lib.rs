@@ -27,6 +27,7 @@ mod finding;
 mod fleet;
 mod goal;
 mod limit;
+mod modes;
 mod network;
 mod places;
 mod precision;

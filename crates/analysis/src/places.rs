@@ -12,7 +12,7 @@ const IOS_MAX: usize = 2048;
 
 /// The queues of an even stripe forget after about the square of the I/Os in flight. In a window of fewer such memories
 /// one member may have a long queue all the while, and nothing tells it from a slow one.
-const MEMORIES_MIN: u64 = 16;
+const MEMORIES_MIN: f64 = 16.0;
 
 /// Offset in bytes and service time in ns of I/Os in the order of completion.
 type Series = Vec<(u64, u64)>;
@@ -26,9 +26,10 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
     for step in &summary.steps {
         let Some(plan) = plan_of(header, step.id) else { continue };
         for sample in &step.places {
-            let Some(job) =
-                plan.jobs.get(sample.job as usize).filter(|job| is_random(job) && is_long(job, sample))
-            else {
+            let Some(job) = plan.jobs.get(sample.job as usize).filter(|job| {
+                is_random(job)
+                    && is_long(sample, in_flight(job, step.total.iops, step.total.service.mean_ns()))
+            }) else {
                 continue;
             };
             let of_target = of_target(job, sample, target);
@@ -56,11 +57,15 @@ fn is_random(job: &Job) -> bool {
     job.mix.iter().all(is_anywhere)
 }
 
+/// I/Os that were in flight on average: those that the job may have, or fewer where it kept a rate (Little, 1961).
+fn in_flight(job: &Job, iops: f64, mean_ns: Option<f64>) -> f64 {
+    let most = f64::from(job.workers) * f64::from(job.outstanding);
+    mean_ns.map_or(most, |ns| (iops * ns / 1e9).clamp(1.0, most.max(1.0)))
+}
+
 /// Whether the window of a sample is long against the memory of the queues.
-fn is_long(job: &Job, sample: &PlaceSample) -> bool {
-    let in_flight = u64::from(job.workers) * u64::from(job.outstanding);
-    u64::from(sample.every) * sample.ios.len() as u64
-        >= MEMORIES_MIN.saturating_mul(in_flight.saturating_pow(2))
+fn is_long(sample: &PlaceSample, in_flight: f64) -> bool {
+    f64::from(sample.every) * sample.ios.len() as f64 >= MEMORIES_MIN * in_flight.powi(2)
 }
 
 fn is_alike(a: &Job, b: &Job) -> bool {
@@ -111,6 +116,18 @@ pub fn region_says(region: &SlowRegion) -> String {
 mod tests {
     use super::*;
     use assay_surface::SlowMember;
+
+    /// A stripe of eight with one member five times slower, 1,600 I/Os per second with 32 in flight, was no stripe: no
+    /// window was long enough for its queues, and that at half the rate counted as deep as the others.
+    #[test]
+    fn a_window_is_long_by_the_ios_that_were_in_flight_and_not_by_those_that_may_be() {
+        let job = Job { outstanding: 32, ..Job::default() };
+        let sample = PlaceSample { job: 0, every: 2, ios: vec![assay_record::PlacedIo(0, 0, 0); 640] };
+        let is = |iops: f64, mean_ms: f64| is_long(&sample, in_flight(&job, iops, Some(mean_ms * 1e6)));
+        assert!(!is(1600.0, 20.0));
+        assert!(is(1024.0, 2.2));
+        assert_eq!(in_flight(&job, 1600.0, None), 32.0);
+    }
 
     #[test]
     fn a_member_is_named_on_a_device_and_chunks_in_a_file() {

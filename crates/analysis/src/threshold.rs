@@ -1,6 +1,6 @@
 //! Absolute limits: whether a run exceeds them, as far as its intervals tell.
 
-use assay_spec::threshold::{Quantity, Side, Threshold};
+use assay_spec::threshold::{Quantity, Side, Threshold, meant};
 use assay_statistics::{Estimate, NoInterval};
 use serde::Serialize;
 
@@ -41,13 +41,13 @@ pub fn judge_thresholds(summary: &RunSummary, thresholds: &[Threshold]) -> Vec<J
 }
 
 fn of_threshold(summary: &RunSummary, threshold: &Threshold) -> Vec<Judged> {
-    let part = threshold.test.as_ref().map(|test| test.to_lowercase());
-    let is_meant = |name: &str| part.as_ref().is_none_or(|part| name.to_lowercase().contains(part));
-    let steps = summary.steps.iter().map(|step| (step_name(step), step)).filter(|(name, _)| is_meant(name));
-    let judged: Vec<Judged> = steps.map(|(name, step)| of_step(threshold, name, step)).collect();
+    let names = summary.steps.iter().map(|step| (step.test.as_str(), step_name(step)));
+    let about = meant(threshold.test.as_deref(), names).into_iter().map(|at| &summary.steps[at]);
+    let judged: Vec<Judged> = about.map(|step| of_step(threshold, step_name(step), step)).collect();
     if judged.is_empty() {
-        let test = threshold.test.clone().unwrap_or_default();
-        let says = "no test of that name was measured".to_owned();
+        let test =
+            threshold.test.as_ref().map_or("no test".to_owned(), |test| format!("no test called {test}"));
+        let says = "was measured".to_owned();
         return vec![Judged { limit: threshold.to_string(), test, answer: Answer::Undecided, says }];
     }
     judged

@@ -319,7 +319,7 @@ pub(crate) struct RunArgs {
     pub(crate) view: ViewArgs,
     /// Exit with code 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops
     /// -5%; changes that noise explains do not count. Or if a figure exceeds a limit: 'p99 > 20ms', 'iops < 5000',
-    /// 'errors > 0', 'RealLife: p99 > 20ms' for one test. Code 4 if that is undecided.
+    /// 'errors > 0'. For one test: 'RealLife: p99 > 20ms'. Code 4 if that is undecided.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<FailIf>,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes

@@ -62,7 +62,8 @@ pub fn choose_among(
         let mut tests = (0..).zip(&facts.experiments);
         let is_tried = tests.any(|(test, e)| *e == experiment && tried.contains(&test));
         let is_disturbed = seen.as_ref().is_some_and(|seen| seen.is_disturbed(experiment));
-        experiment != Experiment::Base && is_tried && !is_disturbed
+        let is_early = experiment == Experiment::AfterIdle && fell_since_pause(seen.as_ref());
+        experiment != Experiment::Base && is_tried && !is_disturbed && !is_early
     };
     let mut open: Vec<Experiment> = (0..)
         .zip(&facts.experiments)
@@ -81,6 +82,15 @@ pub fn choose_among(
     let step = if next.0 == Experiment::HalfRate { half_of(seen.base_iops()) } else { 0 };
     let pause_s = if next.0 == Experiment::AfterIdle { PAUSE_S } else { 0.0 };
     Some(Choice { experiment: next.0, step: StepId { test, step }, pause_s, information: next.1 })
+}
+
+/// Whether the load was measured behind a pause only before it fell: what was used up since, a pause may restore.
+fn fell_since_pause(seen: Option<&Observed>) -> bool {
+    seen.is_some_and(|seen| {
+        let is_pause = |index: &usize| seen.made[*index].experiment == Experiment::AfterIdle;
+        seen.fell_at().is_some()
+            && (0..seen.made.len()).filter(is_pause).all(|index| seen.is_early_pause(index))
+    })
 }
 
 /// The rate that is nearest to half of one, from below [`HALF`].
@@ -105,7 +115,7 @@ fn choose_from(
         return base.then_some((Experiment::Base, 0.0));
     }
     let since = seen.made.iter().rev().take_while(|m| m.experiment != Experiment::Base).count();
-    if since >= BETWEEN_BASES && base {
+    if base && (since >= BETWEEN_BASES || seen.may_have_fallen()) {
         return Some((Experiment::Base, 0.0));
     }
     let mut belief = Belief::among(hypotheses, setting);

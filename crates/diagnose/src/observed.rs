@@ -24,6 +24,8 @@ const TOO_FEW: f64 = 0.7;
 /// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
 /// by no more than this among themselves. As a logarithm.
 const COLD: f64 = 0.1;
+/// The load fell to another level where it is slower by this, as a logarithm, and the levels before and after hold.
+const FELL: f64 = 0.25;
 
 /// What an experiment measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,8 +189,58 @@ impl Observed {
 
     /// The least disturbed measurement of an experiment, the first of several such.
     pub(crate) fn best(&self, experiment: Experiment) -> Option<&Measurement> {
-        let made = self.made.iter().filter(|m| m.experiment == experiment);
-        made.min_by(|a, b| a.stolen_error.total_cmp(&b.stolen_error))
+        let made = self.made.iter().enumerate().filter(|(_, m)| m.experiment == experiment);
+        let best = made.min_by(|(i, a), (j, b)| {
+            self.is_early_pause(*i)
+                .cmp(&self.is_early_pause(*j))
+                .then(a.stolen_error.total_cmp(&b.stolen_error))
+        });
+        best.map(|(_, m)| m)
+    }
+
+    /// Whether a measurement is behind a pause before the load fell: nothing was used up then that a pause restores.
+    pub(crate) fn is_early_pause(&self, index: usize) -> bool {
+        self.made[index].experiment == Experiment::AfterIdle
+            && self.fell_at().is_some_and(|(_, level)| index < level)
+    }
+
+    /// Whether the last experiment was much slower than the load, and is one that makes no load slower: the target may
+    /// have changed.
+    pub(crate) fn may_have_fallen(&self) -> bool {
+        use Experiment as E;
+        let is_harmless = |e: E| {
+            matches!(e, E::HotSpan | E::TenthSpan | E::MoreOutstanding | E::MoreWorkers | E::AfterIdle)
+        };
+        let last = self.made.last().filter(|m| is_harmless(m.experiment) && !m.is_disturbed());
+        let base = self.bases().last().filter(|m| !m.is_disturbed());
+        last.zip(base).is_some_and(|(last, base)| (base.iops / last.iops).ln() > FELL)
+    }
+
+    /// Where the load fell once from a level that held to one that holds since: its last measurement before, and its
+    /// first after.
+    pub(crate) fn fell_at(&self) -> Option<(usize, usize)> {
+        let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
+        let bases: Vec<usize> = (0..self.made.len()).filter(is_base).collect();
+        let log = |at: usize| self.made[at].iops.ln();
+        let holds = |of: &[usize]| {
+            let (lo, hi) =
+                of.iter().fold((f64::MAX, f64::MIN), |(lo, hi), at| (lo.min(log(*at)), hi.max(log(*at))));
+            hi - lo < COLD && of.iter().all(|at| !self.made[*at].is_disturbed())
+        };
+        (1..bases.len()).find_map(|first| {
+            let (before, after) = bases.split_at(first);
+            let fell = log(*before.last()?) - log(*after.first()?) > FELL;
+            (fell && holds(before) && holds(after)).then(|| (before[first - 1], after[0]))
+        })
+    }
+
+    /// Whether the load is on a known level at a measurement, and not between two of them: how far these are apart says
+    /// nothing of it. What flickers has no level: two measurements on the lower one are needed.
+    fn is_on_a_level(&self, index: usize) -> bool {
+        let bases_after =
+            |level: usize| self.made[level..].iter().filter(|m| m.experiment == Experiment::Base).count();
+        self.fell_at()
+            .is_some_and(|(before, after)| bases_after(after) >= 2 && (index < before || index > after))
     }
 
     /// Whether the hypervisor disturbed every measurement of an experiment.
@@ -205,7 +257,8 @@ impl Observed {
         let mut all = Vec::new();
         for (index, m) in self.made.iter().enumerate() {
             if m.experiment != Experiment::Base {
-                if !self.best(m.experiment).is_some_and(|best| std::ptr::eq(best, m)) {
+                let is_best = self.best(m.experiment).is_some_and(|best| std::ptr::eq(best, m));
+                if !is_best || self.is_early_pause(index) {
                     continue;
                 }
                 let (base, (base_error, base_host)) = self.base_at(index);
@@ -213,7 +266,11 @@ impl Observed {
                     experiment: m.experiment,
                     quantity: Quantity::Rate(m.experiment),
                     value: (m.iops / base).max(1e-6),
-                    error: m.error.hypot(base_error).hypot(drift * 0.5),
+                    error: m.error.hypot(base_error).hypot(if self.is_on_a_level(index) {
+                        0.0
+                    } else {
+                        drift * 0.5
+                    }),
                     host_error: m.host_error().hypot(base_host),
                 });
             }

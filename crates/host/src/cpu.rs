@@ -102,6 +102,31 @@ fn parse_self(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
+/// Returns the CPU time that other processes of the lowest scheduling class (SCHED_IDLE) used so far, ns. They take no
+/// time from any other: whoever holds idle virtual CPUs awake, or computes in what nobody needs, disturbs no load.
+#[must_use]
+pub fn lowest_class_ns() -> u64 {
+    let machine = Machine::this();
+    let processes = std::fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten();
+    let own = std::process::id().to_string();
+    let ids = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    let others = ids.filter(|id| *id != own && id.bytes().all(|byte| byte.is_ascii_digit()));
+    let ticks: u64 = others
+        .filter_map(|id| lowest_class_ticks(&machine.text(format!("/proc/{id}/stat")).ok()?))
+        .fold(0, u64::saturating_add);
+    let per_s = procfs::ticks_per_second().max(1);
+    ticks.saturating_mul(1_000_000_000 / per_s)
+}
+
+/// Returns user and system time of a process from its `/proc/PID/stat`; `None` where its class (field 41) is another.
+fn lowest_class_ticks(stat: &str) -> Option<u64> {
+    const SCHED_IDLE: u64 = 5;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let class: u64 = fields.get(38)?.parse().ok()?;
+    let (user, system) = parse_self(stat)?;
+    (class == SCHED_IDLE).then(|| user.saturating_add(system))
+}
+
 /// Parses the lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer
 /// fields.
 pub(crate) fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
@@ -146,6 +171,17 @@ mod tests {
     fn snapshot(stat: &str, process_ns: u64, awake_ns: &[(usize, u64)]) -> CpuSnapshot {
         let awake_ns = awake_ns.iter().copied().collect();
         CpuSnapshot { cpus: parse_stat(stat), ticks_per_s: 100, process_ns, process_ticks: None, awake_ns }
+    }
+
+    #[test]
+    fn the_time_of_the_lowest_class_is_that_of_its_processes_alone() {
+        let stat = |class: u32| {
+            let before: Vec<String> = (4..=40).map(|field| field.to_string()).collect();
+            format!("77 (sh -c (x) y) R {} {class} 0 0\n", before.join(" "))
+        };
+        assert_eq!(lowest_class_ticks(&stat(5)), Some(14 + 15));
+        assert_eq!(lowest_class_ticks(&stat(0)), None);
+        assert_eq!(lowest_class_ticks("77 (short) R 1"), None);
     }
 
     #[test]

@@ -42,7 +42,7 @@ mod shared;
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
 pub use clock_keepers::clock_keepers;
 pub use content::signature_places;
-pub use cpu::{CpuSnapshot, cpu_snapshot};
+pub use cpu::{CpuSnapshot, cpu_snapshot, lowest_class_ns};
 pub use device::{
     PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, is_lasting_identity_of,
     lasting_identity, place_on_disk,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_record::FilesystemFacts;
 
 use crate::machine::{DevNo, Machine, unescape};
-use crate::notes::of_mount;
+use crate::notes::mount::of_mount;
 
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,11 +16,10 @@ mod drive;
 mod health;
 mod host;
 mod limits;
-mod mount;
+pub(crate) mod mount;
 mod queue;
 
 pub(crate) use host::of_host;
-pub(crate) use mount::of_mount;
 
 /// A device of a stack.
 struct Seen<'m> {

@@ -29,11 +29,11 @@ const WIDTH_MAX: usize = 100;
 #[must_use]
 pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let width = options.width.min(WIDTH_MAX);
-    let mut text = sides(comparison, width);
-    text.push_str(&differences(comparison, width));
     let (shared, lone) = shared_and_lone(comparison);
     // Two sides, as most comparisons have, fit a screen.
     let is_pair = options.detail == Detail::Brief && comparison.sides.len() == 2;
+    let mut text = if is_pair { pair::sides(comparison, width) } else { sides(comparison, width) };
+    text.push_str(&differences(comparison, width));
     if !shared.is_empty() {
         text.push('\n');
         let results =
@@ -45,19 +45,21 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     for says in lone {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
-    text.push_str(&match is_pair {
-        true => pair::findings(comparison, width),
-        false => findings(comparison, width, options.detail),
-    });
-    text.push('\n');
+    let mut outcome = "\n".to_owned();
     for says in &comparison.says {
-        text.push_str(&wrap(says, width, "  "));
-        text.push('\n');
+        outcome.push_str(&wrap(says, width, "  "));
+        outcome.push('\n');
     }
     if !shared.is_empty() {
-        text.push_str(&wrap(&legend(comparison), width, ""));
-        text.push('\n');
+        outcome.push_str(&wrap(&legend(comparison, !is_pair), width, ""));
+        outcome.push('\n');
     }
+    let room = pair::SCREEN_LINES.saturating_sub(text.lines().count() + outcome.lines().count());
+    text.push_str(&match is_pair {
+        true => pair::findings(comparison, width, room),
+        false => findings(comparison, width, options.detail),
+    });
+    text.push_str(&outcome);
     if options.detail == Detail::Full {
         text.push_str(&explanation(comparison, width));
     }
@@ -324,7 +326,7 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
     // What shipped arrays say of software was fitted to these very tables, which would judge themselves by it.
     let is_article = |i: usize| comparison.sides[i].source == Source::Article;
     let words = |i: usize, c: &Cell, e: Bounds| match (c.is_bound, is_article(i)) {
-        (true, true) => format!("at most {} of the hardware, by data sheets alone", long(e.hi)),
+        (true, true) => format!("at most {} by the hardware's data sheets", long(e.hi)),
         (true, false) => format!("at most {} (software cost unknown)", long(e.hi)),
         (false, _) => interval(e),
     };
@@ -418,7 +420,7 @@ const WORDS: [(Change, &str); 8] = [
 ];
 
 /// Returns what the words of the table mean, as far as they are in it.
-pub(crate) fn legend(comparison: &Comparison) -> String {
+pub(crate) fn legend(comparison: &Comparison, has_throughput: bool) -> String {
     let cells = || comparison.tests.iter().flat_map(|t| t.cells.iter().flatten());
     let has =
         |source: SpreadSource| cells().filter_map(|c| c.against.as_ref()).any(|a| a.spread_from == source);
@@ -433,7 +435,7 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
     if !sources.is_empty() {
         says.push_str(&format!(", with its 95 % interval from {}", sources.join(" and ")));
     }
-    says.push_str(". MiB/s is 2^20 bytes per second.");
+    says.push_str(if has_throughput { ". MiB/s is 2^20 bytes per second." } else { "." });
     // A word is explained where it stands: in the table, the remarks in it, or the outcome.
     let unknown = Change::Unknown.says();
     let shown = result_table(comparison, Reader::Person).render(Format::Markdown);

@@ -115,7 +115,7 @@ pub(crate) fn json(held: &Held) -> Value {
 /// Returns the part of the report of a run.
 #[must_use]
 pub fn html(held: &Held) -> String {
-    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison)));
+    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison, true)));
     let differs: String = held
         .comparison
         .differences
@@ -126,8 +126,7 @@ pub fn html(held: &Held) -> String {
         })
         .collect();
     format!(
-        "<h2 id=\"baseline\">Compared with the baseline</h2>\n<p><strong>{}</strong></p>\n<div \
-         class=\"scroll\" tabindex=\"0\">{table}</div>\n{differs}",
-        escape(&held.says())
+        "<h2 id=\"baseline\">Compared with the baseline</h2>\n<div class=\"scroll\" \
+         tabindex=\"0\">{table}</div>\n{differs}"
     )
 }

@@ -109,7 +109,8 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
     }
     page.push_str(&facts::all(header, summary));
     let fired: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
-    page.push_str(&methods::section(&fired));
+    let definitions = methods::section(&page, &fired);
+    page.push_str(&definitions);
     page
 }
 
@@ -176,9 +177,20 @@ fn whence(header: &RunHeader) -> String {
     }
 }
 
-/// Escaped, with no line break between a number and its unit, and microseconds as tables write them.
+/// Escaped, with no line break between a number and its unit, microseconds as tables write them, and words of a plan as
+/// code.
 fn unbroken(says: &str) -> String {
-    with_micros(&escape(says)).replace(" %", "\u{a0}%").replace(" µs", "\u{a0}µs")
+    let says = with_micros(&escape(says)).replace(" %", "\u{a0}%").replace(" µs", "\u{a0}µs");
+    let parts: Vec<&str> = says.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        // A quote that no other closes is a letter.
+        return says;
+    }
+    let code = |(index, part): (usize, &&str)| match index % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    };
+    parts.iter().enumerate().map(code).collect()
 }
 
 /// Writes the unit after a number as µs; sentences for terminals say us.
@@ -227,7 +239,7 @@ fn finding_item(summary: &RunSummary, finding: &Finding) -> String {
     let mut text =
         format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", unbroken(&finding.says));
     if !finding.next.is_empty() {
-        text.push_str(&format!("<br><strong>Next:</strong> {}", escape(&finding.next)));
+        text.push_str(&format!("<br><strong>Next:</strong> {}", unbroken(&finding.next)));
     }
     let evidence: Vec<String> = finding
         .evidence

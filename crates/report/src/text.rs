@@ -228,7 +228,7 @@ fn caveats(
 }
 
 /// Rules about how a run differs from its plan as it ships.
-const CHANGES: [&str; 3] = ["changed", "partial", "quick"];
+const CHANGES: [&str; 4] = ["changed", "partial", "quick", "resumed"];
 
 fn title(header: &RunHeader) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();

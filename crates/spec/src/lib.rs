@@ -48,7 +48,7 @@ pub use place::{Distribution, Extent, Strides, Window, ZONE_BYTES_MIN, Zone, Zon
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
-    Swept, Test,
+    Swept, Test, named_steps,
 };
 pub use plan_error::PlanError;
 pub use reader::{nearest, suggest};

@@ -616,3 +616,11 @@ impl Plan {
         Nanos(self.tests.iter().flat_map(|t| &t.steps).map(|s| s.warmup.0 + measured(&s.stop)).sum())
     }
 }
+
+/// Returns the names of the tests and of the steps of a plan, as limits mean them.
+pub fn named_steps(tests: &[Test]) -> impl Iterator<Item = (&str, String)> {
+    tests.iter().flat_map(|test| {
+        let name = |label: String| format!("{} {label}", test.name).trim_end().to_owned();
+        test.steps.iter().map(move |step| (test.name.as_str(), name(step.label())))
+    })
+}

@@ -107,6 +107,8 @@ impl Complaints {
             let follows = |start| !found.is_empty() && self.incomplete.borrow().contains(&start);
             match subject {
                 Some(Subject::Table(start)) if follows(start) => {}
+                // What a table lacks is lacking however often it is read.
+                _ if found.iter().any(|(_, known)| *known == error) => break,
                 _ => found.push((subject.map_or(usize::MAX, Subject::start), error)),
             }
             // A complaint of no known place, or one that was made before, would come for ever.

@@ -305,8 +305,17 @@ impl<'t> Value<'t> {
                 .filter(|(_, value)| !self.passes_over(value.span().start))
                 .map(|(i, value)| Value { source: self.source, value, path: format!("{}[{i}]", self.path) })
                 .collect()),
+            // `[test]` is what everybody writes once.
+            DeValue::Table(_) if ["test", "limit", "job"].contains(&self.key()) => {
+                let key = self.path.as_str();
+                Err(self.complain(format!("there may be several: write [[{key}]] in place of [{key}]")))
+            }
             other => Err(self.complain(format!("must be an array [ … ], not {}", kind(other)))),
         }
+    }
+
+    fn key(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or_default()
     }
 }
 
@@ -342,6 +351,9 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
     let near = nearest(word, known.iter().copied()).or_else(|| begun(word, known));
     if let Some((field, given)) = called {
         return format!("; `{word}` is `{field}` here: {given}");
+    }
+    if ["limit", "limits", "threshold", "fail_if"].contains(&word) && known.contains(&"access") {
+        return "; limits stand beside the tests: [[limit]] with fail_if = \"p99 > 20ms\"".to_owned();
     }
     if let Some(given) = of_an_io(word).filter(|_| known.contains(&"access")) {
         return format!("; it belongs to the access of a test: {given}");
@@ -415,6 +427,7 @@ mod tests {
         let wanted = "; it belongs to the access of a test: access = { size = \"4KiB\" }";
         assert_eq!(suggest("size", &of_a_test), wanted);
         assert_eq!(suggest("bs", &of_a_test), wanted);
+        assert!(suggest("limit", &of_a_test).contains("[[limit]] with fail_if"));
         assert_eq!(suggest("bs", &["size", "read"]), "; `bs` is `size` here: size=4KiB");
     }
 

@@ -9,10 +9,13 @@ use crate::goal::{Goal, Times};
 use crate::limits::{OPEN_BUFFERS, OPEN_OUTSTANDING, STEP_WORKERS_MAX};
 use crate::overrides::{Maxima, Maximum, Overrides};
 use crate::place::{Extent, Window};
-use crate::plan::{Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{
+    Access, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test, named_steps,
+};
 use crate::plan_error::PlanError;
 use crate::reader::suggest;
 use crate::resolve_access::{complain, own_rule, resolve_mix, resolve_zoned};
+use crate::threshold::{Threshold, meant};
 use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
@@ -58,6 +61,7 @@ impl PlanFile {
                 check_verify(&file.place, writing, semantics)?;
             }
         }
+        let limits = self.limits_of(&tests)?;
         keep_only(&mut tests, &over.only)?;
         notes.extend(trim_notes(&tests));
         if over.settings.is_span || self.all_settings().any(|settings| settings.is_span) {
@@ -78,9 +82,23 @@ impl PlanFile {
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
             changes: over.changes.clone(),
-            limits: self.limits.clone(),
+            // A limit on a test that --only leaves out is not about this run.
+            limits: limits.into_iter().filter(|limit| is_about(limit, &tests)).collect(),
             tests,
         })
+    }
+
+    /// Returns the limits, each of which is about a test: one that is about none would be found out after the run.
+    fn limits_of(&self, tests: &[Test]) -> Result<Vec<Threshold>, PlanError> {
+        match self.limits.iter().find(|limit| !is_about(limit, tests)) {
+            None => Ok(self.limits.clone()),
+            Some(limit) => {
+                let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+                let typed = limit.test.as_deref().unwrap_or_default();
+                let says = format!("limit: no test is called `{typed}`{}", suggest(typed, &names));
+                Err(complain(&self.origin, &says))
+            }
+        }
     }
 
     /// Resolves every test; what is wrong is said of all of them.
@@ -187,6 +205,11 @@ fn trim_notes(tests: &[Test]) -> Vec<String> {
 
 /// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
 /// part.
+/// Whether a plan has a step that a limit is about.
+fn is_about(limit: &Threshold, tests: &[Test]) -> bool {
+    !meant(limit.test.as_deref(), named_steps(tests)).is_empty()
+}
+
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
     if only.is_empty() {
         return Ok(());
@@ -245,6 +268,10 @@ fn has_words(text: &str, part: &str) -> bool {
 }
 
 fn unnamed(tests: &[Test], part: &str) -> String {
+    let parts: Vec<&str> = part.split(',').map(str::trim).collect();
+    if parts.len() > 1 && parts.iter().all(|part| !named_by(tests, part).is_empty()) {
+        return format!("give each its own: --only {}", parts.join(" --only "));
+    }
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
     let mut says = format!("no test or step has this in its name{}", suggest(part, &names));
     // Tests that sweep the same values are named together.

@@ -143,6 +143,8 @@ fn only_keeps_the_named_tests() {
     assert_eq!(resolve(SUITES[0].text, &only("max thr")).unwrap().tests.len(), 2);
     let message = resolve(SUITES[0].text, &only("bogus")).unwrap_err();
     assert!(message.starts_with("--only bogus: no test or step has this in its name"), "{message}");
+    let message = resolve(SUITES[0].text, &only("RealLife,Random")).unwrap_err();
+    assert!(message.ends_with("give each its own: --only RealLife --only Random"), "{message}");
 }
 
 #[test]

@@ -58,6 +58,9 @@ pub enum ThresholdError {
         called_here(.0)
     )]
     Quantity(String),
+    /// It has several conditions.
+    #[error("`{0}` is more than one limit; give each its own --fail-if, or its own [[limit]] of a plan")]
+    Several(String),
     /// The value has no meaning for the quantity.
     #[error("`{value}` is no limit of {quantity}; {example}")]
     Value {
@@ -99,6 +102,10 @@ impl Quantity {
             Self::Figure(_) => (latency_us(text), "write a time with its unit, for example 20ms or 800us"),
         };
         let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+        let example = match text.ends_with('%') {
+            true => "a change against the baseline has a sign and no > or <, for example \"p99 +10%\"",
+            false => example,
+        };
         value.ok_or(ThresholdError::Value { value: text.to_owned(), quantity: self.title(), example })
     }
 }
@@ -127,7 +134,8 @@ impl FromStr for Threshold {
         let form = || ThresholdError::Form(text.trim().to_owned());
         let at = text.rfind(['<', '>']).ok_or_else(form)?;
         let side = if text[at..].starts_with('>') { Side::Above } else { Side::Below };
-        let (left, value) = (&text[..at], &text[at + 1..]);
+        // What a measured figure is, to the last digit, decides nothing: `>=` is `>`.
+        let (left, value) = (&text[..at], text[at + 1..].trim_start_matches('='));
         let (test, name) = match left.rsplit_once(':') {
             Some((test, name)) => (Some(test.trim().to_owned()), name),
             None => (None, left),
@@ -135,9 +143,36 @@ impl FromStr for Threshold {
         if name.trim().is_empty() || test.as_ref().is_some_and(String::is_empty) {
             return Err(form());
         }
+        if name.contains(['<', '>']) {
+            return Err(ThresholdError::Several(text.trim().to_owned()));
+        }
         let quantity =
             Quantity::named(name).ok_or_else(|| ThresholdError::Quantity(name.trim().to_owned()))?;
         Ok(Self { test, quantity, side, value: quantity.value(value)? })
+    }
+}
+
+/// Returns which of some steps a limit of `part` is about, by the names of their tests and their own: those that are
+/// called so in full, else those with it as a part.
+pub fn meant<'n>(part: Option<&str>, steps: impl Iterator<Item = (&'n str, String)>) -> Vec<usize> {
+    let Some(part) = part.map(str::to_lowercase) else {
+        return steps.enumerate().map(|(at, _)| at).collect();
+    };
+    let names: Vec<(String, String)> =
+        steps.map(|(test, step)| (test.to_lowercase(), step.to_lowercase())).collect();
+    let those = |is_meant: &dyn Fn(&(String, String)) -> bool| -> Vec<usize> {
+        names.iter().enumerate().filter(|(_, name)| is_meant(name)).map(|(at, _)| at).collect()
+    };
+    let whole = those(&|(test, step)| *test == part || *step == part);
+    if whole.is_empty() { those(&|(_, step)| step.contains(&part)) } else { whole }
+}
+
+impl Threshold {
+    /// Whether good results are beyond the limit, as nobody means who has a slow target in mind.
+    #[must_use]
+    pub fn fails_the_better(&self) -> bool {
+        let is_more_better = matches!(self.quantity, Quantity::Figure(Figure::Iops | Figure::MibPerS));
+        (self.side == Side::Above) == is_more_better
     }
 }
 
@@ -205,6 +240,7 @@ mod tests {
             ("p99 > 20ms", "p99 > 20 ms"),
             ("p99.9>1500us", "p99.9 > 1.5 ms"),
             ("iops < 5k", "IOPS < 5,000"),
+            ("p99 >= 20ms", "p99 > 20 ms"),
             ("mib/s < 100", "MiB/s < 100 MiB/s"),
             ("MiB/s < 104.8576 MB/s", "MiB/s < 100 MiB/s"),
             ("errors > 0", "errors > 0"),
@@ -216,6 +252,17 @@ mod tests {
     }
 
     #[test]
+    fn a_full_name_means_that_test_alone() {
+        let names = [("Random", "Random"), ("Random 8k", "Random 8k size=4KiB"), ("Log", "Log")];
+        let of = |part| meant(part, names.iter().map(|(test, step)| (*test, (*step).to_owned())));
+        assert_eq!(of(Some("random")), [0]);
+        assert_eq!(of(Some("rand")), [0, 1]);
+        assert_eq!(of(Some("size=4kib")), [1]);
+        assert_eq!(of(Some("nothing")), Vec::<usize>::new());
+        assert_eq!(of(None), [0, 1, 2]);
+    }
+
+    #[test]
     fn what_is_no_limit_is_answered_with_how_to_write_one() {
         for (text, words) in [
             ("p99", "write a figure, > or <, and a value"),
@@ -224,7 +271,8 @@ mod tests {
             ("latency > 1ms", "`latency` cannot be limited: write mean, or p99; choose"),
             ("bw < 100M", "`bw` cannot be limited: write mib/s; choose"),
             ("p99 > 20", "`20` is no limit of p99; write a time with its unit"),
-            ("p99 >= 20ms", "`= 20ms` is no limit"),
+            ("p99 > 10%", "a change against the baseline has a sign"),
+            ("p99 > 20ms and iops < 100", "more than one limit; give each its own --fail-if"),
             ("errors > -1", "a whole number"),
             ("iops < many", "write a rate"),
         ] {

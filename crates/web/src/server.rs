@@ -22,6 +22,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::app::App;
 use crate::error::ServeError;
 use crate::options::{Limits, Options, Tls};
+use crate::pages::targets;
 use crate::tls::{Protection, protection};
 use crate::visitor::Peer;
 use crate::{routes, token};
@@ -214,6 +215,11 @@ async fn complete_runs(app: Arc<App>) {
             }
             tried.insert(run.clone());
             app.set_lacking(new.len() - done - 1);
+        }
+        if seen.as_ref().is_some_and(|(_, running)| running.is_empty()) {
+            // Whoever looks at all targets first shall not wait until each is read.
+            let known = Arc::clone(&app);
+            let _ = app.with_store(move |store| targets::read_all(&known, store)).await;
         }
     }
 }

@@ -5,6 +5,7 @@ use assay_spec::units::MIB;
 use assay_spec::{Job, Pacing, Step};
 use serde::Serialize;
 
+use crate::modes::HALF_REVOLUTION_US;
 use crate::summary::StepSummary;
 use assay_statistics::{deviation, mean};
 
@@ -18,8 +19,6 @@ const DROP_MIN: f64 = 1.3;
 const DROP_DEVIATIONS: f64 = 3.0;
 /// Durable writes that take less than this many times as long as others cost nothing.
 const FREE: f64 = 1.2;
-/// Half a revolution at 7200 per minute, µs: what a durable write of a rotating disk takes at least on average.
-pub(crate) const HALF_REVOLUTION_US: f64 = 4_167.0;
 
 /// Writes without a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

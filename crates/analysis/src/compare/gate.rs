@@ -1,17 +1,20 @@
-//! A limit on how much worse a side may be: `p99 +10%`, for scripts.
+//! A limit on how much worse a side may be: `p99 +10%`, `RealLife: p99 +10%`, for scripts.
 
 use std::fmt;
 use std::str::FromStr;
 
 use assay_spec::Figure;
+use assay_spec::threshold::meant;
 
 use crate::threshold::Answer;
 
-use super::{Against, Cell, Change, Comparison};
+use super::{Against, Cell, Change, Comparison, TestPair};
 
 /// A figure and the change that is too much of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
+    /// A test by its name in the table, or a part of that; `None`: every test.
+    pub test: Option<String>,
     figure: Figure,
     /// Over the first side; above zero: more is too much, below: less is.
     change: f64,
@@ -20,13 +23,23 @@ pub struct Gate {
 impl FromStr for Gate {
     type Err = String;
 
-    /// Reads `p99 +10%`, `iops -5%` and `mean +20%`.
+    /// Reads `p99 +10%`, `iops -5%` and `RealLife: mean +20%`. Names of tests may contain every sign.
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains(['<', '>']) {
+            return Err(format!(
+                "`{text}` is a limit on a value, and a comparison has changes, like \"p99 +10%\"; limits on values are \
+                 those of assay run --fail-if and of [[limit]] in a plan"
+            ));
+        }
         let says = || {
             format!("`{text}` is not a limit; write a figure and a change, like \"p99 +10%\" or \"iops -5%\"")
         };
-        let at = text.find(['+', '-']).ok_or_else(says)?;
-        let (name, change) = text.split_at(at);
+        let (test, own) = match text.rsplit_once(':') {
+            Some((test, own)) => (Some(test.trim().to_owned()).filter(|test| !test.is_empty()), own),
+            None => (None, text),
+        };
+        let at = own.find(['+', '-']).ok_or_else(says)?;
+        let (name, change) = own.split_at(at);
         let figure = Figure::named(name).ok_or_else(says)?;
         if !matches!(figure, Figure::Iops | Figure::MibPerS | Figure::Mean | Figure::P50 | Figure::P99) {
             return Err(format!(
@@ -39,12 +52,15 @@ impl FromStr for Gate {
         if change == 0.0 || !change.is_finite() || change <= -1.0 {
             return Err(says());
         }
-        Ok(Self { figure, change })
+        Ok(Self { test, figure, change })
     }
 }
 
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(test) = &self.test {
+            write!(f, "{test}: ")?;
+        }
         write!(f, "{} {:+}%", self.figure.title(), (self.change * 1e5).round() / 1e3)
     }
 }
@@ -55,13 +71,17 @@ const PLAIN: f64 = 2.0;
 /// Returns what breaks a gate or leaves it undecided, a sentence for each test; none: all is within it. A change that
 /// noise explains breaks nothing. One that cannot be judged is undecided, as a script must not take silence for a pass.
 #[must_use]
-pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<(Answer, String)> {
+pub fn broken(comparison: &Comparison, gate: &Gate) -> Vec<(Answer, String)> {
     let mut says = Vec::new();
-    for test in &comparison.tests {
-        let name = format!("{} {}", test.test, test.step);
+    let full = |test: &TestPair| format!("{} {}", test.test, test.step).trim_end().to_owned();
+    let names = comparison.tests.iter().map(|test| (test.test.as_str(), full(test)));
+    let about: Vec<&TestPair> =
+        meant(gate.test.as_deref(), names).into_iter().map(|at| &comparison.tests[at]).collect();
+    for test in &about {
+        let name = full(test);
         let Some(first) = &test.cells[0] else { continue };
         for (side, cell) in comparison.sides.iter().zip(&test.cells).skip(1) {
-            let of = format!("{} of {}", name.trim_end(), side.name);
+            let of = format!("{name} of {}", side.name);
             let Some(against) = cell.as_ref().and_then(|cell| cell.against.as_ref()) else {
                 says.push((Answer::Undecided, format!("{of} was not measured")));
                 continue;
@@ -71,13 +91,20 @@ pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<(Answer, String)> {
             }
         }
     }
-    if !comparison.tests.iter().any(|test| test.cells.iter().all(Option::is_some)) {
-        says.push((Answer::Undecided, "no test is on all sides".to_owned()));
+    let is_shared = |test: &&TestPair| test.cells.iter().all(Option::is_some);
+    match &gate.test {
+        Some(test) if about.is_empty() => {
+            says.push((Answer::Undecided, format!("no test is called {test}")));
+        }
+        _ if !about.iter().any(is_shared) => {
+            says.push((Answer::Undecided, "no test is on all sides".to_owned()));
+        }
+        _ => {}
     }
     says
 }
 
-fn breaks(gate: Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(Answer, String)> {
+fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(Answer, String)> {
     let undecided = |words: String| Some((Answer::Undecided, words));
     if against.change == Change::NotComparable {
         return undecided("cannot be compared, because its load or its conditions differ".to_owned());
@@ -116,5 +143,24 @@ fn of_rate(against: &Against) -> Change {
         Some((lo, hi)) if (lo..=hi).contains(&1.0) => Change::Unclear,
         Some(_) => against.change,
         None => Change::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_may_be_that_of_one_test() {
+        for (text, expected) in [
+            ("p99 +10%", "p99 +10%"),
+            ("RealLife-60%Rand-65%Read: p99 +10 %", "RealLife-60%Rand-65%Read: p99 +10%"),
+            ("a: b: iops -5%", "a: b: IOPS -5%"),
+        ] {
+            assert_eq!(text.parse::<Gate>().map(|gate| gate.to_string()).as_deref(), Ok(expected));
+        }
+        let says = |text: &str| text.parse::<Gate>().unwrap_err();
+        assert!(says("p99 > 20ms").contains("limits on values are those of assay run --fail-if"));
+        assert!(says("RealLife: p42 +1%").contains("write a figure and a change"));
     }
 }

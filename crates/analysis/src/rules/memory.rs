@@ -5,9 +5,9 @@ use assay_spec::Pacing;
 use assay_spec::units::{Bytes, GIB, MIB};
 
 use super::{Fired, Run, StepCase};
-use crate::cache_probe::{HALF_REVOLUTION_US, two_modes};
 use crate::figures::time;
 use crate::finding::{Evidence, Severity};
+use crate::modes::{HALF_REVOLUTION_US, two_modes};
 
 /// A memory holds a span smaller than this many times its size: half of random I/Os or more may hit it.
 const SPAN_TIMES_MEMORY: f64 = 2.0;

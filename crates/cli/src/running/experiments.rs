@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_analysis::Collector;
 use assay_diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
-use assay_host::{CpuSnapshot, cpu_snapshot};
+use assay_host::{CpuSnapshot, allowed_cpus, cpu_snapshot, lowest_class_ns};
 use assay_record::{DiagnosisFacts, RunHeader, StepId};
 use assay_runner::Experiments;
 use assay_spec::Plan;
@@ -31,9 +31,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// Returns the experiments on the first test of a plan, and the targets with other ways to the same storage.
     pub(super) fn experiments(&self, load: &Plan, targets: &RunTargets) -> Experiments {
-        let before = cpu_snapshot();
-        std::thread::sleep(LOOK);
-        let used = CpuSnapshot::between(&before, &cpu_snapshot());
+        let others_busy = others_busy();
         // What the preparation had to know besides is an experiment now.
         let mut load = load.clone();
         load.tests.truncate(1);
@@ -50,13 +48,23 @@ impl Budget {
         let facts = DiagnosisFacts {
             load: self.load.clone(),
             budget_s: self.seconds,
-            others_busy: Some(used.host_busy),
+            others_busy: Some(others_busy),
             experiments: tests.iter().map(|test| test.experiment).collect(),
         };
         load.name = format!("Diagnosis of {}", self.load);
         load.tests = tests.into_iter().map(|ExperimentTest { test, .. }| test).collect();
         Experiments { plan: load, facts, targets }
     }
+}
+
+/// Returns the share of this host's CPU time that others use, but for what gives way to every other thread.
+fn others_busy() -> f64 {
+    let (before, lowest_before) = (cpu_snapshot(), lowest_class_ns());
+    std::thread::sleep(LOOK);
+    let used = CpuSnapshot::between(&before, &cpu_snapshot());
+    let lowest_ns = lowest_class_ns().saturating_sub(lowest_before) as f64;
+    let all_ns = LOOK.as_secs_f64() * 1e9 * allowed_cpus().len() as f64;
+    (used.host_busy - lowest_ns / all_ns).clamp(0.0, 1.0)
 }
 
 fn may_be_written(member: &Member) -> bool {

@@ -39,7 +39,8 @@ fn format(args: &ExportArgs) -> anyhow::Result<ExportFormat> {
     let of_ending = || {
         let path = args.output.as_deref()?;
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| (path, *format))
+        let known = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| *format);
+        Some((path, known.unwrap_or(Err(UNKNOWN_ENDING))))
     };
     match (args.format, of_ending()) {
         (Some(format), _) => Ok(format),
@@ -48,6 +49,9 @@ fn format(args: &ExportArgs) -> anyhow::Result<ExportFormat> {
         (None, Some((path, Err(says)))) => bail!("{}: {says}", path.display()),
     }
 }
+
+const UNKNOWN_ENDING: &str = "this ending names no format: end the file in .assay, .csv, .md, .bbcode, .prom, .hlog, \
+                              .parquet or .icf, or give --format";
 
 /// Endings of files, and what is written to them where `--format` is not given; or why it names nothing.
 const ENDINGS: [(&str, Result<ExportFormat, &str>); 13] = [

@@ -16,6 +16,7 @@ use crate::output::terminal::{note, paragraph, say};
 use crate::running::fleet::part_of_agent;
 use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
+use crate::words::fail_if::judged;
 use crate::words::fleet::{Fleet, allowed, bus};
 use crate::words::store::open_store;
 use crate::words::typed::quoted;
@@ -80,7 +81,10 @@ pub(crate) fn attach(args: &AttachArgs) -> anyhow::Result<Exit> {
     let before = before(&store, &done);
     let telling =
         Telling { note: None, form: args.view.form(), options: args.view.options(), before: before.as_ref() };
-    let printed = tell(telling, &done, None);
+    let printed = tell(telling, &done, None).map(|exit| match exit {
+        Exit::Done => judged(&[], &done, before.as_ref()),
+        exit => exit,
+    });
     done.end(printed)
 }
 

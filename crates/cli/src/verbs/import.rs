@@ -3,6 +3,7 @@
 //! All files are understood before anything is stored, by as many threads as there are CPUs. Of a run only what is kept
 //! beside it stays in memory; its events are read again when they are stored, to the letter.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -69,13 +70,11 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
 fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let importer = store.importer()?;
+    notes_of(&all).iter().for_each(|says| note!("note: {says}"));
     for (number, import) in (1..).zip(all) {
         let mut run = match import {
             Import::Run(run) => *run,
-            Import::Result(result) => {
-                result.notes.iter().for_each(|says| note!("note: {says}"));
-                Whole::of_result(*result, &store, number)?
-            }
+            Import::Result(result) => Whole::of_result(*result, &store, number)?,
         };
         run.label = args.label.clone().or(run.label);
         let id = &run.header.run;
@@ -101,6 +100,32 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
         note!("imported run {id}{whose}: assay show {id}");
     }
     Ok(Exit::Done)
+}
+
+/// What is to be known of the results, each once: ten thousand files of one tool have the same to say.
+fn notes_of(all: &[Import]) -> Vec<String> {
+    let results = || {
+        all.iter().filter_map(|import| match import {
+            Import::Result(result) => Some(result),
+            Import::Run(_) => None,
+        })
+    };
+    let files: BTreeSet<&str> = results().map(|result| result.from.file.as_str()).collect();
+    let mut of_files: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for result in results() {
+        for says in &result.notes {
+            match of_files.iter_mut().find(|(known, _)| *known == says.as_str()) {
+                Some((_, named)) => _ = named.insert(&result.from.file),
+                None => of_files.push((says, BTreeSet::from([result.from.file.as_str()]))),
+            }
+        }
+    }
+    let said = of_files.into_iter().map(|(says, named)| match (named.len(), named.first()) {
+        (count, _) if count == files.len() => says.to_owned(),
+        (1, Some(file)) => format!("{file}: {says}"),
+        (count, _) => format!("{count} of {} files: {says}", files.len()),
+    });
+    said.collect()
 }
 
 /// Files of a folder that are no results, of which the reasons are listed.

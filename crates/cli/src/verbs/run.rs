@@ -26,7 +26,7 @@ use crate::signals::{leave_session, stop_on_signals};
 use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
-use crate::words::fail_if::{changes, judged_by_limits};
+use crate::words::fail_if::{changes, check, judged_by_limits};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
@@ -82,6 +82,11 @@ fn check_order(args: &RunArgs) -> anyhow::Result<()> {
             )
         }
         (None, None) if !args.map.is_empty() => Ok(()),
+        (None, None) if !is_plan(&args.plan) => {
+            let says = crate::words::plan_file::plan_file(&args.plan).err().map(|error| format!("{error:#}"));
+            let says = says.unwrap_or_else(|| crate::words::foreign::no_target(&args.plan));
+            bail!("{says} (if {} is the target: assay run vmware {0})", without_secret(&args.plan))
+        }
         (None, None) => bail!("{}", crate::words::foreign::no_target(&args.plan)),
         (None, Some(_)) => Ok(()),
     }
@@ -99,6 +104,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();
     let output = check_paths(args, &all)?;
     for taker in &takers {
+        check(&args.fail_if, &taker.plan)?;
         baseline::check_gates(&changes(&args.fail_if), &store, &taker.plan.name, &taker.targets)?;
     }
     let fleet = fleet(&args.fleet, &args.io)?;

@@ -1,8 +1,15 @@
 //! `PLAN TARGET` and `TARGET PLAN` are both understood, where it is clear which is which.
 
+use std::path::Path;
+
+use assay_spec::suites::suite;
+
 use crate::args::Verb;
 use crate::words::plan_file::is_plan;
 use crate::words::targets::looks_like_target;
+
+/// Endings of files of data.
+const DATA: [&str; 6] = ["dat", "data", "img", "bin", "raw", "tst"];
 
 /// Puts plan and target of a verb where they belong.
 pub(crate) fn settle(verb: &mut Verb) {
@@ -11,6 +18,10 @@ pub(crate) fn settle(verb: &mut Verb) {
         Verb::Scale(args) => plan_to_front(&mut args.plan, &mut args.targets),
         Verb::Curve(args) => target_to_front(&mut args.target, &mut args.plan),
         Verb::Diagnose(args) => target_to_front(&mut args.target, &mut args.plan),
+        // A file of a plan and one of an array end alike, so only a suite is known for a plan by its name.
+        Verb::Predict(args) if suite(&args.array).is_some() && suite(&args.plan).is_none() => {
+            std::mem::swap(&mut args.array, &mut args.plan);
+        }
         _ => {}
     }
 }
@@ -21,7 +32,7 @@ fn plan_to_front(plan: &mut String, targets: &mut [String]) {
     let mut plans = targets.iter().enumerate().filter(|(_, word)| is_plan(word)).map(|(index, _)| index);
     if let (Some(index), None) = (plans.next(), plans.next())
         && !is_plan(plan)
-        && looks_like_target(plan)
+        && is_target(plan)
     {
         // The targets keep their order.
         targets[..=index].rotate_right(1);
@@ -29,11 +40,17 @@ fn plan_to_front(plan: &mut String, targets: &mut [String]) {
     }
 }
 
+/// Also a name that ends as files of data do: no suite does, nor a slip of the pen in its name.
+fn is_target(word: &str) -> bool {
+    let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
+    looks_like_target(word) || ending.is_some_and(|ending| DATA.contains(&ending))
+}
+
 fn target_to_front(target: &mut String, plan: &mut Option<String>) {
     if let Some(plan) = plan
         && is_plan(target)
         && !is_plan(plan)
-        && looks_like_target(plan)
+        && is_target(plan)
     {
         std::mem::swap(target, plan);
     }
@@ -56,6 +73,7 @@ mod tests {
         assert_eq!(settled("vmware", &["./a", "./b"]), expected);
         assert_eq!(settled("./a", &["vmware", "./b"]), expected);
         assert_eq!(settled("./a", &["./b", "vmware"]), expected);
+        assert_eq!(settled("a.dat", &["vmware"]), ("vmware".to_owned(), vec!["a.dat".to_owned()]));
         // A slip of the pen in the plan's name is not taken for a file to create.
         assert_eq!(settled("vmwaer", &["vmware"]).0, "vmwaer");
         assert_eq!(settled("./a", &["vmware", "super-atto"]).0, "./a", "two plans: not clear");

@@ -1,12 +1,16 @@
 //! `--fail-if`: a change against the baseline, or an absolute limit; and the limits of a plan.
 
+use anyhow::bail;
 use assay_analysis::compare::{Comparison, Gate, broken};
 use assay_analysis::{Answer, RunSummary, judge_thresholds};
-use assay_spec::threshold::Threshold;
+use assay_report::held::{Held, Origin};
+use assay_spec::threshold::{Threshold, meant};
+use assay_spec::{Plan, named_steps, suggest};
 
 use crate::args::FailIf;
 use crate::exit::Exit;
 use crate::output::terminal::note;
+use crate::running::Done;
 
 /// First words of a line about a condition that is met, or about one that may be.
 const FAILED: &str = "FAILED";
@@ -15,10 +19,40 @@ const UNDECIDED: &str = "UNDECIDED";
 /// Returns the changes among some conditions.
 pub(crate) fn changes(conditions: &[FailIf]) -> Vec<Gate> {
     let change = |condition: &FailIf| match condition {
-        FailIf::Change(gate) => Some(*gate),
+        FailIf::Change(gate) => Some(gate.clone()),
         FailIf::Limit(_) => None,
     };
     conditions.iter().filter_map(change).collect()
+}
+
+/// Refuses conditions about tests that a plan does not have, before anything runs: silence would not be a pass, and
+/// nobody learns that after a night. Says which conditions fail the better results.
+pub(crate) fn check(conditions: &[FailIf], plan: &Plan) -> anyhow::Result<()> {
+    for condition in conditions {
+        let test = match condition {
+            FailIf::Change(gate) => gate.test.as_deref(),
+            FailIf::Limit(limit) => limit.test.as_deref(),
+        };
+        if let Some(test) = test.filter(|test| meant(Some(test), named_steps(&plan.tests)).is_empty()) {
+            let names: Vec<&str> = plan.tests.iter().map(|test| test.name.as_str()).collect();
+            bail!("--fail-if: this run has no test called `{test}`{}", suggest(test, &names));
+        }
+        if let FailIf::Limit(limit) = condition
+            && limit.fails_the_better()
+        {
+            note!("note: --fail-if '{limit}' fails the runs that are better than that, not the worse ones");
+        }
+    }
+    Ok(())
+}
+
+/// Reports every limit that a run does not keep, and every change against its baseline that is not ruled out, and
+/// returns the exit code.
+pub(crate) fn judged(conditions: &[FailIf], done: &Done, before: Option<&Held>) -> Exit {
+    let limited = judged_by_limits(conditions, &done.header.plan.limits, &done.collector.summary());
+    let baseline = before.filter(|held| held.origin == Origin::Baseline);
+    let changed = baseline.map_or(Exit::Done, |held| judged_by_gates(&changes(conditions), &held.comparison));
+    limited.or_worse(changed)
 }
 
 /// Reports every limit of the command line and of the plan that a run does not keep, and returns the exit code.
@@ -45,7 +79,7 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], of_plan: &[Threshold], sum
 pub(crate) fn judged_by_gates(gates: &[Gate], comparison: &Comparison) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
-        for (answer, says) in broken(comparison, *gate) {
+        for (answer, says) in broken(comparison, gate) {
             let word = if answer == Answer::Undecided { UNDECIDED } else { FAILED };
             note!("{word} {gate}: {says}");
             exit = exit.or_worse(of_answer(answer));

@@ -21,9 +21,6 @@ use crate::output::terminal::{error_options, note};
 /// What is read here, for messages.
 pub(crate) const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
 
-/// Characters of a plan's name that are repeated to the user.
-const NAME_CHARS: usize = 120;
-
 /// Endings of plans that are not Assay's own.
 const ENDINGS: [&str; 3] = [".icf", ".fio", ".job"];
 
@@ -240,14 +237,13 @@ fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> a
 /// Says what was understood, on standard error.
 pub(crate) fn explain(word: &str, imported: &ImportedPlan, understood: &[String]) {
     let width = error_options().width;
-    // Of a long command line the start is enough to recognise it.
-    let name: String = without_secrets(word).split_whitespace().collect::<Vec<_>>().join(" ");
-    let name = match name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    };
-    note!("{}", wrap(&format!("{name}: {}", imported.tool), width, "  "));
-    for line in understood {
+    // A command line stands above, where it was typed, and a screen has few lines.
+    let is_typed = word.contains(char::is_whitespace) && !Path::new(word).exists();
+    let (whole, each) = understood.split_at(usize::from(is_typed).min(understood.len()));
+    let whole: String = whole.iter().map(|whole| format!(": {whole}")).collect();
+    let name = if is_typed { String::new() } else { format!("{}: ", without_secrets(word)) };
+    note!("{}", wrap(&format!("{name}{}{whole}", imported.tool), width, "  "));
+    for line in each {
         note!("{}", wrap(&format!("  {line}"), width, "    "));
     }
     for line in &imported.notes {

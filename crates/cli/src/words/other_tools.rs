@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// What is typed elsewhere, and what is typed here.
 type Called = (&'static [&'static str], &'static str);
 
-const OPTIONS: [Called; 17] = [
+const OPTIONS: [Called; 26] = [
     (&["ioengine", "engine"], "use --io uring or --io psync"),
     (
         &["direct", "odirect", "o_direct", "buffered"],
@@ -17,7 +17,28 @@ const OPTIONS: [Called; 17] = [
         &["filename", "directory", "file", "target", "device", "lun", "dev"],
         "name the target itself: assay run PLAN TARGET",
     ),
-    (&["filesize", "file-size", "filesz"], "use --size 4GiB"),
+    (
+        &["filesize", "file-size", "filesz", "disk-size", "span", "length", "lba", "capacity"],
+        "use --size 4GiB",
+    ),
+    (&["stonewall", "wait_for_previous", "new_group"], "leave it out: tests run one after another"),
+    (&["norandommap", "randommap"], "leave it out: random positions are drawn anew each time"),
+    (&["gtod_reduce", "clocksource", "unified_rw_reporting"], "leave it out: latencies are always measured"),
+    (
+        &["workload", "profile", "access-spec", "access", "spec", "template", "test", "suite"],
+        "name the suite itself: assay run vmware TARGET; assay suites lists them",
+    ),
+    (&["read-only", "readonly", "ro"], "use --set read=100; what Assay did not create is only read anyway"),
+    (&["verbose", "v", "debug"], "use --explain for every finding in full"),
+    (
+        &["quiet", "q", "silent", "no-progress"],
+        "redirect standard error: 2>/dev/null; results go to standard output",
+    ),
+    (
+        &["user", "username", "password", "chap-user", "chap-password", "secret"],
+        "write the name into the address, iscsi://NAME@host/…, and the secret into ASSAY_CHAP_SECRET",
+    ),
+    (&["interval", "report-interval", "log_avg_msec"], "use assay show --series 1s after the run"),
     (&["fsync", "sync_file", "fdatasync", "o_sync", "dsync"], "use --sync, or the field flush of a plan"),
     (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "use --repeat 3"),
     (&["name", "tag", "title", "job-name"], "use --label TEXT"),
@@ -38,19 +59,19 @@ const OPTIONS: [Called; 17] = [
         "use assay check TARGET, or assay convert FILE for a plan of another tool",
     ),
     (&["percentile_list", "lat_percentiles"], "leave it out: assay show --json has them all"),
-    (
-        &["group_reporting", "eta", "status-interval", "minimal", "thread"],
-        "leave it out: Assay does so by itself",
-    ),
+    (&["group_reporting", "eta", "status-interval", "minimal"], "leave it out: Assay does so by itself"),
     (&["cpus_allowed", "affinity"], "use --cpus 0-3"),
 ];
 
-const VERBS: [Called; 16] = [
+const VERBS: [Called; 19] = [
     (&["list", "ls", "history", "results", "log"], "use assay runs"),
     (
         &["bench", "benchmark", "test", "start", "measure", "go", "perf", "randread", "randwrite"],
         "use assay run vmware ./t.dat --quick",
     ),
+    (&["cdm", "diskmark", "crystal", "crystalmark"], "use assay run crystaldiskmark ./t.dat"),
+    (&["hcibench", "easy-run", "easyrun"], "use assay run hcibench-easy-run TARGET"),
+    (&["resume", "continue"], "use assay run --resume RUN"),
     (&["delete", "remove", "del", "clean", "cleanup", "purge"], "use assay rm RUN"),
     (
         &["info", "inspect", "status", "describe", "identify", "scan", "discover", "smart"],
@@ -102,7 +123,9 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let unknown = word(ContextKind::InvalidArg)?;
-            option(unknown, typed).or_else(|| letter(unknown, typed))
+            option(unknown, typed)
+                .or_else(|| letter(unknown, typed))
+                .or_else(|| no_option(error, unknown, typed))
         }
         ErrorKind::InvalidSubcommand => {
             // What is spelled like a verb is a slip, which the parser of the command line answers.
@@ -114,7 +137,17 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
     }
 }
 
+/// `-bs=4k`: clap takes `-b` for the option, and the word is one with a dash too few.
+fn with_one_dash<'t>(unknown: &'t str, all: &'t [String]) -> &'t str {
+    let word = all.iter().find(|word| word.starts_with(unknown) && !word.starts_with("--"));
+    let Some(word) = word.filter(|_| unknown.len() == 2) else { return unknown };
+    let name = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let is_word = name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if is_word { word.as_str() } else { unknown }
+}
+
 fn option(typed: &str, all: &[String]) -> Option<String> {
+    let typed = with_one_dash(typed, all);
     let name = typed.trim_start_matches('-').split('=').next()?.to_ascii_lowercase();
     if let Some((field, given)) = field_called(&name) {
         // A share of writes is the rest of the reads, and `rw=randread` is no share.
@@ -124,7 +157,10 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
         let given = own.as_deref().unwrap_or(given);
         return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
     }
-    let (_, here) = OPTIONS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
+    let name = name.as_str();
+    let (_, here) = OPTIONS
+        .iter()
+        .find(|(words, _)| words.contains(&name) || words.contains(&name.replace('_', "-").as_str()))?;
     Some(format!("there is no option {typed}; {here}"))
 }
 
@@ -175,6 +211,14 @@ fn with_value(field: &str, value: &str) -> Option<String> {
         "outstanding" | "workers" if is_count(value) => Some(format!("{field}={value}")),
         _ => None,
     }
+}
+
+/// What the parser says of an option that is like none: to type it behind `--`, where it would be a target.
+fn no_option(error: &clap::Error, unknown: &str, all: &[String]) -> Option<String> {
+    let is_alike = error.get(ContextKind::SuggestedArg).is_some();
+    let verb = all.first().filter(|verb| !verb.starts_with('-'))?;
+    (!is_alike && unknown.starts_with("--"))
+        .then(|| format!("there is no option {unknown}; assay {verb} --help lists the options"))
 }
 
 fn verb(typed: &str) -> Option<String> {
@@ -244,6 +288,17 @@ mod tests {
             ("run vmware t.dat -Sh", "--cached uses the page cache"),
             ("run vmware t.dat -L", "always measured"),
             ("elbencho -w t.dat", "assay import FILE"),
+            ("run vmware t.dat -bs=4k", "--set size=4KiB"),
+            ("run vmware t.dat -iodepth=8", "--set outstanding=8"),
+            ("run vmware t.dat --outstanding-ios=16", "--set outstanding=16"),
+            ("run vmware t.dat --run-time=30", "--set run=30s"),
+            ("run vmware t.dat --ramp-up 10", "--set warmup=10s"),
+            ("run vmware t.dat --disk-size=5g", "--size 4GiB"),
+            ("run vmware t.dat --profile=vdi", "assay suites lists them"),
+            ("run vmware t.dat --read-only", "--set read=100"),
+            ("run vmware t.dat --verbose", "--explain"),
+            ("cdm t.dat", "assay run crystaldiskmark"),
+            ("hcibench", "assay run hcibench-easy-run"),
             ("iozone -a", "assay import FILE"),
             ("run vmware --filename=x", "assay run PLAN TARGET"),
             ("run vmware t.dat --loops 3", "--repeat 3"),

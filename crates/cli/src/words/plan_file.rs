@@ -4,7 +4,7 @@ use anyhow::bail;
 use assay_model::array::shipped;
 use assay_spec::limits::PLAN_BYTES_MAX;
 use assay_spec::suites::{SUITES, suite};
-use assay_spec::{PlanFile, nearest, suggest};
+use assay_spec::{PlanFile, nearest};
 use assay_target::input::{Input, read_text};
 
 use super::array::has_table;
@@ -55,11 +55,44 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
             if let Some(near) = near_file(path) {
                 bail!("there is no file {name}; did you mean `{near}`?");
             }
-            bail!("{name} is neither a plan file nor a suite{}", suggest(name, &names()))
+            if let Some(meant) = called_elsewhere(name) {
+                bail!("{name} is neither a plan file nor a suite; {meant}");
+            }
+            let near = nearest(name, names().into_iter()).or_else(|| begun(name));
+            let meant = near.map_or("assay suites lists those that ship".to_owned(), |near| {
+                format!("did you mean `{near}`?")
+            });
+            bail!("{name} is neither a plan file nor a suite; {meant}")
         }
         Err(error) => Err(error.into()),
     }
 }
+
+/// The suite that a word begins: `crystal`.
+fn begun(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    names().into_iter().find(|name| word.len() >= 3 && name.starts_with(&word))
+}
+
+/// What people call the load that they look for.
+fn called_elsewhere(word: &str) -> Option<String> {
+    let (_, suite) = CALLED.iter().find(|(words, _)| words.contains(&word.to_ascii_lowercase().as_str()))?;
+    Some(match *suite {
+        "" => format!("a job file of {word} is given by its path, and a command line in quotation marks"),
+        suite => format!("did you mean `{suite}`?"),
+    })
+}
+
+const CALLED: [(&[&str], &str); 8] = [
+    (&["fio", "iometer", "diskspd", "vdbench", "sqlio"], ""),
+    (&["cdm", "diskmark", "crystalmark"], "crystaldiskmark"),
+    (&["forum", "esx", "esxi", "vsphere"], "vmware"),
+    (&["4k", "random", "rand", "randread", "latency"], "latency-qd1"),
+    (&["sequential", "seq", "throughput", "bandwidth"], "super-atto"),
+    (&["hcibench", "easy-run"], "hcibench-easy-run"),
+    (&["vdi", "desktop"], "vdi-like"),
+    (&["database", "db", "sql", "oltp", "postgres"], "oltp-66-33"),
+];
 
 /// Returns the file of the same directory with nearly the same name and the same ending.
 fn near_file(path: &std::path::Path) -> Option<String> {

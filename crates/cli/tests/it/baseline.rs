@@ -156,9 +156,15 @@ fn a_figure_beyond_an_absolute_limit_is_exceeded_kept_or_undecided() {
     });
     // No interval in a second or less: nothing says on which side the figure is.
     run("p.toml", &["iops < 1"], "run=1s").ends(UNDECIDED).says(&["UNDECIDED", "without an interval"]);
-    run("p.toml", &["absent: iops < 1"], "run=1s")
-        .ends(UNDECIDED)
-        .says(&["no test of that name was measured"]);
+    // They were found out after the run, as undecided: a night later.
+    run("p.toml", &["absent: iops < 1"], long).refused(&["has no test called `absent`; use one of: small"]);
+    run("p.toml", &["absent: iops -5%"], long).refused(&["has no test called `absent`"]);
+    story.write("absent.toml", format!("{tests}[[limit]]\nfail_if = \"iops < 1\"\ntest = \"absent\"\n"));
+    run("absent.toml", &[], long).refused(&["limit: no test is called `absent`"]);
+    // A limit of the plan on a test that is left out is not about this run.
+    story.assay(&["run", "limit.toml", "null:", "--only", "RealLife", "--set", "ops=100"]).ends(DONE);
+    let better = run("p.toml", &["RealLife: p99 < 1us"], "run=1s").ends(UNDECIDED);
+    better.says(&["fails the runs that are better"]);
     run("p.toml", &["p99 > 20"], "run=1s").refused(&["a time with its unit"]);
     run("bad.toml", &[], long).refused(&["a limit needs `fail_if`"]);
 }

@@ -42,7 +42,7 @@ fn stored_runs_documents_and_articles_are_compared_with_each_other() {
     assert!(against["iops"]["lo"].as_f64() < against["iops"]["value"].as_f64());
 
     let article = story.assay(&["compare", "last~1", "published:ix4-200d"]).ends(DONE);
-    let article = article.says(&["slower?", "of the hardware, by data sheets alone"]);
+    let article = article.says(&["slower?", "by the hardware's data sheets"]);
     assert!(article.out.contains("Only B has Test 001a Max Throughput-100%Read and"), "{}", article.out);
 }
 

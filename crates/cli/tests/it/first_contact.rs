@@ -46,8 +46,13 @@ fn a_look_says_what_a_run_would_fail_at_and_needs_no_home() {
 fn mistakes_are_answered_with_the_command_that_was_meant() {
     let story = Story::new();
     story
-        .assay(&["run", "t.dat", "vmware"])
-        .refused(&["the plan comes before its targets: assay run vmware t.dat"]);
+        .assay(&["run", "vmwaer2", "vmware"])
+        .refused(&["the plan comes before its targets: assay run vmware vmwaer2"]);
+    // It was answered with `assay run t.dat ./t.dat`.
+    story.assay(&["run", "t.dat"]).refused(&["if t.dat is the target: assay run vmware t.dat"]);
+    story.assay(&["run", "crystal", "t.dat"]).refused(&["did you mean `crystaldiskmark`?"]);
+    story.assay(&["run", "cdm", "t.dat"]).refused(&["did you mean `crystaldiskmark`?"]);
+    story.assay(&["predict", "vmware", "nas-4bay"]).ends(DONE).says(&["expected on nas-4bay"]);
     story.assay(&["run", "vmware", "t.dat", "--bs", "4k"]).refused(&["no option --bs", "--set size=4KiB"]);
     story.assay(&["run", "vmware", "t.dat", "--set", "qd=4"]).refused(&["`qd` is `outstanding` here"]);
     story.assay(&["run", "./t.dat"]).refused(&["which plan? assay run vmware ./t.dat --quick"]);

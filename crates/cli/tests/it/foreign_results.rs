@@ -99,6 +99,10 @@ fn a_folder_gives_all_results_in_it_and_names_the_rest() {
     let run = story.assay(&["import", "all", "--label", "f"]).ends(DONE);
     assert_eq!(run.err.matches("imported run ").count(), 2, "{}", run.err);
     assert!(run.err.contains("not imported: all/notes.txt is neither"), "{}", run.err);
+    // What both files have to say is said once.
+    let notes: Vec<&str> = run.err.lines().filter(|line| line.starts_with("note: ")).collect();
+    let once: std::collections::BTreeSet<&&str> = notes.iter().collect();
+    assert!(!notes.is_empty() && once.len() == notes.len(), "{}", run.err);
     std::fs::create_dir_all(story.path("none")).unwrap();
     story.write("none/notes.txt", "nothing\n");
     story.assay(&["import", "none"]).refused(&["nothing to import"]);

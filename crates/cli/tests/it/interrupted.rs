@@ -7,6 +7,9 @@ use serde_json::Value;
 use crate::loop_device::LoopDevice;
 use crate::story::{DONE, INTERRUPTED, Story, count, number, rules, run};
 
+/// Exit code of a limit that is exceeded.
+const WORSE: i32 = 3;
+
 const PLAN: &str = r#"
 [[test]]
 name = "short"
@@ -258,14 +261,16 @@ fn a_disk_that_died_costs_neither_the_result_nor_the_exit_code() {
     check_kept(&reported.json(), "interrupted");
 }
 
-/// A run that was killed after its first test: the second is measured, and the first is as it was.
+/// A run that was killed after its first test: the second is measured, and the first is as it was. A limit of its plan
+/// was not judged, and --fail-if was taken and forgotten: a night that ended early and was resumed was never worse.
 #[test]
 fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
     let story = Story::new();
     let test =
         |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = 4096 }}]\nops = 1000\n");
-    story.write("p.toml", format!("name = \"two\"\n{}{}", test("first"), test("second")));
-    story.assay(&["run", "p.toml", "null:", "--label", "night"]).ends(DONE);
+    let limit = "[[limit]]\nfail_if = \"errors < 1\"\ntest = \"first\"\n";
+    story.write("p.toml", format!("name = \"two\"\n{}{}{limit}", test("first"), test("second")));
+    story.assay(&["run", "p.toml", "null:", "--label", "night"]).ends(WORSE);
     story.assay(&["run", "--resume", "last"]).refused(&["is complete: there is nothing to resume"]);
     story.assay(&["export", "last", "-o", "whole.assay"]).ends(DONE);
     let whole = String::from_utf8(story.read("whole.assay")).unwrap();
@@ -278,7 +283,11 @@ fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
     story.assay(&["rm", "last"]).ends(DONE);
     story.assay(&["import", "cut.assay"]).ends(DONE);
     story.assay(&["run", "--resume", "last", "--cached"]).refused(&["did not have --cached"]);
-    let resumed = story.assay(&["run", "--resume", "last", "--json"]).ends(DONE);
+    let with = |condition| story.assay(&["run", "--resume", "last", "--fail-if", condition]);
+    with("third: errors > 0").refused(&["has no test called `third`"]);
+    with("iops -5%").refused(&["and none is set"]);
+    let resumed = story.assay(&["run", "--resume", "last", "--json", "--fail-if", "second: errors < 1"]);
+    let resumed = resumed.ends(WORSE).says(&["FAILED first: errors < 1", "FAILED second: errors < 1"]);
     assert!(resumed.err.contains("1 of 2 steps are kept"), "{}", resumed.err);
     let after = resumed.json();
     assert_eq!((&after["label"], &after["status"]), (&"night".into(), &"done".into()));

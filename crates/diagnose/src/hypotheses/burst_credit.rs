@@ -25,6 +25,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         of::<2, false>,
         of::<2, true>,
         expects_fourth,
+        of_fallen::<false>,
+        of_fallen::<true>,
     ],
     helps: "A larger volume or a higher base rate; pauses only accumulate credit.",
     gain: Some(E::AfterIdle),
@@ -102,5 +104,21 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.05, 8.0),
         Q::MedianToMean => range(0.5, 1.08),
         _ => None,
+    }
+}
+
+/// The credit was used up during the diagnosis: the load fell from one level to another at once, and each experiment is
+/// compared with the load on its own level. Tokens count operations, or bytes.
+fn of_fallen<const BYTES: bool>(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::Base) => range(0.03, 0.8),
+        Q::Rate(E::AfterIdle) => range(1.1, 25.0),
+        // With credit at once, without it by token.
+        Q::PacedLatency => range(0.01, 8.0),
+        Q::PacedToOne => range(0.004, 40.0),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.04),
+        Q::Trend => range(0.1, 1.08),
+        _ if BYTES => expects_otherwise(quantity, s),
+        _ => expects(quantity, s),
     }
 }

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         time for a byte, and the CPU time is neither the tester's nor another program's.",
     source: "dm-crypt in the stack of the device; /proc/stat against the tester's own CPU time.",
     applies: |s| s.shows(Cause::Crypt),
-    forms: &[expects, expects_bytes_alone, expects_of_one_thread],
+    forms: &[expects, expects_bytes_alone, expects_of_one_cpu, expects_of_one_thread],
     helps: "A cipher that the CPU has instructions for (cryptsetup benchmark), more CPUs, larger sectors \
         (--sector-size 4096), or no detour over threads (--perf-no_read_workqueue --perf-no_write_workqueue).",
     gain: None,
@@ -52,6 +52,14 @@ fn expects_bytes_alone(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.88, 1.07),
         Q::PacedLatency => range(0.01, 0.65),
         _ => expects(quantity, s),
+    }
+}
+
+/// One thread of the kernel has one CPU all the time.
+fn expects_of_one_cpu(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::HelpersBusy => range(0.88, 1.12),
+        _ => expects_bytes_alone(quantity, s),
     }
 }
 

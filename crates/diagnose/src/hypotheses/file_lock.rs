@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "inode->i_rwsem of Linux: exclusive for buffered writes, for writes that extend or allocate, and in \
         some file systems for all.",
     applies: |s| s.is_local() && s.is_file && s.writes() && s.outstanding > 2.0,
-    forms: &[expects, expects_of_small, expects_of_mix],
+    forms: &[expects, expects_of_small, expects_of_a_part, expects_of_mix],
     helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 \
         on blocks that are allocated, without --cached).",
     gain: None,
@@ -51,6 +51,18 @@ fn expects_of_small(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.88, 1.04),
         Q::Rate(E::SmallerIo) => range(0.97, 1.07),
         Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.95, 1.06),
+        _ => expects(quantity, s),
+    }
+}
+
+/// The lock is held until a write is handed to the device, which carries several out at once.
+fn expects_of_a_part(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.08, 0.7),
+        Q::Rate(E::Mixed) => range(1.2, 2.15),
+        Q::LatencyOne => range(20.0, 8000.0),
+        Q::PacedLatency => range(0.8 / s.outstanding, 0.8),
+        Q::MedianToMean => range(0.9, 1.2),
         _ => expects(quantity, s),
     }
 }

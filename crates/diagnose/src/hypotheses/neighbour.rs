@@ -29,7 +29,7 @@ fn counted(quantity: Q, s: &Setting) -> Option<Range> {
         // Only a device of this host has such a counter; elsewhere this form has no evidence to rest on.
         Q::Rate(E::Base) if !s.is_local() => range(0.35, 0.72),
         Q::Rate(E::Base) => range(0.4, 2.6),
-        _ => shaken(quantity),
+        _ => shaken(quantity, s),
     }
 }
 
@@ -55,27 +55,27 @@ fn counted_steady(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.1, 1.2),
         Q::MedianToMean => range(0.5, 1.1),
         Q::Trend => range(0.8, 1.25),
-        _ => shaken(quantity),
+        _ => shaken(quantity, s),
     }
 }
 
-fn slower_later(quantity: Q, _: &Setting) -> Option<Range> {
+fn slower_later(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::Base) => range(0.22, 0.75),
-        _ => shaken(quantity),
+        _ => shaken(quantity, s),
     }
 }
 
-fn faster_later(quantity: Q, _: &Setting) -> Option<Range> {
+fn faster_later(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::Base) => range(1.28, 4.5),
-        _ => shaken(quantity),
+        _ => shaken(quantity, s),
     }
 }
 
 /// Every ratio is off by what changed meanwhile: one that has a tenth now, and had four fifths, leaves 4.5 times as
 /// much. What is behind it is any medium, so that a few MiB or a sequence may be many times as fast as on any.
-fn shaken(quantity: Q) -> Option<Range> {
+fn shaken(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::HotSpan) => range(0.35, 40.0),
         Q::Rate(E::TenthSpan)
@@ -96,8 +96,9 @@ fn shaken(quantity: Q) -> Option<Range> {
         Q::Rate(E::OneOutstanding) => range(0.02, 0.9),
         Q::Rate(E::LargerIo) => range(0.05, 1.8),
         Q::Rate(E::SmallerIo) => range(0.6, 5.0),
-        Q::PacedLatency => range(0.05, 3.0),
-        Q::PacedToOne => range(0.4, 4.0),
+        // While the other load leaves less than half of the rate, all that may be outstanding waits at half the rate.
+        Q::PacedLatency => range(0.05, 5.0),
+        Q::PacedToOne => range(0.4, (1.5 * s.outstanding).max(4.0)),
         Q::MedianToMean => range(0.3, 1.06),
         Q::LowToMean => range(0.1, 1.06),
         Q::Trend => range(0.5, 2.0),

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         whole blocks need one.",
     source: "RAID write penalties; 512e disks and 4 KiB pages (docs/design/040-model.md, RAID).",
     applies: |s| s.writes() && s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third, expects_of_memory],
+    forms: &[expects, expects_otherwise, expects_third, expects_of_flash, expects_of_memory],
     helps: "Align partitions and file systems to 4 KiB or the stripe, and write whole blocks or stripes.",
     gain: Some(E::Aligned),
     look: "Physical block size, start of the partition, and stripe of the array.",
@@ -87,6 +87,18 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::PartialBlocks => range(0.001, 0.01),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// Members that are so fast that the bytes of larger writes count, while a sequence still fills whole stripes.
+fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.2, 0.9),
+        Q::Rate(E::ReadsOnly) => range(0.75, 6.0),
+        Q::Rate(E::WritesOnly) => range(0.65, 1.25),
+        Q::Rate(E::MoreOutstanding) => range(0.97, 1.3),
+        Q::Rate(E::OneOutstanding) => range(0.02, 0.4),
+        _ => expects_third(quantity, s),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         longer and spread more.",
     source: "md/sync_action, exclusive_operation of Btrfs; the array's own statistics.",
     applies: |s| s.shows(Cause::Rebuild),
-    forms: &[expects, expects_sharing, expects_of_disks, expects_of_flash],
+    forms: &[expects, expects_sharing, expects_of_disks, expects_of_flash, expects_of_streams],
     helps: "Wait until it has ended (cat /proc/mdstat), or slow it down for the time of the load: \
         /proc/sys/dev/raid/speed_limit_max.",
     gain: None,
@@ -82,6 +82,24 @@ fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Base) | Q::Rate(E::AfterIdle) => range(0.9, 1.12),
         Q::LatencyOne => range(50.0, 2000.0),
         Q::MedianToMean => range(0.75, 1.06),
+        _ => expects(quantity, s),
+    }
+}
+
+/// A sequential load: its bytes count, and the disks seek between it and the rebuild. At half the rate each I/O finds
+/// the heads elsewhere, which a stream of one I/O after another does not.
+fn expects_of_streams(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.11, 0.2),
+        Q::Rate(E::SmallerIo) => range(1.0, 8.3),
+        Q::Rate(E::Random) => range(0.003, 0.4),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.15),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => range(0.92, 1.15),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.88, 1.12),
+        Q::Rate(E::Base) | Q::Rate(E::AfterIdle) => range(0.88, 1.14),
+        Q::LatencyOne => range(40.0, 5000.0),
+        Q::PacedToOne => range(0.8, 8.0),
+        Q::MedianToMean => range(0.6, 1.08),
         _ => expects(quantity, s),
     }
 }

@@ -20,12 +20,21 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.is_served && s.outstanding > 2.0,
     forms: &[
         expects::<2>,
+        expects::<3>,
         expects::<4>,
+        expects::<5>,
+        expects::<6>,
         expects::<8>,
+        expects::<11>,
         expects::<16>,
         expects_constant::<2>,
+        expects_constant::<3>,
         expects_constant::<4>,
+        expects_constant::<5>,
+        expects_constant::<6>,
         expects_constant::<8>,
+        expects_constant::<11>,
+        expects_constant::<16>,
         expects_by_connection,
     ],
     helps: "More threads in the target's software (nfsd: /proc/fs/nfsd/threads; tgt: -t; nfs-ganesha: \
@@ -49,8 +58,9 @@ fn expects<const THREADS: u32>(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) | Q::Rate(E::Sequential) => range(0.93, 1.15),
         Q::MedianToMean => range(0.8, 1.1),
         Q::LowToMean => range(0.5, 1.05),
-        // A server of NFS answers a ping by the same threads.
-        Q::PingWait => range(0.001, 1.1),
+        // A server of NFS answers a ping by the same threads, a target of iSCSI by the one that receives.
+        Q::PingWait if s.is_file => range(0.001, 1.1),
+        Q::PingWait => range(0.001, 0.4),
         Q::RoundTripShare => range(0.001, 0.3),
         _ => None,
     }

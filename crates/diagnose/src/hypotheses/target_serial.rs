@@ -19,6 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     forms: &[
         expects,
         expects_slow,
+        expects_constant,
         expects_otherwise,
         expects_of_writes,
         expects_of_writes_to_disks,
@@ -51,6 +52,20 @@ fn expects_slow(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::LargerIo) => range(0.6, 1.04),
         Q::Rate(E::SmallerIo) => range(0.97, 1.2),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.4),
+        _ => expects(quantity, s),
+    }
+}
+
+/// What the thread waits for takes the same time for every I/O. The way there takes some more, which goes on meanwhile.
+fn expects_constant(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(150.0, 100_000.0),
+        Q::Rate(E::OneOutstanding) => range(0.72, 1.02),
+        Q::PacedToOne => range(0.9, 1.6),
+        Q::LowToMean => range(0.5, 1.05),
+        Q::Rate(E::LargerIo) => range(0.92, 1.03),
+        Q::Rate(E::SmallerIo) => range(0.97, 1.05),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         _ => expects(quantity, s),
     }
 }

@@ -6,7 +6,7 @@ use crate::cause::Cause;
 use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
-use crate::setting::Setting;
+use crate::setting::{Reach, Setting};
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TesterCpu,
@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "CPU time of the tester's process (getrusage) over the measured window, shared by its workers; `assay \
         overhead` measures the cost of an I/O.",
     applies: |_| true,
-    forms: &[expects, expects_with_quota],
+    forms: &[expects, expects_with_quota, expects_of_memory],
     helps: "Use more workers, or faster CPUs, or a polled engine; the target can do more.",
     gain: Some(E::MoreWorkers),
     look: "Nothing on the target: it waits for the tester.",
@@ -60,5 +60,26 @@ fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.8),
         Q::PingWait => range(0.05, 1.1),
         _ => None,
+    }
+}
+
+/// A file in memory: the worker copies the bytes itself, so that they count, and a few MiB come from its caches.
+fn expects_of_memory(quantity: Q, s: &Setting) -> Option<Range> {
+    if s.reach != Reach::Memory {
+        return expects(quantity, s);
+    }
+    match quantity {
+        Q::Rate(E::HotSpan) => range(0.95, 4.0),
+        Q::Rate(E::TenthSpan) => range(0.95, 3.0),
+        Q::Rate(E::Sequential) => range(0.9, 3.0),
+        Q::Rate(E::Random) => range(0.3, 1.1),
+        Q::Rate(E::LargerIo) => range(0.13, 1.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 6.0),
+        // Each is done before the next is issued.
+        Q::Rate(E::OneOutstanding) => range(0.6, 1.05),
+        Q::PacedLatency => range(0.4, 2.0),
+        Q::MedianToMean => range(0.6, 1.07),
+        Q::Rate(E::MoreWorkers) => range(1.0, 2.4),
+        _ => expects(quantity, s),
     }
 }

@@ -387,3 +387,115 @@ fn segments_out_of_order_distinguish_loss_from_credit() {
     };
     assert!(of(1500.0) > 0.7 && of(0.0) < 0.05, "{} {}", of(1500.0), of(0.0));
 }
+
+/// A file of a program (FUSE) of this host, 4 KiB reads at random, 16 outstanding.
+fn served(outstanding: f64) -> Setting {
+    Setting { is_file: true, is_served: true, ..reads(Reach::Local, outstanding) }
+}
+
+/// A server with one thread of 0.7 ms was "a limit on operations", 58 %: one I/O at a time did 0.84 times the rate, as
+/// the way to the server takes a tenth of a millisecond, and no size changed anything.
+#[test]
+fn one_thread_that_takes_as_long_for_any_io_is_no_limit_on_operations() {
+    let ratios = &[
+        (E::OneOutstanding, 0.84),
+        (E::LargerIo, 1.0),
+        (E::AfterIdle, 1.0),
+        (E::Sequential, 1.0),
+        (E::Base, 1.0),
+        (E::MoreWorkers, 1.0),
+        (E::MoreOutstanding, 1.0),
+        (E::HotSpan, 1.0),
+        (E::TenthSpan, 1.0),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 1.0),
+        (Q::LowToMean, 1.0),
+        (Q::TesterBusy, 0.05),
+        (Q::OthersBusy, 0.11),
+        (Q::PacedToOne, 1.04),
+    ];
+    let (iops, ios, setting) = (1428.0, 1785.0, served(16.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 829.0, paced_latency: None }
+        .is(Cause::TargetSerial);
+}
+
+/// A limit of 40 MB/s of a server of this host was "the interface or bus of the device", which it has not.
+#[test]
+fn a_file_of_a_program_is_behind_no_bus_and_is_no_drive_that_gets_hot() {
+    let applies = |cause: Cause| {
+        let hypothesis = HYPOTHESES.iter().find(|hypothesis| hypothesis.cause == cause).unwrap();
+        let local = Setting { is_served: false, ..served(16.0) };
+        [&served(16.0), &local].map(|setting| (hypothesis.applies)(setting))
+    };
+    assert_eq!(applies(Cause::Interface), [false, true]);
+    assert_eq!(applies(Cause::Thermal), [false, true]);
+}
+
+fn in_order(made: &[(E, f64)]) -> Observed {
+    let one = |(experiment, iops): &(E, f64)| measured(*experiment, *iops);
+    Observed { made: made.iter().map(one).collect(), places: None }
+}
+
+/// 30,000 I/Os of credit were used up in the midst of a diagnosis: the pause before that restored nothing, and each
+/// ratio was as uncertain as the fall. It was "thermal throttling", 72 %.
+#[test]
+fn a_load_that_falls_once_has_two_levels_and_a_pause_on_the_lower_one() {
+    let fallen = [
+        (E::Base, 4000.0),
+        (E::LargerIo, 3984.0),
+        (E::AfterIdle, 3979.0),
+        (E::Base, 3958.0),
+        (E::Sequential, 1056.0),
+        (E::Base, 967.0),
+        (E::AfterIdle, 2440.0),
+        (E::Base, 950.0),
+    ];
+    let seen = in_order(&fallen);
+    assert_eq!(seen.fell_at(), Some((3, 5)));
+    let error_of = |experiment: E| {
+        let all = seen.observations();
+        all.into_iter().find(|o| o.quantity == Q::Rate(experiment)).map(|o| (o.value, o.error)).unwrap()
+    };
+    let (larger, idle, between) = (error_of(E::LargerIo), error_of(E::AfterIdle), error_of(E::Sequential));
+    assert!((larger.0 - 1.0).abs() < 0.02 && larger.1 < 0.06, "{larger:?}");
+    assert!((idle.0 - 2.54).abs() < 0.05 && idle.1 < 0.06, "{idle:?}");
+    assert!(between.1 > 0.2, "{between:?}");
+    let setting = served(16.0);
+    let mut belief = Belief::among(&ALL, &setting);
+    seen.observations().iter().for_each(|observation| belief.add(observation));
+    assert_eq!(belief.odds()[0].cause, Cause::BurstCredit, "{:?}", &belief.odds()[..4]);
+}
+
+#[test]
+fn a_load_that_flickers_has_no_levels() {
+    let flickers = [(E::Base, 2000.0), (E::Base, 400.0), (E::Base, 2000.0), (E::Base, 410.0)];
+    assert_eq!(in_order(&flickers).fell_at(), None);
+}
+
+/// A healthy file in memory had "none of the causes", 79 %: a few MiB lie in the caches of the CPU that copies them.
+#[test]
+fn a_file_in_memory_waits_for_the_worker_that_copies_it() {
+    let ratios = &[
+        (E::MoreOutstanding, 0.96),
+        (E::OneOutstanding, 0.92),
+        (E::LargerIo, 0.2),
+        (E::MoreWorkers, 2.2),
+        (E::HotSpan, 2.54),
+        (E::Sequential, 0.98),
+        (E::AfterIdle, 1.0),
+        (E::TenthSpan, 1.67),
+        (E::HalfRate, 0.43),
+        (E::Base, 0.93),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.85),
+        (Q::LowToMean, 0.75),
+        (Q::TesterBusy, 1.0),
+        (Q::OthersBusy, 0.03),
+        (Q::Unwritten, 0.0),
+    ];
+    let (iops, ios, setting) = (607_225.0, 750_000.0, reads(Reach::Memory, 32.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 1.47, paced_latency: Some(1.17) }
+        .is(Cause::TesterCpu);
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use assay_record::{FilesystemFacts, HostNote, NoteKind};
 
+use super::mount::of_mount;
 use super::*;
 use crate::captured::Captured;
 

@@ -1,6 +1,6 @@
 //! Two sides on one screen: a row for each test, where several sides take a group of rows.
 
-use assay_analysis::compare::{Comparison, TestPair};
+use assay_analysis::compare::{Comparison, Named, TestPair};
 use assay_analysis::{Severity, first_sentence};
 
 use super::{
@@ -14,6 +14,22 @@ use crate::table::{Align, Cell, Column, Narrow, Row, Table};
 const NAME_COLUMNS: usize = 24;
 /// Most findings of one side that are said.
 const FINDINGS_MAX: usize = 2;
+/// Lines of a terminal, less those of the command and of the next prompt.
+pub(super) const SCREEN_LINES: usize = 22;
+
+/// Returns what each side is: of one plan on one target in one sentence.
+pub(super) fn sides(comparison: &Comparison, width: usize) -> String {
+    let [a, b] = comparison.sides.as_slice() else { return super::sides(comparison, width) };
+    if a.about != b.about {
+        return super::sides(comparison, width);
+    }
+    let named = |index: usize, side: &Named| match side.runs[..] == [side.name.clone()] {
+        true => format!("{} {}", letter(index), side.name),
+        false => format!("{} {} ({})", letter(index), side.name, side.runs.join(", ")),
+    };
+    let line = format!("{}; {}: {}", named(0, a), named(1, b), a.about);
+    format!("{}\n", wrap(&line, width, "   "))
+}
 
 /// Returns the tests of two sides: rates, the verdict, latencies; below a test what keeps it from being judged.
 pub(super) fn table(comparison: &Comparison) -> Table {
@@ -97,10 +113,17 @@ pub(super) fn repeated(comparison: &Comparison, width: usize) -> String {
     }
 }
 
-/// Returns the findings that one side alone has: the most harmful in a sentence, the others by name.
-pub(super) fn findings(comparison: &Comparison, width: usize) -> String {
+/// Returns the findings that one side alone has: the most harmful in a sentence, however few lines there are for them,
+/// and as many more as fit; the others by name.
+pub(super) fn findings(comparison: &Comparison, width: usize, lines: usize) -> String {
+    let fewer = (2..=FINDINGS_MAX).rev().map(|most| findings_said(comparison, width, most));
+    let fitting = fewer.into_iter().find(|text| text.lines().count() <= lines);
+    fitting.unwrap_or_else(|| findings_said(comparison, width, 1))
+}
+
+fn findings_said(comparison: &Comparison, width: usize, most: usize) -> String {
     let doubts: Vec<_> = comparison.findings.iter().filter(|found| found.severity > Severity::Info).collect();
-    let said = doubts.iter().take(FINDINGS_MAX).map(|found| {
+    let said = doubts.iter().take(most).map(|found| {
         let sides: Vec<String> = found.sides.iter().map(|i| letter(*i).to_string()).collect();
         let says = first_sentence(&found.says);
         let line = format!("{} [{}] only in {}: {says}", mark(found.severity), found.rule, sides.join(", "));
@@ -110,7 +133,7 @@ pub(super) fn findings(comparison: &Comparison, width: usize) -> String {
         format!("{}\n", wrap(&format!("Together [{}]: {}", found.rule, found.says), width, "  "))
     });
     let text: String = said.chain(across).collect();
-    let mut rest: Vec<&str> = doubts.iter().skip(FINDINGS_MAX).map(|found| found.rule.as_str()).collect();
+    let mut rest: Vec<&str> = doubts.iter().skip(most).map(|found| found.rule.as_str()).collect();
     rest.dedup();
     let rest = match rest.is_empty() {
         true => String::new(),

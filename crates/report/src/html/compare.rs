@@ -51,7 +51,8 @@ pub fn comparison_body(comparison: &Comparison, links: Links) -> String {
     page.push_str(&findings(comparison));
     let fired = comparison.findings.iter().map(|found| found.rule.as_str());
     let fired: Vec<&str> = fired.chain(comparison.across.iter().map(|found| found.rule.as_str())).collect();
-    page.push_str(&super::methods::section(&fired));
+    let definitions = super::methods::section(&page, &fired);
+    page.push_str(&definitions);
     page
 }
 
@@ -76,7 +77,7 @@ fn sides(comparison: &Comparison) -> String {
 fn table(comparison: &Comparison) -> String {
     let (_, lone) = shared_and_lone(comparison);
     let table = result_table(comparison, Reader::Person)
-        .html(&escape(&legend(comparison)).replace("2^20", "2<sup>20</sup>"));
+        .html(&escape(&legend(comparison, true)).replace("2^20", "2<sup>20</sup>"));
     let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\" tabindex=\"0\">{table}</div>\n");
     lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
     text

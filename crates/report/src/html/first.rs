@@ -7,7 +7,7 @@ use assay_record::{MemberKind, RunHeader, StepId};
 
 use crate::glance::{Glance, Said};
 use crate::number::{self, TimeUnit};
-use crate::svg::{BarRow, Doubt, Rows, escape};
+use crate::svg::{BarRow, Doubt, Rows};
 
 /// More rows than this are no glance; of sweeps, only the best step is then shown.
 const ROWS_MAX: usize = 20;
@@ -189,7 +189,8 @@ pub(super) fn glance(header: &RunHeader, summary: &RunSummary, glance: &Glance) 
         Some(_) => "Not found: the file of the other tool does not say what the storage and the host did.",
         None => "Not found by this run; assay diagnose finds it by experiments.",
     };
-    let steps: String = glance.next.iter().map(|step| format!("<li>{}</li>\n", escape(step))).collect();
+    let steps: String =
+        glance.next.iter().map(|step| format!("<li>{}</li>\n", super::unbroken(step))).collect();
     let tester = crate::conduct::tester_line(header, summary).map_or_else(String::new, |line| {
         format!("<p class=\"soft\">{}\u{a0}(<a href=\"#m-tester\">how</a>)</p>\n", super::unbroken(&line))
     });

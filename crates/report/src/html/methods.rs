@@ -166,10 +166,16 @@ pub(super) fn how(anchors: &[&str]) -> String {
     format!("How: {}", anchors.iter().map(link).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the definitions as a part of the page, with the conditions of the rules that fired.
-pub(super) fn section(fired: &[&str]) -> String {
+/// Returns the definitions to which a page leads as a part of it, with the conditions of the rules that fired.
+pub(super) fn section(page: &str, fired: &[&str]) -> String {
+    definitions(|anchor| page.contains(&format!("\"#m-{anchor}\"")), fired)
+}
+
+/// Returns the definitions that are wanted, with the conditions of the rules that fired.
+fn definitions(is_wanted: impl Fn(&str) -> bool, fired: &[&str]) -> String {
     let items: String = METHODS
         .iter()
+        .filter(|(anchor, ..)| is_wanted(anchor))
         .map(|(anchor, name, says)| format!("<dt id=\"m-{anchor}\">{name}</dt><dd>{says}</dd>\n"))
         .collect();
     let mut rules: Vec<&str> = fired.iter().map(|rule| rule_name(rule)).collect();
@@ -190,7 +196,11 @@ pub(super) fn section(fired: &[&str]) -> String {
 /// Returns the definitions and the whole document, as the body of a page.
 #[must_use]
 pub fn page() -> String {
-    format!("<h1>Methods</h1>\n{}<div class=\"method\">\n{}</div>\n", section(&[]), method::document())
+    format!(
+        "<h1>Methods</h1>\n{}<div class=\"method\">\n{}</div>\n",
+        definitions(|_| true, &[]),
+        method::document()
+    )
 }
 
 #[cfg(test)]
@@ -199,7 +209,7 @@ mod tests {
 
     #[test]
     fn every_anchor_of_a_title_is_on_the_page() {
-        let section = section(&[]);
+        let section = definitions(|_| true, &[]);
         for title in [
             "IOPS",
             "MiB/s",
@@ -221,5 +231,11 @@ mod tests {
             assert!(section.contains(&format!("id=\"m-{anchor}\"")), "{title}");
         }
         assert_eq!((anchor("Test"), anchor("portal")), (None, None));
+    }
+
+    #[test]
+    fn a_page_defines_what_it_leads_to_and_nothing_else() {
+        let text = section("<a href=\"#m-iops\">IOPS</a>", &[]);
+        assert!(text.contains("id=\"m-iops\"") && text.matches("<dt ").count() == 1, "{text}");
     }
 }

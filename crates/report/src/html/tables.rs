@@ -33,7 +33,7 @@ pub(super) fn latencies(steps: &[&StepSummary]) -> String {
     let unit = TimeUnit::for_means(&means);
     let titles =
         ["IOPS", "MiB/s", "MB/s", "mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-    let mut columns = vec![Column::text(""), Column::number("I/Os", "").decimals(Decimals::Fixed(0))];
+    let mut columns = vec![Column::text("Kind"), Column::number("I/Os", "").decimals(Decimals::Fixed(0))];
     columns.extend(titles.map(|title| Column::number(title, "")));
     let mut table = Table::new(columns);
     for (name, ops) in kinds {

@@ -105,9 +105,11 @@ pub(super) fn chart(steps: &[&StepSummary], view: View<'_>) -> Option<Lanes<'sta
     lanes.extend(cpu_lane(&samples, chunks));
     lanes.extend(named_lane("links, MB/s", &samples, chunks, |s| &s.links));
     lanes.extend(named_lane("TCP round trip, µs", &samples, chunks, |s| &s.portals));
+    // The last sample may be of a moment after the end.
+    let last_s = samples.iter().map(|(offset, sample)| sample.t_s + offset).fold(0.0, f64::max);
     let whole = TimeRange {
         from_s: parts.first().map_or(0.0, |part| part.from_s),
-        to_s: parts.last().map_or(1.0, |part| part.to_s),
+        to_s: parts.last().map_or(1.0, |part| part.to_s).max(last_s),
     };
     let TimeRange { from_s, to_s } = view.range.unwrap_or(whole);
     let phases = parts.iter().flat_map(|part| part.bands.iter().cloned()).collect();

@@ -70,7 +70,7 @@ impl Table {
             text.push_str(&line(&cells));
         }
         for says in self.notes() {
-            notes.push_str(&format!("* {}\n", markdown_text(says)));
+            notes.push_str(&format!("* {}\n", markdown_text(&says)));
         }
         if notes.is_empty() { text } else { format!("{text}\n{notes}") }
     }
@@ -93,7 +93,7 @@ impl Table {
             text.push_str(&format!("[tr]{}[/tr]\n", tag("td", &cells)));
         }
         text.push_str("[/table]\n");
-        self.notes().for_each(|says| text.push_str(&format!("{}\n", cell(says))));
+        self.notes().iter().for_each(|says| text.push_str(&format!("{}\n", cell(says))));
         text
     }
 
@@ -155,16 +155,30 @@ impl Table {
         })
     }
 
-    /// What stands below the table: each remark once.
-    fn notes(&self) -> impl Iterator<Item = &str> {
-        let mut seen: Vec<&str> = Vec::new();
-        self.rows.iter().filter_map(move |row| match row {
-            Row::Note(says) if !seen.contains(&says.as_str()) => {
-                seen.push(says);
-                Some(says.as_str())
+    /// What stands below the table: each remark once, with the groups that it is of where others do not have it.
+    fn notes(&self) -> Vec<String> {
+        let mut groups: Vec<&str> = Vec::new();
+        let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+        for row in &self.rows {
+            match row {
+                Row::Group(name) => groups.push(name),
+                Row::Note(says) => {
+                    let of = groups.last().copied();
+                    match notes.iter_mut().find(|(known, _)| known == says) {
+                        Some((_, named)) => named.extend(of),
+                        None => notes.push((says, of.into_iter().collect())),
+                    }
+                }
+                _ => {}
             }
-            _ => None,
-        })
+        }
+        let all = groups.len();
+        let with_groups = |(says, named): (&str, Vec<&str>)| match named.len() {
+            0 => says.to_owned(),
+            named if named == all => says.to_owned(),
+            _ => format!("{}: {says}", named.join(", ")),
+        };
+        notes.into_iter().map(with_groups).collect()
     }
 }
 
@@ -185,10 +199,8 @@ pub(super) fn bbcode_text(words: &str) -> String {
 
 /// A title that leads to the definition of its number, where the page has one.
 fn title_html(heading: &str) -> String {
-    // A head without a title would be announced as one.
-    if heading.is_empty() {
-        return "<td></td>".to_owned();
-    }
+    // Remarks explain themselves to the eye; whoever hears a cell hears the head of its column with it.
+    let heading = if heading.is_empty() { "Remark" } else { heading };
     match crate::html::methods::anchor(heading) {
         Some(anchor) => format!("<th><a href=\"#m-{anchor}\">{}</a></th>", escape(heading)),
         None => format!("<th>{}</th>", escape(heading)),

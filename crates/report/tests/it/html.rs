@@ -146,6 +146,24 @@ fn every_title_of_a_table_leads_to_a_definition_on_the_page() {
     for link in links {
         assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
     }
+    for head in page.split("<thead>").skip(1) {
+        let head = head.split("</thead>").next().unwrap();
+        let is_bare = ["<td", "<th></th>", "\"></th>"].iter().any(|bare| head.contains(bare));
+        assert!(!is_bare, "a column without a title: {head}");
+    }
+}
+
+#[test]
+fn words_of_a_plan_are_code_and_a_lone_mark_is_a_letter() {
+    assert!(html_of_next("Raise `outstanding`.").contains("Raise <code>outstanding</code>."));
+    assert!(html_of_next("A lone ` <b> stays.").contains("A lone ` &lt;b&gt; stays."));
+}
+
+/// A page with a finding that has this to do next.
+fn html_of_next(next: &str) -> String {
+    let mut run = run(synthetic::suite("vmware", 3));
+    run.findings.first_mut().unwrap().next = next.to_owned();
+    report(&run.header, &run.summary, &run.findings, Meta::default())
 }
 
 /// A report travels by mail. What is drawn does not grow with the seconds, but with the tests and the steps.

@@ -84,6 +84,19 @@ fn markdown_escapes_its_bars_and_aligns_numbers() {
     );
 }
 
+/// Remarks stood below the table without the test that they are of.
+#[test]
+fn a_remark_below_a_table_names_its_group_where_others_do_not_have_it() {
+    let mut table = Table::new(vec![Column::text("Side")]);
+    for (group, own) in [("a", "CV 3 %"), ("b", "CV 8 %")] {
+        table.rows.push(Row::Group(group.to_owned()));
+        table.push(["A".into()]);
+        table.rows.extend([own, "depth 1 / 32"].map(|says| Row::Note(says.to_owned())));
+    }
+    let text = table.render(Format::Markdown);
+    assert!(text.ends_with("\n* a: CV 3 %\n* depth 1 / 32\n* b: CV 8 %\n"), "{text}");
+}
+
 #[test]
 fn bbcode_opens_no_tag_that_it_does_not_close() {
     let mut table = Table::new(vec![Column::text("Target")]);

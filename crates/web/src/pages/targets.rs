@@ -25,6 +25,8 @@ use crate::visitor::{Fields, Visitor};
 
 /// Trends that the page of all targets draws in full; of the others it has a line.
 const DRAWN_MAX: usize = 8;
+/// What the page of all targets is kept as.
+const ALL: &str = "targets";
 /// Runs of a target that pages of all targets read, the newest; the page of one target has all.
 pub(crate) const RUNS_OF_MANY: usize = 400;
 
@@ -73,7 +75,7 @@ pub(crate) async fn page(
     app.with_store(move |store| {
         let known = store.target_addresses()?;
         let (title, body) = match asked.get("target") {
-            "" => ("Targets", shared.unwritten("targets", || all(&shared, store, &known))?),
+            "" => ("Targets", shared.unwritten(ALL, || all(&shared, store, &known))?),
             one if known.iter().any(|known| known == one) => {
                 let key = format!("target {one} {} {}", asked.get("range"), asked.get("others"));
                 (one, shared.unwritten(&key, || of_one(&shared, store, &asked))?)
@@ -84,6 +86,12 @@ pub(crate) async fn page(
         Ok(html(Page::of(&visitor, title, Place::Targets, &body).text()))
     })
     .await
+}
+
+/// Reads all targets, so that their page is there when somebody asks for it.
+pub(crate) fn read_all(app: &App, store: &Reader) -> Result<(), Refusal> {
+    let known = store.target_addresses()?;
+    app.unwritten(ALL, || all(app, store, &known)).map(|_| ())
 }
 
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {

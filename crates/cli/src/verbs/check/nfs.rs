@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::lun::{between, with_network};
 use super::text::{line, wrapped};
 use crate::words::offered::export_words;
+use crate::words::typed::quoted;
 
 /// Why several connections have the ceiling of one.
 const SHARED: &str = "all connections share one route, which counts once";
@@ -49,14 +50,16 @@ pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String
     for (index, export) in exports.iter().enumerate() {
         text.push_str(&line(if index == 0 { "exports" } else { "" }, &export_words(export)));
     }
-    let next = match exports.first() {
-        None => "It lists no exports. A hidden export can still be named: nfs://host/export.".to_owned(),
+    text.push('\n');
+    text.push_str(&match exports.first() {
+        None => wrapped("It lists no exports. A hidden export can still be named: nfs://host/export.", ""),
+        // The command is left to the terminal, so that it can be copied.
         Some(export) => {
-            let one = address.with_path(export.path.clone());
-            format!("To see what is allowed there: assay check '{one}'")
+            let one = address.with_path(export.path.clone()).to_string();
+            format!("To see what is allowed there:\n  assay check {}\n", quoted(&one))
         }
-    };
-    Ok((json, text + "\n" + &wrapped(&next, "")))
+    });
+    Ok((json, text))
 }
 
 fn exports_json(exports: &[Export]) -> Vec<Value> {

@@ -1,10 +1,9 @@
 //! `assay run`: what was typed, the run, and what it is compared with.
 
-use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
+use assay_analysis::{Certainty, RunSummary, StepLimit, disturbed_steps, limits};
 use assay_engine::StopSignal;
 use assay_interop::{ImportedPlan, without_secrets};
 use assay_record::{RunHeader, RunSetting};
-use assay_report::held::Origin;
 use assay_runner::Order;
 use assay_spec::{Overrides, Plan, PlanFile, without_secret};
 
@@ -18,7 +17,7 @@ use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
 use crate::verbs::baseline;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
-use crate::words::fail_if::{changes, judged_by_limits};
+use crate::words::fail_if::{changes, check, judged};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
@@ -47,8 +46,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         ..RunSetting::default()
     };
     let stop = stop_on_signals()?;
-    let changes = changes(&args.fail_if);
-    baseline::check_gates(&changes, &store, &plan.name, &targets)?;
+    check(&args.fail_if, &plan)?;
+    baseline::check_gates(&changes(&args.fail_if), &store, &plan.name, &targets)?;
     let go = |order: Order| execute_on(fleet.as_ref(), &targets, order, &store);
     let order = |plan: Plan| -> anyhow::Result<Order> {
         let (array, stated) = (array.clone(), memory_of_run(&args.stated, &targets, &store)?);
@@ -74,13 +73,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         options: args.view.options(),
         before: before.as_ref(),
     };
-    let baseline = before.as_ref().filter(|held| held.origin == Origin::Baseline);
-    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
-        if exit != Exit::Done {
-            return exit;
-        }
-        let limited = judged_by_limits(&args.fail_if, &done.header.plan.limits, &done.collector.summary());
-        limited.or_worse(baseline::judged_by(&changes, baseline))
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| match exit {
+        Exit::Done => judged(&args.fail_if, &done, before.as_ref()),
+        exit => exit,
     });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);
@@ -128,7 +123,12 @@ fn offer_diagnosis(args: &RunArgs, done: &Done) {
 fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
     let [target] = args.targets.as_slice() else { return None };
     let limits = limits(header, summary)?;
-    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
+    let (findings, _) = assay_results::judged(header, summary).ok()?;
+    // Experiments beside other load would find that load.
+    let disturbed = disturbed_steps(&findings);
+    let is_open = |l: &&StepLimit| {
+        (l.certainty == Certainty::ByElimination || !l.second.is_empty()) && !disturbed.contains(&l.step)
+    };
     let step = limits.steps.iter().find(is_open)?.step;
     let test = header.plan.tests.get(step.test as usize)?;
     // A step of a sweep is named by both.

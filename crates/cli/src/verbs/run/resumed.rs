@@ -13,6 +13,8 @@ use crate::output::terminal::note;
 use crate::running::execute;
 use crate::running::tell::{Telling, before, tell};
 use crate::signals::stop_on_signals;
+use crate::verbs::baseline;
+use crate::words::fail_if::{changes, check as check_conditions, judged};
 use crate::words::store::open_store;
 use crate::words::stored::{Stored, read};
 use crate::words::targets::check_paths;
@@ -27,6 +29,8 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
     let kept = kept(store.load(&run)?, &complete, &run, header.started_unix_ms);
     let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
     let output = check_paths(args, &targets)?;
+    check_conditions(&args.fail_if, &header.plan)?;
+    baseline::check_gates(&changes(&args.fail_if), &store, &header.plan.name, &targets)?;
     let span = header.targets.first().map(|target| SizeSpec::Bytes(Bytes(target.member.span_bytes)));
     let stop = stop_on_signals()?;
     note!("resuming run {run}: {} of {planned} steps are kept", complete.len());
@@ -47,7 +51,11 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
         options: args.view.options(),
         before: before.as_ref(),
     };
-    let printed = tell(telling, &done, output.as_ref());
+    // What was kept is judged with the rest, as if the run had not ended in between.
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| match exit {
+        Exit::Done => judged(&args.fail_if, &done, before.as_ref()),
+        exit => exit,
+    });
     done.end(printed)
 }
 
