@@ -326,7 +326,7 @@ fn members_name(resolved: &ResolvedArray, classes: &[Class]) -> String {
 }
 
 /// The type of a volume of a cloud.
-fn cloud_volume(resolved: &ResolvedArray) -> Option<&'static str> {
+pub(crate) fn cloud_volume(resolved: &ResolvedArray) -> Option<&'static str> {
     let Device::Ssd(ssd) = &resolved.array().device else { return None };
     cloud::names().into_iter().find(|name| *name == ssd.model)
 }

@@ -524,7 +524,12 @@ impl ResolvedArray {
             Kind::Write => (&target.write_op_us, &target.write_kib_us),
         };
         if !software_is_measured(target) {
-            return software::cost_ns(target.software, &self.shape, kind, bytes, self.corner)
+            let calls = match self.array.protocol.kind.has_server() {
+                true => software::caller_ns(target.software, &self.shape, kind, self.corner),
+                false => 0.0,
+            };
+            return calls
+                + software::cost_ns(target.software, &self.shape, kind, bytes, self.corner)
                 + software::compression_ns(&self.array, kind, bytes, self.corner);
         }
         let us = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.cost_at(self.corner));

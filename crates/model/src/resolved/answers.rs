@@ -29,7 +29,8 @@ impl ResolvedArray {
             true => at_corner(HOST_US, self.corner),
             false => host.op_us.cost_at(self.corner),
         };
-        let calls = match software_is_measured(target) {
+        // The threads of a target are not those that issue.
+        let calls = match software_is_measured(target) || self.array.protocol.kind.has_server() {
             true => 0.0,
             false => software::caller_ns(target.software, &self.shape, kind, self.corner),
         };

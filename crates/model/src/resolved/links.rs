@@ -18,7 +18,7 @@ pub(super) fn of_drives(array: &Array, corner: Corner) -> Cow<'_, Array> {
         Device::Hdd(hdd) => hdd.link,
         Device::Ssd(ssd) => ssd.link,
     };
-    if !is_set || !is_of_drive(array.link.rate, own) {
+    if !is_set || !is_of_drive(array.link.rate, &array.device) {
         return Cow::Borrowed(array);
     }
     let left = wire::slot_left(&array.link, corner);
@@ -44,11 +44,12 @@ const COMMAND: f64 = 4096.0;
 /// Size at which two links are compared, bytes.
 const PIECE: f64 = 1_048_576.0;
 
-fn is_of_drive(link: LinkRate, own: LinkRate) -> bool {
-    match (link, own) {
+fn is_of_drive(link: LinkRate, device: &Device) -> bool {
+    match (link, device) {
         (LinkRate::Sata(_) | LinkRate::Sas { lanes: 1, .. }, _) => true,
-        (LinkRate::Pcie { lanes, .. }, LinkRate::Pcie { .. } | LinkRate::Unlimited) => {
-            lanes <= LANES_OF_DRIVE
+        // No disk has a slot of its own: it is that of their adapter, whether or not the file names their link.
+        (LinkRate::Pcie { lanes, .. }, Device::Ssd(ssd)) => {
+            lanes <= LANES_OF_DRIVE && matches!(ssd.link, LinkRate::Pcie { .. } | LinkRate::Unlimited)
         }
         _ => false,
     }

@@ -11,7 +11,7 @@
 //!
 //! `*`: the thread that issues the I/O pays, and as many at once as there are. What all of them share there is a lock,
 //! [`MD_LOCK_STRIPES`] and [`MD_LOCK_MIRRORS`]; a stripe set has none (four NVMe drives of a server of 2016 gave
-//! 3.8 million reads per second).
+//! 3.8 million reads per second). In a server it is the server's software that pays.
 //!
 //! They are assumed, but for the slow end of md's time per KiB: on an Atom, the one thread of a RAID5 of nine
 //! disks, each of which writes 180 MB/s, streamed about 600 MB/s (S. Li, Linux commit 765d704db1f5, 2017), 1.7
@@ -35,8 +35,8 @@ const MD_STRIPE_WRITE: Cost = ([25.0, 12.0, 6.0], [1.7, 0.5, 0.25]);
 /// 64 threads, and 5.3 and 5.9 million under Linux 5.14, which took it out of reads that need no stripe (linux-raid,
 /// J. Finlayson, 2021-08-05).
 const MD_LOCK_STRIPES: Cost = ([0.95, 0.3, 0.17], [0.0; 3]);
-/// The lock of a mirror, us: eight NVMe drives in RAID10 gave 360,000 reads and 154,000 writes per second under Linux
-/// 6.1, three quarters of the CPU time in it (linux-raid, A. Gholami Rudi, 2023-06-19); later kernels avoid it.
+/// The lock of a mirror, us: eight NVMe drives in RAID10 gave 360,000 reads and 154,000 writes per second at once under
+/// Linux 6.1, three quarters of the CPU time in it (linux-raid, A. Gholami Rudi, 2023-06-19); later kernels avoid it.
 const MD_LOCK_MIRRORS: Cost = ([2.2, 1.2, 0.2], [0.0; 3]);
 const ZFS_READ: Cost = ([50.0, 20.0, 10.0], [0.8, 0.35, 0.2]);
 const ZFS_WRITE: Cost = ([200.0, 40.0, 15.0], [1.5, 0.7, 0.4]);

@@ -162,8 +162,22 @@ fn a_link_of_a_local_set_is_that_of_each_drive() {
     assert!(four.limit_name().contains("at their PCIe3x4 links"), "{}", four.limit_name());
     // A wider slot is that of an adapter, which all of them share.
     assert!(shared.limit_name().contains("one PCIe3x8 link"), "{}", shared.limit_name());
-    let disks = expected(&changed("ssd-sata", "raid=0 disks=4 link=SATA3"), &load(MIB, 100.0, 0.0, 32));
-    assert!(disks.mib_s.value > 1800.0, "{:?}", disks.mib_s);
+    let streams = load(MIB, 100.0, 0.0, 32);
+    let drives = expected(&changed("ssd-sata", "raid=0 disks=4 link=SATA3"), &streams);
+    assert!(drives.mib_s.value > 1800.0, "{:?}", drives.mib_s);
+    // A slot in front of disks is that of their adapter, if nobody says which link the disks have.
+    let disks = expected(&changed("hdd-7200", "device.link=none raid=0 disks=16 link=PCIe1x1"), &streams);
+    assert!(disks.mib_s.value < 250.0, "{:?}", disks.mib_s);
+}
+
+/// The threads of a client were to pay for the md of a server.
+#[test]
+fn what_md_costs_in_a_server_is_paid_there() {
+    let says = "raid=0 disks=8 protocol=iscsi link=none target.software=md";
+    let load = Workload { workers: 64, ..load(4 * KIB, 100.0, 100.0, 64) };
+    let p = expected(&changed("nvme", says), &load);
+    assert_eq!(p.limit_name(), "the target's software", "{:?}", p.iops);
+    assert!(p.iops.value < 700_000.0, "{:?}", p.iops);
 }
 
 /// One CPU for all of md: 500,000 reads of a RAID5 of eleven NVMe drives, of which 64 threads had 1.26 million before
