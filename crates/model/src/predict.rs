@@ -216,6 +216,9 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     let (iops, levels) = learned::around(family, stated);
     prediction.iops = under_wire(iops, stated, prediction.limit);
     prediction.levels = levels;
+    for resource in &mut prediction.table.resources {
+        resource.ceiling.hi = resource.ceiling.hi.max(prediction.iops.hi);
+    }
     prediction.mib_s = prediction.iops.scaled(workload.mean_size() / MIB);
     let mean_ms = learned.of_time(prediction.mean_ms);
     let tail = |p99_ms: Bounds| {
