@@ -173,7 +173,7 @@ fn a_link_of_a_local_set_is_that_of_each_drive() {
 /// The threads of a client were to pay for the md of a server.
 #[test]
 fn what_md_costs_in_a_server_is_paid_there() {
-    let says = "raid=0 disks=8 protocol=iscsi link=none target.software=md";
+    let says = "raid=0 disks=8 protocol.kind=iscsi link=400GbE target.software=md";
     let load = Workload { workers: 64, ..load(4 * KIB, 100.0, 100.0, 64) };
     let p = expected(&changed("nvme", says), &load);
     assert_eq!(p.limit_name(), "the target's software", "{:?}", p.iops);
