@@ -345,7 +345,6 @@ impl Class {
             link: rates.link,
             // Server drives keep what they answered through a power cut; of client drives nothing is known.
             flush_ms: (!is_client).then(|| q(FLUSH_SERVER)),
-            ..Flash::default()
         }
     }
 
