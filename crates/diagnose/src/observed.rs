@@ -1,6 +1,7 @@
 //! What the experiments of a diagnosis measured, and what it says: ratios to the load itself with their errors.
 
 use std::f64::consts::SQRT_2;
+use std::ops::Range;
 
 use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
@@ -137,8 +138,9 @@ impl Observed {
     /// more.
     fn base_at(&self, index: usize) -> (f64, (f64, f64)) {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
-        let before = (0..=index).rev().find(is_base);
-        let after = (index..self.made.len()).find(is_base);
+        let level = self.level_of(index);
+        let before = (level.start..=index).rev().find(is_base);
+        let after = (index..level.end).find(is_base);
         let one = |at: usize| (self.made[at].iops, (self.made[at].error, self.made[at].host_error()));
         match (before, after) {
             (Some(a), Some(b)) if b > a => {
@@ -221,7 +223,7 @@ impl Observed {
     }
 
     /// Where the load fell once from a level that held to one that holds since: its last measurement before, and its
-    /// first after. One between the two may have a part of each.
+    /// first after. One between the two has a part of each: the load fell within its window, which is both then.
     pub(crate) fn fell_at(&self) -> Option<(usize, usize)> {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
         let bases: Vec<usize> = (0..self.made.len()).filter(is_base).collect();
@@ -236,7 +238,9 @@ impl Observed {
             let (from, to) = (log(*before.last()?), log(*after.first()?));
             let is_between = |at: &usize| (to..=from).contains(&log(*at));
             let fell = from - to > FELL && bases[first..first + skipped].iter().all(is_between);
-            (fell && holds(before) && holds(after)).then(|| (before[first - 1], after[0]))
+            let ends =
+                if skipped == 0 { (before[first - 1], after[0]) } else { (bases[first], bases[first]) };
+            (fell && holds(before) && holds(after)).then_some(ends)
         };
         let falls = |skipped: usize| (1..bases.len()).find_map(|first| fall(first, skipped));
         falls(0).or_else(|| falls(1))
@@ -246,9 +250,19 @@ impl Observed {
     /// nothing of it. What flickers has no level: two measurements on the lower one are needed.
     fn is_on_a_level(&self, index: usize) -> bool {
         let bases_after =
-            |level: usize| self.made[level..].iter().filter(|m| m.experiment == Experiment::Base).count();
+            |last: usize| self.made[last + 1..].iter().filter(|m| m.experiment == Experiment::Base).count();
         self.fell_at()
-            .is_some_and(|(before, after)| bases_after(after) >= 2 && (index < before || index > after))
+            .is_some_and(|(before, after)| bases_after(before) >= 2 && (index < before || index > after))
+    }
+
+    /// The measurements among which those of the load itself are on the same level as this one: all of them, unless the
+    /// load fell within a window of its own.
+    fn level_of(&self, index: usize) -> Range<usize> {
+        match self.fell_at() {
+            Some((fell, end)) if fell == end && index < fell => 0..fell,
+            Some((fell, end)) if fell == end && index > fell => fell + 1..self.made.len(),
+            _ => 0..self.made.len(),
+        }
     }
 
     /// Whether the hypervisor disturbed every measurement of an experiment.
