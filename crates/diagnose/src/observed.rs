@@ -343,9 +343,9 @@ impl Observed {
         })
     }
 
-    /// The most by which the load rose again after it had fallen, where nothing between the two lets a target rest; `None`
-    /// where it did not. What makes no load slower shows a fall, too: a pause only begins a measurement, which is
-    /// fastest then if the pause helps.
+    /// The most by which the load rose again after it had fallen, where nothing between the two lets a target rest;
+    /// `None` where it did not. What makes no load slower shows a fall, too: a pause only begins a measurement, which
+    /// is fastest then if the pause helps.
     fn came_back(&self) -> Option<Observation> {
         use Experiment as E;
         let is_rest =

@@ -479,7 +479,8 @@ impl PrepareError {
 fn hint(what: &str, source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::Unsupported if what == "mark" => {
-            "; its file system keeps no attributes and no other files: attach the file as a loop device (losetup --find --show --direct-io=on FILE) and name that"
+            "; its file system keeps no attributes and no other files: attach the file as a loop device \
+             (losetup --find --show --direct-io=on FILE) and name that"
         }
         io::ErrorKind::FileTooLarge => {
             "; a limit of this shell (ulimit -f) or of the file system is smaller: raise it, or use a smaller --size"

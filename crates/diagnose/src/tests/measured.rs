@@ -473,7 +473,8 @@ fn a_load_that_flickers_has_no_levels() {
     assert_eq!(in_order(&flickers).fell_at(), None);
 }
 
-/// What another load takes comes back without a rest. It was "burst-credit throttling", 57 %, though a pause did not help.
+/// What another load takes comes back without a rest. It was "burst-credit throttling", 57 %, though a pause did not
+/// help.
 #[test]
 fn a_load_that_comes_and_goes_by_itself_is_no_credit() {
     let shaken = [
@@ -492,10 +493,10 @@ fn a_load_that_comes_and_goes_by_itself_is_no_credit() {
         (E::Base, 1243.0),
     ];
     let (setting, seen) = (served(8.0), in_order(&shaken));
-    let odds_of = |is_told: bool| {
+    let odds_of = |is_seen: bool| {
         let mut belief = Belief::among(&ALL, &setting);
-        let told = seen.observations().into_iter().filter(|o| is_told || o.quantity != Q::CameBack);
-        told.for_each(|observation| belief.add(&observation));
+        let seen_of = seen.observations().into_iter().filter(|o| is_seen || o.quantity != Q::CameBack);
+        seen_of.for_each(|observation| belief.add(&observation));
         belief.odds()
     };
     let ratio = |odds: &[Odds]| {
@@ -553,8 +554,8 @@ fn what_a_rest_restores_has_not_come_back_by_itself() {
     }
 }
 
-/// Synchronous writes before a flush of 8 ms that is for all of them were "unknown", 83 %: without it they are 25 times as
-/// fast, but four times the queue depth gave 3.6 times the rate.
+/// Synchronous writes before a flush of 8 ms that is for all of them were "unknown", 83 %: without it they are 25 times
+/// as fast, but four times the queue depth gave 3.6 times the rate.
 #[test]
 fn a_flush_may_be_for_all_writes_that_wait() {
     let ratios = &[
