@@ -1,6 +1,6 @@
 //! A run in short, for lists, cards and trends: the same figures as its report, without its distributions.
 
-use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
+use assay_record::{FigureDigest, FindingDigest, Imported, RunDigest, RunHeader, TestDigest};
 
 use crate::compare::{deciding, load};
 use crate::expected::Judgement;
@@ -29,13 +29,21 @@ pub fn digest(
         verdict: diagnosed.or_else(says),
         changed: changed(header),
         under: deciding(header),
-        versions: vec![
-            ("kernel".to_owned(), header.host.kernel.clone()),
-            ("assay".to_owned(), header.version.clone()),
-        ],
+        versions: versions(header),
         journal: header.setting.journal.as_ref().map(|step| format!("{}: {}", step.journal, step.change)),
+        series: header.imported.as_ref().map(Imported::series),
         is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),
+    }
+}
+
+/// Returns the versions of what measured.
+fn versions(header: &RunHeader) -> Vec<(String, String)> {
+    let of = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    match header.imported.as_ref().map(Imported::tool_and_version) {
+        None => vec![of("kernel", &header.host.kernel), of("assay", &header.version)],
+        Some((_, "")) => Vec::new(),
+        Some((tool, version)) => vec![of(tool, version)],
     }
 }
 

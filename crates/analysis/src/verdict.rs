@@ -356,7 +356,7 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> 
     } else if has(K::LoadModel) {
         "raise the rate of the plan until it is missed."
     } else {
-        "watch CPU, disks and links of the target while the test runs; whatever is saturated is the bottleneck."
+        "watch CPU, drives and links of the target while the test runs; whatever is saturated is the bottleneck."
     };
     words.to_owned()
 }

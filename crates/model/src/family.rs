@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName};
+use crate::catalogue::cloud;
 
 /// Systems that are wrong in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -48,6 +49,7 @@ impl Family {
         let is_pcie = |rate| matches!(rate, LinkRate::Pcie { .. });
         match (array.target.software, &array.device) {
             _ if array.protocol.kind != ProtocolKind::Local => Self::Remote,
+            (_, Device::Ssd(ssd)) if cloud::is_volume(&ssd.model) => Self::Remote,
             (SoftwareName::Md, _) => Self::Md,
             (SoftwareName::Zfs, _) => Self::Zfs,
             (_, Device::Ssd(ssd)) if is_pcie(ssd.link) || is_pcie(array.link.rate) => Self::Nvme,

@@ -9,7 +9,7 @@
 use assay_spec::units::Nanos;
 
 use crate::closed::Outcome;
-use crate::demand::ResourceKind;
+use crate::demand::{ResourceKind, cloud_volume};
 use crate::num::whole;
 use crate::quantity::Bounds;
 use crate::resolved::{Class, Media, ResolvedArray};
@@ -30,6 +30,8 @@ const FLASH_RANDOM: Factors = Factors { low: 0.70, high: 1.25 };
 const FLASH_SEQUENTIAL: Factors = Factors { low: 0.80, high: 1.25 };
 /// Efficiencies of links are exact; what a host gets out of one is not.
 const LINK: Factors = Factors { low: 0.82, high: 1.02 };
+/// A provider enforces the limit of a volume: ten rows of EBS volumes reached 1.00 to 1.10 of theirs.
+const VOLUME: Factors = Factors { low: 0.85, high: 1.15 };
 const SOFTWARE: Factors = Factors { low: 0.80, high: 1.25 };
 
 /// The factors for a load that `limit` limits.
@@ -39,6 +41,7 @@ pub(crate) fn factors(resolved: &ResolvedArray, classes: &[Class], limit: Resour
         ResourceKind::LinkRead | ResourceKind::LinkWrite => LINK,
         ResourceKind::TargetCpu | ResourceKind::SerialWrites | ResourceKind::Workers => SOFTWARE,
         ResourceKind::Tier | ResourceKind::Log => FLASH_RANDOM,
+        ResourceKind::Controller if cloud_volume(resolved).is_some() => VOLUME,
         ResourceKind::Members
         | ResourceKind::Latency
         | ResourceKind::Controller

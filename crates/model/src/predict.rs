@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use assay_spec::units::Bytes;
 
 use crate::array::{Array, Controller, Device, ProtocolKind};
+use crate::catalogue::cloud;
 use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
@@ -207,11 +208,47 @@ impl Prediction {
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let mut prediction = predict_alone(array, workload, engines, tables);
-    if prediction.software != Software::Unknown && prediction.limit != ResourceKind::LoadModel {
-        (prediction.iops, prediction.levels) = learned::around(Family::of(array), prediction.iops);
-        prediction.mib_s = prediction.iops.scaled(workload.mean_size() / MIB);
+    let family = Family::of(array);
+    let Some(learned) = learned::of(family).filter(|_| is_taught(&prediction, array, workload)) else {
+        return prediction;
+    };
+    let stated = prediction.iops;
+    let (iops, levels) = learned::around(family, stated);
+    prediction.iops = under_wire(iops, stated, prediction.limit);
+    prediction.levels = levels;
+    for resource in &mut prediction.table.resources {
+        resource.ceiling.hi = resource.ceiling.hi.max(prediction.iops.hi);
     }
+    prediction.mib_s = prediction.iops.scaled(workload.mean_size() / MIB);
+    let mean_ms = learned.of_time(prediction.mean_ms);
+    let tail = |p99_ms: Bounds| {
+        let own = learned.of_time(p99_ms);
+        let at_least = if p99_ms.hi >= prediction.mean_ms.hi { mean_ms.hi } else { own.hi };
+        Bounds { hi: own.hi.max(at_least), ..own }
+    };
+    prediction.p99_ms = prediction.p99_ms.map(tail);
+    prediction.mean_ms = mean_ms;
     prediction
+}
+
+/// Whether rows of other systems say how wide the interval is. They do not where it is a bound or the rate that was
+/// asked for, where a provider enforces it, nor where it holds a question that is answered one way or the other:
+/// whether a drive survives a power cut.
+pub(crate) fn is_taught(prediction: &Prediction, array: &Array, workload: &Workload) -> bool {
+    let closed = workload.pace == LoadModel::Closed && prediction.limit != ResourceKind::LoadModel;
+    let enforced = prediction.limit == ResourceKind::Controller
+        && matches!(&array.device, Device::Ssd(ssd) if cloud::is_volume(&ssd.model));
+    let flush =
+        workload.flush_every.is_some() && matches!(&array.device, Device::Ssd(ssd) if ssd.flush_ms.is_none());
+    closed && !enforced && !flush && prediction.software != Software::Unknown
+}
+
+/// No row of another system makes a link carry more than it can.
+pub(crate) fn under_wire(iops: Bounds, stated: Bounds, limit: ResourceKind) -> Bounds {
+    match limit {
+        ResourceKind::LinkRead | ResourceKind::LinkWrite => Bounds { hi: iops.hi.min(stated.hi), ..iops },
+        _ => iops,
+    }
 }
 
 /// Predicts one workload without what rows of other systems teach.
@@ -323,6 +360,7 @@ fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Ta
         (resolved, classes, outcome)
     };
     let array = &credited(array, corner, workload);
+    let array = &with_memory(array, corner);
     let buffered = of(ResolvedArray::new(array, corner, workload.region(), tables));
     if !buffered.1.iter().any(|c| c.io_cost.buffered) {
         return buffered;
@@ -349,6 +387,19 @@ fn credited<'a>(array: &'a Array, corner: Corner, workload: &Workload) -> Cow<'a
     let mut array = array.clone();
     array.controller.iops_max = Some(Quantity::exact(limit, most_from(c)));
     Cow::Owned(array)
+}
+
+/// An adapter's cache holds what was read, too: at the fast end all of it does.
+fn with_memory(array: &Array, corner: Corner) -> Cow<'_, Array> {
+    let c = &array.controller;
+    match (&c.write_back, &c.read_cache) {
+        (Some(memory), None) if c.battery && corner == Corner::Fast => {
+            let mut array = array.clone();
+            array.controller.read_cache = Some(memory.clone());
+            Cow::Owned(array)
+        }
+        _ => Cow::Borrowed(array),
+    }
 }
 
 /// Where the limit of a controller is from.

@@ -119,8 +119,13 @@ pub struct RowModel {
     /// The fold it is predicted in after calibration.
     #[serde(default)]
     pub calibrated: String,
-    /// I/Os in flight.
+    /// I/Os in flight, of all workers together.
     pub outstanding: u32,
+    /// Threads that issue them.
+    #[serde(default = "one")]
+    pub workers: u32,
+    /// A worker flushes after so many writes.
+    pub flush_every: Option<u32>,
     /// Drain and reopen after this many I/Os.
     pub reconnect_every: Option<u32>,
     /// Region, as a size.
@@ -134,6 +139,10 @@ pub struct RowModel {
     /// Why it cannot be explained.
     #[serde(default)]
     pub why: String,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 const fn two_minutes() -> u64 {
@@ -182,12 +191,14 @@ impl Row {
             span: model.span.parse().unwrap_or(Bytes(4 * GIB)),
             duration: Nanos::from_secs(model.duration_s),
             reconnect_every: model.reconnect_every,
+            workers: model.workers.max(1),
+            flush_every: model.flush_every,
             ..Workload::simple(
                 &self.test,
                 self.size_bytes?,
                 self.read_pct?,
                 self.random_pct?,
-                model.outstanding,
+                (model.outstanding / model.workers.max(1)).max(1),
             )
         })
     }

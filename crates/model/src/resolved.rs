@@ -7,6 +7,7 @@ mod answers;
 pub mod classes;
 mod devices;
 pub mod front;
+mod links;
 pub mod rebuild;
 mod software;
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::array::{Array, Device, SoftwareName, Submission};
+use crate::array::{Array, Device, SoftwareName, Submission, Target};
 use crate::disk::{Disk, ServiceTable};
 use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity, at_corner};
@@ -264,6 +265,7 @@ impl ResolvedArray {
     /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
+        let array = &*links::of_drives(array, corner);
         // Larger chunks spread an I/O over fewer members.
         let skips = matches!(array.device, Device::Ssd(_));
         let shape = Shape { chunk: array.raid.chunk.rate_at(corner), skips, ..Shape::of(&array.raid) };
@@ -399,7 +401,7 @@ impl ResolvedArray {
             kind,
             random,
             bytes,
-            host_ns: self.thread_ns(if streams { bytes } else { 0.0 }),
+            host_ns: self.thread_ns(kind, if streams { bytes } else { 0.0 }),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             delay_ns: round_trip * (1.0 + r2t),
@@ -521,9 +523,13 @@ impl ResolvedArray {
             Kind::Read => (&target.read_op_us, &target.read_kib_us),
             Kind::Write => (&target.write_op_us, &target.write_kib_us),
         };
-        let known = [&target.read_op_us, &target.read_kib_us, &target.write_op_us, &target.write_kib_us];
-        if known.iter().all(|q| q.is_none()) {
-            return software::cost_ns(target.software, &self.shape, kind, bytes, self.corner)
+        if !software_is_measured(target) {
+            let calls = match self.array.protocol.kind.has_server() {
+                true => software::caller_ns(target.software, &self.shape, kind, self.corner),
+                false => 0.0,
+            };
+            return calls
+                + software::cost_ns(target.software, &self.shape, kind, bytes, self.corner)
                 + software::compression_ns(&self.array, kind, bytes, self.corner);
         }
         let us = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.cost_at(self.corner));
@@ -726,6 +732,12 @@ pub fn issued(array: &Array, workload: &Workload) -> Workload {
     };
     let clients = small(whole(host.clients.value)).max(1);
     Workload { outstanding, workers: workload.workers.max(1).saturating_mul(clients), ..workload.clone() }
+}
+
+/// Whether the costs of the target's software are in the array file.
+fn software_is_measured(target: &Target) -> bool {
+    let known = [&target.read_op_us, &target.read_kib_us, &target.write_op_us, &target.write_kib_us];
+    known.iter().any(|q| q.is_some())
 }
 
 /// Whether the target's software is absent, known or unknown.

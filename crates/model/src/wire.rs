@@ -119,11 +119,14 @@ pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Cor
             Corner::Nominal => f64::midpoint(lo, hi),
             Corner::Fast => hi,
         }),
-        port @ LinkRate::Pcie { .. } if !link.slot_known && corner == Corner::Slow => {
-            port_mb_s(port, size_bytes) * SLOT_LEFT
-        }
-        port => port_mb_s(port, size_bytes),
+        port => port_mb_s(port, size_bytes) * slot_left(link, corner),
     }
+}
+
+/// Share of its lanes that a drive has in a slot nobody described.
+pub(crate) fn slot_left(link: &Link, corner: Corner) -> f64 {
+    let is_slot = matches!(link.rate, LinkRate::Pcie { .. });
+    if is_slot && !link.slot_known && corner == Corner::Slow { SLOT_LEFT } else { 1.0 }
 }
 
 /// Payload ceiling of a port of a drive or an expander, or of Fibre Channel, MB/s (10^6), for transfers of

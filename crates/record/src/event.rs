@@ -121,6 +121,23 @@ pub struct Imported {
     pub has_series: bool,
 }
 
+impl Imported {
+    /// Returns the name of the tool and its version, which may be empty: `fio` and `3.33`.
+    #[must_use]
+    pub fn tool_and_version(&self) -> (&str, &str) {
+        let at = self.tool.find(|c: char| c.is_ascii_digit()).unwrap_or(self.tool.len());
+        let (tool, version) = self.tool.split_at(at);
+        (tool.trim_end_matches([' ', '-', '_']), version)
+    }
+
+    /// Returns what results of this tool belong to in a history: they are named by their file, so that no two have one
+    /// name.
+    #[must_use]
+    pub fn series(&self) -> String {
+        format!("results of {}", self.tool_and_version().0)
+    }
+}
+
 /// The phases of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 //! Runs against the baseline of their plan and target.
 
 use assay_analysis::compare::{ResultSet, Row, Side, compare_same};
-use assay_record::{Outcome, RunHeader};
+use assay_record::{Imported, Outcome, RunDigest, RunHeader};
 use assay_report::held::{Held, Origin, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
 
@@ -104,12 +104,18 @@ fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option
     let addresses = header.targets.iter().map(|target| target.address.as_str());
     let is_of = |row: &&RunRow| {
         row.run != header.run
-            && row.name == header.plan.name
+            && (row.name == header.plan.name || header.imported.is_some())
             && row.status == Some(Outcome::Done)
             && row.targets.iter().map(String::as_str).eq(addresses.clone())
     };
+    let series = header.imported.as_ref().map(Imported::series);
     for row in rows.iter().filter(is_of) {
-        let is_same = store.digest(&row.run)?.is_some_and(|digest| reading.is_of_load(&digest));
+        let is_same = |digest: RunDigest| {
+            // Digests from before it was kept say nothing of it.
+            let is_of_series = digest.series == series || row.name == header.plan.name;
+            is_of_series && reading.is_of_load(&digest)
+        };
+        let is_same = store.digest(&row.run)?.is_some_and(is_same);
         if !is_same {
             continue;
         }

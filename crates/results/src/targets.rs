@@ -78,7 +78,7 @@ impl TargetRuns {
             for test in digest.tests.iter().filter(|test| test.complete) {
                 let effective = effective(digest, test);
                 let is_same = |known: &LastTest<'_>| {
-                    known.run.row.name == run.row.name
+                    series(known.run) == series(run)
                         && known.run.digest.as_ref().is_some_and(|known| known.changed == digest.changed)
                         && known.test.test == test.test
                         && known.test.step == test.step
@@ -93,10 +93,16 @@ impl TargetRuns {
     }
 }
 
+/// What a run belongs to in the history of its target: its plan, or the tool whose results it has.
+fn series(run: &ListedRun) -> &str {
+    let of_tool = run.digest.as_ref().and_then(|digest| digest.series.as_deref());
+    of_tool.unwrap_or(&run.row.name)
+}
+
 fn trend_run(run: &ListedRun) -> Option<TrendRun<'_>> {
     Some(TrendRun {
         run: &run.row.run,
-        plan: &run.row.name,
+        plan: series(run),
         started_unix_ms: run.row.started_unix_ms,
         digest: run.digest.as_ref().filter(|digest| !digest.is_diagnosis)?,
         note: run.row.note.as_deref(),

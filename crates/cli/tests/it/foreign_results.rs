@@ -108,6 +108,27 @@ fn a_folder_gives_all_results_in_it_and_names_the_rest() {
     story.assay(&["import", "none"]).refused(&["nothing to import"]);
 }
 
+/// Results that somebody's script writes each night are one series, whatever their files are called.
+#[test]
+fn results_of_one_tool_and_load_are_a_series_and_others_are_not() {
+    let story = Story::new();
+    let night = |stamp: &str| FIO.replace("1700000000123", stamp);
+    story.write("monday.json", night("1700000000123"));
+    story.write(
+        "tuesday.json",
+        night("1700086400123").replace("\"clat_ns\" : { \"min\" : 90", "\"clat_ns\" : { \"min\" : 91"),
+    );
+    story.write("deeper.json", night("1700172800123").replace("\"iodepth\" : \"16\"", "\"iodepth\" : \"4\""));
+    story.assay(&["import", "monday.json", "tuesday.json", "deeper.json"]).ends(DONE);
+    let changed = |run: &str| {
+        let shown = story.assay(&["show", run]).ends(DONE).out;
+        shown.lines().find(|line| line.starts_with("CHANGED")).map(str::to_owned)
+    };
+    assert_eq!(changed("last"), None, "the last has another depth");
+    let tuesday = changed("last~1").expect("the night before is of the same load");
+    assert!(tuesday.contains("231114-"), "{tuesday}");
+}
+
 #[test]
 fn texts_of_tools_are_imported_and_shown_over_time() {
     let story = Story::new();

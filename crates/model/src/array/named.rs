@@ -45,7 +45,7 @@ pub(super) fn preset(top: &Table<'_>, wrong: &mut Vec<PlanError>) -> Preset {
     preset
 }
 
-/// `{ type = "gp3", size = "500GiB", iops = 6000, throughput = 250 }`.
+/// `{ type = "gp3", size = "500GiB", iops = 6000, throughput = 250, count = 2 }`.
 fn volume(value: &Value<'_>) -> Result<Array, PlanError> {
     let table = value.table()?;
     let kind = table.get("type").ok_or_else(|| {
@@ -59,8 +59,10 @@ fn volume(value: &Value<'_>) -> Result<Array, PlanError> {
         mb_s: number("throughput")?,
     };
     let name = kind.string()?;
+    let count = table.integer("count", 1..=64)?.unwrap_or(1) as f64;
     table.finish()?;
-    cloud::volume(name, order).map_err(|says| value.complain(says))
+    let array = cloud::volume(name, order).map_err(|says| value.complain(says))?;
+    Ok(if count > 1.0 { cloud::striped(array, count) } else { array })
 }
 
 /// `{ model = "…", count = 8 }`, or several of them that are mixed in one array.

@@ -79,6 +79,12 @@ pub fn names() -> Vec<&'static str> {
     VOLUMES.iter().map(|(names, _)| names[0]).collect()
 }
 
+/// Whether a device of that name is a volume.
+#[must_use]
+pub(crate) fn is_volume(name: &str) -> bool {
+    VOLUMES.iter().any(|(names, _)| names[0] == name)
+}
+
 /// Returns the volume of a name as an array of one member.
 ///
 /// # Errors
@@ -93,6 +99,20 @@ pub fn volume(name: &str, order: Order) -> Result<Array, String> {
     let bytes = order.bytes.ok_or("a volume needs its `size`, like \"500GiB\"")?;
     let limits = rule(&order, bytes / GIB)?;
     Ok(array(names[0], bytes, &limits))
+}
+
+/// So many of these volumes side by side, each with the limits of its own.
+#[must_use]
+pub fn striped(mut array: Array, count: f64) -> Array {
+    let times =
+        |q: &Quantity| Quantity { value: q.value * count, lo: q.lo * count, hi: q.hi * count, ..q.clone() };
+    let c = &mut array.controller;
+    for limit in [&mut c.iops_max, &mut c.burst_iops, &mut c.burst_credits] {
+        *limit = limit.as_ref().map(times);
+    }
+    array.raid.level = Level::Raid0;
+    array.raid.disks = Quantity::exact(count, Provenance::Measured("given as `count`".to_owned()));
+    array
 }
 
 fn array(name: &str, bytes: f64, limits: &Limits) -> Array {

@@ -14,9 +14,10 @@ use serde::Serialize;
 
 use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
+use crate::demand::ResourceKind;
 use crate::family::Family;
 use crate::learned::{self, Learned, Lesson};
-use crate::predict::{Engines, predict_alone};
+use crate::predict::{Engines, is_taught, predict_alone, under_wire};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
@@ -46,6 +47,10 @@ pub struct CrossedRow {
     pub stated: Bounds,
     /// Whether only the upper end counts.
     pub is_bound: bool,
+    /// Whether rows of other systems say how wide it is.
+    pub is_taught: bool,
+    /// What limits it.
+    pub limit: ResourceKind,
     /// Around it, learned from the other systems, at each of the levels; the stated one of a bound.
     pub levels: [Bounds; 3],
     /// The nominal value times the factor that the other systems of the family teach.
@@ -121,6 +126,8 @@ fn stated(
         measured,
         stated: prediction.iops,
         is_bound,
+        is_taught: is_taught(&prediction, &array, &workload),
+        limit: prediction.limit,
         levels: [prediction.iops; 3],
         shifted: prediction.iops.value,
         limit_right: match &model.names[..] {
@@ -133,7 +140,7 @@ fn stated(
 
 /// What rows teach; `None` if there are none but bounds.
 fn taught_by(rows: &[&CrossedRow]) -> Option<Learned> {
-    let teachers = rows.iter().filter(|row| !row.is_bound);
+    let teachers = rows.iter().filter(|row| row.is_taught);
     let lessons: Vec<Lesson<'_>> =
         teachers.map(|row| Lesson::of(&row.system, row.stated, row.measured)).collect();
     learned::learn(&lessons)
@@ -143,8 +150,8 @@ fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
     let others: Vec<&CrossedRow> = all.iter().filter(|other| other.system != row.system).collect();
     let family: Vec<&CrossedRow> =
         others.iter().copied().filter(|other| other.family == row.family).collect();
-    match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| !row.is_bound) {
-        Some(learned) => learned.around(row.stated),
+    match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| row.is_taught) {
+        Some(learned) => learned.around(row.stated).map(|level| under_wire(level, row.stated, row.limit)),
         None => [row.stated; 3],
     }
 }
@@ -173,16 +180,16 @@ fn shifted(row: &CrossedRow, all: &[CrossedRow]) -> f64 {
 pub fn learned_table(rows: &[CrossedRow]) -> String {
     let mut text = String::from(
         "# What the rows of published/unseen/ teach of intervals (crates/model/src/learned.rs): for each family the \
-         number of\n# systems, that of their rows, the part of each side that holds 50 %, and the factors on both \
-         ends that hold 80 and 95 %.\n",
+         number of\n# systems, that of their rows, the parts of the reach of each side that hold 50 and 80 %, and the \
+         factor on both ends that holds 95 %.\n",
     );
     let of = |family: Option<Family>| -> Vec<&CrossedRow> {
         rows.iter().filter(|row| family.is_none_or(|family| row.family == family)).collect()
     };
     for family in Family::ALL.into_iter().map(Some).chain([None]) {
-        if let Some(Learned { part, beyond: [most, nearly_all], systems, rows }) = taught_by(&of(family)) {
+        if let Some(Learned { parts: [half, most], beyond, systems, rows }) = taught_by(&of(family)) {
             let name = family.map_or(learned::ALL, Family::says);
-            let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{part:.3}\t{most:.3}\t{nearly_all:.3}");
+            let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{half:.3}\t{most:.3}\t{beyond:.3}");
         }
     }
     text

@@ -104,8 +104,10 @@ fn a_hidden_reordering_gain_is_recovered_within_ten_percent() {
 #[test]
 fn hidden_dies_of_a_drive_are_recovered() {
     let mut hidden = array("nvme");
-    set(&mut hidden, "device.dies=90").unwrap();
-    let c = calibrate(&array("nvme"), &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    set(&mut hidden, "device.dies=90 initiator.op_us=1").unwrap();
+    let mut sheet = array("nvme");
+    set(&mut sheet, "initiator.op_us=1").unwrap();
+    let c = calibrate(&sheet, &micro_tests(&hidden), &mut Tables::default()).unwrap();
     let Device::Ssd(ssd) = &c.array.device else { panic!("a drive stays a drive") };
     close(ssd.dies.value, 90.0, 0.10, "dies");
 }

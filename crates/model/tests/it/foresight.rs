@@ -307,9 +307,13 @@ fn links(t: &mut Tried) -> Option<String> {
         *rate = match *rate {
             LinkRate::Ethernet(gbit_s) => LinkRate::Ethernet(gbit_s * 4.0),
             LinkRate::Ranged { lo, hi } => LinkRate::Ranged { lo: lo * 4.0, hi: hi * 4.0 },
-            LinkRate::Sata(_) => LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 },
+            // A link of each drive stays one: a wider one would be that of an adapter.
+            LinkRate::Sata(_) => LinkRate::Sas { lane_gbit_s: 12.0, lanes: 1 },
+            LinkRate::Sas { lanes: 1, .. } => LinkRate::Sas { lane_gbit_s: 24.0, lanes: 1 },
             LinkRate::Sas { lane_gbit_s, lanes } => LinkRate::Sas { lane_gbit_s, lanes: lanes * 4 },
-            LinkRate::Pcie { generation, lanes } => LinkRate::Pcie { generation, lanes: lanes * 4 },
+            LinkRate::Pcie { generation, lanes } => {
+                LinkRate::Pcie { generation: (generation + 2).min(6), lanes }
+            }
             other => other,
         }
     };
@@ -460,8 +464,7 @@ fn changed(choices: &mut Choices, mut array: Array) -> (Array, String) {
 /// which is then written here; more is a mistake.
 const KNOWN: &[(&str, usize)] = &[("depth", 1), ("disks", 6), ("sequential", 4)];
 /// The same of arrays of any kind.
-const KNOWN_OF_ANY_KIND: &[(&str, usize)] =
-    &[("caches", 2), ("disks", 2), ("levels", 1), ("limits", 2), ("links", 2)];
+const KNOWN_OF_ANY_KIND: &[(&str, usize)] = &[("caches", 2), ("disks", 1), ("limits", 1)];
 
 /// Tries every law on so many arrays; returns what is broken, and how often each exception was needed.
 fn try_all(

@@ -14,17 +14,18 @@ const HEAD: &str = "
 ## Every system left out once
 
 All rows of `published/unseen/`, both halves of all sets, by the model of today. An interval is what `assay predict`
-states; those of other levels are a part of it, and it times a factor, which the rows of other systems teach
-(`model/src/learned.rs` has the formulas, `published/learned.tsv` what all rows teach and `predict` uses). Here part and
-factor of a row come from the rows of the other systems of its family only, so that no row teaches anything about
-itself. The physics and the fixed error of the model were mended while rows of the first two sets were known; the
-nominal values are not blind.
+states; its ends and those of other levels are as far as the rows of other systems teach (`model/src/learned.rs` has
+the formulas, `published/learned.tsv` what all rows teach and `predict` uses). Here the parts and the factor of a row
+come from the rows of the other systems of its family only, so that no row teaches anything about itself. The physics
+and the fixed error of the model were mended while rows of the first two sets and of the fourth were known; the nominal
+values are not blind. Neither are the power of a side and the least part: they were chosen with all rows known.
 
-Known rows widen an interval of 80 % where too many lie outside, and never narrow it: more of them lie inside than it
-promises, and its width is that of the inputs. A bound, of unknown software, has no lower end and teaches nothing.
-\"With the family's factor\" is the error if nominal values were multiplied by the median of measured over predicted of
-the family's other systems. It is larger where hardware limits and a sheet is known, so that `predict` has no such
-factor: what it gains elsewhere is the unknown software of servers, and drives without a sheet.
+Every input at its end at once is what no system has: such intervals held 90 % of the rows and were 3.8 wide where
+hardware limits. What is learned narrows a side the more, the wider it is. The range of a published limit of a volume,
+and whether a drive survives a power cut, are stated as they are. A bound, of unknown software, has no lower end and
+teaches nothing. \"With the family's factor\" is the error if nominal values were multiplied by the median of measured
+over predicted of the family's other systems. It is larger where hardware limits and a sheet is known, so that
+`predict` has no such factor: what it gains elsewhere is the unknown software of servers, and drives without a sheet.
 ";
 
 const NOTES: &str = "
@@ -39,8 +40,9 @@ furthest row of the family. Where goals are missed, and what would settle it:
   slot (`LnkSta` of lspci) and a full overwrite before it would settle all three.
 - **ZFS**: pools of unknown fullness, with memory that holds an unknown part of the span: `zpool list` and `arcstat`
   beside the row, and a span of several times the memory.
-- **Linux md** has four systems, so that the scatter of all stands for its own. Rows of named disks with the chunk, the
-  bitmap and the queue depth are missing, above all of RAID6 and of more than eight disks.
+- **Linux md** has ten systems, six of them of NVMe drives. Rows of named disks with the chunk, the bitmap, the queue
+  depth and the kernel are missing, above all of RAID6 and of more than eight disks: reads of RAID5 were four times as
+  fast from Linux 5.14 on.
 - **Several disks** behind a RAID adapter: no public row was found that names disks, adapter, cache, level and depth
   together. Eight disks together, and one of them alone, would separate the adapter.
 - **Over a network** every row is a bound: servers of unknown software. A run against a memory-backed target on the same
@@ -73,6 +75,8 @@ pub(super) fn section(rows: &[CrossedRow]) -> String {
 /// Rows that belong together, with what they are called.
 fn groups<'r>(all: &[&'r CrossedRow]) -> Vec<(String, Vec<&'r CrossedRow>)> {
     let of = |is: &dyn Fn(&CrossedRow) -> bool| all.iter().copied().filter(|r| is(r)).collect::<Vec<_>>();
+    // Of the third and the fourth set no drive is in the catalogue.
+    let by_class = |r: &CrossedRow| matches!(r.set, Set::Third | Set::Fourth);
     let mut groups = Vec::new();
     for family in Family::ALL {
         let rows = of(&|r| r.family == family);
@@ -83,12 +87,12 @@ fn groups<'r>(all: &[&'r CrossedRow]) -> Vec<(String, Vec<&'r CrossedRow>)> {
         groups.push((format!("{}{few}", family.says()), rows));
     }
     groups.extend([
-        ("of them by class alone".to_owned(), of(&|r| r.set == Set::Third)),
+        ("of them by class alone".to_owned(), of(&by_class)),
         ("where hardware limits".to_owned(), of(&|r| r.kind == RowLimit::Hardware)),
-        ("the same, with a sheet".to_owned(), of(&|r| r.kind == RowLimit::Hardware && r.set != Set::Third)),
+        ("the same, with a sheet".to_owned(), of(&|r| r.kind == RowLimit::Hardware && !by_class(r))),
         ("width of 3 or less".to_owned(), of(&|r| !r.is_bound && r.width() <= 3.0)),
         ("all".to_owned(), all.to_vec()),
-        ("all with a sheet".to_owned(), of(&|r| r.set != Set::Third)),
+        ("all with a sheet".to_owned(), of(&|r| !by_class(r))),
     ]);
     groups
 }
