@@ -21,6 +21,7 @@ pub(crate) fn measured(quantity: Quantity, experiment: Experiment, value: f64) -
         Quantity::MedianToMean => format!("the median latency is {v} of the mean"),
         Quantity::LowToMean => format!("a fifth of the I/Os takes less than {v} of the mean latency"),
         Quantity::Trend => format!("the last third of the window has {v} times the rate of the first"),
+        Quantity::CameBack => format!("the load rose by a factor of {v} again, without a rest before"),
         Quantity::SlowMember => {
             format!("the slowest member of a stripe takes {v} times as long as the others")
         }

@@ -1,5 +1,8 @@
 //! What the experiments of a diagnosis measured, and what it says: ratios to the load itself with their errors.
 
+use std::f64::consts::SQRT_2;
+use std::ops::Range;
+
 use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
 
@@ -75,6 +78,12 @@ impl Measurement {
     }
 }
 
+/// Whether an experiment makes no load slower: what is slow in it, the target is.
+fn is_harmless(experiment: Experiment) -> bool {
+    use Experiment as E;
+    matches!(experiment, E::HotSpan | E::TenthSpan | E::MoreOutstanding | E::MoreWorkers | E::AfterIdle)
+}
+
 /// Standard error of the logarithm of a rate or a latency, by the CPU time that the hypervisor took and the share of
 /// time in which this host's CPUs were busy. A slow disk or a full link notices nothing.
 pub(crate) fn error_of_stolen(stolen: f64, busy: f64) -> f64 {
@@ -129,8 +138,9 @@ impl Observed {
     /// more.
     fn base_at(&self, index: usize) -> (f64, (f64, f64)) {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
-        let before = (0..=index).rev().find(is_base);
-        let after = (index..self.made.len()).find(is_base);
+        let level = self.level_of(index);
+        let before = (level.start..=index).rev().find(is_base);
+        let after = (index..level.end).find(is_base);
         let one = |at: usize| (self.made[at].iops, (self.made[at].error, self.made[at].host_error()));
         match (before, after) {
             (Some(a), Some(b)) if b > a => {
@@ -207,17 +217,13 @@ impl Observed {
     /// Whether the last experiment was much slower than the load, and is one that makes no load slower: the target may
     /// have changed.
     pub(crate) fn may_have_fallen(&self) -> bool {
-        use Experiment as E;
-        let is_harmless = |e: E| {
-            matches!(e, E::HotSpan | E::TenthSpan | E::MoreOutstanding | E::MoreWorkers | E::AfterIdle)
-        };
         let last = self.made.last().filter(|m| is_harmless(m.experiment) && !m.is_disturbed());
         let base = self.bases().last().filter(|m| !m.is_disturbed());
         last.zip(base).is_some_and(|(last, base)| (base.iops / last.iops).ln() > FELL)
     }
 
     /// Where the load fell once from a level that held to one that holds since: its last measurement before, and its
-    /// first after.
+    /// first after. One between the two has a part of each: the load fell within its window, which is both then.
     pub(crate) fn fell_at(&self) -> Option<(usize, usize)> {
         let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
         let bases: Vec<usize> = (0..self.made.len()).filter(is_base).collect();
@@ -227,20 +233,36 @@ impl Observed {
                 of.iter().fold((f64::MAX, f64::MIN), |(lo, hi), at| (lo.min(log(*at)), hi.max(log(*at))));
             hi - lo < COLD && of.iter().all(|at| !self.made[*at].is_disturbed())
         };
-        (1..bases.len()).find_map(|first| {
-            let (before, after) = bases.split_at(first);
-            let fell = log(*before.last()?) - log(*after.first()?) > FELL;
-            (fell && holds(before) && holds(after)).then(|| (before[first - 1], after[0]))
-        })
+        let fall = |first: usize, skipped: usize| {
+            let (before, after) = (bases.get(..first)?, bases.get(first + skipped..)?);
+            let (from, to) = (log(*before.last()?), log(*after.first()?));
+            let is_between = |at: &usize| (to..=from).contains(&log(*at));
+            let fell = from - to > FELL && bases[first..first + skipped].iter().all(is_between);
+            let ends =
+                if skipped == 0 { (before[first - 1], after[0]) } else { (bases[first], bases[first]) };
+            (fell && holds(before) && holds(after)).then_some(ends)
+        };
+        let falls = |skipped: usize| (1..bases.len()).find_map(|first| fall(first, skipped));
+        falls(0).or_else(|| falls(1))
     }
 
     /// Whether the load is on a known level at a measurement, and not between two of them: how far these are apart says
     /// nothing of it. What flickers has no level: two measurements on the lower one are needed.
     fn is_on_a_level(&self, index: usize) -> bool {
         let bases_after =
-            |level: usize| self.made[level..].iter().filter(|m| m.experiment == Experiment::Base).count();
+            |last: usize| self.made[last + 1..].iter().filter(|m| m.experiment == Experiment::Base).count();
         self.fell_at()
-            .is_some_and(|(before, after)| bases_after(after) >= 2 && (index < before || index > after))
+            .is_some_and(|(before, after)| bases_after(before) >= 2 && (index < before || index > after))
+    }
+
+    /// The measurements among which those of the load itself are on the same level as this one: all of them, unless the
+    /// load fell within a window of its own.
+    fn level_of(&self, index: usize) -> Range<usize> {
+        match self.fell_at() {
+            Some((fell, end)) if fell == end && index < fell => 0..fell,
+            Some((fell, end)) if fell == end && index > fell => fell + 1..self.made.len(),
+            _ => 0..self.made.len(),
+        }
     }
 
     /// Whether the hypervisor disturbed every measurement of an experiment.
@@ -288,6 +310,7 @@ impl Observed {
         }
         all.extend(self.paced_to_one());
         all.extend(self.of_places());
+        all.extend(self.came_back());
         // Of all repetitions the one that is furthest from the first by its error: a change is a change once.
         let repeats = self.bases().filter(|m| !std::ptr::eq(*m, first));
         let furthest = repeats.max_by(|a, b| {
@@ -318,6 +341,33 @@ impl Observed {
             error: paced.error_of(quantity).hypot(one.error_of(quantity)),
             host_error: paced.host_error_of(quantity).hypot(one.host_error_of(quantity)),
         })
+    }
+
+    /// The most by which the load rose again after it had fallen, where nothing between the two lets a target rest;
+    /// `None` where it did not. What makes no load slower shows a fall, too: a pause only begins a measurement, which
+    /// is fastest then if the pause helps.
+    fn came_back(&self) -> Option<Observation> {
+        use Experiment as E;
+        let is_rest =
+            |m: &Measurement| matches!(m.experiment, E::AfterIdle | E::HalfRate | E::OneOutstanding);
+        let fastest = |made: &[Measurement]| {
+            let bases = made.iter().filter(|m| m.experiment == E::Base && !m.is_disturbed());
+            bases.map(|m| m.iops).fold(0.0, f64::max)
+        };
+        let rise = |at: usize, low: &Measurement| {
+            let later = &self.made[at + 1..];
+            let until_rest = later.iter().position(is_rest).unwrap_or(later.len());
+            let to = fastest(&self.made[..at]).min(fastest(&later[..until_rest]));
+            to / low.iops
+        };
+        let is_low = |m: &Measurement| m.experiment == E::Base || is_harmless(m.experiment);
+        let lows = self.made.iter().enumerate().filter(|(_, m)| is_low(m) && !m.is_disturbed());
+        let (value, low) = lows.map(|(at, low)| (rise(at, low), low)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        // Both ends were measured.
+        let (error, host_error) = (low.error * SQRT_2, low.host_error() * SQRT_2);
+        let (experiment, quantity) = (E::Base, Quantity::CameBack);
+        let is_risen = value.ln() > FELL + 2.0 * error;
+        is_risen.then_some(Observation { experiment, quantity, value, error, host_error })
     }
 
     /// What the offsets say: 1 where they say that no place is slower. Too few say the same, and little: a cause that

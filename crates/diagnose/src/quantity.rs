@@ -53,6 +53,9 @@ pub enum Quantity {
     LostFrames,
     /// Rate in the last third of the load's window over that of the first.
     Trend,
+    /// Rate of the load after it had fallen, over the rate that it had fallen to, where nothing that rests the target
+    /// lies between.
+    CameBack,
     /// Bytes that the devices of this host moved over those of the tester.
     DeviceBytes,
     /// Throughput over that of the nearest interface or bus standard.
@@ -213,6 +216,8 @@ impl Quantity {
                 let words = "slow region / rest";
                 Entry { words, usual: (0.97, 1.05), outside: SURE, floor: BY_CHANCE, ..READ }
             }
+            // Where it does not come back it is not stated: most causes say nothing of it.
+            Self::CameBack => Entry { words: "came back, ratio", usual: (0.9, 6.0), outside: SURE, ..TIMED },
             Self::OfIopsLimit => {
                 Entry { words: "of the limit on operations", usual: (0.003, 0.85), outside: SURE, ..TIMED }
             }

@@ -321,7 +321,10 @@ pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
     if !is_suspect || of.helps.is_empty() {
         return;
     }
-    of.helps = format!("If it is the first suspect: {}", uncapitalised(&of.helps));
+    // What is not in the list has no advice: that is the advice for the next one.
+    let is_open = of.odds.first().is_some_and(|first| first.cause == Cause::NoneOfThese);
+    let which = if is_open { "second" } else { "first" };
+    of.helps = format!("If it is the {which} suspect: {}", uncapitalised(&of.helps));
     if budget_s < LONG_BUDGET_S {
         of.helps.push_str(" To decide, diagnose again with more time: --budget 10min.");
     }

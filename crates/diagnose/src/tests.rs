@@ -141,14 +141,18 @@ fn advice_on_a_suspicion_is_conditional_and_says_how_to_decide() {
     seen.made.push(measured(Experiment::Base, 800.0));
     let mut of = says::diagnosis(&ALL, &setting(), &seen);
     of.helps = "Raise the limit.".to_owned();
-    let advised = |probability: f64, budget_s: f64| {
+    let advised_on = |cause: Cause, probability: f64, budget_s: f64| {
         let mut of = of.clone();
-        of.odds[0].probability = probability;
+        (of.odds[0].cause, of.odds[0].probability) = (cause, probability);
         says::advise_on_doubt(&mut of, budget_s);
         of.helps
     };
+    let advised = |probability: f64, budget_s: f64| advised_on(Cause::IopsCap, probability, budget_s);
     assert_eq!(advised(0.5, 30.0), "Raise the limit.");
     assert_eq!(advised(0.49, 600.0), "If it is the first suspect: raise the limit.");
+    // The advice is that for the best cause of the list.
+    let of_open = advised_on(Cause::NoneOfThese, 0.42, 600.0);
+    assert_eq!(of_open, "If it is the second suspect: raise the limit.");
     assert_eq!(
         advised(0.49, 30.0),
         "If it is the first suspect: raise the limit. To decide, diagnose again with more time: --budget 10min."

@@ -387,7 +387,7 @@ pub enum PrepareError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A system call failed.
-    #[error("cannot {what} {path}: {source}{}", hint(source))]
+    #[error("cannot {what} {path}: {source}{}", hint(what, source))]
     Io {
         /// The failed operation.
         what: &'static str,
@@ -476,8 +476,12 @@ impl PrepareError {
 }
 
 /// Returns what to do about an error of the system, as the rest of a sentence; empty if nothing is known.
-fn hint(source: &io::Error) -> &'static str {
+fn hint(what: &str, source: &io::Error) -> &'static str {
     match source.kind() {
+        io::ErrorKind::Unsupported if what == "mark" => {
+            "; its file system keeps no attributes and no other files: attach the file as a loop device \
+             (losetup --find --show --direct-io=on FILE) and name that"
+        }
         io::ErrorKind::FileTooLarge => {
             "; a limit of this shell (ulimit -f) or of the file system is smaller: raise it, or use a smaller --size"
         }
@@ -496,4 +500,22 @@ pub(crate) fn io_error<'p>(
 /// Returns a path in the form for messages.
 pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "cannot mark /mnt/disk: Function not implemented (os error 38)", of a file of a program (FUSE).
+    #[test]
+    fn where_no_mark_can_be_kept_the_error_says_what_to_do() {
+        let says = |what, code| {
+            io_error(what, Path::new("/mnt/disk"))(io::Error::from_raw_os_error(code)).to_string()
+        };
+        for code in [38, 95] {
+            let error = says("mark", code);
+            assert!(error.starts_with("cannot mark /mnt/disk") && error.contains("losetup"), "{error}");
+        }
+        assert!(!says("mark", 28).contains("losetup") && !says("read", 38).contains("losetup"));
+    }
 }

@@ -40,7 +40,12 @@ fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Ran
         1 => expects_otherwise,
         _ => expects_third,
     };
-    behind::<SLOW>(quantity).or_else(|| form(quantity, s))
+    behind::<SLOW>(quantity).or_else(|| form(quantity, s)).or_else(|| spent(quantity))
+}
+
+/// Credit that is used up does not come back under load.
+fn spent(quantity: Q) -> Option<Range> {
+    if quantity == Q::CameBack { range(0.95, 1.15) } else { None }
 }
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {
@@ -103,7 +108,7 @@ fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(0.7, 7.0),
         Q::PacedLatency => range(0.05, 8.0),
         Q::MedianToMean => range(0.5, 1.08),
-        _ => None,
+        _ => spent(quantity),
     }
 }
 
@@ -118,6 +123,7 @@ fn of_fallen<const BYTES: bool>(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedToOne => range(0.004, 40.0),
         Q::Rate(E::OneOutstanding) => range(0.05, 1.04),
         Q::Trend => range(0.1, 1.08),
+        Q::CameBack => spent(quantity),
         _ if BYTES => expects_otherwise(quantity, s),
         _ => expects(quantity, s),
     }

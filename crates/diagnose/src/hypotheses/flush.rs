@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         flash. Without that wait, the same writes are many times faster.",
     source: "O_DSYNC, FUA, FILE_SYNC; docs/method.md (durability).",
     applies: |s| s.writes() && s.is_sync,
-    forms: &[expects, expects_otherwise, expects_protected],
+    forms: &[expects, expects_otherwise, expects_together, expects_protected],
     helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
         one by one.",
     gain: Some(E::WithoutSync),
@@ -60,6 +60,19 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.5, 1.1),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
+    }
+}
+
+/// One flush is for all writes before it: those that come meanwhile wait for the next one together (the kernel's block
+/// layer, group commit), so that the rate grows with their number and each takes one to two flushes.
+fn expects_together(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.8 / s.outstanding, (2.2 / s.outstanding).min(1.03)),
+        Q::Rate(E::MoreOutstanding) => range(2.0, 4.3),
+        Q::PacedLatency => range(0.5, 1.8),
+        Q::PacedToOne => range(0.85, 2.1),
+        Q::MedianToMean => range(0.6, 1.3),
+        _ => expects(quantity, s),
     }
 }
 

@@ -93,12 +93,13 @@ fn shaken(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) => range(0.45, 80.0),
         Q::Rate(E::Random) => range(0.01, 1.9),
         Q::Rate(E::MoreOutstanding) => range(0.4, 3.6),
-        Q::Rate(E::OneOutstanding) => range(0.02, 0.9),
+        Q::Rate(E::OneOutstanding) => range(0.02, 2.4),
         Q::Rate(E::LargerIo) => range(0.05, 1.8),
         Q::Rate(E::SmallerIo) => range(0.6, 5.0),
         // While the other load leaves less than half of the rate, all that may be outstanding waits at half the rate.
         Q::PacedLatency => range(0.05, 5.0),
-        Q::PacedToOne => range(0.4, (1.5 * s.outstanding).max(4.0)),
+        // The one that is alone may have met none of it, and each of those that wait gets a fifth of the target.
+        Q::PacedToOne => range(0.4, (5.0 * s.outstanding).max(4.0)),
         Q::MedianToMean => range(0.3, 1.06),
         Q::LowToMean => range(0.1, 1.06),
         Q::Trend => range(0.5, 2.0),
