@@ -9,6 +9,7 @@
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock.
 #![forbid(unsafe_code)]
 
+mod awake;
 mod belief;
 mod cause;
 mod choose;
@@ -29,6 +30,7 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
+pub use awake::is_to_keep_awake;
 pub use belief::{Belief, Odds, SETTLED};
 pub use cause::Cause;
 pub use choose::{Choice, choose, choose_among};

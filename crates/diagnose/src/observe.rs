@@ -2,10 +2,13 @@
 //! it.
 
 use assay_analysis::{Point, RunSummary, StepSummary, places, step_ceiling};
-use assay_record::{Experiment, IoLimit, MemberFacts, MemberKind, RunHeader, StepId};
+use assay_record::{
+    DiagnosisFacts, Experiment, IoLimit, MemberFacts, MemberKind, RunHeader, StepCpu, StepId,
+};
 use assay_spec::Access;
 use assay_statistics::Spread;
 
+use crate::awake::stolen_from_load;
 use crate::cause::Cause;
 use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_gap, error_of_stolen};
 use crate::quantity::{NO_LOST_FRAMES, Quantity};
@@ -187,8 +190,9 @@ fn tester_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
 
 /// What others had of the CPUs before the diagnosis began, and what the hypervisor takes.
 fn others_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    let before = header.diagnosis.as_ref()?.others_busy?;
-    Some((before + step.cpu.used.map_or(0.0, |used| used.steal)).min(1.0))
+    let diagnosis = header.diagnosis.as_ref()?;
+    let stolen = step.cpu.used.map_or(0.0, |used| stolen_from_load(&used, diagnosis.kept_awake));
+    Some((diagnosis.others_busy? + stolen).min(1.0))
 }
 
 /// Rate of the last third over that of the first.
@@ -267,10 +271,16 @@ fn round_trip_share(header: &RunHeader, step: &StepSummary) -> Option<f64> {
 fn helpers_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     let is_enciphered = Setting::of(header)?.shows(Cause::Crypt);
     let used = step.cpu.used.filter(|_| step.seconds > 0.0 && is_enciphered)?;
-    let cpus = f64::from(header.host.cpus);
-    let before = header.diagnosis.as_ref()?.others_busy.unwrap_or(0.0);
-    let tester = used.tester_ns as f64 / (step.seconds * 1e9);
-    Some(((used.host_busy - before) * cpus - tester).max(0.0))
+    let cpus = f64::from(header.host.cpus_online.max(header.host.cpus));
+    Some(cpus_beside(&used, step.seconds, cpus, header.diagnosis.as_ref()?))
+}
+
+/// CPUs beside those of the tester and of what ran before. The step counts everything that ran, so what gives way to
+/// every other thread counts before it, too.
+fn cpus_beside(used: &StepCpu, seconds: f64, cpus: f64, diagnosis: &DiagnosisFacts) -> f64 {
+    let before = diagnosis.busy_before.or(diagnosis.others_busy).unwrap_or(0.0);
+    let tester = used.tester_ns as f64 / (seconds * 1e9);
+    ((used.host_busy - before) * cpus - tester).max(0.0)
 }
 
 /// Time that a ping under load takes longer than an idle one, over the mean latency of the load. A ping (NOP, NULL)
@@ -312,4 +322,25 @@ fn base_step(header: &RunHeader) -> Option<StepId> {
     let experiments = &header.diagnosis.as_ref()?.experiments;
     let test = experiments.iter().position(|experiment| *experiment == Experiment::Base)?;
     Some(StepId { test: u32::try_from(test).ok()?, step: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that computes in what nobody needs was a CPU of dm-crypt.
+    #[test]
+    fn what_gave_way_before_the_load_is_no_helper_of_it() {
+        let diagnosis = DiagnosisFacts {
+            load: "load".to_owned(),
+            budget_s: 120.0,
+            others_busy: Some(0.0),
+            busy_before: Some(0.25),
+            kept_awake: false,
+            experiments: Vec::new(),
+        };
+        let used = |host_busy| StepCpu { host_busy, tester_ns: 1_000_000_000, ..StepCpu::default() };
+        assert!(cpus_beside(&used(0.375), 2.0, 4.0, &diagnosis) < 1e-9);
+        assert!((cpus_beside(&used(0.625), 2.0, 4.0, &diagnosis) - 1.0).abs() < 1e-9);
+    }
 }

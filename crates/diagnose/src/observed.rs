@@ -24,6 +24,8 @@ const STOLEN_MOST: f64 = 2.0;
 const DISTURBED: f64 = 0.1;
 /// Error of what the offsets of too few I/Os say, as a logarithm.
 const TOO_FEW: f64 = 0.7;
+/// A place that some hundred I/Os show is slow; only so many that show none say that there is none.
+const ENOUGH_FOR_NONE: usize = 768;
 /// The load itself is still warming up where its first measurement is slower by this than all later ones, which differ
 /// by no more than this among themselves. As a logarithm.
 const COLD: f64 = 0.1;
@@ -380,7 +382,7 @@ impl Observed {
             experiment: Experiment::Base,
             quantity,
             value: times.unwrap_or(1.0),
-            error: places.map_or(TOO_FEW, |places| quantity.error(places.ios as f64, 0.0)),
+            error: error_of_place(quantity, places.map_or(0, |places| places.ios), times.is_some()),
             host_error: 0.0,
         };
         vec![
@@ -388,6 +390,11 @@ impl Observed {
             one(Quantity::SlowRegion, region.map(|region| region.times)),
         ]
     }
+}
+
+/// Error of a place that so many I/Os show to be slow, or of none that they show.
+pub(crate) fn error_of_place(quantity: Quantity, ios: usize, is_found: bool) -> f64 {
+    if is_found || ios >= ENOUGH_FOR_NONE { quantity.error(ios as f64, 0.0) } else { TOO_FEW }
 }
 
 /// What the load at half its rate shows: its latency over that of the load itself.

@@ -66,6 +66,8 @@ pub struct Setting {
     pub is_file: bool,
     /// Whether a server, or another program of this host, carries the I/O out: also that of a mounted file system.
     pub is_served: bool,
+    /// Whether a block device of this host is known below, whatever program is between (`fuseblk`).
+    pub is_on_device: bool,
     /// Causes of which this host or the target shows the state, whether it limits or not.
     pub shown: Vec<Cause>,
 }
@@ -115,6 +117,7 @@ impl Setting {
                 .is_some_and(|cpus| cpus < f64::from(header.host.cpus_online)),
             is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
             is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
+            is_on_device: !members.is_empty() && members.iter().all(|m| is_on_device(m)),
             shown: shown(header, &members),
         })
     }
@@ -129,6 +132,13 @@ impl Setting {
     #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.reach, Reach::Local | Reach::Cached)
+    }
+
+    /// Whether what the device is may limit: its bus, its temperature. Behind a server or another program it is not
+    /// known whether there is one, unless this host names it.
+    #[must_use]
+    pub(crate) fn has_own_device(&self) -> bool {
+        self.is_local() && (!self.is_served || self.is_on_device)
     }
 
     /// Whether a network or another program carries the I/O out.
@@ -218,6 +228,12 @@ fn is_reducible(job: &Job) -> bool {
 fn is_of_a_program(member: &MemberFacts) -> bool {
     let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
     FilesystemFacts::is_of_a_server(kind) || kind.starts_with("fuse")
+}
+
+/// Whether I/O reaches a block device of this host. A file system of a server has none, even where one is named.
+fn is_on_device(member: &MemberFacts) -> bool {
+    let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
+    member.device.is_some() && !FilesystemFacts::is_of_a_server(kind)
 }
 
 /// The members that the jobs use.

@@ -3,7 +3,7 @@
 use assay_record::Experiment;
 
 use crate::hypotheses::ALL;
-use crate::observed::{Measurement, Observed};
+use crate::observed::{Measurement, Observed, error_of_place};
 use crate::*;
 
 mod measured;
@@ -27,6 +27,7 @@ fn setting() -> Setting {
         has_cpu_quota: false,
         is_file: false,
         is_served: true,
+        is_on_device: false,
         shown: Vec::new(),
     }
 }
@@ -42,6 +43,14 @@ fn a_device_of_this_host_has_no_threads_that_serve_it() {
     let mounted = Setting { reach: Reach::Local, ..setting() };
     let local = Setting { is_served: false, ..mounted.clone() };
     assert_eq!([&remote, &mounted, &local].map(applies), [true, true, false]);
+}
+
+/// Some hundred I/Os of which none is slow by its place had ruled a slow member out.
+#[test]
+fn a_slow_place_is_shown_by_fewer_ios_than_none() {
+    let error = |ios, is_found| error_of_place(Quantity::SlowMember, ios, is_found);
+    assert!(error(400, true) < 0.1 && error(768, false) < 0.1);
+    assert!(error(400, false) > 0.5 && error(767, false) > 0.5);
 }
 
 fn measured(experiment: Experiment, iops: f64) -> Measurement {

@@ -47,6 +47,12 @@ pub fn cpu_snapshot() -> CpuSnapshot {
 }
 
 impl CpuSnapshot {
+    /// Returns the number of CPUs that the shares are of: those that are online, whichever this process may use.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
     /// Returns the CPU use from `start` to `end`. Shares are 0 if the kernel does not show them, or if CPUs came or
     /// went meanwhile.
     #[must_use]
@@ -102,23 +108,35 @@ fn parse_self(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// Returns the CPU time that other processes of the lowest scheduling class (SCHED_IDLE) used so far, ns. They take no
-/// time from any other: whoever holds idle virtual CPUs awake, or computes in what nobody needs, disturbs no load.
+/// Returns the CPU time that threads of the lowest scheduling class (SCHED_IDLE) of other processes used so far, ns.
+/// They take no time from any other: whoever holds idle virtual CPUs awake, or computes in what nobody needs, disturbs
+/// no load. Each thread has a class of its own.
 #[must_use]
 pub fn lowest_class_ns() -> u64 {
-    let machine = Machine::this();
+    lowest_class_ns_of(&Machine::this())
+}
+
+fn lowest_class_ns_of(machine: &Machine) -> u64 {
     let processes = std::fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten();
     let own = std::process::id().to_string();
     let ids = processes.filter_map(|entry| entry.file_name().into_string().ok());
     let others = ids.filter(|id| *id != own && id.bytes().all(|byte| byte.is_ascii_digit()));
+    let threads_of = |id: String| {
+        let threads =
+            std::fs::read_dir(machine.path(format!("/proc/{id}/task"))).into_iter().flatten().flatten();
+        threads.filter_map(move |thread| {
+            Some(format!("/proc/{id}/task/{}/stat", thread.file_name().into_string().ok()?))
+        })
+    };
     let ticks: u64 = others
-        .filter_map(|id| lowest_class_ticks(&machine.text(format!("/proc/{id}/stat")).ok()?))
+        .flat_map(threads_of)
+        .filter_map(|path| lowest_class_ticks(&machine.text(path).ok()?))
         .fold(0, u64::saturating_add);
     let per_s = procfs::ticks_per_second().max(1);
     ticks.saturating_mul(1_000_000_000 / per_s)
 }
 
-/// Returns user and system time of a process from its `/proc/PID/stat`; `None` where its class (field 41) is another.
+/// Returns user and system time of a thread from its `/proc/PID/task/TID/stat`; `None` where its class (field 41) is another.
 fn lowest_class_ticks(stat: &str) -> Option<u64> {
     const SCHED_IDLE: u64 = 5;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -182,6 +200,25 @@ mod tests {
         assert_eq!(lowest_class_ticks(&stat(5)), Some(14 + 15));
         assert_eq!(lowest_class_ticks(&stat(0)), None);
         assert_eq!(lowest_class_ticks("77 (short) R 1"), None);
+    }
+
+    #[test]
+    fn each_thread_has_a_class_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let stat = |class: u32| {
+            let before: Vec<String> = (4..=40).map(|field| field.to_string()).collect();
+            format!("77 (sh) R {} {class} 0 0\n", before.join(" "))
+        };
+        for (thread, class) in [(77, 0), (78, 5), (79, 5)] {
+            let folder = root.path().join(format!("proc/77/task/{thread}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("stat"), stat(class)).unwrap();
+        }
+        std::fs::write(root.path().join("proc/77/stat"), stat(0)).unwrap();
+        let ticks =
+            lowest_class_ns_of(&Machine::captured(root.path())) * procfs::ticks_per_second() / 1_000_000_000;
+        // Another process may have the number of this one.
+        assert!(ticks == 2 * (14 + 15) || std::process::id() == 77, "{ticks}");
     }
 
     #[test]

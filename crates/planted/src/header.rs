@@ -48,6 +48,8 @@ pub(crate) fn header(case: &PlantedCase) -> RunHeader {
             load: load.name.clone(),
             budget_s: BUDGET_S,
             others_busy: Some(case.others_busy),
+            busy_before: Some(case.others_busy),
+            kept_awake: false,
             experiments: tests.iter().map(|test| test.experiment).collect(),
         }),
         plan: Plan { tests: tests.into_iter().map(|test| test.test).collect(), ..load },

@@ -12,6 +12,12 @@ pub struct DiagnosisFacts {
     /// Share of this host's CPU time used by other processes in the second before the first experiment. In \[0, 1\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_busy: Option<f64>,
+    /// The same with what gives way to every other thread (SCHED_IDLE): what the CPUs did, whoever wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_before: Option<f64>,
+    /// Whether the tester kept idle CPUs awake: they take part in what the hypervisor gives out, and are stolen from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
     /// Experiment of each test of the plan, in the order of the plan. Tests that were not chosen have no step.
     pub experiments: Vec<Experiment>,
 }

@@ -10,6 +10,7 @@ use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
 use crate::stripe::{Stripe, folds, stripe};
 
 /// With fewer I/Os nothing can be said: some for each member of the widest stripe. Each test counts its own witnesses.
+/// That nothing is found says little until there are more.
 const IOS_MIN: usize = 320;
 
 /// Every run is looked at, and none is a map that somebody asked for: noise must not make a finding in a million.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_analysis::Collector;
 use assay_diagnose::{ExperimentTest, Order, WritesAllowed, choose, plan};
 use assay_engine::{RunTargets, StopSignal};
-use assay_host::{CpuSnapshot, allowed_cpus, cpu_snapshot, lowest_class_ns};
+use assay_host::{CpuSnapshot, cpu_snapshot, lowest_class_ns};
 use assay_record::{DiagnosisFacts, RunHeader, StepId};
 use assay_runner::Experiments;
 use assay_spec::Plan;
@@ -26,12 +26,14 @@ pub(crate) struct Budget {
     pub(crate) load: String,
     /// Whether experiments may write where the load only reads.
     pub(crate) writes: WritesAllowed,
+    /// Whether idle CPUs are kept awake meanwhile.
+    pub(crate) kept_awake: bool,
 }
 
 impl Budget {
     /// Returns the experiments on the first test of a plan, and the targets with other ways to the same storage.
     pub(super) fn experiments(&self, load: &Plan, targets: &RunTargets) -> Experiments {
-        let others_busy = others_busy();
+        let before = busy_before();
         // What the preparation had to know besides is an experiment now.
         let mut load = load.clone();
         load.tests.truncate(1);
@@ -48,7 +50,9 @@ impl Budget {
         let facts = DiagnosisFacts {
             load: self.load.clone(),
             budget_s: self.seconds,
-            others_busy: Some(others_busy),
+            others_busy: Some(before.others),
+            busy_before: Some(before.all),
+            kept_awake: self.kept_awake,
             experiments: tests.iter().map(|test| test.experiment).collect(),
         };
         load.name = format!("Diagnosis of {}", self.load);
@@ -57,14 +61,22 @@ impl Budget {
     }
 }
 
-/// Returns the share of this host's CPU time that others use, but for what gives way to every other thread.
-fn others_busy() -> f64 {
-    let (before, lowest_before) = (cpu_snapshot(), lowest_class_ns());
+/// What this host's CPUs do before the load begins, as shares of the time of all of them.
+struct BusyBefore {
+    all: f64,
+    /// But for what gives way to every other thread.
+    others: f64,
+}
+
+fn busy_before() -> BusyBefore {
+    let (before, lowest_before, began) = (cpu_snapshot(), lowest_class_ns(), Instant::now());
     std::thread::sleep(LOOK);
-    let used = CpuSnapshot::between(&before, &cpu_snapshot());
+    let after = cpu_snapshot();
     let lowest_ns = lowest_class_ns().saturating_sub(lowest_before) as f64;
-    let all_ns = LOOK.as_secs_f64() * 1e9 * allowed_cpus().len() as f64;
-    (used.host_busy - lowest_ns / all_ns).clamp(0.0, 1.0)
+    // A busy host sleeps for longer than it is asked to.
+    let all_ns = began.elapsed().as_secs_f64() * 1e9 * after.cpus().max(1) as f64;
+    let all = CpuSnapshot::between(&before, &after).host_busy;
+    BusyBefore { all, others: (all - lowest_ns / all_ns).clamp(0.0, 1.0) }
 }
 
 fn may_be_written(member: &Member) -> bool {

@@ -5,7 +5,7 @@ mod hosts;
 use std::collections::BTreeSet;
 
 use anyhow::bail;
-use assay_diagnose::WritesAllowed;
+use assay_diagnose::{WritesAllowed, is_to_keep_awake};
 use assay_host::{AwakeGuard, host_facts};
 use assay_prepare::Changes;
 use assay_report::text::{Detail, TextOptions, wrap};
@@ -33,8 +33,6 @@ use assay_results::judged;
 const LOAD: &str = include_str!("diagnose/load.toml");
 /// I/Os in flight of an open loop that is no longer one, at least.
 const OUTSTANDING: u32 = 32;
-/// With so many I/Os in flight or fewer, CPUs that wake up late are a part of the load itself.
-const FEW: u32 = 4;
 /// Shortest and longest budget, s.
 const BUDGET_S: (f64, f64) = (10.0, 3600.0);
 
@@ -62,18 +60,11 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
     let (stop, targets) = (stop_on_signals()?, std::slice::from_ref(&args.target));
     let mut order = args.io.order(load, targets, args.size, &stop)?;
     (order.steps, order.options.changes, order.label) = (Steps::Diagnosis, changes, args.label.clone());
-    order.keep_awake |= wakes_late(&order.plan);
-    let done = experiment(order, &store, Budget { seconds: budget_s, load: name, writes })?;
+    order.keep_awake |= is_to_keep_awake(&order.plan, &host_facts()) && AwakeGuard::start().is_ok();
+    let budget = Budget { seconds: budget_s, load: name, writes, kept_awake: order.keep_awake };
+    let done = experiment(order, &store, budget)?;
     let printed = tell(args, &done, output.as_ref());
     done.end(printed)
-}
-
-/// Whether idle CPUs of this host would be a part of the experiments with few I/Os in flight, and not of the load:
-/// those of a virtual machine wake up late, and a load with a queue leaves them no time to idle.
-fn wakes_late(load: &Plan) -> bool {
-    let jobs = load.tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs);
-    let in_flight = jobs.map(|job| job.workers * job.outstanding).max().unwrap_or(0);
-    in_flight > FEW && host_facts().hypervisor.is_some() && AwakeGuard::start().is_ok()
 }
 
 /// Returns the load as a plan of one test with one step.

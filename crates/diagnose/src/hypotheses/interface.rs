@@ -16,8 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         (SATA), 1.1 GB/s (SAS), 0.4 or 1 GB/s (USB), 0.85 to 0.9 of the lanes of PCIe.",
     source: "SATA 3.x, SAS-3, USB 3.x, PCIe line rates less their encoding and headers; the negotiated speed where \
         sysfs has it.",
-    // A file of a server, or of a program of this host, is behind its software and no bus.
-    applies: |s| s.is_local() && !s.is_served,
+    applies: Setting::has_own_device,
     forms: &[expects, expects_both_ways, expects_before_small_ios_cost],
     helps: "A faster interface, or several devices.",
     gain: None,

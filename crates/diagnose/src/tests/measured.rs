@@ -422,14 +422,16 @@ fn one_thread_that_takes_as_long_for_any_io_is_no_limit_on_operations() {
 
 /// A limit of 40 MB/s of a server of this host was "the interface or bus of the device", which it has not.
 #[test]
-fn a_file_of_a_program_is_behind_no_bus_and_is_no_drive_that_gets_hot() {
+fn a_file_of_a_program_without_a_device_is_behind_no_bus_and_is_no_drive_that_gets_hot() {
     let applies = |cause: Cause| {
         let hypothesis = HYPOTHESES.iter().find(|hypothesis| hypothesis.cause == cause).unwrap();
         let local = Setting { is_served: false, ..served(16.0) };
-        [&served(16.0), &local].map(|setting| (hypothesis.applies)(setting))
+        // NTFS on a drive at USB.
+        let fuseblk = Setting { is_on_device: true, ..served(16.0) };
+        [&served(16.0), &local, &fuseblk].map(|setting| (hypothesis.applies)(setting))
     };
-    assert_eq!(applies(Cause::Interface), [false, true]);
-    assert_eq!(applies(Cause::Thermal), [false, true]);
+    assert_eq!(applies(Cause::Interface), [false, true, true]);
+    assert_eq!(applies(Cause::Thermal), [false, true, true]);
 }
 
 fn in_order(made: &[(E, f64)]) -> Observed {

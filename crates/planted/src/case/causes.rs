@@ -507,6 +507,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         is_file: reach != Reach::Remote
             && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
         is_served: reach == Reach::Remote,
+        is_on_device: reach == Reach::Local,
         shown: shown(cause, reach),
     }
 }

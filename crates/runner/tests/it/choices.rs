@@ -51,6 +51,8 @@ fn a_diagnosis_has_its_experiments_in_the_header_and_runs_those_that_are_chosen(
                 load: "load".to_owned(),
                 budget_s: 10.0,
                 others_busy: None,
+                busy_before: None,
+                kept_awake: false,
                 experiments: vec![Experiment::Base; 3],
             };
             Experiments { plan: planned.clone(), facts, targets: targets.clone() }
