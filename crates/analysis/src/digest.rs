@@ -31,7 +31,7 @@ pub fn digest(
         under: deciding(header),
         versions: versions(header),
         journal: header.setting.journal.as_ref().map(|step| format!("{}: {}", step.journal, step.change)),
-        series: header.imported.as_ref().map(Imported::series),
+        series: header.series(),
         is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),
     }

@@ -312,12 +312,18 @@ fn members_name(resolved: &ResolvedArray, classes: &[Class]) -> String {
         return resolved.members_name();
     };
     let members = resolved.members_name();
-    if let Some(volume) = cloud_volume(resolved) {
-        return format!("the limit of throughput of the {volume} volume");
-    }
     let sum = |time: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * time(c)).sum::<f64>();
     let port = sum(&|c| c.io_cost.bytes / (wire::port_mb_s(ssd.link, c.io_cost.bytes) * 1e6) * 1e9);
     let own = sum(&|c| flash.controller_ns(c.io_cost.kind, c.io_cost.bytes));
+    if let Some(volume) = cloud_volume(resolved) {
+        let at_bytes = sum(&|c| {
+            let (kind, bytes) = (c.io_cost.kind, c.io_cost.bytes);
+            let moved = flash.transfer_ns(kind, bytes);
+            if moved >= flash.controller_ns(kind, bytes) { moved } else { 0.0 }
+        });
+        let of = if at_bytes >= 0.5 * own { "throughput" } else { "IOPS" };
+        return format!("the limit of {of} of the {volume} volume");
+    }
     match port >= AT_PORT * own {
         true if resolved.shape.members > 1 => format!("{members} at their {} links", ssd.link.name()),
         true => format!("{members} at its {} link", ssd.link.name()),

@@ -30,7 +30,7 @@ const FLASH_RANDOM: Factors = Factors { low: 0.70, high: 1.25 };
 const FLASH_SEQUENTIAL: Factors = Factors { low: 0.80, high: 1.25 };
 /// Efficiencies of links are exact; what a host gets out of one is not.
 const LINK: Factors = Factors { low: 0.82, high: 1.02 };
-/// A provider enforces the limit of a volume: ten rows of EBS volumes reached 1.00 to 1.10 of theirs.
+/// A provider enforces the limit of a volume: ten rows of EBS volumes reached 1.00 to 1.10 of theirs of IOPS.
 const VOLUME: Factors = Factors { low: 0.85, high: 1.15 };
 const SOFTWARE: Factors = Factors { low: 0.80, high: 1.25 };
 
@@ -41,7 +41,7 @@ pub(crate) fn factors(resolved: &ResolvedArray, classes: &[Class], limit: Resour
         ResourceKind::LinkRead | ResourceKind::LinkWrite => LINK,
         ResourceKind::TargetCpu | ResourceKind::SerialWrites | ResourceKind::Workers => SOFTWARE,
         ResourceKind::Tier | ResourceKind::Log => FLASH_RANDOM,
-        ResourceKind::Controller if cloud_volume(resolved).is_some() => VOLUME,
+        ResourceKind::Controller | ResourceKind::Members if cloud_volume(resolved).is_some() => VOLUME,
         ResourceKind::Members
         | ResourceKind::Latency
         | ResourceKind::Controller

@@ -215,7 +215,11 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     let stated = prediction.iops;
     let (iops, levels) = learned::around(family, stated);
     prediction.iops = under_wire(iops, stated, prediction.limit);
-    prediction.levels = levels;
+    prediction.levels = levels.map(|levels| Levels {
+        at_50: under_wire(levels.at_50, stated, prediction.limit),
+        at_95: under_wire(levels.at_95, stated, prediction.limit),
+        ..levels
+    });
     for resource in &mut prediction.table.resources {
         resource.ceiling.hi = resource.ceiling.hi.max(prediction.iops.hi);
     }
@@ -236,7 +240,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
 /// whether a drive survives a power cut.
 pub(crate) fn is_taught(prediction: &Prediction, array: &Array, workload: &Workload) -> bool {
     let closed = workload.pace == LoadModel::Closed && prediction.limit != ResourceKind::LoadModel;
-    let enforced = prediction.limit == ResourceKind::Controller
+    let enforced = matches!(prediction.limit, ResourceKind::Controller | ResourceKind::Members)
         && matches!(&array.device, Device::Ssd(ssd) if cloud::is_volume(&ssd.model));
     let flush =
         workload.flush_every.is_some() && matches!(&array.device, Device::Ssd(ssd) if ssd.flush_ms.is_none());

@@ -32,8 +32,7 @@ pub struct RunDigest {
     /// The step of a journal that it is: `nas: jumbo frames`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<String>,
-    /// What its results belong to in a history, where that is not the plan: results of another tool are named by their
-    /// file, so that no two of a series have one name. `None` too in digests from before it was kept.
+    /// [`RunHeader::series`](crate::RunHeader::series). `None` too in digests from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Whether the run is a diagnosis.

@@ -121,6 +121,63 @@ pub struct Imported {
     pub has_series: bool,
 }
 
+impl RunHeader {
+    /// Returns what imported results belong to in the history of their target: they are named by their file, and files
+    /// of a series differ in a date or a number of at least four digits: `nightly-* of fio` of `nightly-2026-11-28`.
+    /// `None` where it is the plan.
+    #[must_use]
+    pub fn series(&self) -> Option<String> {
+        let (tool, _) = self.imported.as_ref()?.tool_and_version();
+        let pattern = without_stamps(&self.plan.name);
+        (pattern != self.plan.name).then(|| format!("{pattern} of {tool}"))
+    }
+}
+
+/// Returns a name with a star in place of each date, time or running number. Numbers of fewer digits tell hosts or disks
+/// apart.
+fn without_stamps(name: &str) -> String {
+    const STAMP_DIGITS: usize = 4;
+    let mut text = String::new();
+    let mut rest = name;
+    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    while let Some(first) = rest.chars().next() {
+        let count = digits(rest);
+        if count < STAMP_DIGITS {
+            let end = count.max(first.len_utf8());
+            text.push_str(&rest[..end]);
+            rest = &rest[end..];
+            continue;
+        }
+        text.push('*');
+        rest = &rest[count..];
+        // The month, the day and the time behind a year.
+        while let Some(more) = rest.strip_prefix(['-', '_', ':', '.', 'T']).filter(|more| digits(more) > 0) {
+            rest = &more[digits(more)..];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_stamps;
+
+    #[test]
+    fn dates_and_running_numbers_are_no_part_of_a_series_and_other_numbers_are() {
+        for (name, pattern) in [
+            ("nightly-2026-11-28", "nightly-*"),
+            ("web01-2026-11-28T02:00:01", "web01-*"),
+            ("web02 20261128_0200", "web02 *"),
+            ("r00123", "r*"),
+            ("4k-qd32", "4k-qd32"),
+            ("Zürich 2026", "Zürich *"),
+            ("monday", "monday"),
+        ] {
+            assert_eq!(without_stamps(name), pattern);
+        }
+    }
+}
+
 impl Imported {
     /// Returns the name of the tool and its version, which may be empty: `fio` and `3.33`.
     #[must_use]
@@ -128,13 +185,6 @@ impl Imported {
         let at = self.tool.find(|c: char| c.is_ascii_digit()).unwrap_or(self.tool.len());
         let (tool, version) = self.tool.split_at(at);
         (tool.trim_end_matches([' ', '-', '_']), version)
-    }
-
-    /// Returns what results of this tool belong to in a history: they are named by their file, so that no two have one
-    /// name.
-    #[must_use]
-    pub fn series(&self) -> String {
-        format!("results of {}", self.tool_and_version().0)
     }
 }
 

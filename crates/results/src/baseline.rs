@@ -1,7 +1,7 @@
 //! Runs against the baseline of their plan and target.
 
 use assay_analysis::compare::{ResultSet, Row, Side, compare_same};
-use assay_record::{Imported, Outcome, RunDigest, RunHeader};
+use assay_record::{Outcome, RunDigest, RunHeader};
 use assay_report::held::{Held, Origin, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
 
@@ -102,17 +102,17 @@ fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option
     };
     let rows = store.rows(&filter, RunSlice { skip: 0, limit: EARLIER_MAX })?;
     let addresses = header.targets.iter().map(|target| target.address.as_str());
+    let series = header.series();
     let is_of = |row: &&RunRow| {
         row.run != header.run
-            && (row.name == header.plan.name || header.imported.is_some())
+            && (row.name == header.plan.name || series.is_some())
             && row.status == Some(Outcome::Done)
             && row.targets.iter().map(String::as_str).eq(addresses.clone())
     };
-    let series = header.imported.as_ref().map(Imported::series);
     for row in rows.iter().filter(is_of) {
         let is_same = |digest: RunDigest| {
             // Digests from before it was kept say nothing of it.
-            let is_of_series = digest.series == series || row.name == header.plan.name;
+            let is_of_series = row.name == header.plan.name || digest.series == series;
             is_of_series && reading.is_of_load(&digest)
         };
         let is_same = store.digest(&row.run)?.is_some_and(is_same);

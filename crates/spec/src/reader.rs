@@ -307,7 +307,7 @@ impl<'t> Value<'t> {
                 .collect()),
             // `[test]` is what everybody writes once.
             DeValue::Table(_) if ["test", "limit", "job"].contains(&self.key()) => {
-                let key = self.path.as_str();
+                let key = if self.key() == "job" { "test.job" } else { self.key() };
                 Err(self.complain(format!("there may be several: write [[{key}]] in place of [{key}]")))
             }
             other => Err(self.complain(format!("must be an array [ … ], not {}", kind(other)))),
@@ -315,7 +315,7 @@ impl<'t> Value<'t> {
     }
 
     fn key(&self) -> &str {
-        self.path.rsplit('.').next().unwrap_or_default()
+        self.path.rsplit(['.', ' ']).next().unwrap_or_default()
     }
 }
 

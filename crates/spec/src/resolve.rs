@@ -61,8 +61,11 @@ impl PlanFile {
                 check_verify(&file.place, writing, semantics)?;
             }
         }
-        let limits = self.limits_of(&tests)?;
+        let mut limits = self.limits_of(&tests)?;
+        let all = tests.clone();
         keep_only(&mut tests, &over.only)?;
+        // A limit on a test that --only leaves out is not about this run, nor about one with its name as a part.
+        limits.retain(|limit| about(limit, &tests).is_subset(&about(limit, &all)) && is_about(limit, &tests));
         notes.extend(trim_notes(&tests));
         if over.settings.is_span || self.all_settings().any(|settings| settings.is_span) {
             notes.push("The plan says `span`, the old name of `window`: window = \"4GiB\".".to_owned());
@@ -82,8 +85,7 @@ impl PlanFile {
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
             changes: over.changes.clone(),
-            // A limit on a test that --only leaves out is not about this run.
-            limits: limits.into_iter().filter(|limit| is_about(limit, &tests)).collect(),
+            limits,
             tests,
         })
     }
@@ -203,13 +205,19 @@ fn trim_notes(tests: &[Test]) -> Vec<String> {
     notes
 }
 
-/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
-/// part.
 /// Whether a plan has a step that a limit is about.
 fn is_about(limit: &Threshold, tests: &[Test]) -> bool {
     !meant(limit.test.as_deref(), named_steps(tests)).is_empty()
 }
 
+/// Names of the steps that a limit is about.
+fn about(limit: &Threshold, tests: &[Test]) -> HashSet<String> {
+    let names: Vec<String> = named_steps(tests).map(|(_, name)| name).collect();
+    meant(limit.test.as_deref(), named_steps(tests)).into_iter().map(|at| names[at].clone()).collect()
+}
+
+/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
+/// part.
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
     if only.is_empty() {
         return Ok(());

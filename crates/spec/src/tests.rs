@@ -114,6 +114,20 @@ fn pace_and_data_have_their_forms() {
 }
 
 #[test]
+fn a_limit_follows_its_test_when_only_leaves_tests_out() {
+    let test = |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = \"4KiB\" }}]\n");
+    let limit = "[[limit]]\nfail_if = \"p99 > 1ms\"\ntest = \"Random\"\n";
+    let text = format!("{}{}{limit}", test("Random"), test("Random 8k"));
+    let file = PlanFile::parse("p.toml", &text).unwrap();
+    let limits = |only: &str| {
+        let over = Overrides { only: vec![only.into()], ..Overrides::default() };
+        file.resolve(&over).unwrap().limits.len()
+    };
+    assert_eq!(limits("Random 8k"), 0, "another test with its name as a part");
+    assert_eq!(limits("Random"), 1);
+}
+
+#[test]
 fn only_keeps_the_named_steps_of_a_sweep() {
     let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\n\
                 sweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";

@@ -134,8 +134,8 @@ impl FromStr for Threshold {
         let form = || ThresholdError::Form(text.trim().to_owned());
         let at = text.rfind(['<', '>']).ok_or_else(form)?;
         let side = if text[at..].starts_with('>') { Side::Above } else { Side::Below };
-        // What a measured figure is, to the last digit, decides nothing: `>=` is `>`.
-        let (left, value) = (&text[..at], text[at + 1..].trim_start_matches('='));
+        let (left, value) = (&text[..at], &text[at + 1..]);
+        let (value, reaches) = value.strip_prefix('=').map_or((value, false), |value| (value, true));
         let (test, name) = match left.rsplit_once(':') {
             Some((test, name)) => (Some(test.trim().to_owned()), name),
             None => (None, left),
@@ -148,7 +148,8 @@ impl FromStr for Threshold {
         }
         let quantity =
             Quantity::named(name).ok_or_else(|| ThresholdError::Quantity(name.trim().to_owned()))?;
-        Ok(Self { test, quantity, side, value: quantity.value(value)? })
+        let limit = Self { test, quantity, side, value: quantity.value(value)? };
+        if reaches { limit.reached() } else { Ok(limit) }
     }
 }
 
@@ -168,6 +169,21 @@ pub fn meant<'n>(part: Option<&str>, steps: impl Iterator<Item = (&'n str, Strin
 }
 
 impl Threshold {
+    /// The limit that `>=` and `<=` mean. What a measured figure is, to the last digit, decides nothing; errors are
+    /// counted.
+    fn reached(self) -> Result<Self, ThresholdError> {
+        let by = match (self.quantity, self.side) {
+            (Quantity::Figure(_), _) => 0.0,
+            (Quantity::Errors, Side::Above) => -1.0,
+            (Quantity::Errors, Side::Below) => 1.0,
+        };
+        let value = self.value + by;
+        let example = "every run has that many; errors > 0 fails one that has any";
+        let says =
+            || ThresholdError::Value { value: "0".to_owned(), quantity: self.quantity.title(), example };
+        if value < 0.0 { Err(says()) } else { Ok(Self { value, ..self }) }
+    }
+
     /// Whether good results are beyond the limit, as nobody means who has a slow target in mind.
     #[must_use]
     pub fn fails_the_better(&self) -> bool {
@@ -244,6 +260,8 @@ mod tests {
             ("mib/s < 100", "MiB/s < 100 MiB/s"),
             ("MiB/s < 104.8576 MB/s", "MiB/s < 100 MiB/s"),
             ("errors > 0", "errors > 0"),
+            ("errors >= 1", "errors > 0"),
+            ("errors <= 3", "errors < 4"),
             ("RealLife: mean > 2s", "RealLife: mean latency > 2 s"),
             ("a: b > c: iops < 1", "a: b > c: IOPS < 1"),
         ] {
@@ -270,6 +288,8 @@ mod tests {
             ("p42 > 1ms", "`p42` cannot be limited; choose from iops"),
             ("latency > 1ms", "`latency` cannot be limited: write mean, or p99; choose"),
             ("bw < 100M", "`bw` cannot be limited: write mib/s; choose"),
+            ("errors >= 0", "every run has that many"),
+            ("errors >== 1", "write a whole number"),
             ("p99 > 20", "`20` is no limit of p99; write a time with its unit"),
             ("p99 > 10%", "a change against the baseline has a sign"),
             ("p99 > 20ms and iops < 100", "more than one limit; give each its own --fail-if"),

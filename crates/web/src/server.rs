@@ -219,7 +219,12 @@ async fn complete_runs(app: Arc<App>) {
         if seen.as_ref().is_some_and(|(_, running)| running.is_empty()) {
             // Whoever looks at all targets first shall not wait until each is read.
             let known = Arc::clone(&app);
-            let _ = app.with_store(move |store| targets::read_all(&known, store)).await;
+            let _ = app
+                .with_store(move |store| match store.running()?.is_empty() {
+                    true => targets::read_all(&known, store),
+                    false => Ok(()),
+                })
+                .await;
         }
     }
 }

@@ -25,7 +25,8 @@ impl FromStr for Gate {
 
     /// Reads `p99 +10%`, `iops -5%` and `RealLife: mean +20%`. Names of tests may contain every sign.
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.contains(['<', '>']) {
+        let own = text.rsplit(':').next().unwrap_or_default();
+        if own.contains(['<', '>']) {
             return Err(format!(
                 "`{text}` is a limit on a value, and a comparison has changes, like \"p99 +10%\"; limits on values are \
                  those of assay run --fail-if and of [[limit]] in a plan"
@@ -35,7 +36,8 @@ impl FromStr for Gate {
             format!("`{text}` is not a limit; write a figure and a change, like \"p99 +10%\" or \"iops -5%\"")
         };
         let (test, own) = match text.rsplit_once(':') {
-            Some((test, own)) => (Some(test.trim().to_owned()).filter(|test| !test.is_empty()), own),
+            Some((test, _)) if test.trim().is_empty() => return Err(says()),
+            Some((test, own)) => (Some(test.trim().to_owned()), own),
             None => (None, text),
         };
         let at = own.find(['+', '-']).ok_or_else(says)?;

@@ -108,25 +108,33 @@ fn a_folder_gives_all_results_in_it_and_names_the_rest() {
     story.assay(&["import", "none"]).refused(&["nothing to import"]);
 }
 
-/// Results that somebody's script writes each night are one series, whatever their files are called.
+/// Results that somebody's script writes each night are one series.
 #[test]
-fn results_of_one_tool_and_load_are_a_series_and_others_are_not() {
+fn results_with_a_date_in_their_names_are_a_series_and_those_of_another_host_or_load_are_not() {
     let story = Story::new();
     let night = |stamp: &str| FIO.replace("1700000000123", stamp);
-    story.write("monday.json", night("1700000000123"));
+    story.write("web1-2023-11-14.json", night("1700000000123"));
     story.write(
-        "tuesday.json",
+        "web1-2023-11-15.json",
         night("1700086400123").replace("\"clat_ns\" : { \"min\" : 90", "\"clat_ns\" : { \"min\" : 91"),
     );
-    story.write("deeper.json", night("1700172800123").replace("\"iodepth\" : \"16\"", "\"iodepth\" : \"4\""));
-    story.assay(&["import", "monday.json", "tuesday.json", "deeper.json"]).ends(DONE);
+    story.write(
+        "web1-2023-11-16.json",
+        night("1700172800123").replace("\"iodepth\" : \"16\"", "\"iodepth\" : \"4\""),
+    );
+    story
+        .assay(&["import", "web1-2023-11-14.json", "web1-2023-11-15.json", "web1-2023-11-16.json"])
+        .ends(DONE);
     let changed = |run: &str| {
         let shown = story.assay(&["show", run]).ends(DONE).out;
         shown.lines().find(|line| line.starts_with("CHANGED")).map(str::to_owned)
     };
     assert_eq!(changed("last"), None, "the last has another depth");
-    let tuesday = changed("last~1").expect("the night before is of the same load");
-    assert!(tuesday.contains("231114-"), "{tuesday}");
+    let second = changed("last~1").expect("the night before is of the same load");
+    assert!(second.contains("231114-"), "{second}");
+    story.write("web2-2023-11-20.json", night("1700500000123"));
+    story.assay(&["import", "web2-2023-11-20.json"]).ends(DONE);
+    assert_eq!(changed("last"), None, "another host");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use assay_model::array::{Array, set};
 use assay_model::catalogue::Class;
 use assay_model::catalogue::cloud::{self, Order};
+use assay_model::demand::ResourceKind;
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
@@ -224,4 +225,47 @@ fn the_limit_of_a_volume_is_named_and_held_as_it_is() {
     assert!(p.iops.lo > 3300.0 && p.iops.hi > 4395.0 && p.iops.hi / p.iops.lo < 1.5, "{:?}", p.iops);
     let two = cloud::striped(cloud::volume("gp3", order).unwrap(), 2.0);
     assert!((expected(&two, &writes).iops.value / p.iops.value - 2.0).abs() < 0.05);
+}
+
+/// Levels of 50 and 95 % passed the wire that the one of 80 % was held below.
+#[test]
+fn no_level_of_a_prediction_passes_its_wire() {
+    let wire_mb_s = 1.02 * 125.0;
+    let mut limits = Vec::new();
+    for (name, changes) in [("ssd-sata", ""), ("hdd-7200", "")] {
+        let remote = format!("protocol.kind=iscsi link=1GbE target.read_op_us=10 {changes}");
+        let p = expected(&changed(name, &remote), &load(256 * KIB, 100.0, 0.0, 32));
+        let levels = p.levels.expect("rows of other systems teach it");
+        let all = [levels.at_50, p.iops, levels.at_95];
+        for inside in all.windows(2) {
+            assert!(
+                inside[0].lo >= inside[1].lo && inside[0].hi <= inside[1].hi,
+                "{name} {changes}: {all:?}"
+            );
+        }
+        let link = p.table.resources.iter().find(|r| r.kind == ResourceKind::LinkRead).expect("a link");
+        for most in [link.ceiling.hi, levels.at_95.hi, p.iops.hi] {
+            assert!(most * 262_144.0 <= wire_mb_s * 1e6, "{name} {changes}: {most} {all:?} {link:?}");
+        }
+        limits.push(p.limit);
+    }
+    assert_eq!(limits, [ResourceKind::LinkRead; 2]);
+}
+
+/// A volume that is limited by what its reads may be, less than its writes, was said to be limited by throughput, and
+/// a limit of throughput was widened as if it were flash.
+#[test]
+fn a_volume_is_limited_by_what_binds_it_and_that_is_enforced() {
+    let order = Order { bytes: Some(1e12), iops: None, mb_s: None };
+    let of = |name: &str, size: u64, random_pct: f64| {
+        expected(&cloud::volume(name, order).unwrap(), &load(size, 100.0, random_pct, 128))
+    };
+    let counted = of("pd-standard", 4 * KIB, 100.0);
+    let moved = of("gp3", 256 * KIB, 100.0);
+    assert_eq!(counted.limit_name(), "the limit of IOPS of the pd-standard volume");
+    assert_eq!(moved.limit_name(), "the limit of throughput of the gp3 volume");
+    for p in [counted, moved] {
+        assert_eq!(p.limit, ResourceKind::Members);
+        assert!(p.levels.is_none() && p.iops.hi / p.iops.lo < 1.5, "{:?}", p.iops);
+    }
 }
