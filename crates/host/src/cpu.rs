@@ -136,7 +136,8 @@ fn lowest_class_ns_of(machine: &Machine) -> u64 {
     ticks.saturating_mul(1_000_000_000 / per_s)
 }
 
-/// Returns user and system time of a thread from its `/proc/PID/task/TID/stat`; `None` where its class (field 41) is another.
+/// Returns user and system time of a thread from its `/proc/PID/task/TID/stat`; `None` where its class (field 41) is
+/// another.
 fn lowest_class_ticks(stat: &str) -> Option<u64> {
     const SCHED_IDLE: u64 = 5;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -133,8 +133,8 @@ impl RunHeader {
     }
 }
 
-/// Returns a name with a star in place of each date, time or running number. Numbers of fewer digits tell hosts or disks
-/// apart.
+/// Returns a name with a star in place of each date, time or running number. Numbers of fewer digits tell hosts or
+/// disks apart.
 fn without_stamps(name: &str) -> String {
     const STAMP_DIGITS: usize = 4;
     let mut text = String::new();
