@@ -14,6 +14,9 @@ fn array(name: &str) -> Array {
     shipped::named(name).unwrap_or_else(|| panic!("no array {name}")).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Threads that issue the load, as many as no host is the limit with: a thread issues 300,000 I/Os per second.
+const THREADS: u32 = 64;
+
 /// Latency that the question limits, ms, and rate over the asked one, of an array in a simulation of its own.
 fn simulated(array: &Array, question: &Question) -> (f64, f64) {
     let need = &question.need;
@@ -27,7 +30,8 @@ fn simulated(array: &Array, question: &Question) -> (f64, f64) {
             weight: 1.0,
         }],
         span: need.active.or(need.data).unwrap_or(Bytes(usable)).min(Bytes(usable)),
-        outstanding: 8192,
+        outstanding: 8192 / THREADS,
+        workers: THREADS,
         duration: Nanos::from_secs(3600),
         pace: LoadModel::Rate { per_s, arrivals: Arrivals::Poisson },
         ..Workload::simple("check", 4096, 0.0, 0.0, 1)
