@@ -1,7 +1,7 @@
 //! Idle virtual CPUs: when they are kept awake, and what is stolen from a load then.
 
 use assay_record::{HostFacts, StepCpu};
-use assay_spec::Plan;
+use assay_spec::{Plan, Step};
 
 /// With so many I/Os in flight or fewer, CPUs that wake up late are a part of the load itself.
 const FEW: u32 = 4;
@@ -11,8 +11,12 @@ const FEW: u32 = 4;
 /// CPU quota what keeps them awake would use it up, and the load would stand still.
 #[must_use]
 pub fn is_to_keep_awake(plan: &Plan, host: &HostFacts) -> bool {
-    let jobs = plan.tests.first().into_iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs);
-    let in_flight = jobs.map(|job| job.workers.saturating_mul(job.outstanding)).fold(0, u32::saturating_add);
+    let of = |step: &Step| {
+        let jobs = step.jobs.iter().map(|job| job.workers.saturating_mul(job.outstanding));
+        jobs.fold(0, u32::saturating_add)
+    };
+    // Steps run one after another, and jobs side by side.
+    let in_flight = plan.tests.first().and_then(|test| test.steps.iter().map(of).max()).unwrap_or(0);
     let cpus = f64::from(host.cpus_online.max(host.cpus));
     let has_quota = host.cgroup_cpus.is_some_and(|quota| quota < cpus);
     in_flight > FEW && host.hypervisor.is_some() && !has_quota
@@ -51,6 +55,8 @@ mod tests {
         assert!(is_to_keep_awake(&plan(two), &host(Some(4.0))));
         assert!(!is_to_keep_awake(&plan(two), &host(Some(3.0))));
         assert!(!is_to_keep_awake(&plan(two), &HostFacts { hypervisor: None, ..host(None) }));
+        // Steps of a sweep are no jobs side by side.
+        assert!(!is_to_keep_awake(&plan("sweep = { outstanding = [1, 2, 4] }\n"), &host(None)));
         // The second test is the load as writes.
         let mut twice = plan(one);
         twice.tests.extend(twice.tests.clone());
