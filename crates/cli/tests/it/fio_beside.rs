@@ -16,7 +16,7 @@ use assay_target::{
     Completion, Geometry, IoEngine, Member, NullTarget, Op, OpKind, OpenRequest, Target, TargetLost, Wait,
 };
 use assay_testkit::need;
-use assay_testkit::story::Story;
+use assay_testkit::story::{DONE, Story, count};
 
 const JOBS: [(&str, &str); 10] = [
     ("uniform", include_str!("../fio/01-uniform.fio")),
@@ -39,6 +39,28 @@ const TOLERANCE: f64 = 0.02;
 
 /// An I/O: whether it reads, its size and its position, bytes.
 type Io = (bool, u64, u64);
+
+/// fio counts anew behind its ramp: `number_ios` is what the job moves after it. How many it moved before depends on
+/// the host, so only those behind it are compared.
+#[test]
+fn ios_are_counted_anew_behind_a_ramp() {
+    if !need::programs(&["fio"]) {
+        return;
+    }
+    let story = Story::new();
+    let job =
+        "--name=x --rw=randread --bs=4k --size=8m --iodepth=1 --number_ios=300 --ramp_time=1 --rate_iops=200";
+    let theirs = Command::new("fio")
+        .arg(format!("--filename={}", story.path("theirs.dat").display()))
+        .args(job.split(' '))
+        .args(["--output-format=json"])
+        .output()
+        .unwrap();
+    let theirs: serde_json::Value = serde_json::from_slice(&theirs.stdout).unwrap();
+    assert_eq!(theirs.pointer("/jobs/0/read/total_ios").and_then(serde_json::Value::as_u64), Some(300));
+    let ours = story.assay(&["run", &format!("fio {job}"), "ours.dat", "--json"]).ends(DONE).json();
+    assert_eq!(count(&ours, "/tests/0/total/ops"), 300);
+}
 
 #[test]
 fn ten_job_files_give_the_reads_sizes_and_positions_of_fio() {
