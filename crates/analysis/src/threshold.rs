@@ -1,6 +1,7 @@
 //! Absolute limits: whether a run exceeds them, as far as its intervals tell.
 
 use assay_spec::threshold::{Quantity, Side, Threshold, meant};
+use assay_spec::{Test, named_steps};
 use assay_statistics::{Estimate, NoInterval};
 use serde::Serialize;
 
@@ -33,16 +34,21 @@ pub struct Judged {
     pub says: String,
 }
 
-/// Returns the answer to each limit for each step that it is about. A limit without a step is undecided: a script must
-/// not take silence for a pass.
+/// Returns the answer to each limit for each step that it is about, of those that the plan's tests have: a run that
+/// ended early may lack the test, and have another with its name as a part. A limit without a step is undecided: a
+/// script must not take silence for a pass.
 #[must_use]
-pub fn judge_thresholds(summary: &RunSummary, thresholds: &[Threshold]) -> Vec<Judged> {
-    thresholds.iter().flat_map(|threshold| of_threshold(summary, threshold)).collect()
+pub fn judge_thresholds(tests: &[Test], summary: &RunSummary, thresholds: &[Threshold]) -> Vec<Judged> {
+    thresholds.iter().flat_map(|threshold| of_threshold(tests, summary, threshold)).collect()
 }
 
-fn of_threshold(summary: &RunSummary, threshold: &Threshold) -> Vec<Judged> {
-    let names = summary.steps.iter().map(|step| (step.test.as_str(), step_name(step)));
-    let about = meant(threshold.test.as_deref(), names).into_iter().map(|at| &summary.steps[at]);
+fn of_threshold(tests: &[Test], summary: &RunSummary, threshold: &Threshold) -> Vec<Judged> {
+    let names: Vec<String> = named_steps(tests).map(|(_, name)| name).collect();
+    let of_plan = meant(threshold.test.as_deref(), named_steps(tests));
+    let about = summary
+        .steps
+        .iter()
+        .filter(|step| threshold.test.is_none() || of_plan.iter().any(|at| names[*at] == step_name(step)));
     let judged: Vec<Judged> = about.map(|step| of_step(threshold, step_name(step), step)).collect();
     if judged.is_empty() {
         let test =

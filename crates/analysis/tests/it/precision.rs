@@ -3,7 +3,7 @@
 use assay_analysis::compare::ResultSet;
 
 use assay_analysis::{Answer, Point, RunSummary, Times, judge_thresholds, precision};
-use assay_spec::Figure;
+use assay_spec::{Figure, Overrides, PlanFile};
 use assay_statistics::NoInterval;
 
 use crate::run;
@@ -142,7 +142,7 @@ fn an_open_loop_is_judged_by_the_scatter_of_its_response_times() {
 fn a_drift_decides_a_limit_that_all_its_seconds_are_on_one_side_of() {
     let falling: Vec<f64> = (0..20).map(|s| 10_000.0 - 50.0 * f64::from(s)).collect();
     let answer_of = |summary: &RunSummary, limit: &str| {
-        let judged = judge_thresholds(summary, &[limit.parse().unwrap()]);
+        let judged = judge_thresholds(&[], summary, &[limit.parse().unwrap()]);
         (judged[0].answer, judged[0].says.clone())
     };
     let falls = with_seconds(&falling);
@@ -153,4 +153,21 @@ fn a_drift_decides_a_limit_that_all_its_seconds_are_on_one_side_of() {
     assert_eq!(answer_of(&falls, "iops < 20000").0, Answer::Exceeded);
     assert_eq!(answer_of(&falls, "iops < 9500").0, Answer::Undecided);
     assert_eq!(answer_of(&with_seconds(&falling[..3]), "iops < 1").0, Answer::Undecided);
+}
+
+/// A run that was killed before the test of its limit was judged by another test, with that name as a part.
+#[test]
+fn a_limit_on_a_test_that_a_run_did_not_reach_is_undecided() {
+    let mut reached = with_seconds(&[10_000.0; 20]);
+    reached.steps[0].test = "Random 8k".to_owned();
+    let test = |name: &str| format!("[[test]]\nname = \"{name}\"\naccess = [{{ size = \"8KiB\" }}]\n");
+    let plan = PlanFile::parse("p", &(test("Random") + &test("Random 8k"))).unwrap();
+    let plan = plan.resolve(&Overrides::default()).unwrap();
+    let answer_of = |limit: &str| {
+        let judged = judge_thresholds(&plan.tests, &reached, &[limit.parse().unwrap()]);
+        judged.iter().map(|judged| judged.answer).collect::<Vec<_>>()
+    };
+    assert_eq!(answer_of("Random: iops < 1"), [Answer::Undecided]);
+    assert_eq!(answer_of("Random 8k: iops < 1"), [Answer::Within]);
+    assert_eq!(answer_of("ran: iops < 1"), [Answer::Within]);
 }

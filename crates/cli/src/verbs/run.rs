@@ -129,7 +129,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             exit = exit.or_worse(add(&mut sides, index, &done)?);
             limited = limited.or_worse(judged_by_limits(
                 &args.fail_if,
-                &done.header.plan.limits,
+                &done.header.plan,
                 &done.collector.summary(),
             ));
             if exit == Exit::Interrupted || stop.is_set() {

@@ -49,21 +49,21 @@ pub(crate) fn check(conditions: &[FailIf], plan: &Plan) -> anyhow::Result<()> {
 /// Reports every limit that a run does not keep, and every change against its baseline that is not ruled out, and
 /// returns the exit code.
 pub(crate) fn judged(conditions: &[FailIf], done: &Done, before: Option<&Held>) -> Exit {
-    let limited = judged_by_limits(conditions, &done.header.plan.limits, &done.collector.summary());
+    let limited = judged_by_limits(conditions, &done.header.plan, &done.collector.summary());
     let baseline = before.filter(|held| held.origin == Origin::Baseline);
     let changed = baseline.map_or(Exit::Done, |held| judged_by_gates(&changes(conditions), &held.comparison));
     limited.or_worse(changed)
 }
 
 /// Reports every limit of the command line and of the plan that a run does not keep, and returns the exit code.
-pub(crate) fn judged_by_limits(conditions: &[FailIf], of_plan: &[Threshold], summary: &RunSummary) -> Exit {
+pub(crate) fn judged_by_limits(conditions: &[FailIf], plan: &Plan, summary: &RunSummary) -> Exit {
     let typed = conditions.iter().filter_map(|condition| match condition {
         FailIf::Limit(limit) => Some(limit),
         FailIf::Change(_) => None,
     });
-    let limits: Vec<Threshold> = typed.chain(of_plan).cloned().collect();
+    let limits: Vec<Threshold> = typed.chain(&plan.limits).cloned().collect();
     let mut exit = Exit::Done;
-    for judged in judge_thresholds(summary, &limits) {
+    for judged in judge_thresholds(&plan.tests, summary, &limits) {
         let word = match judged.answer {
             Answer::Within => continue,
             Answer::Undecided => UNDECIDED,
