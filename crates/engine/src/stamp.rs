@@ -153,6 +153,10 @@ fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Res
         Err(Wrong { expected, found: found.map(|(stamp, _)| stamp), says, cause: Cause::Storage })
     };
     match found {
+        None if unit.iter().all(|byte| *byte == 0) => wrong(
+            "zeros: the write was lost, or something else freed or cleared the block (a trim, a hole, a shortened \
+             file)",
+        ),
         None => wrong("no stamp: something else overwrote the block, or its first bytes are damaged"),
         Some((stamp, right)) if stamp.checksum != right => {
             wrong("wrong checksum: bytes in the block have changed")
@@ -160,6 +164,10 @@ fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Res
         Some((stamp, _)) if stamp.offset_bytes != offset => {
             wrong("stamp of another offset: a misplaced write or read")
         }
+        // A fill was before this run's writes; any other write may be later.
+        Some((stamp, _)) if stamp.run != run && stamp.sequence != FILL => wrong(
+            "stamp of another run: the last acknowledged write is lost, or another run has written here since",
+        ),
         Some((stamp, _)) if stamp.run != run => {
             wrong("stamp of another run: the last acknowledged write is lost")
         }
@@ -218,6 +226,17 @@ mod tests {
         assert_eq!(wrongs(&mine, &bytes, 0), []);
         written(&mine, 0);
         assert!(wrongs(&mine, &bytes, 0)[0].says.contains("another run"));
+    }
+
+    #[test]
+    fn zeros_and_a_later_write_of_another_run_may_have_other_causes_than_the_storage() {
+        let (mine, theirs) = (StampTable::new(7, 1 << 20), StampTable::new(8, 1 << 20));
+        assert!(wrongs(&mine, &[0; 512], 0)[0].says.contains("a trim, a hole"));
+        assert!(wrongs(&mine, &[9; 512], 0)[0].says.contains("something else overwrote"));
+        written(&mine, 0);
+        assert!(
+            wrongs(&mine, &written(&theirs, 0), 0)[0].says.contains("or another run has written here since")
+        );
     }
 
     #[test]

@@ -69,7 +69,11 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
             )
         };
         let found = m.found.as_ref().map_or("no stamp".to_owned(), stamp);
-        let expected = stamp(&m.expected);
+        let expected = match m.expected {
+            // Nothing is known of a block that this run did not write and that carries no stamp.
+            Stamp { run: 0, sequence: 0, offset_bytes, .. } => format!("offset {offset_bytes}, of any run"),
+            known => stamp(&known),
+        };
         format!(
             " The first: {} at offset {}: {says}. Expected: {expected}. Found: {found}.",
             m.member, m.offset_bytes
@@ -84,7 +88,16 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
             late_copies(case.step.late_blocks),
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
-        next: "Do not store data on this system. Check its log, memory, controller and cables, then verify again.",
+        next: match case.step.mismatches.iter().any(|m| m.found.is_some()) || first.is_none() {
+            true => {
+                "Do not store data on this system. Check its log, memory, controller and cables, then verify again."
+            }
+            false => {
+                "Find out whether anything else wrote to, trimmed, shortened or replaced the target during the run. If \
+                 nothing did, do not store data on this system: check its log, memory, controller and cables, then \
+                 verify again."
+            }
+        },
         weight: count as f64,
     })
 }

@@ -660,6 +660,30 @@ fn a_wrong_block_is_critical_and_comes_first() {
     assert!(!fires("mismatch", |_, _| {}));
 }
 
+/// Another program that wrote to the file of a run had the storage blamed: "Do not store data on this system".
+#[test]
+fn blocks_without_a_stamp_may_be_another_program_s_and_the_finding_says_so() {
+    let (header, mut summary) = clean();
+    let stamp = |run| Stamp { offset_bytes: 512, run, sequence: 4, checksum: 9 };
+    let wrong = |expected, found| Mismatch {
+        job: 0,
+        member: "m".into(),
+        offset_bytes: 512,
+        expected,
+        found,
+        says: "zeros".into(),
+    };
+    let nobodys = Stamp { offset_bytes: 512, run: 0, sequence: 0, checksum: 0 };
+    summary.steps[0].mismatch_count = 2;
+    summary.steps[0].mismatches = vec![wrong(nobodys, None), wrong(stamp(1), None)];
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
+    assert!(finding.says.contains("Expected: offset 512, of any run. Found: no stamp."), "{}", finding.says);
+    summary.steps[0].mismatches.push(wrong(stamp(1), Some(stamp(1))));
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
+}
+
 #[test]
 fn a_run_without_its_end_is_partial() {
     use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial, Running};
