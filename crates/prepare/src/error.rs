@@ -71,7 +71,7 @@ pub enum PrepareError {
         test: String,
     },
     /// Blocks without stamps cannot be checked.
-    #[error("verify needs blocks that carry Assay's stamps, and {path} has none: {next}")]
+    #[error("verify needs blocks that carry Assay's stamps, and nothing proves that {path} has them: {next}")]
     VerifyUnfilled {
         /// Path of the target.
         path: String,

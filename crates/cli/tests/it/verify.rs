@@ -171,7 +171,7 @@ fn a_file_of_somebody_else_s_cannot_be_verified() {
     let story = Story::new();
     story.write("check.toml", CHECK);
     story.write("t.dat", vec![7; 4 << 20]);
-    check(&story).refused(&["t.dat has none", "--overwrite t.dat"]);
+    check(&story).refused(&["nothing proves that t.dat has them", "--overwrite t.dat"]);
     assert!(story.read("t.dat") == vec![7; 4 << 20], "it was only looked at");
     story.assay(&["run", "check.toml", "t.dat", "--overwrite", "t.dat"]).ends(DONE);
 }

@@ -73,7 +73,9 @@ fn check(args: &RunArgs, stored: &Stored) -> anyhow::Result<()> {
     };
     match stored.summary.status {
         RunStatus::Running => bail!("run {run} is still in progress"),
-        _ if is_whole(&stored.summary.steps) => bail!("run {run} is complete: there is nothing to resume"),
+        _ if is_whole(&stored.summary.steps) => {
+            bail!("every step of run {run} is complete: there is nothing to resume")
+        }
         _ => {}
     }
     if stored.header.diagnosis.is_some() || stored.header.imported.is_some() {
