@@ -16,6 +16,8 @@ use crate::own_data::{Author, SECTOR_BYTES, author};
 
 /// Number of bytes compared at each end of a target: the places where disk formats write.
 pub const END_BYTES: u64 = 128 << 10;
+/// `f_type` of overlayfs, as in statfs(2).
+const OVERLAY_MAGIC: i64 = 0x794c_7630;
 /// The change if the start of a target holds data that this run did not write.
 pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write";
 
@@ -74,6 +76,15 @@ impl Fingerprint {
             Ok::<_, io::Error>(data)
         })?;
         Ok(Self { length_bytes, modified_ns, changed_ns, ends })
+    }
+
+    /// Returns the fingerprint of a file that this process has now opened for writing. On an overlay that copies a
+    /// file of the lower layer, and the copy has a change time of its own.
+    pub fn opened_for_writing(self, file: &File) -> io::Result<Self> {
+        match rustix::fs::fstatfs(file)?.f_type == OVERLAY_MAGIC {
+            true => Ok(Self { changed_ns: Self::of(file)?.changed_ns, ..self }),
+            false => Ok(self),
+        }
     }
 
     /// Returns the difference in words; `None` if there is none.

@@ -33,6 +33,13 @@ pub fn file_users(path: &Path) -> Vec<String> {
     usage::file_users(&Machine::this(), path)
 }
 
+/// Returns the programs that have a regular file open for writing: sentences that fit after its name, as many as
+/// this user may see. This process does not count.
+#[must_use]
+pub fn file_writers(path: &Path) -> Vec<String> {
+    opened::file_writers(path)
+}
+
 /// A reason not to write to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {

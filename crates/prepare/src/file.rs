@@ -194,11 +194,19 @@ fn hold(
     let (file, lock, looked) = match state {
         FileState::New | FileState::Foreign => (file, Lock::Shared, None),
         FileState::Ours(_) | FileState::Allowed => {
-            (writable(path, real, &file)?, Lock::Exclusive, Some(looked?))
+            let writable = writable(path, real, &file)?;
+            let looked = looked?.opened_for_writing(&writable).map_err(io_error("look at", path))?;
+            (writable, Lock::Exclusive, Some(looked))
         }
     };
     if !assay_claim::lock(&file, lock).map_err(io_error("lock", path))? {
         return Err(PrepareError::InUse { path: text(path) });
+    }
+    // A virtual machine or a database uses a file so. Assay's own file holds nobody's data.
+    if *state == FileState::Allowed
+        && let Some(user) = assay_host::file_writers(path).into_iter().next()
+    {
+        return Err(PrepareError::FileUsed { path: text(path), user: format!("{user}; end that first") });
     }
     // Another run may have ended between the inspection and the lock.
     if let FileState::Ours(seen) = state

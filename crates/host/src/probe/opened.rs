@@ -1,7 +1,7 @@
-//! Which other programs have a device open for writing. A virtual machine or a storage target uses a disk without
-//! holding it exclusively, and a new disk of theirs is blank: nothing else shows that it is in use.
+//! Which other programs have a device or a file open for writing. A virtual machine or a storage target uses a disk
+//! without holding it exclusively, and a new disk of theirs is blank: nothing else shows that it is in use.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,6 +12,7 @@ use assay_record::FilesystemFacts;
 
 use super::related::Node;
 use super::{HELD_PAUSE, HELD_TRIES, Hold};
+use crate::file_id::file_ids;
 use crate::machine::{DevNo, attribute, names_in};
 
 /// Bits of the flags in `/proc/PID/fdinfo/FD` that are not 0 where a descriptor may write.
@@ -21,47 +22,66 @@ const MAY_WRITE: u32 = 0o3;
 /// only for a moment does not use it. A device counts that some process had open at every look: between two of them
 /// a program may start another that goes on with its descriptors, under another name or another process id.
 pub(super) fn holds(nodes: &[Node]) -> Vec<Hold> {
-    let mut found = writers(nodes);
+    let devices = nodes.iter().filter_map(|node| Some((Storage::Device(node.number?), node.subject())));
+    steady_writers(&devices.collect::<Vec<_>>()).into_iter().map(Hold::in_use).collect()
+}
+
+/// Returns a sentence for each process that has a regular file open for writing, as far as this user may see it. Files
+/// on servers are not looked at.
+pub(super) fn file_writers(path: &Path) -> Vec<String> {
+    let ids = file_ids(path).unwrap_or_default();
+    let files = ids.into_iter().map(|(device, inode)| (Storage::File { device, inode }, "it".to_owned()));
+    steady_writers(&files.collect::<Vec<_>>())
+}
+
+fn steady_writers(wanted: &[(Storage, String)]) -> Vec<String> {
+    let mut found = writers(wanted);
     for _ in 1..HELD_TRIES {
         if found.is_empty() {
             break;
         }
         thread::sleep(HELD_PAUSE);
-        let before: BTreeSet<DevNo> = found.iter().map(|writer| writer.device).collect();
-        found = writers(nodes);
-        found.retain(|writer| before.contains(&writer.device));
+        let before: Vec<Storage> = found.iter().map(|writer| writer.storage).collect();
+        found = writers(wanted);
+        found.retain(|writer| before.contains(&writer.storage));
     }
-    found.into_iter().map(|writer| Hold::in_use(writer.says)).collect()
+    found.into_iter().map(|writer| writer.says).collect()
 }
 
-/// A process that has a device open for writing.
+/// What a process can have open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Storage {
+    Device(DevNo),
+    File { device: u64, inode: u64 },
+}
+
+/// A process that has one of the devices or files open for writing.
 struct Writer {
-    device: DevNo,
+    storage: Storage,
     process: String,
     says: String,
 }
 
 impl Writer {
-    fn is(&self, device: DevNo, process: &str) -> bool {
-        self.device == device && self.process == process
+    fn is(&self, storage: Storage, process: &str) -> bool {
+        self.storage == storage && self.process == process
     }
 }
 
-fn writers(nodes: &[Node]) -> Vec<Writer> {
+fn writers(wanted: &[(Storage, String)]) -> Vec<Writer> {
     let mut found: Vec<Writer> = Vec::new();
     for process in processes() {
         let folder = Path::new("/proc").join(&process);
-        let mut look = Look { mounts: None, devices: Vec::new() };
+        let mut look = Look { mounts: None, opened: Vec::new() };
         for table in tables(&folder) {
             look.descriptors(&table);
         }
         look.mappings(&folder);
-        let devices = look.devices;
-        for (node, device) in nodes.iter().filter_map(|node| Some((node, node.number?))) {
-            if devices.contains(&device) && !found.iter().any(|known| known.is(device, &process)) {
+        for (storage, subject) in wanted {
+            if look.opened.contains(storage) && !found.iter().any(|known| known.is(*storage, &process)) {
                 let program = attribute(&folder.join("comm")).unwrap_or_else(|| "a program".to_owned());
-                let says = format!("{} is open for writing in {program} (process {process})", node.subject());
-                found.push(Writer { device, process: process.clone(), says });
+                let says = format!("{subject} is open for writing in {program} (process {process})");
+                found.push(Writer { storage: *storage, process: process.clone(), says });
             }
         }
     }
@@ -86,8 +106,8 @@ fn tables(process: &Path) -> Vec<PathBuf> {
 struct Look {
     /// Read where they are needed.
     mounts: Option<KindsOfMounts>,
-    /// Those that it may write to.
-    devices: Vec<DevNo>,
+    /// What it may write to.
+    opened: Vec<Storage>,
 }
 
 impl Look {
@@ -100,7 +120,7 @@ impl Look {
             let mounts = self.mounts.get_or_insert_with(|| KindsOfMounts::of(thread));
             let descriptor = thread.join("fd").join(&descriptor);
             if mounts.may_look(&descriptor, &info) {
-                self.devices.extend(block_device(&descriptor));
+                self.opened.extend(storage(&descriptor));
             }
         }
     }
@@ -113,9 +133,9 @@ impl Look {
             if !mounts.may_look_at(mapping.file_system, mapping.path) {
                 continue;
             }
-            let by_address = block_device(&process.join("map_files").join(mapping.addresses));
+            let by_address = storage(&process.join("map_files").join(mapping.addresses));
             // Only root may follow the first.
-            self.devices.extend(by_address.or_else(|| block_device(Path::new(mapping.path))));
+            self.opened.extend(by_address.or_else(|| storage(Path::new(mapping.path))));
         }
     }
 }
@@ -209,12 +229,20 @@ impl KindsOfMounts {
     }
 }
 
-/// The block device that a link of `/proc` leads to, wherever its node lies.
-fn block_device(link: &Path) -> Option<DevNo> {
+/// The block device that a link of `/proc` leads to, wherever its node lies, or the regular file.
+fn storage(link: &Path) -> Option<Storage> {
     // What the kernel knows suffices: a file system of a program that hangs is not asked.
-    let looked = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
-    let is_device = FileType::from_raw_mode(looked.stx_mode.into()) == FileType::BlockDevice;
-    is_device.then(|| DevNo::from(makedev(looked.stx_rdev_major, looked.stx_rdev_minor)))
+    let looked = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
+    match FileType::from_raw_mode(looked.stx_mode.into()) {
+        FileType::BlockDevice => {
+            Some(Storage::Device(DevNo::from(makedev(looked.stx_rdev_major, looked.stx_rdev_minor))))
+        }
+        FileType::RegularFile => {
+            let device = makedev(looked.stx_dev_major, looked.stx_dev_minor);
+            Some(Storage::File { device, inode: looked.stx_ino })
+        }
+        _ => None,
+    }
 }
 
 fn may_write(info: &str) -> bool {

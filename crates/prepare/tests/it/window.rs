@@ -595,3 +595,65 @@ fn what_opening_left_on_a_server_is_reported() {
         }
     }
 }
+
+/// The lower layer's file is copied when it is opened for writing: Assay called that a change by somebody else.
+#[test]
+fn a_file_of_an_overlay_s_lower_layer_is_overwritten_at_the_first_try() {
+    if !assay_testkit::need::root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["lower", "upper", "work", "merged"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    fs::write(at("lower/f"), PRECIOUS).unwrap();
+    let layers = ["lower", "upper", "work"].map(|name| format!("{name}dir={}", at(name).display())).join(",");
+    let merged = at("merged").display().to_string();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "overlay", "overlay", "-o", &layers, &merged])
+        .output()
+        .unwrap();
+    let says = String::from_utf8_lossy(&mounted.stderr).into_owned();
+    let is_there = if mounted.status.success() { Ok(()) } else { Err(says) };
+    if assay_testkit::need::or_skip("no overlay", is_there).is_none() {
+        return;
+    }
+    let file = format!("{merged}/f");
+    let result = prepare(&[&file], &[&file], || {}).map(|prepared| prepared.close().unwrap());
+    let overwritten = fs::read(&file).unwrap() != PRECIOUS;
+    assay_testkit::story::run(&["umount", &merged]);
+    result.unwrap();
+    assert!(overwritten);
+    assert!(fs::read(at("lower/f")).unwrap() == PRECIOUS, "the layer below is as it was");
+}
+
+/// The image of a mounted file system, or of a virtual machine, was overwritten under the program that used it.
+#[test]
+fn a_file_that_another_program_has_open_for_writing_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk.img");
+    fs::write(&path, PRECIOUS).unwrap();
+    let text = path.to_str().unwrap();
+    let open = |how: &str| {
+        let mut user = std::process::Command::new("sh")
+            .args(["-c", &format!("exec 3{how}\"$0\"; echo; exec sleep 60"), text])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Read::read_exact(user.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        user
+    };
+    let mut user = open("<>");
+    let refused = prepare(&[text], &[text], || {});
+    user.kill().unwrap();
+    user.wait().unwrap();
+    let says = refused.err().expect("it is refused").to_string();
+    assert!(says.contains("it is open for writing in sleep (process "), "{says}");
+    assert!(fs::read(&path).unwrap() == PRECIOUS);
+    let mut reader = open("<");
+    let read = prepare(&[text], &[text], || {});
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    read.unwrap().close().unwrap();
+}
