@@ -3,8 +3,7 @@
 //! Each row has a pattern and what stands for it. Rewriting goes over the words from left to right, takes the longest
 //! pattern that fits, and begins anew until nothing fits any more, so a row may use what another one writes.
 
-use super::question::is_session;
-use super::words::{THROUGHPUT, bytes_of, number, number_word};
+use super::words::{THROUGHPUT, bytes_of, is_session, number, number_word};
 
 /// Passes over the words: each row leads nearer to the known words, and a question has few of them.
 const PASSES_MAX: usize = 8;

@@ -17,7 +17,9 @@ use shares::Shares;
 use streams::{Throughput, VIDEO, no_grouping_by_points, picture};
 
 use super::phrases::{explained, rewritten};
-use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
+use super::words::{
+    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word,
+};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
@@ -26,24 +28,6 @@ const IO_MAX: f64 = 16.0 * MIB as f64;
 const IO_MIN: f64 = 512.0;
 /// The size of the I/Os of a stream, where none is said.
 const STREAM_SIZE: f64 = 64.0 * KIB as f64;
-/// What a rate may be of each of.
-const SESSIONS: &[&str] = &[
-    "sessions",
-    "session",
-    "users",
-    "clients",
-    "vms",
-    "desktops",
-    "guests",
-    "mailboxes",
-    "hosts",
-    "nodes",
-    "servers",
-    "cameras",
-    "editors",
-    "streams",
-    "workstations",
-];
 /// Words for the devices of an array.
 const DEVICES: &[&str] =
     &["disks", "drives", "disk", "drive", "spindles", "hdds", "hdd", "ssds", "ssd", "members", "nvme"];
@@ -80,11 +64,6 @@ fn once(slot: &mut Option<f64>, value: f64, unit: &str) -> Result<(), QuestionEr
         )),
         _ => Ok(()),
     }
-}
-
-/// Whether a word counts sessions, one of them or several.
-pub(super) fn is_session(word: &str) -> bool {
-    SESSIONS.iter().any(|known| *known == word || known.strip_suffix('s') == Some(word))
 }
 
 fn refuse<T>(says: String) -> Result<T, QuestionError> {

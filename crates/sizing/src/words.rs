@@ -144,6 +144,29 @@ const NOTHING: &[&str] = &[
     "-",
 ];
 
+/// What a rate may be of each of.
+pub(super) const SESSIONS: &[&str] = &[
+    "sessions",
+    "session",
+    "users",
+    "clients",
+    "vms",
+    "desktops",
+    "guests",
+    "mailboxes",
+    "hosts",
+    "nodes",
+    "servers",
+    "cameras",
+    "editors",
+    "streams",
+    "workstations",
+];
+/// Whether a word counts sessions, one of them or several.
+pub(super) fn is_session(word: &str) -> bool {
+    SESSIONS.iter().any(|known| *known == word || known.strip_suffix('s') == Some(word))
+}
+
 /// Words after the size of an I/O.
 pub(super) const IO_WORDS: [&str; 6] = ["block", "blocks", "i/o", "i/os", "io", "ios"];
 /// Units of throughput, and their bytes.
