@@ -3,7 +3,7 @@
 use assay_spec::Ends;
 
 use super::lines::JobLines;
-use super::options::{FioJob, Group, Scope};
+use super::options::{FioJob, Group, Scope, Verifies};
 use super::value::is_true;
 use crate::Note;
 
@@ -38,7 +38,14 @@ pub(super) fn exits(
         }
         for (index, job) in group {
             match whom(&known, *index, job, group) {
-                Ok(whom) => ends[*index] = whom,
+                Ok(whom) => {
+                    ends[*index] = whom;
+                    if whom.is_some() && job.checks == Verifies::Written {
+                        let says = "exitall: fio reads back only what the job that ended first has written; here all \
+                                    is read back that the jobs use.";
+                        notes.push(Note::new(job.line, says));
+                    }
+                }
                 Err(why) => refused.push(why),
             }
             gone.push((*index, job.exit));

@@ -493,6 +493,12 @@ fn the_first_job_that_ends_takes_others_along() {
     // Who waits is ended too.
     assert_eq!(ends("exitall\n[a]\nexit_what=all\n[b]\n[c]\nstonewall"), [both]);
     assert_eq!(ends("exitall\n[a]\n[b]\nwait_for=a"), ["job 1:None"]);
+    let text = "[global]\nsize=1m\nexitall\nrw=write\nverify=md5\n[a]\n[b]\nrate_iops=10\n";
+    let notes = imported(text, Strictness::Strict).unwrap().notes;
+    assert!(
+        notes.iter().any(|note| note.says.contains("reads back only what the job that ended first")),
+        "{notes:?}"
+    );
     let text = "[global]\nsize=1m\nexitall\n[a]\n[b]\nnew_group\n[c]\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
     assert!(error.contains("use exit_what=stonewall"), "{error}");
