@@ -274,7 +274,7 @@ impl Merge {
     /// Takes a message of a coordinator.
     pub(crate) fn note(&mut self, noted: Noted) -> Vec<Event> {
         match noted {
-            Noted::Placed(_) | Noted::Here => Vec::new(),
+            Noted::Placed(_) | Noted::Follows { .. } | Noted::Here => Vec::new(),
             Noted::Begin { step, at_unix_ns, clocks } => {
                 let known = self.steps.get_mut(&step).filter(|state| state.at_unix_ns.is_none());
                 let Some(state) = known else { return Vec::new() };

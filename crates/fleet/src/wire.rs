@@ -175,6 +175,11 @@ pub(crate) enum Noted {
     Drift(BTreeMap<String, ClockDrift>),
     /// Something for the reader of the results.
     Warning(Warning),
+    /// Another coordinator follows the run from here on.
+    Follows {
+        /// Which process, and where.
+        by: String,
+    },
     /// Nothing: it shows whether the stream takes messages.
     Here,
 }
