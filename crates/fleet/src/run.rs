@@ -151,15 +151,13 @@ fn absent(name: &str, list: &HostList) -> String {
 }
 
 fn unready(host: &ListedHost, version: &str) -> Option<String> {
-    let (name, theirs) = (&host.name, &host.version);
     match host.state {
         HostState::Ready => None,
-        HostState::Silent => {
-            Some(format!("host {name} does not answer; to run without it, name the other hosts (--hosts)"))
-        }
-        HostState::OtherVersion => Some(format!(
-            "host {name} has Assay {theirs}, and this host {version}; install {version} there, then restart its agent"
+        HostState::Silent => Some(format!(
+            "host {} does not answer; to run without it, name the other hosts (--hosts)",
+            host.name
         )),
+        HostState::OtherVersion => Some(host.other_version(version)),
     }
 }
 

@@ -21,8 +21,10 @@ pub(crate) fn version() -> String {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Announcement {
     pub(crate) name: String,
+    #[serde(default)]
     pub(crate) version: String,
     /// [`HostFacts`] as its version writes them.
+    #[serde(default)]
     pub(crate) host: serde_json::Value,
     /// What its configuration allows, a line each.
     #[serde(default)]
