@@ -87,9 +87,8 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
 
 /// Returns the runs of exactly that label.
 fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
-    let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
-    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-    Ok(rows.filter(|row| row.label.as_deref() == Some(label)).collect())
+    let filter = RunFilter { on_label: Some(label.to_owned()), ..RunFilter::default() };
+    Ok(store.rows(&filter, RunSlice::ALL)?)
 }
 
 /// A baseline is of one plan, and has results.
