@@ -31,7 +31,7 @@ export BLKSIZE=4k BS=4k FIO_BS=4k BLOCKSIZE=4k BLOCK_SIZE=4k bs=4k TIME=10 RUNTI
 
 # Writes what a job file includes, from the newest tree of its repository, beside it.
 includes() { # GIT PATH FILE
-    sed -nE 's/^[[:space:]]*include[[:space:]]+([^[:space:]]+).*/\1/p' "$3" | while read -r name; do
+    sed -nE 's/^[[:space:]]*include[[:space:]]+([^[:space:]]+).*/\1/p' "$3" | while read -r name || [ -n "$name" ]; do
         case $name in /* | *..*) continue ;; esac
         [ -e "$name" ] && continue
         mkdir -p "$(dirname "$name")"

@@ -11,6 +11,10 @@ use crate::summary::{RunSummary, StepSummary};
 
 /// Fewer points than this are no curve.
 const POINTS_MIN: usize = 3;
+/// A deeper queue that gives less than this part of the rate of a shallower one has lost it to something else, if a
+/// still deeper one has more than `ABOVE` of it: no disk, cache or link does that.
+const BELOW: f64 = 0.8;
+const ABOVE: f64 = 1.25;
 /// Below this share of the I/Os that were due, the target does not keep up with the load.
 const KEPT: f64 = 0.99;
 
@@ -75,7 +79,7 @@ pub struct DepthCurve {
     pub test: String,
     /// In the order of the depth.
     pub points: Vec<DepthPoint>,
-    /// Index of the knee: the highest rate over mean latency.
+    /// Index of the knee: the highest rate over mean latency. No knee where there is a [`Self::dip`].
     pub knee: usize,
 }
 
@@ -95,6 +99,22 @@ pub struct DepthPoint {
     pub p99_us: Option<f64>,
     /// Little's law: rate times mean latency, the mean number of I/Os in flight.
     pub in_flight: f64,
+}
+
+impl DepthCurve {
+    /// Three points of which the second is far below the first and the third far above it, in the order of the depth:
+    /// target or host was slower for a while, so that no depth is known to be the knee.
+    #[must_use]
+    pub fn dip(&self) -> Option<[&DepthPoint; 3]> {
+        let highest = |of: &'_ [DepthPoint]| (0..of.len()).max_by(|a, b| of[*a].iops.total_cmp(&of[*b].iops));
+        (1..self.points.len().saturating_sub(1)).find_map(|low| {
+            let before = &self.points[highest(&self.points[..low])?];
+            let after = &self.points[low + 1 + highest(&self.points[low + 1..])?];
+            let low = &self.points[low];
+            let is_dip = low.iops < BELOW * before.iops && after.iops > ABOVE * before.iops;
+            is_dip.then_some([before, low, after])
+        })
+    }
 }
 
 impl LoadCurve {

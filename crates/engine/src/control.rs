@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use assay_record::StepId;
+use assay_spec::{Ends, Job};
 
 use crate::clock::Clock;
 use crate::gate::Gate;
@@ -115,6 +116,8 @@ pub(crate) struct Control {
     pub(crate) measure: Gate,
     /// Set if a step cannot continue: too many errors, or a lost target.
     is_aborted: AtomicBool,
+    /// For each job, whether it ends because a worker that takes it along has ended.
+    has_ended: Vec<AtomicBool>,
     /// One for each worker, in starting order.
     pub(crate) pulses: Vec<Pulse>,
     errors: AtomicU64,
@@ -122,7 +125,8 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn new(clock: Clock, (stop, enough): Signals, workers: u32, error_limit: u64) -> Self {
+    pub(crate) fn new(clock: Clock, (stop, enough): Signals, jobs: &[Job], error_limit: u64) -> Self {
+        let workers = jobs.iter().map(|job| job.workers).sum();
         Self {
             clock,
             stop,
@@ -131,6 +135,7 @@ impl Control {
             start: Gate::new(workers + 1),
             measure: Gate::new(workers),
             is_aborted: AtomicBool::new(false),
+            has_ended: jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             pulses: (0..workers).map(|_| Pulse::default()).collect(),
             errors: AtomicU64::new(0),
             error_limit,
@@ -143,10 +148,22 @@ impl Control {
         self.is_aborted.load(Ordering::Relaxed) || self.stop.is_set()
     }
 
-    /// Returns true if the measured window may end.
+    /// Returns true if the measured window of a job may end.
     #[inline]
-    pub(crate) fn is_enough(&self) -> bool {
-        self.enough.is_set()
+    pub(crate) fn is_enough(&self, job: u32) -> bool {
+        self.enough.is_set() || self.has_ended[job as usize].load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the measured windows of all jobs may end.
+    pub(crate) fn is_enough_of_all(&self) -> bool {
+        self.enough.is_set() || self.has_ended.iter().all(|ended| ended.load(Ordering::Relaxed))
+    }
+
+    /// A worker of this job has reached its end, which is that of others too.
+    pub(crate) fn end(&self, job: u32, whom: Ends) {
+        let is_meant = |index: usize| whom == Ends::Test || index == job as usize;
+        let meant = self.has_ended.iter().enumerate().filter(|(index, _)| is_meant(*index));
+        meant.for_each(|(_, ended)| ended.store(true, Ordering::Relaxed));
     }
 
     pub(crate) fn abort(&self) {
@@ -208,7 +225,12 @@ mod tests {
     use super::*;
 
     fn ended_workers_are_not_waited_for() {
-        let control = Arc::new(Control::new(Clock::start(), Signals::default(), 3, 0));
+        let control = Arc::new(Control::new(
+            Clock::start(),
+            Signals::default(),
+            &[Job { workers: 3, ..Job::default() }],
+            0,
+        ));
         let [gone, given_up] = [Arc::clone(&control), Arc::clone(&control)];
         let gone = shuttle::thread::spawn(move || {
             let bug = std::panic::AssertUnwindSafe(|| {
@@ -232,12 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_takes_along_the_others_of_its_job_or_all() {
+        let check = || {
+            let jobs = [Job::default(), Job::default()];
+            let control = Control::new(Clock::start(), Signals::default(), &jobs, 0);
+            control.end(1, Ends::Job);
+            assert_eq!([0, 1].map(|job| control.is_enough(job)), [false, true]);
+            assert!(!control.is_enough_of_all());
+            control.end(1, Ends::Test);
+            assert!(control.is_enough(0) && control.is_enough_of_all());
+        };
+        shuttle::check_random(check, 1);
+    }
+
+    #[test]
     fn one_error_more_than_the_limit_aborts() {
         shuttle::check_random(count_errors, 1);
     }
 
     fn count_errors() {
-        let control = Control::new(Clock::start(), Signals::default(), 1, 2);
+        let control = Control::new(Clock::start(), Signals::default(), &[Job::default()], 2);
         control.count_error();
         control.count_error();
         assert!(!control.must_stop());

@@ -89,7 +89,7 @@ pub(crate) fn run_step<T: Target>(
     let control = {
         context.enough.clear();
         let signals = (context.stop.clone(), context.enough.clone());
-        Control::new(emitter.clock(), signals, workers, context.step.error_limit)
+        Control::new(emitter.clock(), signals, jobs, context.step.error_limit)
     };
     let flow = Flow::new(jobs);
     emitter.phase(context.id, Phase::Prepare, emitter.clock().now_ns())?;
@@ -376,8 +376,9 @@ impl<'c> Phases<'c> {
             self.next_second_ns = zero_ns + INTERVAL_NS + INTERVAL_GRACE_NS;
             self.tell(Phase::Measure, zero_ns, emitter)?;
         }
-        let has_ended =
-            |now_ns| now_ns >= zero_ns + step.stop.time.0 || control.is_enough() || control.must_stop();
+        let has_ended = |now_ns| {
+            now_ns >= zero_ns + step.stop.time.0 || control.is_enough_of_all() || control.must_stop()
+        };
         if self.announced == Phase::Measure && has_ended(now_ns) {
             self.at_end = Some(cpu_snapshot());
             self.tell(Phase::Drain, now_ns, emitter)?;

@@ -342,8 +342,12 @@ impl<'s, T: Target> Worker<'s, T> {
                 }
             };
             let is_used_up = self.budget.is_used_up() && self.is_idle();
-            let is_enough = self.phase.counting == Counting::On && self.setup.control.is_enough();
-            if now_ns >= deadline_ns || is_used_up || is_enough || self.setup.control.must_stop() {
+            let (control, is_measuring) = (self.setup.control, self.phase.counting == Counting::On);
+            let is_enough = is_measuring && control.is_enough(self.setup.job_index);
+            if now_ns >= deadline_ns || is_used_up || is_enough || control.must_stop() {
+                if let Some(whom) = self.setup.job.ends.filter(|_| is_measuring) {
+                    control.end(self.setup.job_index, whom);
+                }
                 self.phase.is_issuing = false;
                 self.window.closed_ns =
                     if is_used_up { self.window.last_ns } else { now_ns.min(deadline_ns) };

@@ -256,7 +256,7 @@ impl Serving {
                 version()
             )),
         };
-        self.bus.answer(reply, &answer).await;
+        self.bus.reply(reply, &answer).await;
         Stays::Yes
     }
 

@@ -6,12 +6,16 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::{GetStreamErrorKind, PublishError, PublishErrorKind};
 use async_nats::jetstream::{self, ErrorCode, kv, stream};
-use async_nats::{Client, ConnectOptions, Event, HeaderMap};
+use async_nats::{Client, ConnectOptions, Event, HeaderMap, header};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::error::FleetError;
 use crate::wire::{Answer, Ask, Noted, json, parsed};
 
+/// The coordinator of a thousand hosts may take so long to answer. The server knows of one that has ended.
+const FOLLOWER_LIMIT: Duration = Duration::from_secs(5);
 /// Bucket with the announcements of agents.
 const BUCKET: &str = "assay_hosts";
 /// The server drops an announcement that was not renewed for so long.
@@ -114,17 +118,62 @@ impl Bus {
     }
 
     /// Answers a request. An answer that does not arrive is asked for again.
-    pub(crate) async fn answer(&self, reply: async_nats::Subject, answer: &Answer) {
+    pub(crate) async fn reply(&self, reply: async_nats::Subject, answer: &impl Serialize) {
         let _ = self.client.publish(reply, json(answer).into()).await;
     }
 
     /// Sends a request to an agent; `None` if it does not answer in time.
     pub(crate) async fn ask(&self, name: &str, ask: &Ask, limit: Duration) -> Option<Answer> {
+        self.request(subject(name), json(ask), limit).await
+    }
+
+    async fn request<T: DeserializeOwned>(
+        &self,
+        subject: String,
+        payload: Vec<u8>,
+        limit: Duration,
+    ) -> Option<T> {
         // The limit of the caller is the only one: the client would give up after 10 s by itself.
-        let request = async_nats::Request::new().payload(json(ask).into()).timeout(None);
-        let request = self.client.send_request(subject(name), request);
+        let request = async_nats::Request::new().payload(payload.into()).timeout(None);
+        let request = self.client.send_request(subject, request);
         let answer = tokio::time::timeout(limit, request).await.ok()?.ok()?;
         parsed(&answer.payload)
+    }
+
+    /// Receives questions who follows a run. The server knows of it when this returns.
+    pub(crate) async fn followers(&self, run: &str) -> Result<async_nats::Subscriber, FleetError> {
+        let asked = self.client.subscribe(follower_of(run)).await.map_err(|_| FleetError::Closed)?;
+        self.client.flush().await.map_err(|_| FleetError::Closed)?;
+        Ok(asked)
+    }
+
+    /// Returns who follows a run; `None` where nobody says so in time.
+    pub(crate) async fn follower(&self, run: &str) -> Option<String> {
+        self.request(follower_of(run), Vec::new(), FOLLOWER_LIMIT).await
+    }
+
+    /// Returns the number of the last note of a coordinator in the stream of a run.
+    pub(crate) async fn last_note(&self, run: &str) -> Result<u64, FleetError> {
+        let failed =
+            |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
+        let stream = self.jetstream.get_stream(stream_of(run)).await.map_err(|error| failed(&error))?;
+        let last = stream.get_last_raw_message_by_subject(&notes_of(run)).await;
+        last.map(|last| last.sequence).map_err(|error| failed(&error))
+    }
+
+    /// Notes that this process follows a run, unless a coordinator has noted anything behind `last`. Returns the number
+    /// of the note.
+    pub(crate) async fn claim(&self, run: &str, by: &str, last: u64) -> Result<Option<u64>, FleetError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, last.to_string());
+        let noted = json(&Noted::Follows { by: by.to_owned() });
+        let added =
+            async { self.jetstream.publish_with_headers(notes_of(run), headers, noted.into()).await?.await };
+        match added.await {
+            Ok(added) => Ok(Some(added.sequence)),
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(None),
+            Err(error) => Err(FleetError::Stream { run: run.to_owned(), why: chain(&error) }),
+        }
     }
 
     /// Creates the stream that keeps the messages of a run until they are stored.
@@ -132,7 +181,7 @@ impl Bus {
         let config = stream::Config {
             name: stream_of(run),
             description: Some("A run of Assay over several hosts".to_owned()),
-            subjects: vec![format!("assay.run.{run}.*"), format!("assay.plan.{run}")],
+            subjects: vec![format!("assay.run.{run}.*"), notes_of(run)],
             max_bytes: RUN_BYTES_MAX,
             storage: stream::StorageType::File,
             // Agents keep what the stream does not take: nothing old may go for it.
@@ -168,7 +217,7 @@ impl Bus {
 
     /// Adds a message of the coordinator to the stream of a run.
     pub(crate) async fn note(&self, run: &str, id: &str, noted: &Noted) -> Result<(), FleetError> {
-        let added = self.add(format!("assay.plan.{run}"), &format!("{run}.{id}"), json(noted)).await;
+        let added = self.add(notes_of(run), &format!("{run}.{id}"), json(noted)).await;
         added.map_err(|error| FleetError::Stream { run: run.to_owned(), why: chain(&error) })
     }
 
@@ -266,6 +315,16 @@ pub(crate) fn first_line(path: &Path) -> Result<String, FleetError> {
 /// Returns the subject of requests to an agent.
 fn subject(name: &str) -> String {
     format!("assay.ask.{name}")
+}
+
+/// Returns the subject of what coordinators note of a run.
+fn notes_of(run: &str) -> String {
+    format!("assay.plan.{run}")
+}
+
+/// Returns the subject on which the coordinator of a run is asked who it is.
+fn follower_of(run: &str) -> String {
+    format!("assay.follow.{run}")
 }
 
 /// Returns where an agent receives answers: its key may subscribe to nobody else's.

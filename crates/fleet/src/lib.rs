@@ -30,6 +30,7 @@ mod differences;
 mod drift;
 mod errand;
 mod error;
+mod follow;
 mod hosts;
 mod init;
 mod merge;

@@ -274,7 +274,7 @@ impl Merge {
     /// Takes a message of a coordinator.
     pub(crate) fn note(&mut self, noted: Noted) -> Vec<Event> {
         match noted {
-            Noted::Placed(_) | Noted::Here => Vec::new(),
+            Noted::Placed(_) | Noted::Follows { .. } | Noted::Here => Vec::new(),
             Noted::Begin { step, at_unix_ns, clocks } => {
                 let known = self.steps.get_mut(&step).filter(|state| state.at_unix_ns.is_none());
                 let Some(state) = known else { return Vec::new() };
@@ -518,8 +518,8 @@ impl Merge {
     fn merged_header(&self) -> RunHeader {
         let Placed { run, started_unix_ms, array, stated, setting, .. } = &self.placed;
         let headers = || self.hosts.iter().filter_map(|host| Some((host, host.header.as_ref()?)));
-        let targets_each = headers().map(|(_, header)| header.targets.len()).max().unwrap_or(0);
-        let targets = self.hosts.iter().flat_map(|host| targets_of(host, targets_each));
+        let usual = headers().map(|(_, header)| &header.targets).max_by_key(|targets| targets.len());
+        let targets = self.hosts.iter().flat_map(|host| targets_of(host, usual.map_or(&[], Vec::as_slice)));
         let hosts =
             headers().map(|(host, header)| FleetHost { name: host.name.clone(), facts: header.host.clone() });
         let hosts: Vec<FleetHost> = hosts.collect();
@@ -540,15 +540,20 @@ impl Merge {
 }
 
 /// The targets of a host, under names that tell hosts apart. Jobs count targets over all hosts, so one that never began
-/// has places too.
-fn targets_of(host: &HostState, count: usize) -> Vec<TargetFacts> {
+/// has places too. Nobody knows what is there, and a rule would take a place without facts for a small file that is
+/// cached: it has those of the `usual` targets.
+fn targets_of(host: &HostState, usual: &[TargetFacts]) -> Vec<TargetFacts> {
     let named = |target: &TargetFacts| TargetFacts {
         address: format!("{}:{}", host.name, target.address),
         member: target.member.clone(),
     };
     let known = host.header.iter().flat_map(|header| &header.targets).map(named);
-    let absent = || TargetFacts { address: format!("{}:", host.name), member: Default::default() };
-    known.chain(std::iter::repeat_with(absent)).take(count).collect()
+    let absent = |usual: &TargetFacts| TargetFacts {
+        address: format!("{}:", host.name),
+        member: usual.member.clone(),
+    };
+    let absent = usual.iter().skip(host.header.as_ref().map_or(0, |header| header.targets.len())).map(absent);
+    known.chain(absent).collect()
 }
 
 /// The hosts as one machine: what can be added is added, and what differs is of the first.

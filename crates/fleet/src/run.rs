@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 use crate::bus::{Bus, BusOptions, check_name};
 use crate::conduct::{Conductor, FleetDone, call_off};
 use crate::error::FleetError;
+use crate::follow::Claim;
 use crate::hosts::{HostList, HostState, ListedHost, listed};
 use crate::probe::{ASK_LIMIT, limit_of};
 use crate::reading::Reading;
@@ -70,9 +71,11 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
         return Err(FleetError::Refused(why));
     }
     let stop = order.order.stop.clone();
+    // Before the stream is there, which anybody may attach to.
+    let claim = runtime.block_on(Claim::first(&bus, &placed.run))?;
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement, sinks.follower))?;
     let reading = Reading::new(bus.clone(), &placed.run, placed.hosts.len());
-    Conductor::new(runtime, bus, placed, reading, stop)?.conduct(&mut sinks)
+    Conductor::new(runtime, (bus, claim), placed, reading, stop)?.conduct(&mut sinks)
 }
 
 /// Follows a run whose coordinator has ended, from its first event on. What the store has of it is replaced.
@@ -93,16 +96,15 @@ pub fn attach(
     let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
-    if let Some(store) = sinks.store
-        && store.row(run).is_ok()
-    {
-        if store.is_going_on(run)? {
-            return Err(FleetError::Followed(run.to_owned()));
-        }
-        store.remove(run)?;
-    }
+    let known = sinks.store.filter(|store| store.row(run).is_ok());
+    let may_follow = || match known.map(|store| store.is_going_on(run)).transpose()? {
+        Some(true) => Err(FleetError::Followed { run: run.to_owned(), by: "another process".to_owned() }),
+        _ => Ok(()),
+    };
+    let claim = runtime.block_on(Claim::next(&bus, run, may_follow))?;
+    known.map(|store| store.remove(run)).transpose()?;
     let reading = Reading::new(bus.clone(), run, placed.hosts.len());
-    Conductor::new(runtime, bus, *placed, reading, stop)?.conduct(&mut sinks)
+    Conductor::new(runtime, (bus, claim), *placed, reading, stop)?.conduct(&mut sinks)
 }
 
 /// Returns the agents on the bus. Each request has a limit of its own, and there are as many as hosts.
@@ -149,15 +151,13 @@ fn absent(name: &str, list: &HostList) -> String {
 }
 
 fn unready(host: &ListedHost, version: &str) -> Option<String> {
-    let (name, theirs) = (&host.name, &host.version);
     match host.state {
         HostState::Ready => None,
-        HostState::Silent => {
-            Some(format!("host {name} does not answer; to run without it, name the other hosts (--hosts)"))
-        }
-        HostState::OtherVersion => Some(format!(
-            "host {name} has Assay {theirs}, and this host {version}; install {version} there, then restart its agent"
+        HostState::Silent => Some(format!(
+            "host {} does not answer; to run without it, name the other hosts (--hosts)",
+            host.name
         )),
+        HostState::OtherVersion => Some(host.other_version(version)),
     }
 }
 

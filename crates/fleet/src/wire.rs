@@ -21,8 +21,10 @@ pub(crate) fn version() -> String {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Announcement {
     pub(crate) name: String,
+    #[serde(default)]
     pub(crate) version: String,
     /// [`HostFacts`] as its version writes them.
+    #[serde(default)]
     pub(crate) host: serde_json::Value,
     /// What its configuration allows, a line each.
     #[serde(default)]
@@ -175,6 +177,11 @@ pub(crate) enum Noted {
     Drift(BTreeMap<String, ClockDrift>),
     /// Something for the reader of the results.
     Warning(Warning),
+    /// Another coordinator follows the run from here on.
+    Follows {
+        /// Which process, and where.
+        by: String,
+    },
     /// Nothing: it shows whether the stream takes messages.
     Here,
 }

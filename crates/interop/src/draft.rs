@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{
-    Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, Semantics, Strides, Window, Zoned,
+    Access, Arrivals, Change, Data, Distribution, Ends, Extent, Flush, Flushes, Semantics, Strides, Window,
+    Zoned,
 };
 
 use crate::targets::TargetNames;
@@ -80,6 +81,8 @@ pub(crate) struct DraftJob {
     pub(crate) targets_each: u32,
     /// The weight of its I/Os among those of other jobs; 0: none.
     pub(crate) flow: u32,
+    /// What ends with its first worker.
+    pub(crate) ends: Option<Ends>,
     /// Its own end, where it is not that of the test.
     pub(crate) end: Vec<Field>,
 }
@@ -105,6 +108,7 @@ impl Default for DraftJob {
             zoned: None,
             targets_each: 0,
             flow: 0,
+            ends: None,
             end: Vec::new(),
         }
     }
@@ -266,6 +270,7 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     if job.flow > 0 {
         fields.push(("flow", job.flow.to_string()));
     }
+    fields.extend(job.ends.map(|ends| ("ends", quoted(if ends == Ends::Job { "job" } else { "test" }))));
     fields
 }
 

@@ -9,6 +9,8 @@ pub mod bonnie;
 pub mod crystaldiskmark;
 pub mod dd;
 pub mod diskspd;
+#[cfg(test)]
+mod diskspd_tests;
 pub mod elbencho;
 mod fio_bins;
 pub mod fio_json;

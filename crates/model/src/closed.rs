@@ -198,7 +198,8 @@ fn absorption(
     // The load drains and reopens while the cache absorbs just as it does afterwards.
     let absorbing =
         with_reconnects(workload, workload.total_outstanding(), &|n| rate(resolved, classes, n)).iops;
-    if written <= 0.0 || absorbing <= drain_iops * 1.000_1 {
+    let is_full = resolved.array().controller.starts_full;
+    if is_full || written <= 0.0 || absorbing <= drain_iops * 1.000_1 {
         return None;
     }
     Some((absorbing, resolved.write_back_bytes / ((absorbing - drain_iops) * written)))

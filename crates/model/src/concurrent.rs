@@ -82,7 +82,7 @@ pub fn predict_concurrent(
     let mut run = |corner: Corner, seeds: u64, speed: Speed| {
         let resolved = ResolvedArray::new(array, corner, region, tables);
         let loads: Vec<_> = workloads.iter().map(|load| speed.of_load(load)).collect();
-        let options = |seed| SimOptions { seed, max_ios, cache_full: false };
+        let options = |seed| SimOptions { seed, max_ios, cache_full: array.controller.starts_full };
         let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&resolved, &loads, options(seed))).collect();
         (resolved, each_load(&runs).into_iter().map(|load| seen(&load, speed)).collect::<Vec<_>>())
     };

@@ -564,7 +564,8 @@ fn simulate_seeds(
     let rate = closed.absorbing.map_or(closed.iops, |(iops, _)| iops);
     let full = after_fill(resolved, &classes, rate).filter(|(_, fill_s)| cut && *fill_s < run_s / 2.0);
     let resolved = full.as_ref().map_or(resolved, |(full, _)| full);
-    let cache_full = cut && closed.absorbing.is_some_and(|(_, fill_s)| fill_s < run_s / 2.0);
+    let cache_full = resolved.array().controller.starts_full
+        || cut && closed.absorbing.is_some_and(|(_, fill_s)| fill_s < run_s / 2.0);
     let runs: Vec<ClientOutcome> = (1..=u64::from(seeds.max(1)))
         .filter_map(|seed| {
             simulate(resolved, std::slice::from_ref(workload), SimOptions { seed, max_ios, cache_full })

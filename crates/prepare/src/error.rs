@@ -125,6 +125,15 @@ pub enum PrepareError {
         /// The directory.
         directory: String,
     },
+    /// Somebody else has created the file since the inspection, in which it did not exist.
+    #[error(
+        "cannot create {path}: another run has created it a moment ago, on this host or on one that shares the file \
+         system; give each host a file of its own ({{host}} in its path)"
+    )]
+    CreatedMeanwhile {
+        /// Path of the target.
+        path: String,
+    },
     /// A link to a file that does not exist.
     #[error("{path} is a symbolic link to {to}, which does not exist; give {to} itself, or remove the link")]
     DanglingLink {

@@ -294,6 +294,11 @@ fn was_created(name: &str) -> String {
 }
 
 impl Touched {
+    /// Whether it is the file at that path, as errors have it.
+    pub(crate) fn is(&self, path: &str) -> bool {
+        text(&self.path) == path
+    }
+
     /// Returns, as a clause, what is left of it after opening failed.
     pub(crate) fn left(&self) -> Option<String> {
         let now = std::fs::symlink_metadata(&self.real).ok().map(|metadata| metadata.len());

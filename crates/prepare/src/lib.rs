@@ -113,7 +113,11 @@ pub fn open<'p>(
         Ok(()) => Ok(open),
         Err(error) => {
             let mut left = open.targets.abandon();
-            left.extend(touched.iter().filter_map(Touched::left));
+            let is_ours = |of: &&Touched| match &error {
+                PrepareError::CreatedMeanwhile { path } => !of.is(path),
+                _ => true,
+            };
+            left.extend(touched.iter().filter(is_ours).filter_map(Touched::left));
             left.sort();
             left.dedup();
             Err(not_undone(&left, error))

@@ -33,9 +33,10 @@ pub(crate) fn text(header: &RunHeader, summary: &RunSummary, options: TextOption
     text
 }
 
-/// Returns true if a load curve of the run says itself that it cannot be relied on.
+/// Returns true if a curve of the run says itself that it cannot be relied on.
 pub(crate) fn is_unsteady(header: &RunHeader, summary: &RunSummary) -> bool {
     load_curves(header, summary).iter().any(LoadCurve::is_unsteady)
+        || depth_curves(header, summary).iter().any(|curve| curve.dip().is_some())
 }
 
 /// Returns the curves of a run for its JSON document.
@@ -85,6 +86,7 @@ fn depth_json(curve: &DepthCurve) -> Value {
     json!({
         "test": curve.test,
         "points": points.collect::<Vec<_>>(),
+        "unsteady": curve.dip().is_some(),
         "knee": curve.points[curve.knee].asked,
     })
 }
@@ -137,6 +139,7 @@ pub(crate) fn depth_table(curve: &DepthCurve) -> Table {
         Column::number("IOPS x Avg", "").narrow(Narrow::Drop(1)),
         Column::text(""),
     ]);
+    let knee = curve.dip().is_none().then_some(curve.knee);
     for (index, point) in curve.points.iter().enumerate() {
         table.push([
             (point.asked as f64).into(),
@@ -144,7 +147,7 @@ pub(crate) fn depth_table(curve: &DepthCurve) -> Table {
             us(point.mean_us),
             point.p99_us.map_or(Cell::Empty, us),
             point.in_flight.into(),
-            if index == curve.knee { "knee".to_owned().into() } else { String::new().into() },
+            if Some(index) == knee { "knee".to_owned().into() } else { String::new().into() },
         ]);
     }
     table
@@ -255,6 +258,18 @@ fn saturation_words(curve: &LoadCurve) -> String {
 
 /// Knee and Little's law, a sentence each.
 pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
+    if let Some([before, low, after]) = curve.dip() {
+        return vec![format!(
+            "UNRELIABLE: QD {} gave {} IOPS, less than QD {} with {}, and QD {} gave {}: target or host was slower for a \
+             while. Rerun when nothing else runs, each step longer (--set run=60s).",
+            low.asked,
+            whole(low.iops),
+            before.asked,
+            whole(before.iops),
+            after.asked,
+            whole(after.iops)
+        )];
+    }
     let knee = &curve.points[curve.knee];
     let mut words = vec![format!(
         "Knee: QD {}, the depth with the highest rate over mean latency: {} IOPS at {}.",
@@ -415,7 +430,7 @@ fn depth_chart(
     let lines: Vec<Line> = values.iter().map(line).collect();
     let top = highest(lines.iter().flat_map(|l| &l.pieces[0]).map(|(_, y)| *y));
     let knee = &curve.points[curve.knee];
-    let at = values.first().and_then(|(_, value)| value(knee));
+    let at = values.first().filter(|_| curve.dip().is_none()).and_then(|(_, value)| value(knee));
     let mark = at.map(|y| Mark { x: knee.asked as f64, y, text: "★ knee".to_owned() });
     let depths: Vec<f64> = curve.points.iter().map(|p| p.asked as f64).collect();
     let chart = Lines {
@@ -442,9 +457,34 @@ fn y_axis(title: &str, lines: &[Line]) -> Axis {
 
 #[cfg(test)]
 mod tests {
-    use assay_analysis::{CurveMaximum, LoadPoint};
+    use assay_analysis::{CurveMaximum, DepthPoint, LoadPoint};
 
     use super::*;
+
+    #[test]
+    fn a_depth_that_is_slower_than_a_shallower_and_a_deeper_one_leaves_no_knee() {
+        let step = assay_record::StepId { test: 0, step: 0 };
+        let curve = |rates: &[f64]| {
+            let point = |(index, iops): (usize, &f64)| {
+                let asked = 1 << index;
+                let mean_us = asked as f64 / iops * 1e6;
+                DepthPoint { step, asked, iops: *iops, mean_us, p99_us: None, in_flight: asked as f64 }
+            };
+            let points = rates.iter().enumerate().map(point).collect();
+            DepthCurve { test: "t".to_owned(), points, knee: 1 }
+        };
+        // Of a host whose CPUs were 96 % busy.
+        let spoilt = curve(&[398.0, 1569.0, 1552.0, 995.0, 4281.0, 4424.0, 4490.0, 9325.0, 7512.0]);
+        let words = depth_words(&spoilt, Detail::Brief).join(" ");
+        let says = "UNRELIABLE: QD 8 gave 995 IOPS, less than QD 2 with 1,569, and QD 128 gave 9,325:";
+        assert!(words.contains(says) && !words.contains("Knee"), "{words}");
+        assert_eq!(depth_json(&spoilt)["unsteady"], true);
+        // A second I/O that costs a disk some of its order, and a deep queue that costs some of the highest rate.
+        let sound = curve(&[200.0, 180.0, 260.0, 400.0, 520.0, 470.0]);
+        assert!(depth_words(&sound, Detail::Brief)[0].starts_with("Knee: QD 2"));
+        let marked = |curve: &DepthCurve| depth_table(curve).render(Format::Csv).matches("knee").count();
+        assert_eq!((marked(&spoilt), marked(&sound)), (0, 1));
+    }
 
     #[test]
     fn shares_are_of_the_rate_that_they_are_offered_of() {

@@ -39,7 +39,7 @@ pub fn page(answer: &Answer, options: TextOptions) -> String {
     if is_brief {
         parts.push(table.trim_end().to_owned());
     }
-    parts.push(wrap(&said_of(answer, options.detail), prose, ""));
+    parts.push(wrap(&sentence(answer), prose, ""));
     parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(answer.changes.iter().map(|change| {
@@ -90,10 +90,6 @@ fn needed(question: &Question) -> String {
 /// The answer as a sentence with its margin.
 #[must_use]
 pub fn sentence(answer: &Answer) -> String {
-    said_of(answer, Detail::Full)
-}
-
-fn said_of(answer: &Answer, detail: Detail) -> String {
     let need = &answer.question.need;
     let state = in_state(answer.question.endure);
     let Some(first) = answer.candidates.first() else {
@@ -127,9 +123,7 @@ fn said_of(answer: &Answer, detail: Detail) -> String {
         let room = head_room(room);
         text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
-    if detail == Detail::Full {
-        text.push_str(&narrower(need, best));
-    }
+    text.push_str(&narrower(need, best));
     text.push_str(&margin(need, best));
     if a.is_bound {
         text.push_str(

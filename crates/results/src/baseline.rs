@@ -169,14 +169,13 @@ pub fn runs_of_baseline(store: &Reader, baseline: &Baseline) -> Result<Vec<Strin
         BaselineOf::Run(run) => Ok(vec![run.clone()]),
         BaselineOf::Label(label) => {
             let filter = RunFilter {
-                label: Some(label.clone()),
+                on_label: Some(label.clone()),
                 on_target: Some(baseline.address.clone()),
                 until_unix_ms: Some(baseline.set_unix_ms.saturating_add(1)),
                 ..RunFilter::default()
             };
-            let is_of = |row: &RunRow| row.label.as_ref() == Some(label) && row.name == baseline.plan;
             let runs = store.rows(&filter, RunSlice::ALL)?.into_iter();
-            let ids = runs.filter(|row| is_of(row) && !row.is_running).map(|row| row.run);
+            let ids = runs.filter(|row| row.name == baseline.plan && !row.is_running).map(|row| row.run);
             Ok(ids.take(REPETITIONS_MAX).collect())
         }
     }

@@ -1,106 +1,244 @@
 //! The grammar of a sizing question, as a table: what people write, and the words that [`super::question`] knows.
 //!
-//! Rewriting goes over the words once, from left to right, and takes the longest phrase that fits. What a table
-//! cannot hold, because it depends on a number, are the four rules behind it.
+//! Each row has a pattern and what stands for it. Rewriting goes over the words from left to right, takes the longest
+//! pattern that fits, and begins anew until nothing fits any more, so a row may use what another one writes.
 
-use super::words::number;
+use super::words::{THROUGHPUT, bytes_of, is_session, number, number_word};
 
-/// Words, and the words that stand for them.
-const PHRASES: &[(&[&str], &[&str])] = &[
-    // Rates.
-    (&["operations", "per", "second"], &["iops"]),
-    (&["requests", "per", "second"], &["iops"]),
-    (&["ops", "per", "second"], &["iops"]),
-    (&["ops/s"], &["iops"]),
-    (&["ops"], &["iops"]),
-    // Sizes.
-    (&["bs"], &["block"]),
-    (&["blocksize"], &["block"]),
-    (&["block", "size"], &["block"]),
-    (&["i/o", "size"], &["block"]),
-    (&["io", "size"], &["block"]),
-    (&["terabytes"], &["tb"]),
-    (&["terabyte"], &["tb"]),
-    (&["gigabytes"], &["gbyte"]),
-    (&["gigabyte"], &["gbyte"]),
-    (&["petabytes"], &["pb"]),
-    (&["petabyte"], &["pb"]),
-    (&["kilobytes"], &["kb"]),
-    // Mixes.
-    (&["all", "reads"], &["read", "only"]),
-    (&["all", "writes"], &["write", "only"]),
-    (&["half", "reads", "half", "writes"], &["50", "%", "read"]),
-    (&["half", "reads", "and", "half", "writes"], &["50", "%", "read"]),
-    (&["half", "reads"], &["50", "%", "read"]),
-    (&["half", "writes"], &["50", "%", "write"]),
-    (&["two", "thirds", "reads"], &["66.7", "%", "read"]),
-    (&["two", "thirds", "writes"], &["66.7", "%", "write"]),
-    (&["one", "third", "writes"], &["33.3", "%", "write"]),
-    (&["fully", "random"], &["random"]),
-    (&["purely", "random"], &["random"]),
-    (&["purely", "sequential"], &["sequential"]),
-    (&["read:write"], &["read/write"]),
-    // Latency.
-    (&["milliseconds"], &["ms"]),
-    (&["millisecond"], &["ms"]),
-    (&["microseconds"], &["us"]),
-    (&["sub-millisecond"], &["mean", "1", "ms"]),
-    (&["submillisecond"], &["mean", "1", "ms"]),
-    (&["sub-ms"], &["mean", "1", "ms"]),
-    (&["99", "%", "below"], &["p99", "below"]),
-    (&["99", "%", "under"], &["p99", "under"]),
-    (&["99", "%", "within"], &["p99", "within"]),
-    (&["99", "%", "of", "i/os", "below"], &["p99", "below"]),
-    (&["99", "%", "of", "i/os", "under"], &["p99", "under"]),
-    (&["99", "%", "of", "i/os", "within"], &["p99", "within"]),
-    // Devices.
-    (&["solid", "state"], &["ssd"]),
-    (&["solid-state"], &["ssd"]),
-    (&["all", "flash"], &["flash"]),
-    (&["a", "dozen"], &["12"]),
-    (&["one", "dozen"], &["12"]),
-    (&["two", "dozen"], &["24"]),
-    (&["three", "dozen"], &["36"]),
-    (&["dozen"], &["12"]),
-    (&["a", "hundred"], &["100"]),
-    (&["a", "thousand"], &["1000"]),
-    (&["maximum", "of"], &["maximum"]),
-    (&["max", "of"], &["max"]),
-    (&["minimum", "of"], &["minimum"]),
-    (&["down"], &["failed"]),
-    // Levels.
-    (&["double", "parity"], &["raid6"]),
-    (&["dual", "parity"], &["raid6"]),
-    (&["single", "parity"], &["raid5"]),
-    (&["triple", "parity"], &["raidz3"]),
-    (&["striped", "mirrors"], &["mirrored"]),
-    // Sessions.
-    (&["virtual", "machines"], &["vms"]),
-    (&["virtual", "machine"], &["vms"]),
-    (&["virtual", "servers"], &["vms"]),
-    (&["virtual", "desktops"], &["desktops"]),
-    (&["vdi", "desktops"], &["desktops"]),
-    (&["vdi", "users"], &["desktops"]),
-    (&["containers"], &["vms"]),
-    // Networks.
-    (&["nvme/tcp"], &["nvme-tcp"]),
-    (&["nvme", "over", "tcp"], &["nvme-tcp"]),
+/// Passes over the words: each row leads nearer to the known words, and a question has few of them.
+const PASSES_MAX: usize = 8;
+
+/// Numbers as people write them; first, as every other pattern may hold one.
+const NUMBERS: &[(&str, &str)] = &[
+    ("N thousand", "=1*1000"),
+    ("N million", "=1*1000000"),
+    ("N billion", "=1*1000000000"),
+    ("a dozen", "12"),
+    ("N dozen", "=1*12"),
+    ("dozen", "12"),
+    ("a hundred", "100"),
+    ("a thousand", "1000"),
 ];
 
-/// Numbers that people write as words behind a number.
-const SCALES: &[(&str, f64)] = &[("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
-/// Words for devices that a range of numbers counts.
-const COUNTED: &[&str] = &["disks", "drives", "spindles", "hdds", "ssds", "devices"];
-/// What may be between a number and the I/Os that it counts: `5000 random read IOPS`.
-const ADJECTIVES: &[&str] = &["random", "sequential", "read", "write"];
+/// Patterns, and what stands for them.
+///
+/// In a pattern, `a|b` is one of the words, and capitals are `N` a number, `K` one of thousands or KiB (`8k`), `P` one
+/// that is a power of two, as sizes are, `Q` one that is none, as rates may be (`50k`), `B` an
+/// amount of bytes from 1 MB on, `T` a time from seconds to days, `R` a throughput, `M` a mix (`70/30`), `S` a word for
+/// sessions. What these match is `$1`, `$2`, … from left to right; `=1*1000` and `=2/3` calculate with the numbers.
+const PHRASES: &[(&str, &str)] = &[
+    // Rates.
+    ("per sec", "per second"),
+    ("a sec", "per second"),
+    ("a second", "per second"),
+    ("operations|requests|ops|i/os|ios|io|i/o per second", "iops"),
+    ("ops|ops/s|io/s|ios/s|i/os/s", "iops"),
+    ("i/os|ios|iops of B per second", "$1 of $2"),
+    ("K iops|transactions|tps", "=1*1000 $2"),
+    ("N m iops", "=1*1000000 iops"),
+    ("N kiops", "=1*1000 iops"),
+    ("iops per|a|for S", "iops each"),
+    ("N S each N iops", "$1 $2 all-each , $3 iops each"),
+    ("N S each K iops", "$1 $2 all-each , =3*1000 iops each"),
+    ("transaction|transactions per second", "tps"),
+    ("transactions/s", "tps"),
+    ("reads|writes per second", "$1/s"),
+    ("reads|writes N per second", "$2 $1/s"),
+    ("N reads and N writes per second", "$1 reads/s , $2 writes/s"),
+    ("N writes and N reads per second", "$1 writes/s , $2 reads/s"),
+    ("K reads/s|writes/s", "=1*1000 $2"),
+    ("K reads|writes per second", "=1*1000 $2/s"),
+    ("K random|sequential K reads|writes per second", "=1*1000 $4/s , $2 , $3 ,"),
+    ("random|sequential read|write|reads|writes per second", "$2 per second , $1 ,"),
+    ("random|sequential reads/s|writes/s", "$2 , $1 ,"),
+    ("N random|sequential K reads|writes per second", "$1 $4/s , $2 , $3 ,"),
+    ("N random|sequential K reads/s|writes/s", "$1 $4 , $2 , $3 ,"),
+    ("N K reads|writes per second", "$1 $3/s , $2 ,"),
+    ("N K reads/s|writes/s", "$1 $3 , $2 ,"),
+    // What is between a number and the I/Os that it counts: `5000 random 8k read IOPS`.
+    ("N % read|write|random|sequential iops", "iops , $1 % $2 ,"),
+    ("M iops", "iops , $1 ,"),
+    ("read|write iops", "iops , $1 only ,"),
+    ("random|sequential iops", "iops , $1 ,"),
+    ("N K iops", "$1 iops , $2 ,"),
+    ("N random|sequential|read|write K iops", "$1 $2 iops , $3 ,"),
+    ("Q P iops", "=1*1000 iops , $2 ,"),
+    ("Q random|sequential|read|write P iops", "=1*1000 $2 iops , $3 ,"),
+    ("P Q iops", "=2*1000 iops , $1 ,"),
+    ("P random|sequential|read|write Q iops", "=3*1000 $2 iops , $1 ,"),
+    ("P P iops", "$1 or $2 iops"),
+    ("P random|sequential|read|write P iops", "$1 or $3 iops"),
+    ("P or P iops", "rate-or-size"),
+    ("N random|sequential read|write K iops", "$1 $2 $3 iops , $4 ,"),
+    // Throughput, and amounts that have to be moved in a time.
+    ("B per second", "=1/1000000 mb/s"),
+    ("B per T", "=1/2/1000000 mb/s"),
+    ("B in|within T", "=1/3/1000000 mb/s =1 bytes-moved"),
+    ("B in|within under|below T", "=1/4/1000000 mb/s =1 bytes-moved"),
+    ("B in less than T", "=1/2/1000000 mb/s =1 bytes-moved"),
+    ("B in at most T", "=1/2/1000000 mb/s =1 bytes-moved"),
+    ("N gbit/s|gbps read|write|reads|writes|sequential|throughput|bandwidth", "=1*125 mb/s $3"),
+    ("N gbit/s|gbps of read|write|reads|writes", "=1*125 mb/s $3"),
+    ("S at|of|with|x R", "$1 , $3 each"),
+    ("S at|of|with|x R each", "$1 , $3 each"),
+    ("S R each", "$1 , $2 each"),
+    ("R per|a|for S", "$1 each"),
+    ("N S N streams each|per", "=1*3 streams"),
+    ("N S with|x N streams each", "=1*4 streams"),
+    ("backup|ingest|record|recording R", "sequential write $2"),
+    ("backup|ingest|record|recording of|at|with R", "sequential write $3"),
+    ("backup|ingest|record|recording N S", "sequential write $2 $3"),
+    ("nightly|daily|weekly backup", "backup"),
+    ("R recording", "$1 sequential write"),
+    ("R each recording", "$1 each sequential write"),
+    ("stream|streaming", "sequential"),
+    ("sequential|table scan|scans", "sequential read"),
+    // Sizes.
+    ("bs|blocksize", "block"),
+    ("block|i/o|io size", "block"),
+    ("terabytes|terabyte", "tb"),
+    ("gigabytes|gigabyte", "gbyte"),
+    ("petabytes|petabyte", "pb"),
+    ("kilobytes|kilobyte", "kb"),
+    ("B net", "$1"),
+    ("N x B S", "$1 $3 , =1*2 bytes"),
+    ("B per S", "$1 per-session"),
+    // Mixes.
+    ("all reads", "read only"),
+    ("all writes", "write only"),
+    ("half reads half writes", "50 % read"),
+    ("half reads and half writes", "50 % read"),
+    ("half reads|writes", "50 % $1"),
+    ("two thirds reads|writes", "66.7 % $1"),
+    ("2/3 reads|writes|read|write", "66.7 % $1"),
+    ("one third reads|writes", "33.3 % $1"),
+    ("1/3 reads|writes|read|write", "33.3 % $1"),
+    ("three quarters reads|writes", "75 % $1"),
+    ("3/4 reads|writes|read|write", "75 % $1"),
+    ("one quarter reads|writes", "25 % $1"),
+    ("N % of reads|writes", "$1 % $2"),
+    ("fully|purely random", "random"),
+    ("purely sequential", "sequential"),
+    ("read:write|read-write", "read/write"),
+    ("read write ratio|mix", "mix"),
+    // Latency.
+    ("milliseconds|millisecond|msec", "ms"),
+    ("microseconds|microsecond|usec", "us"),
+    ("sub-millisecond|submillisecond|sub-ms", "mean 1 ms"),
+    ("99 % below|under|within", "p99 $1"),
+    ("99 % of i/os below|under|within", "p99 $1"),
+    ("not above|over|exceeding", "at most"),
+    // Devices.
+    ("sas 10k|15k", "$1 sas"),
+    ("7.2k nl-sas|nearline|sas|sata", "7200 rpm $1"),
+    ("solid state", "ssd"),
+    ("solid-state", "ssd"),
+    ("all flash", "flash"),
+    ("no|without ssd|ssds|flash", "hdd"),
+    ("only ssd|ssds|nvme|hdd|hdds|flash", "$1"),
+    ("ssd|ssds|nvme|hdd|hdds|flash only", "$1"),
+    ("maximum|max|minimum of", "$1"),
+    ("between N and N disks|drives|spindles|hdds|ssds|devices", "at least $1 $3 , at most $2 $3"),
+    ("N to N disks|drives|spindles|hdds|ssds|devices", "at least $1 $3 , at most $2 $3"),
+    ("budget for N disks|drives|ssds", "$1 $2"),
+    ("down", "failed"),
+    (
+        "survive|survives|tolerate|tolerates|withstand 2|two failed|failing|lost|dead|broken disks|drives",
+        "two-failures",
+    ),
+    ("survive|survives|tolerate|tolerates|withstand 2|two disk|drive failures|losses", "two-failures"),
+    ("2|two disk|drive failures|losses", "two-failures"),
+    ("2|two disks|drives may|can fail", "two-failures"),
+    // Levels.
+    ("double|dual parity", "raid6"),
+    ("single parity", "raid5"),
+    ("triple parity", "raidz3"),
+    ("striped mirrors", "mirrored"),
+    ("raid N only", "raid $1"),
+    ("raid10|raid5|raid6|raidz1|raidz2|raidz3 only", "$1"),
+    ("only raid N", "raid $1"),
+    ("only raid10|raid5|raid6|raidz1|raidz2|raidz3", "$1"),
+    ("zfs raidz1|raidz2|raidz3", "$1"),
+    // Sessions.
+    ("virtual machines|machine|servers", "vms"),
+    ("virtual desktops|desktop", "desktops"),
+    ("vdi desktops|users|desktop", "desktops"),
+    ("video editors", "editors"),
+    ("containers", "vms"),
+    ("boot|login storm of", "of"),
+    ("N hosts|servers|nodes N vms|desktops", "$3 $4"),
+    ("N hosts|servers|nodes with|x N vms|desktops each", "=1*4 $5"),
+    // Products, of which no number is a load.
+    ("exchange|sql|windows|oracle server 2007|2010|2013|2016|2019|2022|2025", "$1"),
+    ("exchange|oracle 2007|2010|2013|2016|2019", "$1"),
+    ("file server|servers", "server"),
+    ("home directories|directory", "data"),
+    // Networks.
+    ("dual|two|2 N gbe", "2 x $2 gbe"),
+    ("nvme/tcp", "nvme-tcp"),
+    ("nvme over tcp", "nvme-tcp"),
+    ("fibre channel N gbit|gb|g|gfc", "$1 gfc fc"),
+    ("fc N gbit|gb|g|gfc", "$1 gfc fc"),
+];
+
+/// Patterns that no load follows from, and the sentence that says what would be.
+const EXPLAINED: &[(&str, &str)] = &[
+    ("backup|ingest|record|recording", "say how much in how long, as in \"backup 20 TB in 8 hours\""),
+    (
+        "restore|copy|replicate|migrate",
+        "say which way the bytes go on this storage, as in \"read 5 TB in 2 hours\" or \"write 5 TB in 2 hours\"",
+    ),
+    (
+        "messages|mails|emails per day",
+        "say how many I/Os each mailbox makes, as in \"1000 mailboxes with 0.1 IOPS each\": it depends on the version \
+         of the server and on its clients",
+    ),
+    (
+        "sync|synchronous|synchronously|fsync",
+        "sizing takes a write as done when the array says so; leave the word out, or predict a test with durable \
+         writes with `assay predict`",
+    ),
+    (
+        "wide",
+        "a question counts all disks of an array; describe its groups in an array file, and name it with --array",
+    ),
+    (
+        "cheapest|cheap|budget",
+        "leave the word out; where prices are given, as in --price ssd=110, the cheapest comes first",
+    ),
+    ("N gb/s read|write|reads|writes|sequential|throughput", "write GB/s for bytes, or Gbit/s for bits"),
+    ("rate-or-size", "say which number is the rate and which the size, as in \"8000 IOPS of 4 KiB\""),
+    ("N tpm", "say how many transactions per second, and I/Os of each, as in \"80 tps x 10 I/Os\""),
+];
 
 /// Rewrites the words of a question into those that are known.
 pub(super) fn rewritten(words: Vec<String>) -> Vec<String> {
-    let words = by_table(&words.into_iter().flat_map(split).collect::<Vec<_>>());
-    adjectives(ranges(&scaled(words)))
+    let mut words: Vec<String> = words.into_iter().flat_map(split).collect();
+    for table in [NUMBERS, PHRASES] {
+        for _ in 0..PASSES_MAX {
+            let next = pass(table, &words);
+            if next == words {
+                break;
+            }
+            words = next;
+        }
+    }
+    words
 }
 
-/// `12x4tb`, `3000+`, `~3000`, `70:30` and `70r/30w` as separate, plain words.
+/// The words that no load follows from, and why.
+pub(super) fn explained(words: &[String]) -> Option<String> {
+    (0..words.len()).find_map(|at| {
+        let rest = &words[at..];
+        let found = EXPLAINED.iter().find_map(|(row, says)| Some((matched(row, rest)?.0, says)));
+        found.map(|(taken, says)| format!("`{}`: {says}", rest[..taken].join(" ")))
+    })
+}
+
+/// Units that stand apart from their number.
+const APART: &[&str] = &["iops", "kiops", "ms", "us", "µs", "h", "min", "gbit", "gbps", "gbe"];
+
+/// `12x4tb`, `3000+`, `~3000`, `8-24`, `70:30` and `70r/30w` as separate, plain words.
 fn split(word: String) -> Vec<String> {
     if let Some((count, each)) = word.split_once('x')
         && !count.is_empty()
@@ -113,32 +251,35 @@ fn split(word: String) -> Vec<String> {
     if plain != word && number(plain).is_some() {
         return vec![plain.to_owned()];
     }
+    let whole = |text: &str| matches!(number(text), Some((_, "")));
+    if let Some((least, most)) = word.split_once('-').filter(|(a, b)| whole(a) && whole(b)) {
+        return vec![least.to_owned(), "to".to_owned(), most.to_owned()];
+    }
+    if let Some((_, unit)) = number(&word).filter(|(_, unit)| APART.contains(unit) || unit.ends_with("/s")) {
+        return vec![word[..word.len() - unit.len()].to_owned(), unit.to_owned()];
+    }
     let sides = word.split_once([':', '/']).map(|(a, b)| (a.trim_end_matches('r'), b.trim_end_matches('w')));
     match sides {
-        Some((reads, writes)) if [reads, writes].iter().all(|side| matches!(number(side), Some((_, "")))) => {
+        Some((reads, writes)) if [reads, writes].iter().all(|side| whole(side)) => {
             vec![format!("{reads}/{writes}")]
         }
         _ => vec![word],
     }
 }
 
-fn by_table(words: &[String]) -> Vec<String> {
+fn pass(table: &[(&str, &str)], words: &[String]) -> Vec<String> {
     let mut out = Vec::with_capacity(words.len());
     let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let fits = |phrase: &[&str]| {
-            words
-                .get(at..at + phrase.len())
-                .is_some_and(|found| found.iter().zip(phrase).all(|(a, b)| a == b))
-        };
-        let longest = PHRASES.iter().filter(|(from, _)| fits(from)).max_by_key(|(from, _)| from.len());
-        match longest {
-            Some((from, to)) => {
-                out.extend(to.iter().map(|word| (*word).to_owned()));
-                at += from.len();
+    while at < words.len() {
+        let rest = &words[at..];
+        let fits = table.iter().filter_map(|(row, to)| matched(row, rest).map(|found| (found, to)));
+        match fits.max_by_key(|((taken, _), _)| *taken) {
+            Some(((taken, captures), to)) => {
+                out.extend(to.split_whitespace().flat_map(|part| written(part, &captures)));
+                at += taken;
             }
             None => {
-                out.push(word.clone());
+                out.push(words[at].clone());
                 at += 1;
             }
         }
@@ -146,81 +287,100 @@ fn by_table(words: &[String]) -> Vec<String> {
     out
 }
 
-/// `20 thousand` as `20000`; `two million` too.
-fn scaled(words: Vec<String>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::with_capacity(words.len());
-    for word in words {
-        let scale = SCALES.iter().find(|(known, _)| *known == word).map(|(_, scale)| *scale);
-        let before = out.last().and_then(|last| match number(last) {
-            Some((value, "")) => Some(value),
-            _ => super::words::number_word(last),
-        });
-        match (scale, before) {
-            (Some(scale), Some(value)) => {
-                out.pop();
-                out.push(format!("{}", value * scale));
-            }
-            _ => out.push(word),
-        }
-    }
-    out
+/// What an element of a pattern matched: its words, and the number in them.
+struct Capture {
+    words: Vec<String>,
+    value: f64,
 }
 
-/// `between 8 and 24 disks`, `8 to 24 disks` and `8-24 disks` as two limits.
-fn ranges(words: &[String]) -> Vec<String> {
-    let word = |at: usize| words.get(at).map_or("", String::as_str);
-    let whole = |text: &str| matches!(number(text), Some((_, "")));
-    let mut out: Vec<String> = Vec::with_capacity(words.len());
+/// The number of words at the beginning that a pattern takes, and what its elements matched.
+fn matched(pattern: &str, words: &[String]) -> Option<(usize, Vec<Capture>)> {
     let mut at = 0;
-    while at < words.len() {
-        let joined = word(at).split_once('-').filter(|(a, b)| whole(a) && whole(b));
-        let (least, most, device, taken) = match joined {
-            Some((a, b)) => (a, b, word(at + 1), 2),
-            None if word(at) == "between" && word(at + 2) == "and" => {
-                (word(at + 1), word(at + 3), word(at + 4), 5)
-            }
-            None => (word(at), word(at + 2), word(at + 3), if word(at + 1) == "to" { 4 } else { 0 }),
-        };
-        if taken > 0 && whole(least) && whole(most) && COUNTED.contains(&device) {
-            let said = ["at", "least", least, device, ",", "at", "most", most, device];
-            out.extend(said.map(str::to_owned));
-            at += taken;
-        } else {
-            out.push(word(at).to_owned());
-            at += 1;
+    let mut captures = Vec::new();
+    for element in pattern.split_whitespace() {
+        let (taken, value) = taken(element, words.get(at..)?)?;
+        if element.contains('|') || element.starts_with(|c: char| c.is_ascii_uppercase()) {
+            captures.push(Capture { words: words[at..at + taken].to_vec(), value });
         }
+        at += taken;
     }
-    out
+    Some((at, captures))
 }
 
-/// `5000 random 8k read iops` as `5000 iops , random , 8k , read only`.
-fn adjectives(words: Vec<String>) -> Vec<String> {
-    let Some(end) = words.iter().position(|word| word == "iops") else { return words };
-    let is_size = |word: &str| matches!(number(word), Some((_, "k" | "kb" | "kib")));
-    let is_said = |word: &String| ADJECTIVES.contains(&word.as_str()) || is_size(word);
-    let mut begin = end;
-    while begin > 0 && is_said(&words[begin - 1]) {
-        begin -= 1;
+/// The number of words that an element takes, and the number that they mean.
+fn taken(element: &str, words: &[String]) -> Option<(usize, f64)> {
+    let word = words.first()?;
+    let quantity = |factor: &dyn Fn(&str) -> Option<f64>| match number(word)? {
+        (value, "") => Some((2, value * factor(words.get(1)?)?)),
+        (value, unit) => Some((1, value * factor(unit)?)),
+    };
+    match element {
+        "N" => match number(word) {
+            Some((value, "")) => Some((1, value)),
+            Some(_) => None,
+            None => number_word(word).map(|value| (1, value)),
+        },
+        "K" => quantity(&|unit| ["k", "kb", "kib"].contains(&unit).then_some(1.0)),
+        "P" => taken("K", words).filter(|(_, value)| value.log2().fract() == 0.0),
+        "Q" => taken("K", words).filter(|(_, value)| value.log2().fract() != 0.0),
+        "B" => quantity(&|unit| bytes_of(unit).filter(|bytes| *bytes >= 1e6)),
+        "T" => quantity(&seconds_of).or_else(|| seconds_of(word).filter(|s| *s >= 60.0).map(|s| (1, s))),
+        "R" => quantity(&|unit| THROUGHPUT.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| *bytes)),
+        "M" => word
+            .split_once('/')
+            .filter(|(a, b)| [a, b].iter().all(|side| number(side).is_some()))
+            .map(|_| (1, 0.0)),
+        "S" => is_session(word).then_some((1, 0.0)),
+        words => words.split('|').any(|known| known == word).then_some((1, 0.0)),
     }
-    // `2k iops`: the number itself looks like a size.
-    if begin < end && begin == 0 || begin > 0 && number(&words[begin - 1]).is_none() {
-        begin += usize::from(begin < end && is_size(&words[begin]));
+}
+
+fn seconds_of(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "s" | "sec" | "second" | "seconds" => 1.0,
+        "min" | "mins" | "minute" | "minutes" => 60.0,
+        "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" => 86_400.0,
+        _ => return None,
+    })
+}
+
+/// A part of what stands for a pattern: `$1` as it was written, `=1/2` calculated.
+fn written(part: &str, captures: &[Capture]) -> Vec<String> {
+    if let Some(sum) = part.strip_prefix('=') {
+        return vec![format!("{}", calculated(sum, captures))];
     }
-    let counts = begin > 0 && begin < end && number(&words[begin - 1]).is_some();
-    if !counts {
-        return words;
+    let Some(from) = part.strip_prefix('$') else { return vec![part.to_owned()] };
+    let (index, behind) = from.split_at(1);
+    let mut words = captured(index, captures).map_or_else(Vec::new, |capture| capture.words.clone());
+    // A number in words is one in digits from here on.
+    if let [word] = &mut words[..]
+        && let Some(value) = number_word(word)
+    {
+        *word = format!("{value}");
     }
-    let mut out: Vec<String> = words[..begin].to_vec();
-    out.push("iops".to_owned());
-    for word in &words[begin..end] {
-        out.push(",".to_owned());
-        out.push(word.clone());
-        if ["read", "write"].contains(&word.as_str()) {
-            out.push("only".to_owned());
-        }
+    if let Some(last) = words.last_mut() {
+        last.push_str(behind);
     }
-    // Two of them next to each other would be one phrase with what follows.
-    out.push(",".to_owned());
-    out.extend(words[end + 1..].iter().cloned());
-    out
+    words
+}
+
+/// `1*1000`, `1/2/1000000`: the first number and the ones behind it up to 9 are what was matched.
+fn calculated(sum: &str, captures: &[Capture]) -> f64 {
+    let mut value = 1.0;
+    let mut is_divisor = false;
+    for part in sum.split_inclusive(['*', '/']) {
+        let text = part.trim_end_matches(['*', '/']);
+        let factor = match captured(text, captures) {
+            Some(capture) => capture.value,
+            None => text.parse().unwrap_or(f64::NAN),
+        };
+        value = if is_divisor { value / factor } else { value * factor };
+        is_divisor = part.ends_with('/');
+    }
+    value
+}
+
+fn captured<'c>(index: &str, captures: &'c [Capture]) -> Option<&'c Capture> {
+    index.parse::<usize>().ok().and_then(|index| captures.get(index.checked_sub(1)?))
 }

@@ -3,6 +3,7 @@
 mod devices;
 mod limits;
 mod shares;
+mod streams;
 
 use std::fmt;
 
@@ -13,23 +14,25 @@ use assay_spec::units::{Bytes, KIB, MIB};
 use devices::{Kind, is_speed};
 use limits::Limit;
 use shares::Shares;
+use streams::{Throughput, VIDEO, no_grouping_by_points, picture};
 
-use super::phrases::rewritten;
-use super::words::{FAILURES, KINDS, KNOWN, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word};
+use super::phrases::{explained, rewritten};
+use super::words::{
+    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word,
+};
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
 /// The largest size that is taken for that of an I/O; more is an amount of data.
 const IO_MAX: f64 = 16.0 * MIB as f64;
 /// A sector: devices take nothing smaller.
 const IO_MIN: f64 = 512.0;
-/// What a rate may be of each of.
-const SESSIONS: &[&str] =
-    &["sessions", "session", "users", "clients", "vms", "desktops", "guests", "mailboxes"];
+/// The size of the I/Os of a stream, where none is said.
+const STREAM_SIZE: f64 = 64.0 * KIB as f64;
 /// Words for the devices of an array.
 const DEVICES: &[&str] =
     &["disks", "drives", "disk", "drive", "spindles", "hdds", "hdd", "ssds", "ssd", "members", "nvme"];
 /// Networks, which are not protocols.
-const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic"];
+const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic", "nas", "san"];
 /// Protocols that run over one.
 const PROTOCOLS: &[&str] = &["iscsi", "nfs", "smb", "cifs", "fc", "fibre"];
 /// Units of a link and of nothing else.
@@ -109,13 +112,22 @@ struct Reading {
     brings: bool,
     /// A word for a network, which does not say what link it is.
     network: Option<String>,
-    /// A throughput that was asked for: its number, its unit, and bytes per second.
-    throughput: Option<(f64, String, f64)>,
+    throughput: Option<Throughput>,
+    /// Bytes that have to be moved, which are data that must fit where nothing else is said.
+    moved: Option<f64>,
+    /// Data of each session.
+    data_each: Option<f64>,
+    /// Whether everything is said of each session: `100 VMs each 50 IOPS and 20 GB`.
+    all_each: bool,
+    /// What is taken for words that can mean more.
+    notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     Mean,
+    /// Latency, without saying which.
+    Any,
     P99,
 }
 
@@ -124,9 +136,13 @@ enum About {
 /// # Errors
 /// The first word that means nothing here, or a number that cannot be.
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
-    let mut reading = Reading { words: rewritten(cut(text)), ..Reading::default() };
+    let words = cut(text);
+    words.iter().try_for_each(|word| no_grouping_by_points(word))?;
+    let mut reading = Reading { words: rewritten(words), ..Reading::default() };
+    if let Some(says) = explained(&reading.words).or_else(|| picture(&reading.words)) {
+        return refuse(says);
+    }
     while let Some(word) = reading.take() {
-        no_grouping_by_points(&word)?;
         match number(&word) {
             Some((value, "")) => reading.count(value)?,
             Some((value, unit)) => reading.quantity(value, unit)?,
@@ -218,34 +234,27 @@ impl Reading {
         }
     }
 
-    /// A rate; of each session where it says so: `50 IOPS each`, `10 IOPS per desktop`, `200 VMs x 30 IOPS`.
+    /// A rate; of each session where it says so: `50 IOPS each`, `200 VMs x 30 IOPS`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         // The rate that must be carried is the same, whether more or less of it is asked for.
         self.pending = None;
         let is_factor = self.sessions.is_some() && ["x", "×", "*"].contains(&self.before_size(0));
         self.limit_behind();
-        let session = self.words.get(self.next + 1).map_or("", String::as_str);
-        let is_session =
-            SESSIONS.iter().any(|known| *known == session || known.strip_suffix('s') == Some(session));
-        if ["per", "a"].contains(&self.peek()) && is_session {
-            self.next += 2;
-        } else if !self.accept(&["each"]) && !is_factor {
-            return once(&mut self.iops, per_s, "IOPS");
+        match self.accept(&["each"]) || is_factor {
+            true => once(&mut self.iops_each, per_s, "IOPS each"),
+            false => once(&mut self.iops, per_s, "IOPS"),
         }
-        once(&mut self.iops_each, per_s, "IOPS each")
     }
 
     fn quantity(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
         if let Some((_, bytes)) = THROUGHPUT.iter().find(|(known, _)| *known == unit) {
             // What I/Os are meant may be said after it.
-            self.throughput.get_or_insert_with(|| (value, unit.to_owned(), value * bytes));
-            return Ok(());
+            return self.bytes_per_s(value, unit, *bytes);
         }
         match unit {
-            "iops" | "io/s" | "ios/s" | "i/os/s" => self.rate(value)?,
-            "kiops" => self.rate(value * 1e3)?,
-            "k" if self.accept(&["iops"]) => self.rate(value * 1e3)?,
-            "m" | "million" if self.accept(&["iops"]) => self.rate(value * 1e6)?,
+            "iops" => self.rate(value)?,
+            "m" if self.accept(&["iops"]) => self.rate(value * 1e6)?,
+            "bytes-moved" => self.moved = Some(value),
             "th" if value == 99.0 => {
                 self.accept(&["percentile"]);
                 self.about = Some(About::P99);
@@ -265,10 +274,11 @@ impl Reading {
             "reads" | "writes" | "reads/s" | "writes/s" => self.of_one_kind(value, unit)?,
             "i/o" | "i/os" | "io" | "ios" => self.ios(value)?,
             unit if unit == "concurrent" || SESSIONS.contains(&unit) => self.count_sessions(value, unit)?,
-            "tps" | "transactions" | "transaction" => {
-                self.accept(&["per", "a", "each"]);
-                self.accept(&["second", "s"]);
-                once(&mut self.per_second, value, "transactions per second")?;
+            "tps" => once(&mut self.per_second, value, "transactions per second")?,
+            "transactions" | "transaction" => {
+                return refuse(format!(
+                    "{value} {unit}: say how many per second, and the I/Os of each, as in \"{value} tps x 4 I/Os\""
+                ));
             }
             "%" | "percent" => self.share(value)?,
             "ms" => self.time(value)?,
@@ -278,9 +288,8 @@ impl Reading {
             "k" if is_speed((value * 1e3).round()) && self.is_speed_in_k() => {
                 self.spindle((value * 1e3).round())?
             }
-            "k" if self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]) => {
-                self.spindle(value * 1e3)?
-            }
+            "k" if self.accept(&["rpm", "disks", "drives", "hdd", "hdds"]) => self.spindle(value * 1e3)?,
+            "k" if is_speed((value * 1e3).round()) && self.accept(&["sas"]) => self.spindle(value * 1e3)?,
             "disks" | "drives" | "disk" | "drive" | "members" => self.devices(value)?,
             "hdd" | "hdds" | "spindles" => {
                 self.devices(value)?;
@@ -348,22 +357,6 @@ impl Reading {
         ))
     }
 
-    /// A rate in bytes has no seeks in it, which arrays are full of; the size of its I/Os makes it one of I/Os.
-    fn check_throughput(&self) -> Result<(), QuestionError> {
-        let Some((value, unit, bytes_s)) = &self.throughput else { return Ok(()) };
-        let size = self.size.filter(|size| *size > 0.0).unwrap_or(64.0 * KIB as f64);
-        let unit = match unit.as_str() {
-            "gbyte/s" => "GB/s".to_owned(),
-            unit => unit.replace("ib", "iB").replace("b/s", "B/s").replace('m', "M").replace('g', "G"),
-        };
-        refuse(format!(
-            "{value} {unit}: sizing is by I/Os per second, not by throughput; divide it by the size of an I/O, as in \
-             \"{:.0} IOPS, {}\" for I/Os of that size",
-            (bytes_s / size).ceil(),
-            whole(size)
-        ))
-    }
-
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
         if unit.is_empty() || means_nothing(unit) || KNOWN.contains(&unit) || Level::named(unit).is_some() {
             return refuse(format!(
@@ -375,35 +368,23 @@ impl Reading {
         refuse(format!("`{value} {unit}`: the unit `{unit}` is not known here{near}"))
     }
 
-    /// `4 I/Os per transaction`, or `2000 I/Os per second`.
+    /// `4 I/Os per transaction`.
     fn ios(&mut self, value: f64) -> Result<(), QuestionError> {
-        let per = self.accept(&["per", "a", "each"]);
-        match (per, self.peek()) {
-            (true, "second" | "s") => {
-                self.next += 1;
-                once(&mut self.iops, value, "I/Os per second")
-            }
-            _ => {
-                self.accept(&["transaction"]);
-                once(&mut self.ios_each, value, "I/Os each")
-            }
-        }
+        self.accept(&["per", "a", "each"]);
+        self.accept(&["transaction"]);
+        once(&mut self.ios_each, value, "I/Os each")
     }
 
-    /// `500 reads per second and 200 writes/s`: a rate and a mix.
+    /// `500 reads/s and 200 writes/s`: a rate and a mix.
     fn of_one_kind(&mut self, value: f64, unit: &str) -> Result<(), QuestionError> {
-        let kind = unit.trim_end_matches("/s");
-        let is_rate = unit.ends_with("/s") || {
-            let per = self.accept(&["per", "a"]);
-            per && self.accept(&["second", "s"])
-        };
-        if !is_rate {
-            return refuse(format!(
+        self.pending = None;
+        match unit {
+            "reads/s" => once(&mut self.reads_per_s, value, unit),
+            "writes/s" => once(&mut self.writes_per_s, value, unit),
+            kind => refuse(format!(
                 "{value} {kind}: say how many per second, or write {value} I/Os and the share of reads"
-            ));
+            )),
         }
-        let slot = if kind == "reads" { &mut self.reads_per_s } else { &mut self.writes_per_s };
-        once(slot, value, unit)
     }
 
     /// `500 x 20 tps` and `500 x 20 IOPS` are products; `24 x 7200 rpm` a number of disks; `2 x 10 GbE` are several
@@ -433,17 +414,11 @@ impl Reading {
         Ok(())
     }
 
-    /// The rate that comes next, and the number of its words: `20 IOPS`, `2k IOPS`, `20 IO/s`.
+    /// The rate that comes next, and the number of its words.
     fn rate_each(&self) -> Option<(f64, usize)> {
         let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
-        let (value, unit) = number(word(0))?;
-        let is_rate = |unit: &str| ["iops", "io/s", "ios/s", "i/os/s"].contains(&unit);
-        match unit {
-            "" if is_rate(word(1)) => Some((value, 2)),
-            "k" if is_rate(word(1)) => Some((value * 1e3, 2)),
-            "" if word(1) == "kiops" => Some((value * 1e3, 2)),
-            "kiops" => Some((value * 1e3, 1)),
-            unit if is_rate(unit) => Some((value, 1)),
+        match number(word(0))? {
+            (value, "") if word(1) == "iops" => Some((value, 2)),
             _ => None,
         }
     }
@@ -452,7 +427,12 @@ impl Reading {
         if !(0.0..=100.0).contains(&value) {
             return refuse(format!("{value} %: a share lies between 0 and 100 %"));
         }
-        match self.take().as_deref() {
+        let of = match self.peek() {
+            // `reads 70 %`.
+            "" | "," | "and" | "/" => Some(self.before_size(0).to_owned()),
+            _ => self.take(),
+        };
+        match of.as_deref() {
             Some("read" | "reads" | "reading") => self.shares.reads(value, format!("{value} % read")),
             Some("write" | "writes" | "writing") => {
                 self.shares.reads(100.0 - value, format!("{value} % write"))
@@ -478,11 +458,17 @@ impl Reading {
             "p99" | "mean" | "average" | "avg" => {
                 self.take().map(|word| if word == "p99" { About::P99 } else { About::Mean })
             }
+            "latency" | "response" => self.about.take().or(Some(About::Any)),
             _ => self.about.take(),
         };
         let limit = match about {
             Some(About::P99) => LatencyLimit::P99Ms(ms),
             Some(About::Mean) => LatencyLimit::MeanMs(ms),
+            Some(About::Any) => {
+                self.notes
+                    .push("The limit is on the mean latency, because no percentile was given.".to_owned());
+                LatencyLimit::MeanMs(ms)
+            }
             None => return refuse(format!("{ms} ms: say of which latency: p99 {ms} ms, or mean {ms} ms")),
         };
         match self.limit.replace(limit) {
@@ -525,7 +511,8 @@ impl Reading {
             "max" | "maximum" | "worst" | "highest" if ["latency", "response"].contains(&self.peek()) => {
                 return refuse(format!("{word} {}: limits are on the mean or on p99", self.peek()));
             }
-            "latency" | "response" | "time" => self.about = self.about.or(Some(About::Mean)),
+            "latency" | "response" => self.about = self.about.or(Some(About::Any)),
+            "time" => {}
             "random" | "sequential" => self.shares.order(word)?,
             "read-only" | "readonly" => self.shares.only("read")?,
             "write-only" | "writeonly" => self.shares.only("write")?,
@@ -543,6 +530,14 @@ impl Reading {
             }
             "read" | "reads" => self.shares.bare_reads = true,
             "write" | "writes" => self.shares.bare_writes = true,
+            "two-failures" => {
+                self.levels.push(Level::Raid6);
+                self.notes.push(
+                    "RAID6, which keeps the data after any two failures; the load is that of an array without one."
+                        .to_owned(),
+                );
+            }
+            "all-each" => self.all_each = true,
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
@@ -555,7 +550,7 @@ impl Reading {
             "raid" => self.raid()?,
             "fibre" if self.accept(&["channel"]) => self.protocol = Some(ProtocolKind::FibreChannel),
             word if NETWORKS.contains(&word) || word == "fibre" => self.network = Some(word.to_owned()),
-            word if means_nothing(word) => {}
+            word if means_nothing(word) || VIDEO.contains(&word) && word != "raw" => {}
             word => return self.level(word),
         }
         Ok(())
@@ -590,13 +585,18 @@ impl Reading {
         ))
     }
 
-    /// The rate that is needed; what was assumed for it is added to the list.
-    fn needed_rate(&self, assumed: &mut Vec<String>) -> Result<Option<f64>, QuestionError> {
-        let of = match self.session_word.as_deref() {
+    /// What the sessions are called.
+    fn session_name(&self) -> &str {
+        match self.session_word.as_deref() {
             None | Some("concurrent") => "sessions",
             Some("vms") => "VMs",
             Some(word) => word,
-        };
+        }
+    }
+
+    /// The rate that is needed; what was assumed for it is added to the list.
+    fn needed_rate(&self, assumed: &mut Vec<String>) -> Result<Option<f64>, QuestionError> {
+        let of = self.session_name();
         if let (Some(sessions), None, Some(iops)) = (self.sessions, self.per_second, self.iops) {
             return refuse(format!(
                 "{sessions} {of} and {iops} IOPS: say \"{iops} IOPS each\", or leave out the {of}"
@@ -673,27 +673,20 @@ impl Reading {
         }
     }
 
-    fn check_amounts(&self) -> Result<(), QuestionError> {
-        if let (Some(active), Some(data)) = (self.active, self.data)
-            && active > data
-        {
-            return refuse(format!(
-                "{} of {} active: the active data cannot exceed all data",
-                whole(active),
-                whole(data)
-            ));
-        }
-        self.check_limits()
-    }
-
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
         self.no_limit_pends()?;
-        self.check_throughput()?;
-        let mut assumed = Vec::new();
+        self.settle_throughput()?;
+        let mut assumed = std::mem::take(&mut self.notes);
         let iops = self.needed_rate(&mut assumed)?;
         self.settle_classes()?;
         assumed.extend(self.settle_capacity()?);
+        if let (Some(data), Some(_)) = (self.data, self.sessions) {
+            let of = self.session_name();
+            let says =
+                if self.all_each { format!("of each of the {of}") } else { format!("of all {of} together") };
+            assumed.push(format!("{} is the data {says}.", whole(data)));
+        }
         self.check_amounts()?;
         if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
             let pct = self.reads_per_s.unwrap_or(0.0) / iops * 100.0;
@@ -712,15 +705,23 @@ impl Reading {
             value.unwrap_or(default)
         };
         let read_pct = or_else(read_pct, 70.0, "70 % reads, because no share was given.");
-        let size = or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given.");
-        let random_pct = or_else(random_pct, 100.0, "Random positions, because no order was given.");
+        let (size, random_pct) = match self.throughput {
+            None => (
+                or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given."),
+                or_else(random_pct, 100.0, "Random positions, because no order was given."),
+            ),
+            Some(_) => (
+                or_else(self.size, STREAM_SIZE, "I/Os of 64 KiB, because no size was given."),
+                or_else(random_pct, 0.0, "Streams in sequence, because a rate in bytes was asked for."),
+            ),
+        };
         let need = Need {
             iops,
             size: whole(size),
             read_pct,
             random_pct,
             limit: self.limit.unwrap_or(LatencyLimit::None),
-            data: self.data.map(whole),
+            data: self.all_data()?.map(whole),
             active: self.active.map(whole),
         };
         let (link, change) = self.link_and_change()?;
@@ -747,24 +748,6 @@ impl Reading {
 /// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
 fn of_network(unit: &str, next: &str) -> bool {
     ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
-}
-
-/// Refuses `3.000`: three thousand where points group digits, and three elsewhere; `0.125` is a fraction everywhere.
-fn no_grouping_by_points(word: &str) -> Result<(), QuestionError> {
-    let digits = &word[..word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len())];
-    let groups: Vec<&str> = digits.split('.').collect();
-    let [first, rest @ ..] = &groups[..] else { return Ok(()) };
-    let is_grouped = matches!(first.len(), 1..=3) && !first.starts_with('0');
-    if rest.is_empty() || !is_grouped || rest.iter().any(|group| group.len() != 3) {
-        return Ok(());
-    }
-    let thousands = groups.concat();
-    // `1.5000` has four digits behind the point, so it groups nothing.
-    let fraction = match rest {
-        [_] => format!(", or {digits}0 for the fraction"),
-        _ => String::new(),
-    };
-    refuse(format!("{digits}: a point before three digits can group them; write {thousands}{fraction}"))
 }
 
 fn whole_count(count: f64) -> u32 {

@@ -3,6 +3,28 @@
 /// Words that change nothing in any question: they make a sentence of it. What could change an answer does not stand
 /// here: it has a meaning of its own in [`super::question`], or it is refused.
 const NOTHING: &[&str] = &[
+    "bandwidth",
+    "cluster",
+    "esxi",
+    "exchange",
+    "hyper-v",
+    "files",
+    "home",
+    "mssql",
+    "must",
+    "mysql",
+    "offer",
+    "oltp",
+    "onto",
+    "oracle",
+    "please",
+    "postgresql",
+    "propose",
+    "recommend",
+    "sql",
+    "throughput",
+    "vmware",
+    "vsphere",
     "after",
     "approximately",
     "around",
@@ -122,10 +144,34 @@ const NOTHING: &[&str] = &[
     "-",
 ];
 
+/// What a rate may be of each of.
+pub(super) const SESSIONS: &[&str] = &[
+    "sessions",
+    "session",
+    "users",
+    "clients",
+    "vms",
+    "desktops",
+    "guests",
+    "mailboxes",
+    "hosts",
+    "nodes",
+    "servers",
+    "cameras",
+    "editors",
+    "streams",
+    "workstations",
+];
+/// Whether a word counts sessions, one of them or several.
+pub(super) fn is_session(word: &str) -> bool {
+    SESSIONS.iter().any(|known| *known == word || known.strip_suffix('s') == Some(word))
+}
+
 /// Words after the size of an I/O.
 pub(super) const IO_WORDS: [&str; 6] = ["block", "blocks", "i/o", "i/os", "io", "ios"];
 /// Units of throughput, and their bytes.
 pub(super) const THROUGHPUT: &[(&str, f64)] = &[
+    ("mbit/s", 125e3),
     ("kb/s", 1e3),
     ("mb/s", 1e6),
     ("gbyte/s", 1e9),
@@ -231,14 +277,26 @@ pub(super) fn cut(text: &str) -> Vec<String> {
     words.collect()
 }
 
+/// Units whose case tells bits from bytes, and other spellings.
+const SPELLINGS: &[(&[&str], &str)] = &[
+    (&["Gb"], "gbit"),
+    (&["GB"], "gbyte"),
+    (&["GB/s", "GBps", "GB/sec", "GByte/s", "GBytes/s", "gbyte/sec"], "gbyte/s"),
+    (&["Gb/s", "Gbps", "Gb/sec", "Gbits/s"], "gbit/s"),
+    (&["MB/sec", "MBps", "mb/sec", "MByte/s", "MBytes/s", "mbyte/s"], "mb/s"),
+    (&["Mb/s", "Mbps", "mbps", "Mb/sec", "Mbit/sec", "Mbits/s", "Mbit"], "mbit/s"),
+    (&["MiB/sec", "MiBps"], "mib/s"),
+    (&["reads/sec", "reads/second"], "reads/s"),
+    (&["writes/sec", "writes/second"], "writes/s"),
+    (&["IO/sec", "io/sec", "IOs/sec", "I/Os/sec", "ops/sec"], "ops/s"),
+];
+
 fn in_lower_case(word: &str) -> String {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let value = &word[..word.len() - unit.len()];
-    match unit {
-        "Gb" => format!("{value}gbit"),
-        "GB" => format!("{value}gbyte"),
-        "GB/s" | "GBps" => format!("{value}gbyte/s"),
-        _ => word.to_lowercase(),
+    match SPELLINGS.iter().find(|(spellings, _)| spellings.contains(&unit)) {
+        Some((_, unit)) => format!("{value}{unit}"),
+        None => word.to_lowercase(),
     }
 }
 

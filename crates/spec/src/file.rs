@@ -6,7 +6,7 @@
 use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, THRESHOLDS_MAX, VALUE_CHARS_MAX};
 use crate::place::{Distribution, Extent, Strides, Window, Zone, Zoned};
-use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
+use crate::plan::{Arrivals, Change, Data, Ends, Flush, Flushes, Semantics};
 use crate::plan_error::PlanError;
 use crate::reader::{Source, Table, Value};
 use crate::threshold::Threshold;
@@ -94,6 +94,7 @@ pub(crate) struct Settings {
     pub(crate) zoned: Option<Zoned>,
     pub(crate) targets_each: Option<u32>,
     pub(crate) flow: Option<u32>,
+    pub(crate) ends: Option<Ends>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
     pub(crate) run: Option<Nanos>,
@@ -210,6 +211,7 @@ impl SweepKey {
 const SEMANTICS: [(&str, Semantics); 3] =
     [("assay", Semantics::Assay), ("iometer", Semantics::Iometer), ("fio", Semantics::Fio)];
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+const ENDS: [(&str, Ends); 2] = [("job", Ends::Job), ("test", Ends::Test)];
 const CHANGES: [(&str, Change); 3] =
     [("write", Change::Write), ("trim", Change::Trim), ("trim-write", Change::TrimWrite)];
 const FLUSHES: [(&str, Flush); 2] = [("data", Flush::Data), ("all", Flush::All)];
@@ -375,6 +377,7 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         zoned: table.get("zoned").map(|v| zoned(&v)).transpose()?,
         targets_each: small(table, "targets_each", 1, u64::from(TARGETS_MAX))?,
         flow: small(table, "flow", 1, FLOW_MAX)?,
+        ends: table.get("ends").map(|v| v.word(&ENDS)).transpose()?,
         ..Settings::default()
     })
 }
@@ -780,7 +783,7 @@ impl Settings {
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         below.is_span |= self.is_span;
         lay_over!(self, below: window, flush, start_delay, repeat, increment, strides);
-        lay_over!(self, below: zoned, targets_each, flow);
+        lay_over!(self, below: zoned, targets_each, flow, ends);
         lay_over!(self, below: run, bytes, ops, passes, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

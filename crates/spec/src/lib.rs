@@ -47,8 +47,8 @@ pub use overrides::{Maxima, Overrides};
 pub use place::{Distribution, Extent, Strides, Window, ZONE_BYTES_MIN, Zone, Zoned};
 pub use placement::{HostPlan, PlacedStep, Placement, PlacementError};
 pub use plan::{
-    Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
-    Swept, Test, named_steps,
+    Access, Arrivals, Change, Data, Ends, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step,
+    Stop, Swept, Test, named_steps,
 };
 pub use plan_error::PlanError;
 pub use reader::{nearest, suggest};

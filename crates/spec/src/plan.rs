@@ -232,6 +232,9 @@ pub struct Job {
     /// ahead waits; 0: it waits for nobody (fio semantics).
     #[serde(default, skip_serializing_if = "is_none")]
     pub flow: u32,
+    /// What ends with the first worker that reaches its end; `None`: each worker ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Ends>,
     /// When this job ends by itself, counted from its own start; `None`: with its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
@@ -252,6 +255,16 @@ fn is_none(count: &u32) -> bool {
 
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
+}
+
+/// Whom a worker takes along when it reaches its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ends {
+    /// The other workers of its job.
+    Job,
+    /// All workers of the step.
+    Test,
 }
 
 /// Flushes between writes.
@@ -296,6 +309,7 @@ impl Default for Job {
             zoned: None,
             targets_each: 0,
             flow: 0,
+            ends: None,
             stop: None,
             hosts: Vec::new(),
         }
@@ -329,6 +343,11 @@ impl Job {
         }
         if self.flow > 0 {
             text.push_str(&format!(", in proportion {}", self.flow));
+        }
+        match self.ends {
+            None => {}
+            Some(Ends::Job) => text.push_str(", ends with its first worker"),
+            Some(Ends::Test) => text.push_str(", its end is that of all"),
         }
         if let Some(stop) = &self.stop {
             text.push_str(&format!(", ends after {}", stop.words()));

@@ -619,6 +619,7 @@ fn resolve_job(
         zoned,
         targets_each: settings.targets_each.unwrap_or(0),
         flow: own_rule(place, "flow", settings.flow, semantics)?.unwrap_or(0),
+        ends: settings.ends,
         stop: None,
         hosts: Vec::new(),
     })

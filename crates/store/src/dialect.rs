@@ -93,20 +93,20 @@ impl Dialect {
          @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
     }
 
-    /// Sorts runs by the p99 of the first test in their digests, the longest first, and those without one last. SQLite
-    /// takes four times as long to parse a digest as to find the figure in it: `complete` ends what is said of each
-    /// test, and no text has the words, as its quotes are escaped.
-    pub(crate) fn longest_p99(self) -> &'static str {
+    /// The p99 of the first test in the digest of a run. SQLite takes four times as long to parse a digest as to find
+    /// the figure in it: `complete` ends what is said of each test, and no text has the words, as its quotes are
+    /// escaped.
+    pub(crate) fn p99(self) -> &'static str {
         match self {
             Self::Sqlite => {
                 r#"CASE WHEN instr(digest.body, '"p99_us":{"value":')
                    BETWEEN 1 AND instr(digest.body, '"complete":')
                    THEN CAST(substr(digest.body, instr(digest.body, '"p99_us":{"value":') + 18, 32) AS REAL)
-                   END DESC"#
+                   END"#
             }
             Self::Postgres => {
                 "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \
-                 (digest.body::json #>> '{tests,0,p99_us,value}')::double precision END DESC NULLS LAST"
+                 (digest.body::json #>> '{tests,0,p99_us,value}')::double precision END"
             }
         }
     }

@@ -51,14 +51,18 @@ pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
     if !labelled.is_empty() {
         return only(&labelled, name);
     }
-    let is_part = |r: &&RunRow| !name.is_empty() && (r.run.starts_with(name) || r.run.ends_with(name));
-    let parts: Vec<&RunRow> = runs.iter().filter(is_part).collect();
+    let parts: Vec<&RunRow> = runs.iter().filter(|r| is_part(&r.run, name)).collect();
     if parts.is_empty() {
         let newest: Vec<&RunRow> = runs.iter().collect();
         let hint = format!("; the newest stored runs are:{}", list(&newest));
         return Err(FindError::None { name: name.to_owned(), hint });
     }
     only(&parts, name)
+}
+
+/// Whether a name is the start or the end of an id.
+pub(crate) fn is_part(run: &str, name: &str) -> bool {
+    !name.is_empty() && (run.starts_with(name) || run.ends_with(name))
 }
 
 /// 0 for `last`, N for `last~N`.

@@ -33,6 +33,8 @@ pub struct RunFilter {
     pub plan: Option<String>,
     /// Part of the label.
     pub label: Option<String>,
+    /// The whole label.
+    pub on_label: Option<String>,
     /// Part of the host's name.
     pub host: Option<String>,
     /// Not started before this, ms since 1970 UTC.
@@ -87,19 +89,59 @@ pub enum RunOrder<'r> {
     First(&'r [String]),
 }
 
+/// The order of runs in a slice of them, and the same of the whole list.
+const NEWEST_OF_SLICE: &str = "slice_started DESC, slice_id DESC";
+const NEWEST: &str = "started_unix_ms DESC, id DESC";
+const OLDEST_OF_SLICE: &str = "slice_started, slice_id";
+const OLDEST: &str = "started_unix_ms, id";
+
 impl RunOrder<'_> {
-    /// The terms of `ORDER BY`, of runs joined with what [`RunOrder::join`] says.
-    fn terms(self, dialect: Dialect) -> String {
-        const NEWEST: &str = "started_unix_ms DESC, id DESC";
+    /// What runs are sorted by before their time, and in which direction; of runs joined with what
+    /// [`RunOrder::join`] says.
+    fn key(self, dialect: Dialect) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Newest => NEWEST.to_owned(),
-            Self::Oldest => "started_unix_ms, id".to_owned(),
-            Self::Target => format!("targets, {NEWEST}"),
-            Self::Plan => format!("name, {NEWEST}"),
-            Self::P99 => format!("{}, {NEWEST}", dialect.longest_p99()),
-            Self::Limit => format!("{} NULLS LAST, {NEWEST}", dialect.verdict()),
-            Self::First(_) => format!("place NULLS LAST, {NEWEST}"),
+            Self::Newest | Self::Oldest => None,
+            Self::Target => Some(("targets", "")),
+            Self::Plan => Some(("name", "")),
+            Self::P99 => Some((dialect.p99(), " DESC NULLS LAST")),
+            Self::Limit => Some((dialect.verdict(), " NULLS LAST")),
+            Self::First(_) => Some(("place", " NULLS LAST")),
         }
+    }
+
+    /// The terms of `ORDER BY` of a whole list.
+    fn terms(self, dialect: Dialect) -> String {
+        match (self.key(dialect), self) {
+            (Some((key, direction)), _) => format!("{key}{direction}, {NEWEST}"),
+            (None, Self::Oldest) => OLDEST.to_owned(),
+            (None, _) => NEWEST.to_owned(),
+        }
+    }
+
+    /// Returns a table of the runs in a slice of those that pass, and the terms of `ORDER BY` that sort it. It has the
+    /// numbers of the runs and what they are sorted by, so that no digest is sorted or read for its order twice.
+    fn slice(self, dialect: Dialect, passing: &Passing, slice: Walked) -> (String, String) {
+        let newest = if matches!(self, Self::Oldest) { OLDEST_OF_SLICE } else { NEWEST_OF_SLICE };
+        let (column, terms) = match self.key(dialect) {
+            Some((key, direction)) => {
+                (format!(", {key} AS slice_key"), format!("slice_key{direction}, {newest}"))
+            }
+            None => (String::new(), newest.to_owned()),
+        };
+        let walk = match (slice.is_from_end, self) {
+            (false, _) => terms.as_str(),
+            (true, Self::Oldest) => NEWEST_OF_SLICE,
+            (true, _) => OLDEST_OF_SLICE,
+        };
+        let table = format!(
+            "(SELECT id AS slice_id, started_unix_ms AS slice_started{column} FROM run{}{} ORDER BY {walk} \
+             LIMIT {} OFFSET {}) AS slice",
+            self.join(),
+            passing.clause(),
+            sql_count(slice.limit),
+            sql_count(slice.skip),
+        );
+        (table, terms)
     }
 
     /// What the runs are joined with to be ordered.
@@ -116,6 +158,28 @@ impl RunOrder<'_> {
         match self {
             Self::First(runs) => (dialect.with_places(), Some(serde_json::json!(runs).to_string())),
             Self::Newest | Self::Oldest | Self::Target | Self::Plan | Self::P99 | Self::Limit => ("", None),
+        }
+    }
+}
+
+/// How a slice is walked to: over the runs before it, or those behind it.
+#[derive(Debug, Clone, Copy)]
+struct Walked {
+    skip: usize,
+    limit: usize,
+    is_from_end: bool,
+}
+
+impl Walked {
+    fn to(slice: RunSlice, order: RunOrder<'_>, all: Option<usize>) -> Self {
+        let RunSlice { skip, limit } = slice;
+        let has_key = !matches!(order, RunOrder::Newest | RunOrder::Oldest);
+        match all.filter(|all| !has_key && skip > all / 2) {
+            Some(all) => {
+                let limit = limit.min(all.saturating_sub(skip));
+                Self { skip: all.saturating_sub(skip + limit), limit, is_from_end: true }
+            }
+            None => Self { skip, limit, is_from_end: false },
         }
     }
 }
@@ -158,13 +222,11 @@ impl Reader {
     /// Returns a slice of the runs that pass a filter, the newest first, without reading their digests.
     pub fn marks(&self, filter: &RunFilter, slice: RunSlice) -> Result<Vec<RunMark>, StoreError> {
         let passing = self.passing(filter)?;
-        let terms = RunOrder::Newest.terms(self.database.dialect());
+        let walked = Walked::to(slice, RunOrder::Newest, None);
+        let (table, terms) = RunOrder::Newest.slice(self.database.dialect(), &passing, walked);
         let text = format!(
-            "SELECT {COLUMNS}, id, digest.crc32c FROM run LEFT JOIN digest ON digest.run_id = run.id WHERE id IN \
-             (SELECT id FROM run{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
-            passing.clause(),
-            sql_count(slice.limit),
-            sql_count(slice.skip),
+            "SELECT {COLUMNS}, id, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
+             LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
         );
         let found = self.rows_of_runs(&text, &passing.values()).map_err(|source| self.read_error(source))?;
         let digests = found.iter().map(|row| row.integer(COLUMN_COUNT + 1).ok());
@@ -186,17 +248,13 @@ impl Reader {
     ) -> Result<RunPage, StoreError> {
         let passing = self.passing(filter)?;
         let dialect = self.database.dialect();
-        let (terms, (with, first)) = (order.terms(dialect), order.with(dialect));
-        // The runs of the slice first: sorting all that pass with their digests takes ten times as long.
+        let (with, first) = order.with(dialect);
+        // Where so many are passed over, to count all takes no longer, and then the shorter way is known.
+        let all = (slice.skip >= COUNTED_MAX).then(|| self.count_passing(&passing)).transpose()?;
+        let (table, terms) = order.slice(dialect, &passing, Walked::to(slice, order, all));
         let text = format!(
-            "{with}SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM run \
-             LEFT JOIN digest ON digest.run_id = run.id{} WHERE id IN \
-             (SELECT id FROM run{}{} ORDER BY {terms} LIMIT {} OFFSET {}) ORDER BY {terms}",
-            if first.is_some() { order.join() } else { "" },
-            order.join(),
-            passing.clause(),
-            sql_count(slice.limit),
-            sql_count(slice.skip),
+            "{with}SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
+             LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
         );
         let first = first.as_deref().map(Value::Text);
         let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
@@ -211,9 +269,10 @@ impl Reader {
         let runs: Vec<ListedRun> =
             rows.into_iter().zip(digests).map(|(row, digest)| ListedRun { row, digest }).collect();
         let is_last = runs.len() < slice.limit && (slice.skip == 0 || !runs.is_empty());
-        let (matching, has_more) = match is_last {
-            true => (slice.skip + runs.len(), false),
-            false => self.counted(&passing, slice)?,
+        let (matching, has_more) = match all {
+            Some(all) => (all, false),
+            None if is_last => (slice.skip + runs.len(), false),
+            None => self.counted(&passing, slice)?,
         };
         Ok(RunPage { runs, matching, has_more })
     }
@@ -345,9 +404,34 @@ impl Reader {
             }
         } else if self.has(name)? {
             return Ok(name.to_owned());
+        } else {
+            let found = self.called(name)?;
+            if !found.is_empty() {
+                return self.found(&found, name);
+            }
         }
-        find::find(&self.runs()?, name)
-            .map_err(|source| StoreError::Find { path: self.address().clone(), source })
+        self.found(&self.runs()?, name)
+    }
+
+    fn found(&self, runs: &[RunRow], name: &str) -> Result<String, StoreError> {
+        find::find(runs, name).map_err(|source| StoreError::Find { path: self.address().clone(), source })
+    }
+
+    /// Returns the runs that `name` may stand for: those of that label, else those of which it is a part of the id.
+    fn called(&self, name: &str) -> Result<Vec<RunRow>, StoreError> {
+        let of_label = RunFilter { on_label: Some(name.to_owned()), ..RunFilter::default() };
+        let labelled = self.rows(&of_label, RunSlice::ALL)?;
+        if !labelled.is_empty() {
+            return Ok(labelled);
+        }
+        let text = format!(
+            "SELECT {COLUMNS}, id FROM run WHERE run LIKE ?1 ESCAPE '\\' ORDER BY started_unix_ms DESC, id DESC"
+        );
+        let read = |source| self.read_error(source);
+        let found = self.database.rows(&text, values![&like(name)]).map_err(read)?;
+        let mut rows = self.with_liveness(numbered(&found).map_err(read)?)?;
+        rows.retain(|row| find::is_part(&row.run, name));
+        Ok(rows)
     }
 
     fn has(&self, run: &str) -> Result<bool, StoreError> {
@@ -357,8 +441,11 @@ impl Reader {
 
     /// Returns the number of runs that pass a filter.
     pub fn matching(&self, filter: &RunFilter) -> Result<usize, StoreError> {
-        let passing = self.passing(filter)?;
-        self.count_of(&format!("SELECT count(*) FROM run{}", passing.clause()), &passing)
+        self.count_passing(&self.passing(filter)?)
+    }
+
+    fn count_passing(&self, passing: &Passing) -> Result<usize, StoreError> {
+        self.count_of(&format!("SELECT count(*) FROM run{}", passing.clause()), passing)
     }
 
     /// Returns the number of runs.
@@ -481,6 +568,7 @@ impl Passing {
         add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
         add(&is_like("name"), part(&filter.plan));
         add(&is_like("label"), part(&filter.label));
+        add("label = ?", whole(&filter.on_label));
         add(&is_like("host"), part(&filter.host));
         add("started_unix_ms >= ?", filter.since_unix_ms.map(number));
         add("started_unix_ms < ?", filter.until_unix_ms.map(number));

@@ -81,17 +81,17 @@ pub(crate) fn seal(database: &Database, id: i64) -> Result<(), SqlError> {
 
 /// CRC-32C of the covered columns: the type of each, its length and its bytes.
 fn checksum(row: &Row) -> u32 {
-    (0..COVERED).fold(0, |sum, column| {
-        let (kind, bytes) = match row.cell(column) {
-            Cell::Null => (0_u8, Vec::new()),
-            Cell::Integer(number) => (1, number.to_le_bytes().to_vec()),
-            Cell::Real(number) => (2, number.to_le_bytes().to_vec()),
-            Cell::Text(text) => (3, text.clone()),
-            Cell::Blob(bytes) => (4, bytes.clone()),
-        };
+    let add = |sum, kind: u8, bytes: &[u8]| {
         let sum = crc32c::crc32c_append(sum, &[kind]);
         let sum = crc32c::crc32c_append(sum, &bytes.len().to_le_bytes());
-        crc32c::crc32c_append(sum, &bytes)
+        crc32c::crc32c_append(sum, bytes)
+    };
+    (0..COVERED).fold(0, |sum, column| match row.cell(column) {
+        Cell::Null => add(sum, 0, &[]),
+        Cell::Integer(number) => add(sum, 1, &number.to_le_bytes()),
+        Cell::Real(number) => add(sum, 2, &number.to_le_bytes()),
+        Cell::Text(text) => add(sum, 3, text),
+        Cell::Blob(bytes) => add(sum, 4, bytes),
     })
 }
 

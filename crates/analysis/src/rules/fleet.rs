@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_record::{HostFacts, RunHeader};
+use assay_spec::units::Bytes;
 use assay_spec::{Job, Pacing};
 
 use super::{Fired, Run, StepCase};
@@ -134,6 +135,7 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     .into_iter()
     .flatten()
     .collect();
+    differ.extend(difference("size of the target", spans(run.header).into_iter()));
     let path = |of: fn(&assay_record::InterfaceFacts) -> String| mtus(run.header, of);
     differ.extend(difference("MTU", path(|interface| interface.mtu_bytes.to_string()).into_iter()));
     (!differ.is_empty()).then(|| Fired {
@@ -143,6 +145,16 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
         next: "Compare hosts with each other only where these do not matter.",
         weight: 0.0,
     })
+}
+
+/// What is used of each host's first target: a cache holds more of a smaller one.
+fn spans(header: &RunHeader) -> Vec<(&str, String)> {
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    for target in header.targets.iter().filter(|target| target.member.span_bytes > 0) {
+        let Some((host, _)) = target.address.split_once(':') else { continue };
+        known.entry(host).or_insert_with(|| Bytes(target.member.span_bytes).to_string());
+    }
+    known.into_iter().collect()
 }
 
 /// A fact of the interface that leads to each host's first target over a network.

@@ -128,6 +128,15 @@ fn unlike_hosts_are_named_by_what_differs() {
     header.setting.hosts[1].facts.kernel = "6.1.0".into();
     let says = found("unlike-hosts", &header, &summary).unwrap().says;
     assert!(says.contains("6.1.0 (b)") && says.contains("(a, c)") && !says.contains("CPU"), "{says}");
+    let like = header.targets[0].clone();
+    let target = |(host, mib): (&str, u64)| {
+        let mut target = like.clone();
+        (target.address, target.member.span_bytes) = (format!("{host}:/t.dat"), mib << 20);
+        target
+    };
+    header.targets = [("a", 64), ("b", 32), ("c", 64)].map(target).to_vec();
+    let says = found("unlike-hosts", &header, &summary).unwrap().says;
+    assert!(says.contains("32MiB (b), 64MiB (a, c)"), "{says}");
 }
 
 #[test]

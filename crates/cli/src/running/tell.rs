@@ -60,7 +60,8 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
                 true => note!("{}", text.trim_end()),
                 false => say(&text)?,
             }
-            if summary.status == RunStatus::Interrupted && done.is_stored && header.diagnosis.is_none() {
+            let may_resume = header.diagnosis.is_none() && header.setting.hosts.is_empty();
+            if summary.status == RunStatus::Interrupted && done.is_stored && may_resume {
                 note!("to measure the rest: assay run --resume {}", header.run);
             }
             // On one screen the id stands above the table already.

@@ -51,13 +51,15 @@ fn as_json(baseline: &Baseline) -> serde_json::Value {
 }
 
 fn as_line(baseline: &Baseline) -> String {
-    let line = match &baseline.of {
-        BaselineOf::Run(run) => format!("{} on {}: run {run}", baseline.plan, baseline.address),
-        BaselineOf::Label(label) => {
-            format!("{} on {}: runs labelled {label}", baseline.plan, baseline.address)
-        }
-    };
+    let line = format!("{} on {}: {}", baseline.plan, baseline.address, reference(&baseline.of));
     format!("{}\n", assay_report::escape::line(&line))
+}
+
+fn reference(of: &BaselineOf) -> String {
+    match of {
+        BaselineOf::Run(run) => format!("run {run}"),
+        BaselineOf::Label(label) => format!("runs labelled {label}"),
+    }
 }
 
 fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
@@ -78,15 +80,15 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     let set_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let baseline = Baseline { address, plan: first.name.clone(), of, set_unix_ms };
     store.set_baseline(&baseline)?;
-    note!("later runs of {} on {} are compared with {name}", baseline.plan, baseline.address);
+    let reference = reference(&baseline.of);
+    note!("later runs of {} on {} are compared with {reference}", baseline.plan, baseline.address);
     Ok(())
 }
 
 /// Returns the runs of exactly that label.
 fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
-    let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
-    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-    Ok(rows.filter(|row| row.label.as_deref() == Some(label)).collect())
+    let filter = RunFilter { on_label: Some(label.to_owned()), ..RunFilter::default() };
+    Ok(store.rows(&filter, RunSlice::ALL)?)
 }
 
 /// A baseline is of one plan, and has results.

@@ -172,17 +172,14 @@ fn clock(offset: Offset) -> String {
 
 /// Returns what to do about a host that cannot be worked with.
 fn remark(host: &ListedHost, version: &str) -> Option<String> {
-    let ListedHost { name, version: theirs, .. } = host;
     match host.state {
         HostState::Ready => None,
         HostState::Silent => Some(format!(
-            "{name} does not answer: its agent, its host or its network has stopped. Its lease ends within {} s.",
+            "{} does not answer: its agent, its host or its network has stopped. Its lease ends within {} s.",
+            host.name,
             LEASE.as_secs()
         )),
-        HostState::OtherVersion => Some(format!(
-            "Host {name} has Assay {theirs}, and this host {version}. Install {version} there and restart its agent, \
-             for example: scp \"$(command -v assay)\" {name}:/usr/local/bin/assay"
-        )),
+        HostState::OtherVersion => Some(host.other_version(version)),
     }
 }
 

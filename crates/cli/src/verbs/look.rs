@@ -9,6 +9,7 @@ use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
 use assay_spec::{Address, IscsiPortal, NfsAddress, without_secret};
+use assay_store::{Reader, RunFilter, RunSlice};
 use clap::CommandFactory as _;
 
 use crate::args::{Cli, StoreArgs, short_help};
@@ -74,9 +75,13 @@ fn home() -> anyhow::Result<Exit> {
     }
     // A look needs no store: without a home, or with a damaged one, what to type stands here all the same.
     let store = store_if_any(&StoreArgs::of_environment()).ok().flatten();
-    let rows = store.and_then(|store| store.runs().ok()).unwrap_or_default();
-    if let Some(last) = rows.first() {
-        let count = if rows.len() == 1 { "1 run".to_owned() } else { format!("{} runs", rows.len()) };
+    let newest = |store: &Reader| {
+        let last =
+            store.rows(&RunFilter::default(), RunSlice { skip: 0, limit: 1 }).ok()?.into_iter().next()?;
+        Some((last, store.count().ok()?))
+    };
+    if let Some((last, count)) = store.and_then(|store| newest(&store)) {
+        let count = if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
         let targets = last.targets.join(", ");
         let says =
             format!("Stored: {count}; the last is {}, {} on {targets} (assay show)", last.run, last.name);

@@ -7,7 +7,7 @@ use assay_model::array::{Array, to_toml};
 use assay_record::RunHeader;
 use assay_sizing::{LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
 use assay_spec::without_secret;
-use assay_store::target_key;
+use assay_store::{RunFilter, RunSlice, target_key};
 
 use crate::args::SizeArgs;
 use crate::exit::{Exit, Failed};
@@ -74,13 +74,9 @@ fn answer_of(question: &Question, stored: &Stored) -> anyhow::Result<Measured> {
 /// Returns the answer of a run, or of the newest run on a target that has a load curve.
 fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::Result<Measured> {
     let store = existing_store(&args.store)?;
-    let wanted = target_key(against);
-    let on_target: Vec<String> = store
-        .runs()?
-        .into_iter()
-        .filter(|row| !row.is_running && row.targets.iter().any(|target| target_key(target) == wanted))
-        .map(|row| row.run)
-        .collect();
+    let filter = RunFilter { on_target: Some(target_key(against)), ..RunFilter::default() };
+    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
+    let on_target: Vec<String> = rows.filter(|row| !row.is_running).map(|row| row.run).collect();
     if on_target.is_empty() {
         return answer_of(question, &Stored::read(&store, against)?);
     }

@@ -102,6 +102,29 @@ fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
     assert!(shown["findings"].to_string().contains("Host b was lost"), "{}", shown["findings"]);
 }
 
+/// The command was printed, and it said that `a:null:` looks like an address.
+#[test]
+fn a_run_over_hosts_that_was_stopped_is_not_said_to_be_resumed() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _a = agent(&story, &url, "a");
+    story.write("p.toml", READS.replace("1s", "1h"));
+    let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url]);
+    let mut said = BufReader::new(run.child().stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("step") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run has ended");
+    }
+    while story.assay(&["runs", "--json"]).out.trim() == "[]" {}
+    kill(Pid::from_raw(i32::try_from(run.child().id()).unwrap()), Signal::SIGINT).unwrap();
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
+    assert!(run.child().wait().unwrap().code() == Some(130) && !rest.contains("--resume"), "{rest}");
+    let resumed = story.assay(&["run", "--resume", "last"]);
+    assert!(resumed.code == Some(BAD_INPUT) && resumed.err.contains("is of several hosts"), "{resumed:?}");
+}
+
 /// The search for the highest rate is that of both hosts together, and the curve offers shares of it.
 #[test]
 fn a_curve_and_a_scale_check_are_of_all_hosts_together() {

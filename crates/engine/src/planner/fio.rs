@@ -25,6 +25,9 @@ pub(super) struct Member {
     visited: Option<Visited>,
     /// Where the last read and the last write ended.
     next: [u64; 2],
+    /// Whether a stream that comes to the end takes the other one back to the beginning: fio opens the file anew then,
+    /// except where only time ends the load.
+    begin_together: bool,
     stripe: Option<Stripe>,
     zones: Option<Zones>,
     /// How often all of its blocks were visited.
@@ -111,6 +114,7 @@ impl Member {
             least_bytes: lines.iter().map(|line| u64::from(line.size_bytes)).min().unwrap_or(1),
             visited: random().next().map(|_| Visited::new(blocks)),
             next: [window.start; 2],
+            begin_together: setup.repeats && lines.iter().all(|line| line.random_limit == 0),
             stripe: setup.job.strides.map(|strides| Stripe { strides, start: window.start, moved_bytes: 0 }),
             zones: setup.job.zoned.map(|zoned| Zones::new(zoned, window.clone(), workers)),
             passes: 0,
@@ -184,7 +188,7 @@ impl Member {
         self.next = [self.window.start; 2];
     }
 
-    fn sequential(&self, line: &Line, way: usize) -> Place {
+    fn sequential(&mut self, line: &Line, way: usize) -> Place {
         let size = u64::from(line.size_bytes);
         let offset_bytes = match line.back_bytes {
             0 => self.next[way],
@@ -195,7 +199,12 @@ impl Member {
             return Place { offset_bytes, size_bytes: line.size_bytes };
         }
         match left / self.least_bytes * self.least_bytes {
-            0 => Place { offset_bytes: self.window.start, size_bytes: line.size_bytes },
+            0 => {
+                if self.begin_together {
+                    self.rewind();
+                }
+                Place { offset_bytes: self.window.start, size_bytes: line.size_bytes }
+            }
             rest => Place { offset_bytes, size_bytes: shortened(line, rest) },
         }
     }

@@ -47,6 +47,18 @@ fn jobs_with_a_flow_do_not_outrun_each_other() {
     assert!(slow > 0 && fast > slow && fast <= 8 * slow + 32, "{slow} and {fast}");
 }
 
+/// The second job has so much to do that it would be at it for minutes.
+#[test]
+fn a_job_whose_end_is_that_of_the_test_takes_the_others_along() {
+    let text = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\n\
+                [[test.job]]\nname = \"short\"\nops = 1000\nends = \"test\"\n\
+                [[test.job]]\nname = \"long\"\nops = 1_000_000_000\nworkers = 2\n";
+    let reported = watch(text, 1, Faults::default());
+    let [short, long] = [0, 1].map(|job| reported.counted(job).total().ops());
+    assert!(short == 1000 && long < 1_000_000_000, "{short} and {long}");
+    assert_eq!(reported.outcome, Outcome::Done);
+}
+
 #[test]
 fn warm_up_is_drained_and_not_counted() {
     let reported = watch(&test("ops = 5_000\noutstanding = 16\nwarmup = \"50ms\""), 1, Faults::default());

@@ -425,3 +425,32 @@ fn what_is_waited_for_follows_the_hosts_through_the_run() {
     merge.note(Noted::Lost { host: "b".into(), why: "gone".into(), at_unix_ns: BEGAN });
     assert!(merge.waits().1.is_empty() && merge.is_over());
 }
+
+/// Its place looked like a small file of whose I/Os some went through the page cache, which a warning said.
+#[test]
+fn a_host_that_did_not_begin_has_places_that_no_rule_is_about() {
+    let (a, placed) = (said(&placed(), 0, 0), placed());
+    let mut merge = Merge::new(placed).unwrap();
+    let mut events = Vec::new();
+    for mut said in a.into_iter().take(2) {
+        for what in &mut said.what {
+            if let What::Event(event) = what
+                && let RunEvent::Started(header) = &mut event.what
+            {
+                (header.targets[0].member.direct, header.targets[0].member.span_bytes) = (true, 7 << 30);
+            }
+        }
+        events.extend(merge.take("a", said));
+    }
+    let refused = What::Refused { why: "no room".into(), has_begun: true };
+    events.extend(merge.take("b", Said { number: 1, epoch_unix_ns: 0, what: vec![refused] }));
+    let Some(RunEvent::Started(header)) = events.first().map(|event| &event.what) else {
+        panic!("{events:?}")
+    };
+    let targets: Vec<_> = header
+        .targets
+        .iter()
+        .map(|of| (of.address.as_str(), of.member.direct, of.member.span_bytes))
+        .collect();
+    assert_eq!(targets, [("a:null:", true, 7 << 30), ("b:", true, 7 << 30)]);
+}

@@ -208,6 +208,10 @@ fn who_does_not_answer_and_who_is_another_version_is_listed_as_that() {
         let put = async |key: &str, text: String| bucket.put(key, text.into()).await.unwrap();
         put("killed", format!(r#"{{"name":"killed","version":"{version}","host":{{}}}}"#)).await;
         put("old", r#"{"name":"old","version":"0.0.1+bus0","host":{"name":"x"},"more":1}"#.into()).await;
+        put("older", r#"{"name":"older","version":"0.1.0"}"#.into()).await;
+        put("newer", r#"{"name":"newer","version":"99.0.0+bus9","host":["other"],"more":{"x":1}}"#.into())
+            .await;
+        put("bare", r#"{"name":"bare"}"#.into()).await;
         put("noise", "\u{1b}[31m".into()).await;
         put("liar", format!(r#"{{"name":"killed","version":"{version}","host":{{}}}}"#)).await;
         let info = bucket.stream.get_info().await.unwrap();
@@ -216,7 +220,11 @@ fn who_does_not_answer_and_who_is_another_version_is_listed_as_that() {
     let list = hosts(&bus(&nats)).unwrap();
     let states: Vec<(&str, HostState)> =
         list.hosts.iter().map(|host| (host.name.as_str(), host.state)).collect();
-    assert_eq!(states, [("killed", HostState::Silent), ("old", HostState::OtherVersion)]);
+    let others = ["bare", "killed", "newer", "old", "older"].map(|name| match name {
+        "killed" => (name, HostState::Silent),
+        _ => (name, HostState::OtherVersion),
+    });
+    assert_eq!(states, others);
     assert!(list.hosts.iter().all(|host| host.offset.is_none() && host.lease_left_ms.is_none()));
 }
 

@@ -423,3 +423,102 @@ fn a_run_is_followed_to_its_end_by_another_coordinator() {
     assert!(matches!(again, Err(FleetError::NotOnBus(_))), "it is stored, so the bus keeps nothing of it");
     agents.into_iter().for_each(Running::stop);
 }
+
+/// A run of an hour whose coordinator has died.
+fn orphaned(nats: &Nats, run: &str, folder: &Path) {
+    let mut order = order(nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    order.order.run = Some(run.into());
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        go(&order, &store(folder), &mut Hearing::doing(|| std::panic::panic_any("killed")))
+    }));
+    assert!(died.is_err());
+}
+
+/// Both followed it. The one that came to the end first removed the stream, and the other waited for the rest of it.
+#[test]
+fn of_two_who_attach_at_one_moment_one_follows_the_run() {
+    const RUN: &str = "261124-5555";
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let folders = [0, 1, 2].map(|_| tempfile::tempdir().unwrap());
+    orphaned(&nats, RUN, folders[0].path());
+    let (stop, at_once) = (StopSignal::default(), std::sync::Barrier::new(2));
+    let follow = |folder: &Path| {
+        let kept = store(folder);
+        let mut hearing = Hearing::doing(|| stop.stop());
+        at_once.wait();
+        let sinks = Sinks { store: Some(&kept), follower: &mut hearing };
+        let done = attach(RUN, &bus(&nats), stop.clone(), sinks).map(|done| (done.failures, done.is_stored));
+        (done, kept.row(RUN).is_ok())
+    };
+    let both = std::thread::scope(|scope| {
+        let [one, two] = [&folders[1], &folders[2]].map(|folder| scope.spawn(|| follow(folder.path())));
+        [one.join().unwrap(), two.join().unwrap()]
+    });
+    let followed: Vec<_> = both.iter().filter(|(done, _)| done.is_ok()).collect();
+    assert!(matches!(&followed[..], [(Ok((failures, true)), true)] if failures.is_empty()), "{both:?}");
+    let refused: Vec<_> =
+        both.iter().filter_map(|(done, is_there)| Some((done.as_ref().err()?, is_there))).collect();
+    let [(error, false)] = &refused[..] else { panic!("{both:?}") };
+    let says = error.to_string();
+    assert!(says.contains(RUN) && says.contains(&format!("process {} on ", std::process::id())), "{says}");
+    agents.into_iter().for_each(Running::stop);
+}
+
+/// It followed the run too, and whoever came to its end first took the rest of the stream from the other.
+#[test]
+fn a_run_whose_coordinator_lives_is_followed_by_nobody_else() {
+    const RUN: &str = "261124-6666";
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut order = order(&nats, READS, &[], &["null:"]);
+    order.order.run = Some(RUN.into());
+    let other = store(second.path());
+    let mut says = String::new();
+    let mut hearing = Hearing::doing(|| {
+        let (mut none, stop) = (Hearing::new(), StopSignal::default());
+        stop.stop();
+        let sinks = Sinks { store: Some(&other), follower: &mut none };
+        says = attach(RUN, &bus(&nats), stop, sinks).unwrap_err().to_string();
+    });
+    let done = go(&order, &store(first.path()), &mut hearing).unwrap();
+    drop(hearing);
+    assert!(done.failures.is_empty() && done.is_stored, "{:?}", done.failures);
+    assert!(says.contains("is followed by process"), "{says}");
+    assert!(other.row(RUN).is_err(), "nothing of it is in the other store");
+    agents.into_iter().for_each(Running::stop);
+}
+
+/// A coordinator that was frozen or cut off, and another one follows its run meanwhile: that one has the run.
+#[test]
+fn a_coordinator_that_comes_back_leaves_the_run_to_the_one_that_follows_it() {
+    const RUN: &str = "261124-7777";
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut order = order(&nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    order.order.run = Some(RUN.into());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut hearing = Hearing::doing(|| {
+        runtime.block_on(async {
+            let client = async_nats::connect(nats.url()).await.unwrap();
+            let note = r#"{"follows":{"by":"process 7 on far"}}"#;
+            let context = async_nats::jetstream::new(client);
+            context.publish(format!("assay.plan.{RUN}"), note.into()).await.unwrap().await.unwrap();
+        });
+    });
+    let kept = store(first.path());
+    let done = go(&order, &kept, &mut hearing).unwrap();
+    drop(hearing);
+    let why = done.failures.join("; ");
+    assert!(why.contains("process 7 on far") && !done.is_stored, "{why}");
+    assert_eq!(kept.row(RUN).unwrap().status, None, "it has no end here");
+    // The loads go on, and the stream has all of the run.
+    let (kept, stop) = (store(second.path()), StopSignal::default());
+    let mut hearing = Hearing::doing(|| stop.stop());
+    let sinks = Sinks { store: Some(&kept), follower: &mut hearing };
+    let done = attach(RUN, &bus(&nats), stop.clone(), sinks).unwrap();
+    assert!(done.failures.is_empty() && done.is_stored, "{:?}", done.failures);
+    agents.into_iter().for_each(Running::stop);
+}

@@ -6,7 +6,7 @@ use assay_spec::{Access, Change, Distribution, IO_BYTES_MAX, TRIM_BYTES_MAX};
 use super::lines::OptionLine;
 use super::spread::{Spread, Stride, spread};
 use super::taken::Options;
-use super::value::{KbBase, bytes, integer, percent, short, time};
+use super::value::{KbBase, bytes, integer, short, time, whole_percent};
 use crate::ImportError;
 
 /// The most access lines that a range or a split of block sizes may become.
@@ -35,11 +35,11 @@ impl Kind {
 fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
     let is_share = |option: &&OptionLine| ["rwmixread", "rwmixwrite"].contains(&option.key.as_str());
     let last = options.job.options.iter().rfind(is_share).map(|option| option.key.as_str());
-    let read_share = options.read("rwmixread", percent)?;
-    let write_share = options.read("rwmixwrite", percent)?.map(|share| 100.0 - share);
+    let read_share = options.read("rwmixread", whole_percent)?;
+    let write_share = options.read("rwmixwrite", whole_percent)?.map(|share| 100.0 - share);
     // Each of them sets both shares, so the last one counts.
     let mixed = if last == Some("rwmixwrite") { write_share } else { read_share }.unwrap_or(50.0);
-    let shares = options.read("percentage_random", |text| by_way(text, &[100.0; 3], percent))?;
+    let shares = options.read("percentage_random", |text| by_way(text, &[100.0; 3], whole_percent))?;
     let sequencer = options.take("rw_sequencer");
     let Some(option) = options.take("rw") else {
         return Ok(Kind {
@@ -132,8 +132,9 @@ fn sizes(options: &mut Options<'_>) -> Result<ByWay<Sizes>, ImportError> {
     let default = [0; 3].map(|_| vec![(4096, 1.0)]);
     let one = |part: &str| Ok(vec![(bytes(first_of_range(part), base)?, 1.0)]);
     let fixed = options.read("bs", |text| by_way(&ways_of(text), &default, one))?.unwrap_or(default);
-    let range = options.read("bsrange", |text| by_way(text, &fixed, |part| ranged(part, base)))?;
     let is_unaligned = options.is_on("bs_unaligned")?;
+    let range =
+        options.read("bsrange", |text| by_way(text, &fixed, |part| ranged(part, base, is_unaligned)))?;
     let split = options.read("bssplit", |text| {
         by_way(text, range.as_ref().unwrap_or(&fixed), |part| splits(part, base, is_unaligned))
     })?;
@@ -337,11 +338,18 @@ fn splits(text: &str, base: KbBase, is_unaligned: bool) -> Result<Sizes, String>
 }
 
 /// `4k-64k`: fio draws a number of bytes up to the largest and rounds it up to a multiple of the smallest.
-fn ranged(text: &str, base: KbBase) -> Result<Sizes, String> {
+fn ranged(text: &str, base: KbBase, is_unaligned: bool) -> Result<Sizes, String> {
     let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
     let (from, to) = (bytes(from, base)?, bytes(to, base)?);
     if from == 0 || from > to {
         return Err("a range runs from the smaller to the larger size".to_owned());
+    }
+    if is_unaligned && from < to {
+        return Err(
+            "with bs_unaligned every number of bytes of the range is a size, which is not supported; use \
+                    bssplit"
+                .to_owned(),
+        );
     }
     let count = to / from;
     if count > MIX_MAX as u64 {

@@ -7,7 +7,7 @@ use assay_spec::{Extent, Strides, ZONE_BYTES_MIN, Zoned};
 
 use super::lines::OptionLine;
 use super::taken::Options;
-use super::value::{KbBase, bytes, integer, percent, short, time};
+use super::value::{self, KbBase, bytes, integer, share, short, time};
 use crate::ImportError;
 
 /// The most passes that a plan takes.
@@ -194,6 +194,13 @@ pub(super) struct End {
     pub(super) is_whole: bool,
 }
 
+impl End {
+    /// Whether only time ends it.
+    pub(super) fn is_timed(&self) -> bool {
+        self.run.is_some() && self.bytes.is_none() && self.passes.is_none() && self.ops.is_none()
+    }
+}
+
 /// Reads how much of its files a job uses, and what ends it. `least` is its smallest I/O, bytes.
 pub(super) fn size(
     options: &mut Options<'_>,
@@ -231,6 +238,9 @@ pub(super) fn size(
     let onward = if let Extent::Bytes(Bytes(bytes)) = increment { bytes.saturating_mul(clones) } else { 0 };
     let of_file = match (size, file_size) {
         (Some(Extent::Bytes(Bytes(bytes))), None) => Some(bytes / files.each()),
+        (Some(Extent::Percent(part)), Some(file)) => {
+            Some(of_share(file, part).min(file.saturating_sub(behind)))
+        }
         // All of a file whose size is given is used; `size` says how much is moved.
         (_, Some(file)) => Some(file.saturating_sub(behind)),
         (Some(Extent::Percent(_)) | None, None) => None,
@@ -249,7 +259,6 @@ pub(super) fn size(
     let all = own.map(|own| own * files.each());
     let moved = match (size, file_size, all) {
         (Some(Extent::Bytes(Bytes(bytes))), Some(_), Some(all)) if bytes < all => Some(bytes),
-        (Some(Extent::Percent(share)), Some(_), Some(all)) if share < 100.0 => Some(of_share(all, share)),
         _ => None,
     };
     let own = Own { bytes: all, moved, has_stripes: zones.strides.is_some(), times: files.times };
@@ -320,8 +329,17 @@ fn zbd(
     workers: u64,
 ) -> Result<Option<Zoned>, ImportError> {
     for key in OF_ZONED {
-        if let Some(option) = options.take(key).filter(|option| option.key.starts_with("zone_reset")) {
-            options.note(option.line, format!("{}: a zone begins anew when it is full.", option.key));
+        match options.take(key) {
+            Some(option) if option.key.starts_with("zone_reset") => {
+                options.note(option.line, format!("{}: a zone begins anew when it is full.", option.key));
+            }
+            Some(option) if key == "zonecapacity" => {
+                let capacity = value::bytes(option.known()?, options.kb_base);
+                if capacity.map_err(|why| option.complain(why))? != bytes.unwrap_or(0) {
+                    options.refuse(option, "zones that hold less than their size are not supported");
+                }
+            }
+            _ => {}
         }
     }
     let mut open = |key| options.read(key, |text| integer(text, 0, u32::MAX.into()));
@@ -333,8 +351,9 @@ fn zbd(
     let is_verified = options.has("verify");
     match (word.split(':').next().unwrap_or(word), bytes) {
         ("read" | "randread" | "write", _) => {
-            let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone, \
-                and no zone is reset.";
+            let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone (under \
+                fio they read nothing that the same run did not write, except with read_beyond_wp), and no zone is \
+                reset.";
             options.note(mode.line, says);
             Ok(None)
         }
@@ -387,7 +406,7 @@ struct Own {
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
     let Own { bytes: own, moved, has_stripes, times } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
-    let limit = limit(options, moved.or(own))?.or(moved);
+    let limit = limit(options, moved.or(own))?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
     let is_timed = options.is_on("time_based")?;
     let run = options.read("runtime", |text| time(text, 1e9))?.filter(|run| *run > Nanos(0));
@@ -398,7 +417,9 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
             "time_based: there is no runtime, so fio leaves it out, and the job ends after its size.",
         );
     }
-    let end = End { run, ops: ops.map(|ops| ops.saturating_mul(workers)), ..End::default() };
+    // fio counts the I/Os of all loops together.
+    let ops = ops.map(|ops| ops.saturating_mul(workers).saturating_mul(loops));
+    let end = End { run, ops, ..End::default() };
     if is_timed && run.is_some() {
         return Ok(end);
     }
@@ -406,11 +427,13 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
     let passes = u32::try_from(loops * times)
         .ok()
         .filter(|passes| *passes <= PASSES_MAX && (own.is_none() || !has_stripes));
-    let Some(each) = limit.filter(|limit| Some(*limit) != own).or(own.filter(|_| passes.is_none())) else {
+    let is_other = |bytes: &u64| Some(*bytes) != own || passes.is_none();
+    let each = limit.or(moved).or(own).filter(is_other);
+    let Some(each) = each else {
         return Ok(End { passes, is_whole: run.is_none() && ops.is_none(), ..end });
     };
-    let all = each.checked_mul(loops).and_then(|all| all.checked_mul(workers));
-    match all.filter(|all| *all < 1 << 62) {
+    let all = each.checked_mul(loops).map(|all| looped(all, limit, own, loops));
+    match all.and_then(|all| all.checked_mul(workers)).filter(|all| *all < 1 << 62) {
         Some(all) => {
             let is_whole = own.is_some_and(|own| each >= own) && run.is_none() && ops.is_none();
             Ok(End { bytes: Some(all), is_whole, ..end })
@@ -423,6 +446,17 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
     }
 }
 
+/// What the loops of a clone move, of `all` at most: each loop goes through its files, and more of them follow until an
+/// `io_size` above that is reached.
+fn looped(all: u64, io_size: Option<u64>, own: Option<u64>, loops: u64) -> u64 {
+    match (io_size, own) {
+        (Some(io_size), Some(own)) if io_size > own && own > 0 => {
+            all.min(own.saturating_mul(io_size.div_ceil(own).max(loops)))
+        }
+        _ => all,
+    }
+}
+
 /// Reads `io_size`, which may be a share of the size; `own` is that, where it is known.
 fn limit(options: &mut Options<'_>, own: Option<u64>) -> Result<Option<u64>, ImportError> {
     let base = options.kb_base;
@@ -431,7 +465,7 @@ fn limit(options: &mut Options<'_>, own: Option<u64>) -> Result<Option<u64>, Imp
         own.map(|own| of_share(own, share)).ok_or("is a share of a size that the job does not say")
     };
     let read = match option.known()?.trim().strip_suffix('%') {
-        Some(share) => percent(share).and_then(|share| of_size(share).map_err(str::to_owned)),
+        Some(text) => share(text).and_then(|share| of_size(share).map_err(str::to_owned)),
         None => bytes(&option.value, base),
     };
     let bytes = read.map_err(|why| option.complain(why))?;
@@ -454,9 +488,10 @@ fn extent(option: &OptionLine, base: KbBase, zone_bytes: Option<u64>) -> Result<
         return bytes.map(|bytes| Extent::Bytes(Bytes(bytes))).ok_or_else(|| option.complain(says));
     }
     match text.strip_suffix('%') {
-        Some(share) => {
-            let share = share.parse::<f64>().map_or(share.to_owned(), |share| share.min(100.0).to_string());
-            percent(&share).map(Extent::Percent).map_err(|why| option.complain(why))
+        Some(text) => {
+            // Above 100 % it is everything.
+            let most = text.parse::<u32>().map_or(text.to_owned(), |share| share.min(100).to_string());
+            share(&most).map(Extent::Percent).map_err(|why| option.complain(why))
         }
         None => first_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
     }

@@ -131,7 +131,7 @@ pub(super) const COMMON: [&str; 22] = [
 ];
 
 /// What all options of fio's own verification come to.
-pub(super) const OWN_STAMPS: &str = "data is checked against Assay's own stamps, read by read";
+const OWN_STAMPS: &str = "data is checked against Assay's own stamps, read by read";
 
 /// What fio's own search for a depth comes to.
 const LATENCY_TARGET: &str = "the depth stays as given; `assay curve` searches the depth for a latency";
@@ -147,7 +147,7 @@ const PLACEMENT: &str = "writes say nothing of their placement";
 const CGROUP: &str = "the process stays in the cgroup that it was started in";
 
 /// Options that change the measurement a little, each with what Assay does.
-pub(super) const DIFFERENT: [(&str, &str); 98] = [
+pub(super) const DIFFERENT: [(&str, &str); 96] = [
     ("flow_sleep", "a job that is ahead of its share looks again at once"),
     ("md_per_io_size", PROTECTION),
     ("pi_act", PROTECTION),
@@ -214,8 +214,6 @@ pub(super) const DIFFERENT: [(&str, &str); 98] = [
     ("nonvectored", "Assay chooses how it submits I/O"),
     ("do_verify", "data is checked as it is read"),
     ("file_service_type", "files are used in turn, one I/O each"),
-    ("exitall", "a job that ends leaves the others running"),
-    ("exit_what", "a job that ends leaves the others running"),
     ("verify_pattern", OWN_STAMPS),
     ("verify_interval", OWN_STAMPS),
     ("verify_offset", OWN_STAMPS),
@@ -247,6 +245,10 @@ pub(super) const DIFFERENT: [(&str, &str); 98] = [
     ("rate_ignore_thinktime", "the rate is kept over the pauses too"),
     ("ss_interval", STEADY),
 ];
+
+/// Those of which 0 is a value like others, and not that they are off.
+pub(super) const ZERO_IS_SOME: [&str; 8] =
+    ["buffer_pattern", "cpus_allowed", "cpumask", "numa_cpu_nodes", "prio", "cmdprio", "uid", "gid"];
 
 /// Engines that have one I/O in flight, whatever the depth.
 pub(super) const SYNCHRONOUS: [&str; 9] =

@@ -47,6 +47,8 @@ pub(super) struct JobLines {
     pub(super) name: String,
     pub(super) file: String,
     pub(super) line: usize,
+    /// Number of the command of fio that it belongs to.
+    pub(super) command: usize,
     /// Those of the global sections before it come first.
     pub(super) options: Vec<OptionLine>,
 }
@@ -81,7 +83,13 @@ pub(super) fn jobs(
         // What is run with further jobs on the command line.
         reader.section = Section::Job;
         let options = std::mem::take(&mut reader.global);
-        reader.jobs.push(JobLines { name: "global".to_owned(), file: origin.to_owned(), line: 0, options });
+        reader.jobs.push(JobLines {
+            name: "global".to_owned(),
+            file: origin.to_owned(),
+            line: 0,
+            command: 0,
+            options,
+        });
     }
     match reader.jobs.is_empty() {
         true => Err(complain(origin, 0, "has no job: a section [name] with the options of a job is missing")),
@@ -185,7 +193,13 @@ impl<'s> Reader<'s> {
         }
         self.section = Section::Job;
         let options = self.global.clone();
-        self.jobs.push(JobLines { name: name.to_owned(), file: origin.to_owned(), line, options });
+        self.jobs.push(JobLines {
+            name: name.to_owned(),
+            file: origin.to_owned(),
+            line,
+            command: 0,
+            options,
+        });
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 //! with its line and the reason, or becomes a note with `--lenient`.
 
 mod blocks;
+mod exits;
 mod extent;
 mod known;
 mod lines;

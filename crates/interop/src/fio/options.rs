@@ -9,12 +9,12 @@ use assay_spec::{
 use super::blocks::mix;
 use super::extent::{End, Files, files, size};
 use super::known::{
-    ASYNCHRONOUS, COMMON, DIFFERENT, ELSEWHERE, OF_ENGINES, OWN_STAMPS, SYNCHRONOUS, WITHOUT_EFFECT,
+    ASYNCHRONOUS, COMMON, DIFFERENT, ELSEWHERE, OF_ENGINES, SYNCHRONOUS, WITHOUT_EFFECT, ZERO_IS_SOME,
 };
 use super::lines::{JobLines, OptionLine};
 use super::rate::pace;
 use super::taken::{Findings, Options};
-use super::value::{KbBase, integer, is_true, percent, short, time};
+use super::value::{KbBase, integer, is_true, short, time, whole_percent};
 use crate::ImportError;
 
 /// A job as it is meant.
@@ -45,11 +45,27 @@ pub(super) struct FioJob {
     pub(super) ramp: Nanos,
     /// Whether it begins after all jobs before it.
     pub(super) waits: bool,
+    /// Whom its end takes along, where `exitall` is given.
+    pub(super) exit: Scope,
     /// The line that says so, and the job that it begins after.
     pub(super) waits_for: Option<(usize, String)>,
     pub(super) files: Files,
     pub(super) flow: Option<Weight>,
     pub(super) seed: Option<u64>,
+}
+
+/// Jobs that run side by side, with their places in the file.
+pub(super) type Group<'j> = Vec<(usize, &'j FioJob)>;
+
+/// Whom the end of a job takes along: `exit_what`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Those that are reported together.
+    Reported,
+    /// Those that run.
+    Running,
+    /// Those that wait too.
+    All,
 }
 
 /// The weight of a job's I/Os among those with the same number.
@@ -143,6 +159,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         end: size.end,
         ramp: options.read("ramp_time", |text| time(text, 1e9))?.unwrap_or_default(),
         waits: options.is_on("stonewall")?,
+        exit: scope(&mut options)?,
         waits_for: options.take("wait_for").map(|option| (option.line, option.value.clone())),
         files,
         flow: flow(&mut options)?,
@@ -233,8 +250,8 @@ fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
 fn data(options: &mut Options<'_>) -> Result<Data, ImportError> {
     // The largest ratio that a plan takes.
     let ratio = |share: f64| (100.0 / (100.0 - share).max(0.1)).min(1000.0);
-    let compress = options.read("buffer_compress_percentage", percent)?.unwrap_or(0.0);
-    let dedupe = options.read("dedupe_percentage", percent)?.unwrap_or(0.0);
+    let compress = options.read("buffer_compress_percentage", whole_percent)?.unwrap_or(0.0);
+    let dedupe = options.read("dedupe_percentage", whole_percent)?.unwrap_or(0.0);
     let chunk = options.take("buffer_compress_chunk");
     if let Some(option) = chunk.filter(|_| compress > 0.0) {
         options.note(option.line, "buffer_compress_chunk: data is compressible in units of 4 KiB.");
@@ -308,6 +325,18 @@ fn start_delay(options: &mut Options<'_>) -> Result<Nanos, ImportError> {
     Ok(options.read("startdelay", first)?.unwrap_or_default())
 }
 
+/// Takes the options of one job. What they mean depends on all jobs.
+fn scope(options: &mut Options<'_>) -> Result<Scope, ImportError> {
+    options.take("exitall");
+    let scope = options.read("exit_what", |text| match text {
+        "group" => Ok(Scope::Reported),
+        "stonewall" => Ok(Scope::Running),
+        "all" => Ok(Scope::All),
+        other => Err(format!("`{}` is not known; use group, stonewall or all", short(other))),
+    })?;
+    Ok(scope.unwrap_or(Scope::Reported))
+}
+
 /// What is left: options that change nothing, a little, or what Assay cannot do.
 fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
     options.take("direct");
@@ -339,7 +368,8 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             continue;
         }
         match DIFFERENT.iter().find(|(known, _)| *known == key) {
-            Some((_, says)) if *says == OWN_STAMPS && is_off => {}
+            Some(_) if is_off && !ZERO_IS_SOME.contains(&key) => {}
+            Some(_) if key == "file_service_type" && option.value.trim() == "roundrobin" => {}
             Some((_, says)) => options.note(option.line, format!("{key}: {says}.")),
             None if is_off => {}
             None => {

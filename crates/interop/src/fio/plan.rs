@@ -1,12 +1,13 @@
 //! From the jobs of a job file to a plan.
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Access, Extent, Semantics, Window};
+use assay_spec::{Access, Ends, Extent, Semantics, Window};
 
+use super::exits::exits;
 use super::extent::End;
 use super::known::WITHOUT_IO;
 use super::lines::{JobLines, jobs};
-use super::options::{FioJob, Verifies, Weight, job};
+use super::options::{FioJob, Group, Verifies, Weight, job};
 use super::taken::Findings;
 use super::typed;
 use super::value::is_true;
@@ -96,7 +97,8 @@ fn plan(
         job.waits |= waits;
     }
     let Findings { notes: found, mut refused } = findings;
-    let groups = grouped(&all, &left_out, &mut refused);
+    let mut groups = grouped(&all, &left_out, &mut refused);
+    let ends = exits(read, &kept, &mut groups, (&mut notes, &mut refused));
     refused.extend(groups.iter().enumerate().flat_map(|(index, group)| parted(group, &groups[..index])));
     notes.extend(found);
     // An option of [global] is met in every job.
@@ -110,7 +112,7 @@ fn plan(
     // Assay verifies a plan as a whole: what one test trims holds no stamps for another.
     let trims = all.iter().flat_map(|job| &job.mix).any(Access::trims);
     for group in &groups {
-        let written = test(group, &targets, (span, trims), &mut notes);
+        let written = test(group, &targets, (span, trims, &ends), &mut notes);
         for test in [read_back(group, &written), Some(written)].into_iter().flatten().rev() {
             let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
             tests.push(DraftTest { name, ..test });
@@ -222,9 +224,6 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") || name.starts_with(r"\\.\")
 }
 
-/// Jobs that run side by side, with their places in the file.
-type Group<'j> = Vec<(usize, &'j FioJob)>;
-
 /// Puts jobs together that run side by side. A job that waits for another one begins a group if all that runs then is
 /// that one: what `wait_for` says of a single job, `stonewall` says of all. Others are refused, and so is who waits
 /// for a job that is left out.
@@ -310,6 +309,7 @@ fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTes
             is_durable: false,
             start_delay: Nanos(0),
             flow: 0,
+            ends: None,
             end: loops.unwrap_or_else(|| vec![("passes", "1".to_owned())]),
             ..draft.clone()
         }
@@ -351,7 +351,7 @@ fn first_delay(group: &[(usize, &FioJob)], notes: &mut Vec<Note>) -> Nanos {
 fn test(
     group: &[(usize, &FioJob)],
     targets: &TargetNames,
-    (span, trims): (Option<u64>, bool),
+    (span, trims, ends): (Option<u64>, bool, &[Option<Ends>]),
     notes: &mut Vec<Note>,
 ) -> DraftTest {
     let jobs = || group.iter().map(|(_, job)| *job);
@@ -399,6 +399,7 @@ fn test(
             zoned: job.zoned,
             flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
             start_delay: delay(job),
+            ends: ends[*index],
             end: if have_own_ends { end_fields_of(&job.end) } else { Vec::new() },
         });
     }

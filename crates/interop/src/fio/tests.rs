@@ -111,10 +111,19 @@ fn what_fio_reads_in_another_way_is_refused() {
         ("size=1g\nruntime=1.5", "fio reads no fraction of `1.5`"),
         ("size=1g\nruntime=1.0m", "fio reads no fraction of `1.0m`"),
         ("size=1g\nstartdelay=5.0ms", "fio reads no fraction of `5.0ms`"),
+        ("size=1g\nbsrange=4k-10k\nbs_unaligned", "every number of bytes of the range is a size"),
+        ("size=.5m", "fio reads no number that begins with a point, like `.5m`"),
+        ("size=1g\nruntime=.5", "fio reads no number that begins with a point"),
+        ("size=4 m", "fio reads `4 m` without what is behind the space"),
+        ("size=1g\nruntime=1 m", "fio reads `1 m` without what is behind the space"),
+        ("size=1g\nrw=rw\nrwmixread=70%", "fio reads `70%` as another number; write it without `%`"),
+        ("size=1g\nio_size=50.5%", "fio reads no fraction of `50.5%`"),
+        ("size=12.5%", "fio reads no fraction of `12.5%`"),
     ] {
         let error = imported(&format!("[a]\n{text}"), Strictness::Strict).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+    assert_eq!(job("rw=rw\nrwmixread=70.9").mix[0].read, 70.0);
     assert_eq!(job("bs=16kbytes").mix[0].size, Bytes(16 << 10));
     assert_eq!(job("bs=512bytes").mix[0].size, Bytes(512));
 }
@@ -455,12 +464,44 @@ fn random_writes_to_zones_are_those_of_a_device_without_any() {
         ("", "the zones are those of the device; give a zonesize"),
         ("zonesize=4m\nmax_open_zones=2\nnumjobs=4", "4 jobs share 2 open zones"),
         ("zonesize=4m\nverify=md5", "cannot be verified"),
+        ("zonesize=4m\nzonecapacity=3m", "zones that hold less than their size"),
     ] {
         let error = imported(&text(more), Strictness::Strict).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let error = imported("[a]\nrw=randrw\nzonemode=zbd\nzonesize=1m\n", Strictness::Strict).unwrap_err();
     assert!(error.to_string().contains("supported for random writes only"), "{error}");
+}
+
+/// As in fio 3.33: `exitall` holds for all jobs, also with `=0`, and each job says how far its end goes.
+#[test]
+fn the_first_job_that_ends_takes_others_along() {
+    let ends = |text: &str| {
+        let plan = read(&format!("[global]\nsize=1m\n{text}"));
+        let of_job = |job: &Job| format!("{}:{:?}", job.name, job.ends);
+        let tests = plan.tests.iter().map(|test| test.steps[0].jobs.iter().map(of_job).collect::<Vec<_>>());
+        tests.map(|jobs| jobs.join(" ")).collect::<Vec<_>>()
+    };
+    let (both, none) = ("a:Some(Test) b:Some(Test)", "a:None b:None");
+    assert_eq!(ends("exitall\n[a]\n[b]"), [both]);
+    assert_eq!(ends("[a]\n[b]\nexitall=0"), [both]);
+    assert_eq!(ends("[a]\n[b]"), [none]);
+    assert_eq!(ends("exitall\ntime_based\nruntime=5\n[a]\n[b]"), [none]);
+    assert_eq!(ends("exitall\nnew_group\n[a]\n[b]\nnumjobs=2"), ["a:None b:Some(Job)"]);
+    assert_eq!(ends("exitall\nnew_group\nexit_what=stonewall\n[a]\n[b]"), [both]);
+    assert_eq!(ends("exitall\n[a]\n[b]\n[c]\nstonewall"), [both, "job 1:None"]);
+    // Who waits is ended too.
+    assert_eq!(ends("exitall\n[a]\nexit_what=all\n[b]\n[c]\nstonewall"), [both]);
+    assert_eq!(ends("exitall\n[a]\n[b]\nwait_for=a"), ["job 1:None"]);
+    let text = "[global]\nsize=1m\nexitall\nrw=write\nverify=md5\n[a]\n[b]\nrate_iops=10\n";
+    let notes = imported(text, Strictness::Strict).unwrap().notes;
+    assert!(
+        notes.iter().any(|note| note.says.contains("reads back only what the job that ended first")),
+        "{notes:?}"
+    );
+    let text = "[global]\nsize=1m\nexitall\n[a]\n[b]\nnew_group\n[c]\n";
+    let error = imported(text, Strictness::Strict).unwrap_err().to_string();
+    assert!(error.contains("use exit_what=stonewall"), "{error}");
 }
 
 #[test]

@@ -118,6 +118,8 @@ struct Typed<'s> {
 
     variables: HashMap<String, String>,
     jobs: Vec<JobLines>,
+    /// Commands of fio so far.
+    commands: usize,
     beside: Beside,
     /// Whether `exit` was carried out.
     is_ended: bool,
@@ -155,6 +157,7 @@ pub(super) fn jobs<'s>(
         lines,
         variables,
         jobs: Vec::new(),
+        commands: 0,
         beside: Beside::Nothing,
         is_ended: false,
         last_line,
@@ -367,7 +370,9 @@ impl Typed<'_> {
         }
         for job in &mut jobs {
             job.options.extend(guard.clone());
+            job.command = self.commands;
         }
+        self.commands += 1;
         self.jobs.append(&mut jobs);
         Ok(())
     }

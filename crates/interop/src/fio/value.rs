@@ -40,11 +40,27 @@ pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
             calculated(text, &|text| scaled(text, base).ok().map(|bytes| bytes as f64), Division::Exact);
         return value.and_then(whole).ok_or_else(says);
     }
+    whole_number(text)?;
     match (whole_part(text), scaled(text, base)) {
         (Some(read), Ok(bytes)) if bytes != read => {
             Err(format!("fio reads `{}` as {read}; write it in a smaller unit, without a point", short(text)))
         }
         (_, scaled) => scaled,
+    }
+}
+
+/// Refuses numbers of which fio reads another part than it looks: it stops before a space, and refuses a point that
+/// begins a number.
+fn whole_number(text: &str) -> Result<(), String> {
+    let text = text.trim();
+    if text.starts_with('.') {
+        return Err(format!("fio reads no number that begins with a point, like `{}`", short(text)));
+    }
+    match text.split_once(char::is_whitespace) {
+        Some((number, _)) if number.ends_with(|c: char| c.is_ascii_digit()) => {
+            Err(format!("fio reads `{}` without what is behind the space; write it without one", short(text)))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -149,6 +165,7 @@ impl Calculation<'_> {
 /// A time; a bare number has `default_ns`.
 pub(super) fn time(text: &str, default_ns: f64) -> Result<Nanos, String> {
     let says = || format!("`{}` is not a time; write it like 30 or 2m", short(text));
+    whole_number(text)?;
     let (number, unit) = split(text).ok_or_else(says)?;
     let factor = match unit.as_str() {
         "" => default_ns,
@@ -180,6 +197,23 @@ pub(super) fn integer(text: &str, least: u64, most: u64) -> Result<u64, String> 
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     let value = text.trim().trim_end_matches('%').parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
     value.ok_or_else(|| format!("`{}` must be from 0 to 100", short(text)))
+}
+
+/// A whole number of percent. fio reads no fraction of one, and a `%` behind it makes it another number.
+pub(super) fn whole_percent(text: &str) -> Result<f64, String> {
+    whole_number(text)?;
+    match text.contains('%') {
+        true => Err(format!("fio reads `{}` as another number; write it without `%`", short(text))),
+        false => percent(text.split('.').next().unwrap_or_default()),
+    }
+}
+
+/// A share of something, without its `%`. fio reads up to a point only.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    match text.contains('.') {
+        true => Err(format!("fio reads no fraction of `{}%`; write a whole number", short(text))),
+        false => percent(text),
+    }
 }
 
 /// `1` or nothing is true.

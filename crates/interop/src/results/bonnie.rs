@@ -49,10 +49,16 @@ fn lines_of_table(text: &str) -> Vec<String> {
     found
 }
 
-/// `server1 16G 637k 99 180m 35 78m 17 1253k 97 201m 19 298.1 12`; rates without a letter are in KiB/s.
+/// `server1 16G 637k 99 180m 35 78m 17 1253k 97 201m 19 298.1 12`; rates without a letter are in KiB/s. With `-f` the
+/// two columns of single characters are empty.
 fn line_of_row(row: &str) -> Option<String> {
     let cells: Vec<&str> = row.split_whitespace().collect();
-    let (head, pairs) = cells.split_at_checked(cells.len().checked_sub(12)?)?;
+    row_of(&cells, &[9, 11, 13, 15, 17, SEEKS]).or_else(|| row_of(&cells, &[11, 13, 17, SEEKS]))
+}
+
+/// The cells of a row that ends in a rate and a share of the CPU for each of these columns.
+fn row_of(cells: &[&str], columns: &[usize]) -> Option<String> {
+    let (head, pairs) = cells.split_at_checked(cells.len().checked_sub(2 * columns.len())?)?;
     let (name, whole) = match head {
         [one] => one.rsplit_once(':')?,
         [name, .., whole] => (*name, *whole),
@@ -66,12 +72,11 @@ fn line_of_row(row: &str) -> Option<String> {
     let mut line = vec![String::new(); COLUMNS];
     line[2] = name.to_owned();
     line[5] = size.to_owned();
-    for (at, pair) in pairs.chunks(2).enumerate() {
-        let is_rate = at < STREAMS.len();
+    for (column, pair) in columns.iter().zip(pairs.chunks(2)) {
         let kib = |text: &str| size_of_rate(text).map(|kib| kib.to_string());
-        let of_rate = if is_rate { kib(pair[0]) } else { Some(pair[0].replace(',', ".")) };
-        line[9 + 2 * at] = of_rate.unwrap_or_else(|| pair[0].to_owned());
-        line[10 + 2 * at] = pair[1].to_owned();
+        let of_rate = if *column < SEEKS { kib(pair[0]) } else { Some(pair[0].replace(',', ".")) };
+        line[*column] = of_rate.unwrap_or_else(|| pair[0].to_owned());
+        line[*column + 1] = pair[1].to_owned();
     }
     Some(line.join(","))
 }

@@ -59,7 +59,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             line.clone_into(&mut command);
         }
         records = records_of(line).unwrap_or(records);
-        let Some((bytes, seconds)) = moved(line) else { continue };
+        // What `status=progress` prints on the way has no records before it.
+        let Some((bytes, seconds)) = moved(line).filter(|_| records > 0) else { continue };
         let Some(seconds) = seconds else {
             return Err(complain(origin, index + 1, "the line has no bytes or no time"));
         };

@@ -18,7 +18,8 @@ pub fn is_xml(text: &str) -> bool {
 /// Whether a text is what DiskSpd prints.
 #[must_use]
 pub fn is_text(text: &str) -> bool {
-    text.contains("Input parameters:") && text.contains("Results for timespan ")
+    let is_result = text.contains("Results for timespan ") || text.contains("actual test time:");
+    is_result && (text.contains("Input parameters:") || text.contains("Total IO"))
 }
 
 /// Percentiles with their times, ms: `(0.5, 1.2)`; the first is the minimum, the last the maximum.
@@ -74,6 +75,8 @@ struct Span {
     write: Side,
     cpu_busy: Option<f64>,
     targets: Vec<String>,
+    /// Whether the text says what the load is.
+    is_described: bool,
 }
 
 /// Reads the XML of results.
@@ -176,6 +179,7 @@ fn blank(index: usize) -> Span {
         write: Side::default(),
         cpu_busy: None,
         targets: Vec::new(),
+        is_described: true,
     }
 }
 
@@ -229,6 +233,9 @@ fn result(origin: &str, tool: String, spans: Vec<Span>) -> Result<ImportedResult
     if spans.iter().all(|span| span.read.mean_ms.is_none() && span.write.mean_ms.is_none()) {
         missing.push("latencies (-L)".to_owned());
     }
+    if spans.iter().any(|span| !span.is_described) {
+        missing.push("how many I/Os are outstanding, and where".to_owned());
+    }
     let mut targets: Vec<String> = Vec::new();
     let mut rows: Vec<ResultRow> = Vec::new();
     for span in spans {
@@ -275,25 +282,42 @@ fn row(span: Span, others: &[ResultRow]) -> ResultRow {
 /// # Errors
 /// When it has no table of a time span.
 pub fn import_text(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let mut reader = TextReader { spans: Vec::new(), load: blank(0), section: Section::None };
+    let load = Span { is_described: false, ..blank(0) };
+    let mut reader = TextReader { spans: Vec::new(), load, section: Section::None };
     for line in text.lines() {
         reader.line(line.trim());
         if reader.spans.len() > ROWS_MAX {
             return Err(complain(origin, 0, format!("has more than {ROWS_MAX} time spans")));
         }
     }
-    let spans: Vec<Span> =
-        reader.spans.into_iter().filter(|span| span.read.count + span.write.count > 0).collect();
+    let has_counts = |span: &Span| span.read.count + span.write.count > 0;
+    let spans: Vec<Span> = reader.spans.into_iter().filter(has_counts).map(measured).collect();
+    if spans.is_empty() {
+        return Err(complain(origin, 0, "has no totals of reads and of writes (Read IO, Write IO)"));
+    }
     if let Some(span) = spans.iter().find(|span| span.seconds <= 0.0) {
         return Err(complain(origin, 0, format!("\"{}\" has no test time", span.name)));
     }
     result(origin, "DiskSpd".to_owned(), spans)
 }
 
+/// A span whose load is not described has the size and the share of reads that its counts give.
+fn measured(mut span: Span) -> Span {
+    if !span.is_described {
+        let (ios, bytes) =
+            (span.read.count + span.write.count, span.read.bytes.saturating_add(span.write.bytes));
+        let read = (span.read.count as f64 / ios as f64 * 10_000.0).round() / 100.0;
+        span.mix = access(bytes / ios, read, 0.0);
+    }
+    span
+}
+
 /// Which table of the text a line is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
+    /// That says what the load is.
     None,
+    Result,
     Read,
     Write,
     Percentiles,
@@ -311,30 +335,36 @@ impl TextReader {
     fn line(&mut self, line: &str) {
         let after = |key: &str| line.strip_prefix(key).and_then(leading_number);
         let small = |value: f64| u32::try_from(whole(value)).unwrap_or(1).max(1);
-        if line.starts_with("Results for timespan ") {
-            let mix = self.load.mix.clone();
-            let mut span = Span { mix, ..blank(self.spans.len()) };
-            (span.threads, span.outstanding) = (self.load.threads, self.load.outstanding);
-            span.targets.clone_from(&self.load.targets);
-            span.name = named(&span.mix, span.threads, span.outstanding);
-            self.spans.push(span);
-            self.section = Section::None;
-        } else if self.spans.is_empty() {
+        if line.starts_with("Input parameters:") && !self.spans.is_empty() {
+            // Of another run behind the one before.
+            self.load = blank(0);
+        }
+        self.load.is_described |= line.starts_with("Input parameters:");
+        // Without the words before it, a time begins what is posted of a run.
+        let is_cut =
+            after("actual test time:").is_some() && self.spans.last().is_none_or(|span| span.seconds > 0.0);
+        if line.starts_with("Results for timespan ") || is_cut {
+            self.begin();
+        } else if self.section == Section::None {
             self.parameter(line, &after, small);
         }
         let Some(span) = self.spans.last_mut() else { return };
         match line {
             "Read IO" => self.section = Section::Read,
             "Write IO" => self.section = Section::Write,
-            "Total IO" => self.section = Section::None,
+            "Total IO" => self.section = Section::Result,
+            "Input parameters:" => self.section = Section::None,
             _ if line.starts_with("%-ile |") => self.section = Section::Percentiles,
-            _ if line.starts_with("CPU |") || line.starts_with("Socket |") => self.section = Section::Cpu,
+            _ if line.contains("CPU |") || line.starts_with("Socket |") => self.section = Section::Cpu,
             _ => {}
         }
         for key in ["actual test time:", "test time:"] {
             if let Some(seconds) = after(key).filter(|seconds| *seconds < 1e9) {
                 span.seconds = seconds;
             }
+        }
+        if let Some(threads) = after("thread count:").filter(|_| !span.is_described) {
+            span.threads = small(threads);
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         match self.section {
@@ -347,6 +377,20 @@ impl TextReader {
             }
             _ => {}
         }
+    }
+
+    /// Begins the results of a time span.
+    fn begin(&mut self) {
+        let load = &self.load;
+        let mut span = Span { mix: load.mix.clone(), ..blank(self.spans.len()) };
+        (span.threads, span.outstanding) = (load.threads, load.outstanding);
+        span.targets.clone_from(&load.targets);
+        span.is_described = load.is_described;
+        if span.is_described {
+            span.name = named(&span.mix, span.threads, span.outstanding);
+        }
+        self.spans.push(span);
+        self.section = Section::Result;
     }
 
     /// A line of the input parameters: of several paths the first says what the load is.
@@ -391,8 +435,13 @@ impl TextReader {
         if line.starts_with("using random I/O") {
             load.mix.random = 100.0;
         }
-        if let Some(depth) = after("number of outstanding I/O operations per thread:") {
-            load.outstanding = small(depth);
+        // Older versions leave the words behind `operations` out.
+        for key in
+            ["number of outstanding I/O operations per thread:", "number of outstanding I/O operations:"]
+        {
+            if let Some(depth) = after(key) {
+                load.outstanding = small(depth);
+            }
         }
         for key in ["threads per file:", "total threads:"] {
             if let Some(threads) = after(key) {

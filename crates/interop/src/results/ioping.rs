@@ -28,9 +28,13 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         {
             target = Some(named.split(" (").next().unwrap_or(named).to_owned());
         } else if line.contains("requests completed in ") {
-            rows.extend(counts(line).map(|row| Plain { target: target.clone(), ..row }));
+            rows.extend(
+                counts(line)
+                    .or_else(|| counts_of_old(line))
+                    .map(|row| Plain { target: target.clone(), ..row }),
+            );
         } else if let Some(times) = line.strip_prefix("min/avg/max/mdev = ") {
-            let times: Vec<Option<f64>> = times.split('/').map(milliseconds).collect();
+            let times = times_of(times);
             if let (Some(row), [least, Some(mean), most, ..]) = (rows.last_mut(), times.as_slice()) {
                 for side in [&mut row.read, &mut row.write].into_iter().filter(|side| side.ios > 0.0) {
                     (side.mean_ms, side.least_ms, side.most_ms) = (*mean, *least, *most);
@@ -38,11 +42,19 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             }
         }
     }
+    let is_old = |line: &str| line.contains("requests completed in ") && counts_of_old(line).is_some();
+    let mut notes = Vec::new();
+    if text.lines().any(is_old) {
+        let says = "Versions of ioping before 1.0 do not say how long the requests took nor whether they read: that is \
+                    their number over the rate, and they count as reads.";
+        notes.push(says.to_owned());
+    }
     let says = "ioping sends one request at a time, at intervals; the rate is that of the time in which requests ran. \
                 Its first request is a warm-up and not counted.";
     let missing = &["percentiles", "CPU use", "whether positions are random"];
     let origin = Origin { file: origin, tool: "ioping".to_owned(), missing };
-    imported(&origin, &rows, vec![says.to_owned()])
+    notes.insert(0, says.to_owned());
+    imported(&origin, &rows, notes)
 }
 
 fn is_json(text: &str) -> bool {
@@ -89,6 +101,26 @@ fn counts(line: &str) -> Option<Plain> {
         "read" => Plain { test: "ioping read".to_owned(), read: side, ..row },
         _ => Plain { test: "ioping write".to_owned(), write: side, ..row },
     })
+}
+
+/// `2.2 k requests completed in 3.0 s, 738 iops, 2.9 MiB/s` of older versions: the time is that of the whole run.
+fn counts_of_old(line: &str) -> Option<Plain> {
+    let (requests, rest) =
+        line.trim_start_matches(['>', ' ', '\t', '`']).split_once(" requests completed in ")?;
+    let mut parts = rest.split(", ").skip(1);
+    let rate = counted(parts.next()?.trim().strip_suffix(" iops")?)?;
+    let (number, unit) = parts.next()?.trim().strip_suffix("/s")?.split_once(' ')?;
+    let (ios, speed) = (counted(requests)?, binary_bytes(number.parse().ok()?, unit)?);
+    let seconds = ios / rate;
+    let read = Side { ios, bytes: speed * seconds, ..Side::default() };
+    Some(Plain { test: "ioping read".to_owned(), seconds, read, is_random: true, ..Plain::default() })
+}
+
+/// `216 us / 1.4 ms / 33.6 ms / 3.3 ms`, or `0.2/2.8/12.7/5.0 ms` of the oldest versions, as milliseconds.
+fn times_of(text: &str) -> Vec<Option<f64>> {
+    let unit = text.trim().rsplit(' ').next().unwrap_or_default();
+    let of_one = |time: &str| milliseconds(time).or_else(|| milliseconds(&format!("{} {unit}", time.trim())));
+    text.split('/').map(of_one).collect()
 }
 
 /// `20.0 k`

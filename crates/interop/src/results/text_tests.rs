@@ -5,7 +5,7 @@ use assay_record::Latency;
 use super::*;
 
 /// `test|IOPS|MB/s|mean ms` of each row.
-fn rows(text: &str) -> Vec<String> {
+pub(super) fn rows(text: &str) -> Vec<String> {
     let result = import("x.txt", text).unwrap_or_else(|error| panic!("{error}")).expect("it is known");
     let row = |row: &ResultRow| {
         let job = &row.jobs[0];
@@ -120,37 +120,12 @@ fn iostat_has_a_row_for_each_device_and_a_series() {
     assert!(import("x.txt", &broken).unwrap_err().to_string().contains("`many` under r/s is not a number"));
 }
 
-const DISKSPD: &str = include_str!("../../tests/samples/diskspd.txt");
-
-#[test]
-fn diskspd_text_keeps_both_directions_and_its_percentiles() {
-    assert_eq!(rows(DISKSPD), ["8KiB random 70 % read, 2 x 16|1000.0|8.2|1.900"]);
-    let result = import("x.txt", DISKSPD).unwrap().unwrap();
-    let stats = &result.rows[0].jobs[0].stats;
-    assert_eq!((stats.read.ops(), stats.write.ops(), stats.write.bytes), (7000, 3000, 24_576_000));
-    let ms = |q: f64| stats.write.service.quantile_ns(q).unwrap() / 1e6;
-    assert!((ms(0.5) - 3.5).abs() < 0.02 && (ms(0.99) - 20.0).abs() < 0.1, "{} {}", ms(0.5), ms(0.99));
-    assert_eq!((stats.write.service.max_ns(), result.rows[0].cpu_busy), (Some(50_000_000), Some(0.25)));
-}
-
-#[test]
-fn diskspd_xml_has_a_row_for_each_time_span() {
-    let text = include_str!("../../tests/samples/diskspd-results.xml");
-    assert_eq!(rows(text), ["4KiB random 50 % read, 2 x 8|25.0|0.1|1.600"]);
-    let result = import("x.xml", text).unwrap().unwrap();
-    assert_eq!((result.from.tool.as_str(), result.targets[0].as_str()), ("DiskSpd 2.2", "x.dat"));
-    let read = &result.rows[0].jobs[0].stats.read;
-    assert_eq!((read.ops(), read.service.max_ns()), (200, Some(9_000_000)));
-    let error = import("x.xml", "<Results><TimeSpan></TimeSpan></Results>").unwrap_err().to_string();
-    assert_eq!(error, "x.xml:1: the time span has no TestTimeSeconds");
-}
-
 #[test]
 fn texts_of_no_tool_are_of_none() {
     for text in ["", "hello", "Device: none\n", "IOs/sec only", "a,b\n1,2\n"] {
         assert!(import("x.txt", text).unwrap().is_none(), "{text}");
     }
-    for text in [SQLIO, IOSTAT, DISKSPD] {
+    for text in [SQLIO, IOSTAT, include_str!("../../tests/samples/diskspd.txt")] {
         for end in (0..text.len()).step_by(7).filter(|end| text.is_char_boundary(*end)) {
             // Cut anywhere: an answer or a message, never a panic.
             let _ = import("x.txt", &text[..end]);
@@ -242,6 +217,27 @@ fn the_table_of_bonnie_is_read_without_its_line_of_numbers() {
     assert!(begins("Sequential output by block|23040.0|188.7|"), "{found:?}");
     assert!(begins("Sequential input by block|25728.0|210.8|"), "{found:?}");
     assert!(begins("Random seeks|298.0|"), "{found:?}");
+}
+
+/// As posted of versions 1.03 and 1.97 with `-f`, which leaves the columns of single characters empty.
+#[test]
+fn the_table_of_a_fast_run_of_bonnie_has_four_rates() {
+    let text = "\
+Version 1.03c       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+whisper          8G           102400  24 51200  15           204800  25 325.0   1
+                    ------Sequential Create------ --------Random Create--------
+                    -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+whisper,8G,,,102400,24,51200,15,,,204800,25,325.0,1,1024,20728,59,385904,85,352,0,11134,32,502866,97,222,0
+";
+    let found = rows(text);
+    let begins = |words: &str| found.iter().any(|row| row.starts_with(words));
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(begins("Sequential output by block|12800.0|104.9|"), "{found:?}");
+    assert!(begins("Rewrite|12800.0|104.9|"), "{found:?}");
+    assert!(begins("Sequential input by block|25600.0|209.7|"), "{found:?}");
+    assert!(begins("Random seeks|325.0|"), "{found:?}");
 }
 
 #[test]
@@ -565,6 +561,27 @@ fn ioping_counts_are_those_of_its_last_lines() {
     assert_eq!(rows(&writes), ["ioping write|21272.1|87.1|0.047"]);
 }
 
+/// Before version 1.0 the time is that of the whole run, pauses included.
+#[test]
+fn the_rate_of_an_old_ioping_is_the_one_that_it_prints() {
+    let text = "--- /dev/vda (device 10.0 GiB) ioping statistics ---\n\
+        2.2 k requests completed in 3.0 s, 738 iops, 2.9 MiB/s\n\
+        min/avg/max/mdev = 216 us / 1.4 ms / 33.6 ms / 3.3 ms\n\
+        --- . (ext4 /dev/sda3) ioping statistics ---\n\
+        5 requests completed in 4794.0 ms, 364 iops, 1.4 MiB/s\nmin/avg/max/mdev = 0.2/2.8/12.7/5.0 ms\n";
+    let found = rows(text);
+    assert!(found[0].ends_with("|738.0|3.0|1.400") && found[1].ends_with("|364.0|1.5|2.800"), "{found:?}");
+}
+
+/// `status=progress` prints the amount so far, and the result behind the records.
+#[test]
+fn the_progress_of_dd_is_no_result() {
+    let text = "$ dd if=/dev/zero of=x oflag=direct bs=4M count=2560 status=progress\n\
+        9739173888 bytes (9.7 GB, 9.1 GiB) copied, 5 s, 1.9 GB/s\n2560+0 records in\n2560+0 records out\n\
+        10737418240 bytes (11 GB, 10 GiB) copied, 5.5149 s, 1.9 GB/s\n";
+    assert_eq!(rows(text), [format!("dd write|464.2|1947.0|{}", mean_of_nothing())]);
+}
+
 #[test]
 fn a_line_of_bonnie_has_a_row_for_each_test_with_a_rate() {
     let text =
@@ -710,24 +727,6 @@ fn dd_in_chinese_and_russian_is_read() {
     let words_first =
         russian.replace("1073741824 байт (1,1 GB) скопировано", "скопировано 1073741824 байт (1,1 GB)");
     assert_eq!(rows(&words_first), rows(chinese));
-}
-
-#[test]
-fn two_files_of_diskspd_have_the_threads_of_both() {
-    let path = |name: &str, threads: u32| {
-        format!(
-            "path: '{name}'\nperforming read test\nblock size: 8KiB\nnumber of outstanding I/O operations per thread: \
-             4\nthreads per file: {threads}\n"
-        )
-    };
-    let text = format!(
-        "Input parameters:\n{}{}Results for timespan 1:\nactual test time: 10.00s\nRead IO\ntotal: 81920000 | 10000 | \
-         7.81 | 1000.00\n",
-        path("a", 2),
-        path("b", 3)
-    );
-    let result = import("x.txt", &text).unwrap().unwrap();
-    assert_eq!((result.rows[0].jobs[0].workers, result.rows[0].jobs[0].outstanding), (5, 4));
 }
 
 #[test]

@@ -289,6 +289,12 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
             "there is no write-back cache for the battery to protect".to_owned(),
         );
     }
+    if array.controller.starts_full && array.controller.write_back.is_none() {
+        return refuse(
+            "controller.starts_full",
+            "there is no write-back cache that could be full".to_owned(),
+        );
+    }
     Ok(())
 }
 

@@ -169,6 +169,7 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("read_cache", size(KIB, 64.0 * TIB), &mut c.read_cache);
     v.maybe("write_back", size(KIB, 64.0 * TIB), &mut c.write_back);
     v.flag("battery", &mut c.battery);
+    v.flag("starts_full", &mut c.starts_full);
     v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);

@@ -210,9 +210,7 @@ impl Visitor for Setter<'_> {
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {
         if self.wanted(key) {
-            let known: Vec<&str> = LinkRate::NAMES.iter().map(|(name, _)| *name).collect();
-            let parsed = LinkRate::named(self.value)
-                .ok_or_else(|| format!("link rate `{}` is not one of {}", self.value, known.join(", ")));
+            let parsed = LinkRate::named(self.value).ok_or_else(|| LinkRate::unknown(self.value));
             if let Some(rate) = self.note(parsed) {
                 *slot = rate;
             }

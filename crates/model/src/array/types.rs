@@ -274,6 +274,8 @@ pub struct Controller {
     pub write_back: Option<Quantity>,
     /// Whether the write-back cache survives a power cut (BBU, NVRAM): a flush then costs nothing.
     pub battery: bool,
+    /// Whether the write-back cache is full of earlier writes when a run starts.
+    pub starts_full: bool,
     /// Read limit of the controller or its bus, MB/s (10^6).
     pub read_mb_s: Option<Quantity>,
     /// Write limit of the controller or its bus, MB/s (10^6).
@@ -300,6 +302,7 @@ impl Default for Controller {
             read_cache: None,
             write_back: None,
             battery: false,
+            starts_full: false,
             read_mb_s: None,
             write_mb_s: None,
             iops_max: None,

@@ -238,6 +238,9 @@ const LINK_NAMES: &[(&str, &str)] = &[
     ("ndr", "IB-NDR"),
 ];
 
+/// Number of links that are proposed for one that is not known.
+const NEAR_LINKS: usize = 4;
+
 impl LinkRate {
     /// The link rates known by name.
     pub const NAMES: &'static [(&'static str, LinkRate)] = &[
@@ -322,6 +325,22 @@ impl LinkRate {
         ("IB-HDR", LinkRate::InfiniBand(200.0)),
         ("IB-NDR", LinkRate::InfiniBand(400.0)),
     ];
+
+    /// Why a word is the rate of no link: the nearest ones, as all of them fill a screen.
+    #[must_use]
+    pub fn unknown(word: &str) -> String {
+        let plain = word.trim().to_ascii_lowercase();
+        let mut near: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+        near.sort_by_cached_key(|name| {
+            let name = name.to_ascii_lowercase();
+            (!name.starts_with(&plain), assay_spec::reader::distance(&plain, &name))
+        });
+        format!(
+            "`{word}` is not a known link rate; near it are {}; Ethernet goes from 1GbE to 400GbE, Fibre Channel from \
+             1GFC to 128GFC, and the guide to array files has the others (SATA, SAS, PCIe, USB, InfiniBand)",
+            near[..NEAR_LINKS].join(", ")
+        )
+    }
 
     /// The name it is sold under, or its range: `0.9..1Gbit/s`.
     #[must_use]

@@ -226,6 +226,25 @@ fn an_interval_holds_its_nominal_value_and_widens_with_the_ranges() {
     assert!((1.2..=1.15 / 0.75 * 1.01).contains(&left), "model error of random I/O on disks: {left}");
 }
 
+/// A cache that earlier writes had filled was said to absorb a run all the same.
+#[test]
+fn a_write_back_cache_that_is_full_at_the_start_absorbs_nothing() {
+    let mut tables = Tables::default();
+    let writes = Workload { duration: Nanos::from_secs(20), ..Workload::simple("w", 4096, 0.0, 100.0, 32) };
+    let mut expect = |state: &str| {
+        let mut a = array("hdd-7200");
+        set(&mut a, &format!("controller.write_back=1GiB controller.battery=yes {state}")).unwrap();
+        predict(&a, &writes, Engines::Simulated { seeds: 1, max_ios: 20_000 }, &mut tables)
+    };
+    let [empty, full] = ["", "controller.starts_full=yes"].map(&mut expect);
+    assert!(empty.closed.absorbing.is_some() && full.closed.absorbing.is_none(), "{empty:?}");
+    assert!(full.closed.iops < empty.closed.iops / 10.0, "{} of {}", full.closed.iops, empty.closed.iops);
+    close(full.simulated.as_ref().unwrap().iops.value, full.closed.iops, 0.15, "both engines");
+    let mut none = array("hdd-7200");
+    let refused = set(&mut none, "controller.starts_full=yes").unwrap_err().to_string();
+    assert!(refused.contains("there is no write-back cache that could be full"), "{refused}");
+}
+
 #[test]
 fn a_write_back_cache_absorbs_until_it_is_full() {
     let mut a = array("ts140-raid10");

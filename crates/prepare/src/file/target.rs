@@ -1,5 +1,6 @@
 //! Creates, marks and fills a local file, and leaves it in order.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -106,7 +107,10 @@ impl InspectedFile {
 
     fn create(&self) -> Result<Held, PrepareError> {
         let path = self.path.as_path();
-        let file = file::create(&self.real).map_err(io_error("create", path))?;
+        let file = file::create(&self.real).map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => PrepareError::CreatedMeanwhile { path: text(path) },
+            _ => io_error("create", path)(source),
+        })?;
         let locked = assay_claim::lock(&file, Lock::Exclusive).map_err(io_error("lock", path));
         let failed = match locked {
             Ok(true) => {

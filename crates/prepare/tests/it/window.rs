@@ -657,3 +657,18 @@ fn a_file_that_another_program_has_open_for_writing_is_not_overwritten() {
     reader.wait().unwrap();
     read.unwrap().close().unwrap();
 }
+
+/// Two hosts whose paths lead to one file of a shared file system create it at one moment. The later one said that its
+/// own creation of it could not be undone.
+#[test]
+fn a_file_that_another_run_creates_first_is_left_to_that_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.dat");
+    let (plan, addresses) = (crate::plan("1MiB", 1), [crate::address(path.to_str().unwrap())]);
+    let mut other = || fs::write(&path, PRECIOUS).is_ok();
+    let (options, host) = (options(&[]), assay_host::host_facts());
+    let opened = assay_prepare::open(&plan, &addresses, &options, &host, &mut other);
+    let error = opened.map(drop).unwrap_err();
+    assert!(matches!(error, PrepareError::CreatedMeanwhile { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), PRECIOUS);
+}

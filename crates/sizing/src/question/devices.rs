@@ -1,6 +1,8 @@
 //! The devices of a question: their class, their speed, and whose a capacity is.
 
 use super::{CLASSES, Class, DEVICES, FAILURES, IO_MAX, IO_MIN, QuestionError, Reading, once, refuse, whole};
+use assay_spec::units::MIB;
+
 use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, number};
 
 /// Speeds of disks, rpm, and the words of their classes.
@@ -199,6 +201,12 @@ impl Reading {
         if bytes < IO_MIN {
             return refuse(format!("{bytes} bytes: I/Os and amounts of data begin at {}", whole(IO_MIN)));
         }
+        // `1 MB blocks` are of 1 MiB, as `8 KB` ones are of 8 KiB.
+        let is_mb = bytes <= IO_MAX && bytes % 1e6 == 0.0;
+        let bytes = if is_mb { bytes / 1e6 * MIB as f64 } else { bytes };
+        if bytes <= IO_MAX && bytes % IO_MIN != 0.0 {
+            return refuse(format!("{bytes} bytes: an I/O has whole sectors of {}", whole(IO_MIN)));
+        }
         if self.io_word_follows() || self.is_of_blocks() || self.is_of_ios(bytes) {
             if bytes > IO_MAX {
                 return refuse(format!(
@@ -216,7 +224,11 @@ impl Reading {
                 false => once(&mut self.size, bytes, "bytes of an I/O"),
             };
         }
-        if self.is_of_devices() || self.accept(&["each"]) {
+        let is_each = self.accept(&["each"]);
+        if self.accept(&["per-session"]) || is_each && self.sessions.is_some() && self.disks.is_none() {
+            return once(&mut self.data_each, bytes, "bytes of each");
+        }
+        if self.is_of_devices() || is_each {
             return once(&mut self.disk_size, bytes, "bytes of a disk");
         }
         if let Some(device) = self.device_ahead() {

@@ -41,6 +41,16 @@ impl Shares {
         self.reads.is_some()
     }
 
+    /// Whether reads or writes are meant, or a share of each.
+    pub(super) fn says_reads(&self) -> bool {
+        self.has_reads() || self.bare_reads != self.bare_writes
+    }
+
+    /// Whether a part of the positions is random.
+    pub(super) fn are_random(&self) -> bool {
+        self.random.as_ref().is_some_and(|(pct, _)| *pct > 0.0)
+    }
+
     /// The shares of reads and of random positions, %.
     pub(super) fn settled(&self) -> Result<(Option<f64>, Option<f64>), QuestionError> {
         let reads = match (&self.reads, self.bare_reads, self.bare_writes) {

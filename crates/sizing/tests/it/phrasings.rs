@@ -12,8 +12,9 @@ fn said(q: &Question) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut say = |key: &str, value: Option<String>| parts.extend(value.map(|value| format!("{key}{value}")));
     let bytes = |b: Bytes| b.to_string();
-    say("i", q.need.iops.map(|iops| format!("{iops}")));
-    say("r", (!q.left_open.reads).then(|| format!("{}", q.need.read_pct)));
+    let rounded = |value: f64| format!("{}", (value * 10.0).round() / 10.0);
+    say("i", q.need.iops.map(rounded));
+    say("r", (!q.left_open.reads).then(|| rounded(q.need.read_pct)));
     say("n", (!q.left_open.positions).then(|| format!("{}", q.need.random_pct)));
     say("s", (!q.left_open.size).then(|| bytes(q.need.size)));
     match q.need.limit {
@@ -37,6 +38,135 @@ fn said(q: &Question) -> String {
     say("x", q.changes.first().cloned());
     parts.join(" ")
 }
+
+/// As five people type them: of a home lab, a consultant, an administrator of databases and mail, an editor of video,
+/// a buyer. Written, with what each means, before the grammar knew any of them.
+const AS_TYPED: &[(&str, &str)] = &[
+    ("i need 10k iops 4k random 70/30", "i10000 r70 n100 s4KiB"),
+    ("10k IOPS with under 5 milliseconds latency, 8k blocks, 60% read", "i10000 r60 s8KiB m5"),
+    ("1.5 million random 4k reads per second", "i1500000 r100 n100 s4KiB"),
+    ("800 MB/s sequential write", "i12207 r0 n0"),
+    ("at least 800 MB/s sequential write with SATA SSDs", "i12207 r0 n0 cssd"),
+    ("50 TB usable with 5000 iops 8k reads 70%", "i5000 r70 s8KiB d50TB"),
+    ("storage for 200 virtual desktops", "!200 desktops: say what each does"),
+    ("200 VDI desktops at 10 iops each, 4k, 20% reads", "i2000 r20 s4KiB"),
+    ("1,000 mailboxes exchange 2016", "!1000 mailboxes: say what each does"),
+    ("Exchange server with 4000 mailboxes, 150 messages per day", "!say how many I/Os each mailbox makes"),
+    ("2 GB/s sequential read on 10GbE", "i30517.6 r100 n0 w10GbE"),
+    ("20000 iops with NVMe", "i20000 cnvme"),
+    ("not more than 24 disks, 5000 random read iops", "i5000 r100 n100 k<24"),
+    ("survive two failed disks and 40 TB usable", "d40TB l6"),
+    ("RAID 10 only, 3000 iops random write", "i3000 r0 n100 l10"),
+    ("backup 20 TB in 8 hours", "i10596.4 r0 n0 d20TB"),
+    ("stream 4 cameras at 100 Mbit/s each", "!as in \"100 Mbit/s sequential write\""),
+    ("stream 4 cameras 4K ProRes 422 HQ editing", "!`4k` with video: leave out the picture"),
+    ("database with 20k transactions", "!20000 transactions: say how many per second"),
+    ("database with 2000 transactions per second, 10 ios per transaction, 8k", "i20000 s8KiB"),
+    ("iscsi storage for 8 hosts, 40000 iops 8k 70/30", "!8 hosts and 40000 IOPS: say \"40000 IOPS each\""),
+    ("How many disks do I need for 5000 IOPS at 70% read?", "i5000 r70"),
+    ("how many 15k SAS drives for 12000 IOPS raid 5 70% read 30% write", "i12000 r70 c15k l5"),
+    ("SQL Server OLTP 15000 IOPS 8K 80/20 latency below 10 ms", "i15000 r80 s8KiB m10"),
+    ("NAS for video editing 4 users 4K 400 MB/s each", "!`4k` with video: leave out the picture"),
+    ("NAS with 100 TB usable and 1 GB/s read", "!`nas`: say which, as in 10 GbE"),
+    ("5000 writes per second of 4k", "i5000 r0 s4KiB"),
+    ("i want 5000 writes per second and 10000 reads per second, 4 KB", "i15000 r66.7 s4KiB"),
+    ("log writes 20000 per second 512 bytes synchronous", "!sizing takes a write as done"),
+    ("We have budget for 12 disks, raid6, what iops?", "k12 l6"),
+    ("7.2k disks 4000 iops 64k random read", "i4000 r100 n100 s64KiB c7200rpm"),
+    ("100k iops 4k random read p99 under 2ms", "i100000 r100 n100 s4KiB p2"),
+    ("100.000 iops 4k lesen zufällig", "!a point before three digits can group them"),
+    ("3 ms latency at 25.000 IOPS", "!a point before three digits can group them"),
+    ("25,000 IOPS at 3 ms", "!3 ms: say of which latency"),
+    ("read 1 TB in 10 minutes", "i25431.3 r100 d1TB"),
+    ("restore 5 TB in 2 h over 10 Gbit", "!say which way the bytes go"),
+    ("10 x 1 TB VMs, 500 IOPS each", "i5000 d10TB"),
+    ("150 virtual machines each 50 IOPS 70/30 8k and 100 GB", "i7500 r70 s8KiB d15TB"),
+    ("VMware cluster 6 hosts 60 VMs 25 iops per VM", "i1500"),
+    ("300 VMs", "!300 VMs: say what each does"),
+    ("all flash array, 500k IOPS, 8 KiB, 70% read, < 1 ms, 100 TiB usable", "!1 ms: say of which latency"),
+    ("hybrid 10 TB hot data 20000 iops", "!`hybrid` is not understood"),
+    ("fibre channel 16Gb, 60000 IOPS 8 kB, 2/3 reads", "i60000 r66.7 s8KiB w16GFC tfc"),
+    ("60000 IOPS, two thirds reads", "i60000 r66.7"),
+    ("sequentail read 3GB/s", "!did you mean `sequential`?"),
+    ("random reads, 32k blocks, 600 MB/sec", "i18310.5 r100 n100 s32KiB"),
+    ("5 Gbit/s write throughput", "i9536.7 r0"),
+    ("1.2M IOPS 4K 100% read NVMe over 100GbE", "i1200000 r100 s4KiB cnvme w100GbE"),
+    ("ZFS raidz2 8 disks wide, 1500 MB/s read", "!a question counts all disks of an array"),
+    (
+        "Please offer storage: capacity 200 TB net, throughput 4 GB/s, dual parity, nearline SAS",
+        "!only streams need no size",
+    ),
+    ("minimum 30000 IOPS, maximum 2 ms response time, 16K, 90% reads", "i30000 r90 s16KiB m2"),
+    ("1000 users file server home directories", "!1000 users: say what each does"),
+    ("4 editors 3 streams each of 250 Mb/s", "!as in \"250 Mbit/s sequential write\""),
+    ("copy 500 GB in under 15 minutes", "!say which way the bytes go"),
+    ("oracle database 8k 50k iops 75% reads 25% writes response < 1.5 ms", "i50000 r75 s8KiB m1.5"),
+    ("ingest 2TB per day", "i353.2 r0 n0"),
+    ("at least twenty thousand IOPS", "i20000"),
+    ("raid 5 or raid 6 with 8 TB drives, 60 TB usable, 500 MB/s write", "i7629.4 r0 d60TB z8TB l5+6"),
+    ("cheapest for 2000 iops 70/30 8K random 20 TB no ssd", "!the cheapest comes first"),
+];
+
+/// The same, written before the grammar was mended and read after it: 13 were right, 14 refused, and three taken for
+/// something else (`750k random 4K`, `7.2k nl-sas`, `latency max 1 ms`).
+const HELD_OUT: &[(&str, &str)] = &[
+    (
+        "we must have 15k iops, read write ratio 65:35, 8KB block, average latency not above 3ms",
+        "i15000 r65 s8KiB m3",
+    ),
+    ("1.200.000 4k random reads/sec", "!a point before three digits can group them"),
+    ("750k random 4K write IOPS from NVMe drives", "i750000 r0 n100 s4KiB cnvme"),
+    ("sequential read throughput of at least 6 GB/s, NVMe", "i91552.7 r100 n0 cnvme"),
+    ("2000MB/s sequential writes, 128k", "i15258.8 r0 n0 s128KiB"),
+    ("array with 16 SAS 10k drives in raid6: how many IOPS 8k 60% read", "r60 s8KiB k16 c10k l6"),
+    ("iscsi san for vmware, 120 vms, 40 iops each, 30% writes, 12 TB", "i4800 r70 d12TB tiscsi"),
+    ("SQL database server needs 6000 reads and 2500 writes per second", "i8500 r70.6"),
+    ("SQL Server data files 64k sequential scan at 3 GB/s", "i45776.4 r100 n0 s64KiB"),
+    ("500 mailboxes with 0.1 IOPS each 32k", "i50 s32KiB"),
+    ("Exchange 2019 for 2500 users", "!2500 users: say what each does"),
+    ("home nas 4 bays, 4x 8TB, 110 MB/s over gigabit", "!the unit `bays` is not known"),
+    ("plex server for 5 streams 80 Mbit/s each read", "i762.9 r100"),
+    ("write 3 TB per hour", "i12715.7 r0"),
+    ("nightly backup of 12 TB within 6 hours onto raid 6 with 12 TB drives", "i8477.1 r0 n0 d12TB z12TB l6"),
+    ("full backup window 8 h, 50 TB", "!say how much in how long"),
+    ("10 hosts each 5000 iops, 4k, 100% random, 70% read", "i50000 r70 n100 s4KiB"),
+    ("latency max 1 ms, 100000 IOPS", "i100000 m1"),
+    ("average response time of 0.5ms for 80k IOPS 8K 70/30", "i80000 r70 s8KiB m0.5"),
+    (
+        "p99 latency less than 4 milliseconds at 60 thousand random reads a second of 4 kilobytes",
+        "i60000 r100 n100 s4KiB p4",
+    ),
+    ("at most 12 disks, must tolerate 2 disk failures, 50 TB net capacity, 1500 iops", "i1500 d50TB k<12 l6"),
+    ("we need 300 TB usable on 7.2k nl-sas with RAID 6 and 10000 IOPS", "i10000 d300TB c7200rpm l6"),
+    ("how many SSD for 300.000 IOPS", "!a point before three digits can group them"),
+    ("10 gbit iscsi, 90000 iops 4k read", "i90000 r100 s4KiB w10GbE tiscsi"),
+    ("dual 25GbE, 200000 IOPS 4K", "!2 links: a question has one"),
+    ("four video editors, 8K footage, 1.2 GB/s each", "!`8k` with video: leave out the picture"),
+    ("ceph cluster 3 nodes 50000 iops", "!`ceph` is not understood"),
+    ("boot storm of 500 VDI desktops, 50 IOPS each 90% read 16k", "i25000 r90 s16KiB"),
+    ("OLTP 5,000 tpm", "!say how many transactions per second"),
+    ("reads: 80 %, writes: 20 %, 16 kB, 12000 IO per sec", "i12000 r80 s16KiB"),
+];
+
+/// Fifteen more, written after those were mended: ten were right, and none was taken for something else.
+const LATER: &[(&str, &str)] = &[
+    ("what storage for 2500 iops at 8k with 10% writes on four SAS SSDs", "i2500 r90 s8KiB k4 cssd"),
+    ("Hyper-V 45 VMs x 80 IOPS, 60/40, 16k, 9 TB", "i3600 r60 s16KiB d9TB"),
+    ("two million random 8k reads/s", "i2000000 r100 n100 s8KiB"),
+    ("write 500 MB/s in 1 MB blocks", "i476.8 r0 s1MiB"),
+    ("300k 4k iops", "i300000 s4KiB"),
+    ("25k writes/sec 4 KiB random mean 2 ms", "i25000 r0 n100 s4KiB m2"),
+    ("12 cameras with 8 Mbit/s each recording, 30 days", "!the unit `days` is not known"),
+    ("database 3 TB, 12000 transactions per second, 5 ios each, 70% read", "i60000 r70 d3TB"),
+    ("at least 2 GByte/s streaming read for 6 workstations", "!6 workstations and 2 GB/s: say"),
+    ("raid5 ssd only 20 TB 50k iops 80/20", "i50000 r80 d20TB cssd l5"),
+    ("5 TB restore within one hour", "!say which way the bytes go"),
+    ("latency under 500 us at 300000 iops 4k 100% read", "i300000 r100 s4KiB m0.5"),
+    ("10000 iops 50% random 50% read 32k sas 10k", "i10000 r50 n50 s32KiB c10k"),
+    ("need 4 Gbps sequential read, 10 GbE", "i7629.4 r100 n0 w10GbE"),
+    ("120 TB raid6 max 36 drives of 8 TB, 900 MB/s write", "i13732.9 r0 d120TB k<36 z8TB l6"),
+    ("64k 8k iops", "!say which number is the rate"),
+];
 
 const PHRASINGS: &[(&str, &str)] = &[
     // Rates.
@@ -243,13 +373,13 @@ const PHRASINGS: &[(&str, &str)] = &[
     ("100 VMs and 2000 IOPS", "!say \"2000 IOPS each\""),
     // Throughput and nonsense.
     ("500 MB/s", "!sizing is by I/Os per second"),
-    ("2 GB/s of sequential reads", "!sizing is by I/Os per second"),
+    ("2 GB/s of sequential reads", "i30517.6 r100 n0"),
     ("2000", "!a number needs a unit here"),
     ("2000 bananas", "!the unit `bananas` is not known"),
     ("fast storage", "!`fast` is not understood"),
     ("how many disks for 2000 IOPS at 8k", "i2000 s8KiB"),
     ("what do I need for 2000 IOPS?", "i2000"),
-    ("2000 IOPS please", "!`please` is not understood"),
+    ("2000 IOPS pronto", "!`pronto` is not understood"),
     ("I want 20k IOPS of 16k with 60% reads and a p99 of 5 ms on 20 TB", "i20000 r60 s16KiB p5 d20TB"),
     ("2000 IOPS, 3000 IOPS", "!a question has one load"),
 ];
@@ -257,8 +387,19 @@ const PHRASINGS: &[(&str, &str)] = &[
 #[test]
 fn two_hundred_phrasings_mean_what_they_say() {
     assert!(PHRASINGS.len() >= 200, "{}", PHRASINGS.len());
+    check(PHRASINGS);
+}
+
+#[test]
+fn what_people_type_is_understood_or_says_what_to_write() {
+    check(AS_TYPED);
+    check(HELD_OUT);
+    check(LATER);
+}
+
+fn check(phrasings: &[(&str, &str)]) {
     let mut wrong = Vec::new();
-    for (text, expected) in PHRASINGS {
+    for (text, expected) in phrasings {
         let found = match parse(text) {
             Ok(question) => said(&question),
             Err(error) => format!("!{error}"),
@@ -271,5 +412,5 @@ fn two_hundred_phrasings_mean_what_they_say() {
             wrong.push(format!("{text}: {found}, not {expected}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), PHRASINGS.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), phrasings.len(), wrong.join("\n"));
 }

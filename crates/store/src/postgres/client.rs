@@ -25,6 +25,9 @@ const GOODBYE: Duration = Duration::from_millis(200);
 /// Statements that are kept prepared: those of the store are fewer, but each search is one of its own.
 const STATEMENTS_MAX: usize = 128;
 
+/// Memory for a sort: 20,000 digests.
+const SORTED_IN_MEMORY: &str = "64MB";
+
 /// Statements that a server has at once, and has not answered.
 const UNANSWERED_MAX: usize = 256;
 
@@ -65,7 +68,9 @@ impl Client {
         let (client, connection) = (Some(client), Some(connection));
         let statements = HashMap::new();
         let mut client = Self { runtime: Some(runtime), client, connection, statements, has_pairs: false };
-        client.batch(&format!("SET search_path TO {}", address.schema))?;
+        // The digests of a target with thousands of runs are sorted in memory, and not on the disk of the server.
+        client
+            .batch(&format!("SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'", address.schema))?;
         Ok(client)
     }
 

@@ -75,6 +75,8 @@ fn every_filter_finds_its_runs_the_newest_first() {
     check(&[], RunFilter { on_target: text("t.dat"), ..none() });
     check(&["aaaa"], RunFilter { label: text("50%"), ..none() });
     check(&[], RunFilter { label: text("5_%"), ..none() });
+    check(&["aaaa"], RunFilter { on_label: text("before 50%"), ..none() });
+    check(&[], RunFilter { on_label: text("before"), ..none() });
     check(&["bbbb"], RunFilter { host: text("bench2"), ..none() });
     check(&["cccc", "bbbb", "aaaa"], RunFilter { plan: text("mix"), ..none() });
     check(&["cccc", "bbbb"], RunFilter { since_unix_ms: Some(2_000), ..none() });
@@ -84,6 +86,29 @@ fn every_filter_finds_its_runs_the_newest_first() {
     check(&["aaaa"], RunFilter { rule: text("outlier"), ..none() });
     check(&["cccc", "bbbb", "aaaa"], RunFilter { state: Some(RunState::Ended(Outcome::Done)), ..none() });
     check(&[], RunFilter { state: Some(RunState::Running), ..none() });
+}
+
+/// All runs were read for it, which takes a second of a hundred thousand.
+#[test]
+fn a_name_is_looked_up_among_the_runs_that_it_may_stand_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    for (name, run) in [
+        ("before 50%", "261119-aaaa"),
+        ("after", "261121-cccc"),
+        ("bbbb", "261120-bbbb"),
+        ("261121-c", "261121-cccc"),
+        ("last~1", "261120-bbbb"),
+    ] {
+        assert_eq!(store.find(name).unwrap(), run, "{name}");
+    }
+    // What a part of an id stands for is said in its case, and none is a pattern.
+    for name in ["BBBB", "2611%", "261121_cccc", "0-bb", ""] {
+        let says = store.find(name).unwrap_err().to_string();
+        assert!(says.contains("no run is called") && says.contains("261121-cccc (after)"), "{name}: {says}");
+    }
+    let several = store.find("2611").unwrap_err().to_string();
+    assert!(several.contains("matches several runs") && several.contains("261119-aaaa"), "{several}");
 }
 
 #[test]
@@ -368,5 +393,17 @@ fn a_list_counts_as_far_as_its_next_pages_and_says_that_there_are_more() {
     assert_eq!(page(0), (100, 10_000, true));
     assert_eq!(page(9_800), (100, RUNS, false));
     assert_eq!(page(10_000), (50, RUNS, false));
+    // A page far behind is walked to from the other end, and is the same.
+    for (order, first) in [(RunOrder::Newest, 50), (RunOrder::Oldest, 10_001), (RunOrder::Plan, 50)] {
+        let page = store.list_by(&all, RunSlice { skip: 10_000, limit: 30 }, order).unwrap();
+        let expected = |index: usize| match order {
+            RunOrder::Oldest => format!("r{}", first + index),
+            _ => format!("r{}", first - index),
+        };
+        let runs: Vec<&str> = page.runs.iter().map(|run| run.row.run.as_str()).collect();
+        assert_eq!(runs, (0..30).map(expected).collect::<Vec<_>>(), "{order:?}");
+        assert_eq!((page.matching, page.has_more), (RUNS, false));
+    }
+    assert_eq!(page(20_000), (0, RUNS, false));
     assert_eq!((store.count().unwrap(), store.matching(&all).unwrap()), (RUNS, RUNS));
 }

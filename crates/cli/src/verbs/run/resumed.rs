@@ -83,6 +83,11 @@ fn check(args: &RunArgs, stored: &Stored) -> anyhow::Result<()> {
             "run {run} cannot be resumed: its steps are compared with others of the same minutes; run it again"
         );
     }
+    if !stored.header.setting.hosts.is_empty() {
+        bail!(
+            "run {run} is of several hosts and cannot be resumed: run its plan again on all of them (--hosts)"
+        );
+    }
     let members = || stored.header.targets.iter().map(|target| &target.member);
     let is_local = |member: &&MemberFacts| matches!(member.kind, MemberKind::File | MemberKind::Device);
     let was_cached = members().filter(is_local).any(|member| !member.direct);

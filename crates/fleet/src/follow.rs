@@ -1,0 +1,67 @@
+//! Who follows a run: one coordinator at a time, as its stream says.
+//!
+//! Two that follow one run would count the same, and still be in each other's way: who comes to the end first removes
+//! the stream. So whoever attaches asks whether the coordinator of the run is there, and *claims* the run by a note
+//! that the server takes only if no other coordinator has noted anything meanwhile. A coordinator that did not answer
+//! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one.
+
+use assay_store::Process;
+use async_nats::Subscriber;
+use futures_util::StreamExt as _;
+
+use crate::bus::Bus;
+use crate::error::FleetError;
+
+/// A run that this process follows.
+pub(crate) struct Claim {
+    /// Number of the claim in the stream; 0 for who has begun the run. Who claims it later has it.
+    pub(crate) sequence: u64,
+    asked: Subscriber,
+}
+
+impl Claim {
+    /// Claims a run that begins.
+    pub(crate) async fn first(bus: &Bus, run: &str) -> Result<Self, FleetError> {
+        Ok(Self { sequence: 0, asked: bus.followers(run).await? })
+    }
+
+    /// Claims a run that has no coordinator any more, which `may_follow` may still forbid.
+    pub(crate) async fn next(
+        bus: &Bus,
+        run: &str,
+        may_follow: impl FnOnce() -> Result<(), FleetError>,
+    ) -> Result<Self, FleetError> {
+        let followed = |by| FleetError::Followed { run: run.to_owned(), by };
+        let last = bus.last_note(run).await?;
+        if let Some(by) = bus.follower(run).await {
+            return Err(followed(by));
+        }
+        may_follow()?;
+        // Before the claim, so that one who attaches now gets its answer as soon as there is one.
+        let asked = bus.followers(run).await?;
+        match bus.claim(run, &this_process(), last).await? {
+            Some(sequence) => Ok(Self { sequence, asked }),
+            None => {
+                drop(asked);
+                Err(followed(bus.follower(run).await.unwrap_or_else(|| "another process".to_owned())))
+            }
+        }
+    }
+
+    /// Answers who asks, for as long as the run is followed.
+    pub(crate) async fn hold(mut self, bus: Bus) {
+        while let Some(message) = self.asked.next().await {
+            if let Some(reply) = message.reply {
+                bus.reply(reply, &this_process()).await;
+            }
+        }
+    }
+}
+
+/// How this process is called on other hosts.
+fn this_process() -> String {
+    match Process::this() {
+        Some(Process { pid, host, .. }) => format!("process {pid} on {host}"),
+        None => format!("process {} of a host without /proc", std::process::id()),
+    }
+}
