@@ -11,8 +11,8 @@ use crate::summary::{RunSummary, StepSummary};
 
 /// Fewer points than this are no curve.
 const POINTS_MIN: usize = 3;
-/// A deeper queue that gives less than this part of the rate of a shallower one has lost it to something else, if a
-/// still deeper one has more than `ABOVE` of it: no disk, cache or link does that.
+/// A depth has a dip if it gives less than this part of the rate of a shallower one, and a still deeper one gives more
+/// than `ABOVE` of that: of random I/Os no disk, cache or link does so.
 const BELOW: f64 = 0.8;
 const ABOVE: f64 = 1.25;
 /// Below this share of the I/Os that were due, the target does not keep up with the load.
@@ -81,6 +81,9 @@ pub struct DepthCurve {
     pub points: Vec<DepthPoint>,
     /// Index of the knee: the highest rate over mean latency. No knee where there is a [`Self::dip`].
     pub knee: usize,
+    /// Each I/O has a random position: no reading ahead, which a few streams may defeat and more restore, has a part.
+    #[serde(skip)]
+    pub is_random: bool,
 }
 
 /// One queue depth.
@@ -102,8 +105,8 @@ pub struct DepthPoint {
 }
 
 impl DepthCurve {
-    /// Three points of which the second is far below the first and the third far above it, in the order of the depth:
-    /// target or host was slower for a while, so that no depth is known to be the knee.
+    /// Three points of random I/Os of which the second is far below the first and the third far above it, in the order
+    /// of the depth: target or host was slower for a while, so that no depth is known to be the knee.
     #[must_use]
     pub fn dip(&self) -> Option<[&DepthPoint; 3]> {
         let highest = |of: &'_ [DepthPoint]| (0..of.len()).max_by(|a, b| of[*a].iops.total_cmp(&of[*b].iops));
@@ -111,7 +114,7 @@ impl DepthCurve {
             let before = &self.points[highest(&self.points[..low])?];
             let after = &self.points[low + 1 + highest(&self.points[low + 1..])?];
             let low = &self.points[low];
-            let is_dip = low.iops < BELOW * before.iops && after.iops > ABOVE * before.iops;
+            let is_dip = self.is_random && low.iops < BELOW * before.iops && after.iops > ABOVE * before.iops;
             is_dip.then_some([before, low, after])
         })
     }
@@ -218,7 +221,12 @@ fn depth_curve(summary: &RunSummary, index: usize, test: &Test) -> Option<DepthC
     let power = |point: &DepthPoint| point.iops / point.mean_us.max(f64::MIN_POSITIVE);
     let best = points.iter().enumerate().max_by(|a, b| power(a.1).total_cmp(&power(b.1)));
     let knee = best.map(|(index, _)| index)?;
-    Some(DepthCurve { test: test.name.clone(), points, knee })
+    let is_random = test.steps.iter().flat_map(|step| &step.jobs).all(has_random_positions);
+    Some(DepthCurve { test: test.name.clone(), points, knee, is_random })
+}
+
+fn has_random_positions(job: &Job) -> bool {
+    job.mix.iter().all(|access| access.random == 100.0)
 }
 
 fn depth_point(step: &StepSummary) -> Option<DepthPoint> {

@@ -12,8 +12,6 @@ use assay_target::stamp::{Header, SEQUENCE_BYTES, UNIT_BYTES, read_stamp, write_
 const _: () =
     assert!(size_of::<AtomicU32>() == SEQUENCE_BYTES, "memory is reckoned with so much for each unit");
 
-/// Sequence in the stamps of fills.
-const FILL: u64 = 0;
 /// Sequence of a unit with unknown content: not written by this run.
 const UNKNOWN: u32 = 0;
 /// Bit of a unit of which a write was sent twice: the older copy may replace newer data at any time until the end of
@@ -127,7 +125,7 @@ impl Wrong {
         self.found.is_some_and(|found| {
             found.checksum == self.expected.checksum
                 && found.offset_bytes == self.expected.offset_bytes
-                && (found.sequence == FILL
+                && (found.sequence == Stamp::FILL
                     || found.run == self.expected.run
                         // Behind a failure the numbers begin anew, and are no order.
                         && (found.sequence < self.expected.sequence
@@ -165,7 +163,7 @@ fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Res
             wrong("stamp of another offset: a misplaced write or read")
         }
         // A fill was before this run's writes; any other write may be later.
-        Some((stamp, _)) if stamp.run != run && stamp.sequence != FILL => wrong(
+        Some((stamp, _)) if stamp.run != run && stamp.sequence != Stamp::FILL => wrong(
             "stamp of another run: the last acknowledged write is lost, or another run has written here since",
         ),
         Some((stamp, _)) if stamp.run != run => {

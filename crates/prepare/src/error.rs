@@ -127,8 +127,8 @@ pub enum PrepareError {
     },
     /// Somebody else has created the file since the inspection, in which it did not exist.
     #[error(
-        "cannot create {path}: another run has created it a moment ago, on this host or on one that shares the file \
-         system; give each host a file of its own ({{host}} in its path)"
+        "cannot create {path}: something else has created it a moment ago, such as another run on this host or on one \
+         that shares the file system; give each host a file of its own ({{host}} in its path)"
     )]
     CreatedMeanwhile {
         /// Path of the target.

@@ -204,7 +204,7 @@ fn hold(
     }
     // A virtual machine or a database uses a file so. Assay's own file holds nobody's data.
     if *state == FileState::Allowed
-        && let Some(user) = assay_host::file_writers(path).into_iter().next()
+        && let Some(user) = assay_host::file_writers(real).into_iter().next()
     {
         return Err(PrepareError::FileUsed { path: text(path), user: format!("{user}; end that first") });
     }

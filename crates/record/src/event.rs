@@ -525,10 +525,15 @@ pub struct Stamp {
     pub offset_bytes: u64,
     /// Number of the run that wrote it.
     pub run: u64,
-    /// Number of the write in that run, from 1; 0 is the preparation.
+    /// Number of the write in that run, from 1; [`Self::FILL`] is the preparation.
     pub sequence: u64,
     /// CRC-32C of the block with this field zero.
     pub checksum: u32,
+}
+
+impl Stamp {
+    /// Number of the writes of a preparation.
+    pub const FILL: u64 = 0;
 }
 
 /// A block with wrong content.

@@ -471,7 +471,7 @@ mod tests {
                 DepthPoint { step, asked, iops: *iops, mean_us, p99_us: None, in_flight: asked as f64 }
             };
             let points = rates.iter().enumerate().map(point).collect();
-            DepthCurve { test: "t".to_owned(), points, knee: 1 }
+            DepthCurve { test: "t".to_owned(), points, knee: 1, is_random: true }
         };
         // Of a host whose CPUs were 96 % busy.
         let spoilt = curve(&[398.0, 1569.0, 1552.0, 995.0, 4281.0, 4424.0, 4490.0, 9325.0, 7512.0]);
@@ -479,6 +479,9 @@ mod tests {
         let says = "UNRELIABLE: QD 8 gave 995 IOPS, less than QD 2 with 1,569, and QD 128 gave 9,325:";
         assert!(words.contains(says) && !words.contains("Knee"), "{words}");
         assert_eq!(depth_json(&spoilt)["unsteady"], true);
+        // Of streams, reading ahead may be what the depths between lack.
+        let streams = DepthCurve { is_random: false, ..spoilt.clone() };
+        assert!(depth_words(&streams, Detail::Brief)[0].starts_with("Knee: QD 2"));
         // A second I/O that costs a disk some of its order, and a deep queue that costs some of the highest rate.
         let sound = curve(&[200.0, 180.0, 260.0, 400.0, 520.0, 470.0]);
         assert!(depth_words(&sound, Detail::Brief)[0].starts_with("Knee: QD 2"));

@@ -1,6 +1,6 @@
 //! About the load: data that changed, I/Os that failed, and loads that the storage did not sustain.
 
-use assay_record::{Stamp, StepReason};
+use assay_record::{Mismatch, Stamp, StepReason};
 use assay_spec::limits::OPEN_OUTSTANDING;
 use assay_spec::{Job, Pacing};
 
@@ -88,17 +88,23 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
             late_copies(case.step.late_blocks),
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
-        next: match case.step.mismatches.iter().any(|m| m.found.is_some()) || first.is_none() {
-            true => {
-                "Do not store data on this system. Check its log, memory, controller and cables, then verify again."
-            }
-            false => {
-                "Find out whether anything else wrote to, trimmed, shortened or replaced the target during the run. If \
-                 nothing did, do not store data on this system: check its log, memory, controller and cables, then \
-                 verify again."
-            }
+        next: if first.is_none() || case.step.mismatches.iter().any(|m| !may_be_anothers(m)) {
+            "Do not store data on this system. Check its log, memory, controller and cables, then verify again."
+        } else {
+            "Find out whether anything else wrote to, trimmed, shortened or replaced the target during the run. If \
+             nothing did, do not store data on this system: check its log, memory, controller and cables, then \
+             verify again."
         },
         weight: count as f64,
+    })
+}
+
+/// True where what was found may have been written by another program or another run since: no stamp at all, or one of
+/// another run at its right place, but for a fill, which was before this run.
+fn may_be_anothers(wrong: &Mismatch) -> bool {
+    wrong.found.is_none_or(|found| {
+        let is_later = found.run != wrong.expected.run && found.sequence != Stamp::FILL;
+        is_later && found.offset_bytes == wrong.offset_bytes
     })
 }
 

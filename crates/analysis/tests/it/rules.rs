@@ -679,7 +679,16 @@ fn blocks_without_a_stamp_may_be_another_program_s_and_the_finding_says_so() {
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
     assert!(finding.says.contains("Expected: offset 512, of any run. Found: no stamp."), "{}", finding.says);
-    summary.steps[0].mismatches.push(wrong(stamp(1), Some(stamp(1))));
+    // Of a run on another host, later than this one's write; a fill of another run was before it.
+    summary.steps[0].mismatches.push(wrong(stamp(1), Some(stamp(2))));
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
+    for storages in [Stamp { sequence: 0, ..stamp(2) }, Stamp { offset_bytes: 1024, ..stamp(2) }, stamp(1)] {
+        summary.steps[0].mismatches[2].found = Some(storages);
+        let finding = found("mismatch", &header, &summary).unwrap();
+        assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
+    }
+    summary.steps[0].mismatches[2] = wrong(stamp(1), Some(stamp(1)));
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
 }

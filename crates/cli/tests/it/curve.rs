@@ -38,8 +38,12 @@ fn a_curve_is_a_run_like_any_other() {
 fn a_sweep_of_queue_depths_has_its_knee() {
     let story = Story::new();
     let shown = story.assay(&["curve", "null:", "--qd", "--run", "100ms"]).ends(DONE);
-    shown.says(&["rate over queue depth", "Knee: QD"]);
-    story.assay(&["show", "last", "--explain"]).ends(DONE).says(&["Little's law:"]);
+    shown.says(&["rate over queue depth"]);
+    // A host that is busy for a part of these steps leaves no knee, and the curve says so.
+    if !shown.out.contains("UNRELIABLE: QD") {
+        shown.says(&["Knee: QD"]);
+        story.assay(&["show", "last", "--explain"]).ends(DONE).says(&["Little's law:"]);
+    }
 }
 
 #[test]

@@ -110,6 +110,11 @@ fn whom(known: &[Known<'_>], index: usize, job: &FioJob, group: &Group<'_>) -> R
         (true, ..) => Ok(Some(Ends::Test)),
         (false, 1, 1) => Ok(None),
         (false, 1, _) => Ok(Some(Ends::Job)),
+        _ if group.iter().any(|(other, _)| known[*other].lines.command != own.lines.command) => {
+            let says = "exitall: it ends the jobs of its own fio command, and not those of another that runs beside it, \
+                        which is not supported; convert each command alone";
+            Err(Note::new(job.line, says))
+        }
         _ => {
             let says = "exitall: it ends those of the jobs that run side by side which are reported together \
                         (new_group), which is supported of all of them or of one; use exit_what=stonewall";

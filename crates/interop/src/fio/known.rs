@@ -247,8 +247,19 @@ pub(super) const DIFFERENT: [(&str, &str); 96] = [
 ];
 
 /// Those of which 0 is a value like others, and not that they are off.
-pub(super) const ZERO_IS_SOME: [&str; 8] =
-    ["buffer_pattern", "cpus_allowed", "cpumask", "numa_cpu_nodes", "prio", "cmdprio", "uid", "gid"];
+pub(super) const ZERO_IS_SOME: [&str; 11] = [
+    "buffer_pattern",
+    "cpus_allowed",
+    "cpumask",
+    "numa_cpu_nodes",
+    "prio",
+    "cmdprio",
+    "uid",
+    "gid",
+    "ioscheduler",
+    "apptag",
+    "fdp_pli",
+];
 
 /// Engines that have one I/O in flight, whatever the depth.
 pub(super) const SYNCHRONOUS: [&str; 9] =
