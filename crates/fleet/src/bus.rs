@@ -51,6 +51,17 @@ pub(crate) enum Unsaid {
     NotNow,
 }
 
+/// What the stream of a run says to who wants to follow it.
+#[derive(Debug)]
+pub(crate) enum Claimed {
+    /// The note has this number.
+    Noted(u64),
+    /// Another coordinator was earlier.
+    Late,
+    /// The server has no room for the note, which it says so.
+    NoRoom(String),
+}
+
 /// A connection. It reconnects by itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Bus {
@@ -161,17 +172,17 @@ impl Bus {
         last.map(|last| last.sequence).map_err(|error| failed(&error))
     }
 
-    /// Notes that this process follows a run, unless a coordinator has noted anything behind `last`. Returns the number
-    /// of the note.
-    pub(crate) async fn claim(&self, run: &str, by: &str, last: u64) -> Result<Option<u64>, FleetError> {
+    /// Notes that this process follows a run, unless a coordinator has noted anything behind `last`.
+    pub(crate) async fn claim(&self, run: &str, by: &str, last: u64) -> Result<Claimed, FleetError> {
         let mut headers = HeaderMap::new();
         headers.insert(header::NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, last.to_string());
         let noted = json(&Noted::Follows { by: by.to_owned() });
         let added =
             async { self.jetstream.publish_with_headers(notes_of(run), headers, noted.into()).await?.await };
         match added.await {
-            Ok(added) => Ok(Some(added.sequence)),
-            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(None),
+            Ok(added) => Ok(Claimed::Noted(added.sequence)),
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(Claimed::Late),
+            Err(error) if is_lack_of_room(&error) => Ok(Claimed::NoRoom(chain(&error))),
             Err(error) => Err(FleetError::Stream { run: run.to_owned(), why: chain(&error) }),
         }
     }
@@ -304,6 +315,18 @@ fn unsaid(why: &GetStreamErrorKind) -> Unsaid {
         }
         _ => Unsaid::NotNow,
     }
+}
+
+/// Whether a server answers that it has no room for a message. The stream, its disk or the account may be full.
+fn is_lack_of_room(error: &PublishError) -> bool {
+    let full = [
+        ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+        ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+        ErrorCode::INSUFFICIENT_RESOURCES,
+    ];
+    let says = std::error::Error::source(error).and_then(|source| source.downcast_ref::<jetstream::Error>());
+    says.is_some_and(|says| full.contains(&says.error_code()))
 }
 
 pub(crate) fn first_line(path: &Path) -> Result<String, FleetError> {

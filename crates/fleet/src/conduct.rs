@@ -110,12 +110,13 @@ impl Conductor {
             let _inside = runtime.enter();
             Watch::begin(bus.clone(), placed.run.clone(), &placed.hosts)
         };
-        let sequence = claim.sequence;
-        runtime.spawn(claim.hold(bus.clone()));
+        let mut merge = Merge::new(placed)?;
+        // Nobody has begun as far as it knows: it is told with the header.
+        claim.warning().map(|warning| merge.note(Noted::Warning(warning)));
         Ok(Self {
             bus,
             reading,
-            merge: Merge::new(placed)?,
+            merge,
             watch,
             stop,
             is_open: false,
@@ -132,7 +133,7 @@ impl Conductor {
             looked: Instant::now(),
             came: Instant::now(),
             unkept: None,
-            claim: sequence,
+            claim: claim.sequence,
             taken_over: None,
             runtime,
         })

@@ -5,24 +5,27 @@
 //! that the server takes only if no other coordinator has noted anything meanwhile. A coordinator that did not answer
 //! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one.
 
+use assay_record::Warning;
 use assay_store::Process;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 
-use crate::bus::Bus;
+use crate::bus::{Bus, Claimed};
 use crate::error::FleetError;
 
-/// A run that this process follows.
+/// A run that this process follows. Who asks is answered from the claim on, for as long as the runtime lives.
 pub(crate) struct Claim {
     /// Number of the claim in the stream; 0 for who has begun the run. Who claims it later has it.
     pub(crate) sequence: u64,
-    asked: Subscriber,
+    /// Why the stream does not have the claim.
+    pub(crate) unnoted: Option<String>,
 }
 
 impl Claim {
     /// Claims a run that begins.
     pub(crate) async fn first(bus: &Bus, run: &str) -> Result<Self, FleetError> {
-        Ok(Self { sequence: 0, asked: bus.followers(run).await? })
+        tokio::spawn(hold(bus.clone(), bus.followers(run).await?));
+        Ok(Self { sequence: 0, unnoted: None })
     }
 
     /// Claims a run that has no coordinator any more, which `may_follow` may still forbid.
@@ -37,23 +40,41 @@ impl Claim {
             return Err(followed(by));
         }
         may_follow()?;
-        // Before the claim, so that one who attaches now gets its answer as soon as there is one.
-        let asked = bus.followers(run).await?;
+        // Before the claim, so that one who attaches now gets its answer.
+        let holding = tokio::spawn(hold(bus.clone(), bus.followers(run).await?));
         match bus.claim(run, &this_process(), last).await? {
-            Some(sequence) => Ok(Self { sequence, asked }),
-            None => {
-                drop(asked);
+            Claimed::Noted(sequence) => Ok(Self { sequence, unnoted: None }),
+            // What the stream still has can be stored all the same. A claim that finds room later is behind this.
+            Claimed::NoRoom(why) => Ok(Self { sequence: last, unnoted: Some(why) }),
+            Claimed::Late => {
+                holding.abort();
+                let _ = holding.await;
                 Err(followed(bus.follower(run).await.unwrap_or_else(|| "another process".to_owned())))
             }
         }
     }
 
-    /// Answers who asks, for as long as the run is followed.
-    pub(crate) async fn hold(mut self, bus: Bus) {
-        while let Some(message) = self.asked.next().await {
-            if let Some(reply) = message.reply {
-                bus.reply(reply, &this_process()).await;
-            }
+    /// Returns the warning about a run that is followed without a note of it.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let why = self.unnoted.as_ref()?;
+        Some(Warning {
+            rule: "not-claimed".to_owned(),
+            says: format!(
+                "The NATS server has no room to note that {} follows this run ({why}). A coordinator that was frozen \
+                 or cut off does not learn of it when it is back.",
+                this_process()
+            ),
+            next: "Check that no other assay follows the run. What the server keeps of it is stored."
+                .to_owned(),
+        })
+    }
+}
+
+/// Answers who asks.
+async fn hold(bus: Bus, mut asked: Subscriber) {
+    while let Some(message) = asked.next().await {
+        if let Some(reply) = message.reply {
+            bus.reply(reply, &this_process()).await;
         }
     }
 }

@@ -90,16 +90,15 @@ pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
 }
 
 impl ListedHost {
-    /// Returns what to do about an agent of another version than this program's: who is older is updated.
+    /// Returns what to do about an agent of another version than this program's: who is older is updated. Only this
+    /// program goes to other hosts: anybody with the key of an agent can announce a version, and no program of theirs
+    /// is to be installed here.
     #[must_use]
     pub fn other_version(&self, ours: &str) -> String {
         let Self { name, version: theirs, .. } = self;
         let has = format!("host {name} has Assay {theirs}, and this host {ours}");
         match is_newer(theirs, ours) {
-            true => format!(
-                "{has}; install {theirs} here, for example: scp {name}:/usr/local/bin/assay \
-                 \"$(command -v assay)\""
-            ),
+            true => format!("{has}, which is older; install {theirs} here, from where you got Assay"),
             false => format!(
                 "{has}; install {ours} there and restart its agent, for example: scp \"$(command -v assay)\" \
                  {name}:/usr/local/bin/assay"
@@ -178,14 +177,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_older_is_updated_by_a_command() {
+    fn who_is_older_is_updated_and_no_program_comes_from_an_agent() {
         let says = |theirs: &str| {
             let (name, state, version) = ("b".to_owned(), HostState::OtherVersion, plain(theirs.to_owned()));
             let (lease_left_ms, offset, facts) = (None, None, None);
             let host = ListedHost { name, state, version, lease_left_ms, offset, facts, targets: vec![] };
             host.other_version("0.9.1+bus5")
         };
-        let (here, there) = ("scp b:/usr/local/bin/assay \"$(command", "assay)\" b:/usr/local/bin/assay");
+        let (here, there) =
+            ("here, from where you got Assay", "scp \"$(command -v assay)\" b:/usr/local/bin/assay");
         for (theirs, command) in [
             ("0.1.0", there),
             ("0.9.1+bus4", there),
@@ -196,7 +196,7 @@ mod tests {
         ] {
             let said = says(theirs);
             assert!(said.starts_with("host b has Assay ") && said.contains(command), "{theirs}: {said}");
-            assert!(!said.contains("evil"), "{said}");
+            assert!(!said.contains("evil") && !said.contains("scp b:"), "{said}");
         }
     }
 }

@@ -4,6 +4,7 @@ mod devices;
 mod limits;
 mod shares;
 mod streams;
+mod survival;
 
 use std::fmt;
 
@@ -119,6 +120,10 @@ struct Reading {
     data_each: Option<f64>,
     /// Whether everything is said of each session: `100 VMs each 50 IOPS and 20 GB`.
     all_each: bool,
+    /// Words for what each of something was said of: `500 GB per host`.
+    each_of: Vec<String>,
+    /// Failures, of whichever devices, after which the data must be there.
+    survived: Option<f64>,
     /// What is taken for words that can mean more.
     notes: Vec<String>,
 }
@@ -155,6 +160,8 @@ pub fn parse(text: &str) -> Result<Question, QuestionError> {
     let lower = text.to_lowercase();
     let how_many =
         lower.contains("how many") && !lower.contains("how many io") && !lower.contains("how many i/o");
+    reading.settle_survival()?;
+    reading.each_is_of_what_is_counted()?;
     reading.question(how_many)
 }
 
@@ -454,6 +461,12 @@ impl Reading {
         self.pending = self.pending.or(behind);
         self.upper_limit(ms)?;
         let after = self.peek().to_owned();
+        if self.shares.of_them && matches!(self.about, None | Some(About::Any)) {
+            return refuse(format!(
+                "{ms} ms of a share of the I/Os: limits are on the mean or on p99, as in \"p99 {ms} ms\"; a mix stands \
+                 by itself, as in \"70 % read,\""
+            ));
+        }
         let about = match after.as_str() {
             "p99" | "mean" | "average" | "avg" => {
                 self.take().map(|word| if word == "p99" { About::P99 } else { About::Mean })
@@ -500,6 +513,9 @@ impl Reading {
     }
 
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
+        if word == "," {
+            self.shares.of_them = false;
+        }
         if self.limit_word(word)? || self.device_word(word) {
             return Ok(());
         }
@@ -530,12 +546,10 @@ impl Reading {
             }
             "read" | "reads" => self.shares.bare_reads = true,
             "write" | "writes" => self.shares.bare_writes = true,
-            "two-failures" => {
-                self.levels.push(Level::Raid6);
-                self.notes.push(
-                    "RAID6, which keeps the data after any two failures; the load is that of an array without one."
-                        .to_owned(),
-                );
+            "survive" => self.survive()?,
+            "of-them" => self.shares.of_them = true,
+            word if word.ends_with(":each") => {
+                self.each_of.push(word.trim_end_matches(":each").to_owned());
             }
             "all-each" => self.all_each = true,
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
@@ -551,6 +565,11 @@ impl Reading {
             "fibre" if self.accept(&["channel"]) => self.protocol = Some(ProtocolKind::FibreChannel),
             word if NETWORKS.contains(&word) || word == "fibre" => self.network = Some(word.to_owned()),
             word if means_nothing(word) || VIDEO.contains(&word) && word != "raw" => {}
+            word if SESSIONS.contains(&word) => {
+                return refuse(format!(
+                    "`{word}` without a number: say how many, as in \"100 {word} with 50 IOPS each\", or leave it out"
+                ));
+            }
             word => return self.level(word),
         }
         Ok(())
@@ -592,6 +611,19 @@ impl Reading {
             Some("vms") => "VMs",
             Some(word) => word,
         }
+    }
+
+    /// Refuses `100 VMs, 500 GB per host`, which says nothing of a VM.
+    fn each_is_of_what_is_counted(&self) -> Result<(), QuestionError> {
+        let (Some(sessions), Some(counted)) = (self.sessions, &self.session_word) else { return Ok(()) };
+        let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+        let Some(other) = self.each_of.iter().find(|each| one(each) != one(counted)) else { return Ok(()) };
+        let of = self.session_name();
+        refuse(format!(
+            "{sessions} {of}, and an amount of each {}: say what each of the {of} has, as in \
+             \"100 VMs, 50 IOPS per VM\"",
+            one(other)
+        ))
     }
 
     /// The rate that is needed; what was assumed for it is added to the list.

@@ -52,8 +52,6 @@ const NOTHING: &[&str] = &[
     "sufficient",
     "sustained",
     "total",
-    "survive",
-    "survives",
     "user",
     "vm",
     "workload",

@@ -84,6 +84,11 @@ pub enum PlacementError {
         "test \"{0}\": `steady` with a load point of a sweep is not possible over several hosts; use steady = \"60s\""
     )]
     SteadySweep(String),
+    /// A worker takes only those of its own host along, and the windows of the hosts would differ.
+    #[error(
+        "test \"{0}\": `ends` is not possible over several hosts; remove it, or run the test on one host"
+    )]
+    Ends(String),
 }
 
 impl Plan {
@@ -135,6 +140,9 @@ fn place_test(
 ) -> Result<Test, PlacementError> {
     if test.steps.iter().any(|step| step.stop.goal == Some(Goal::SteadySweep)) {
         return Err(PlacementError::SteadySweep(test.name.clone()));
+    }
+    if hosts.len() > 1 && test.steps.iter().flat_map(|step| &step.jobs).any(|job| job.ends.is_some()) {
+        return Err(PlacementError::Ends(test.name.clone()));
     }
     let mut merged = Vec::new();
     let mut of_hosts: Vec<(Vec<Step>, Vec<PlacedStep>)> = vec![Default::default(); parts.len()];
@@ -304,6 +312,11 @@ access = [{ size = "4KiB", read = 0 }]
         let sweep = plan(&EVERYWHERE.replace("pace", "sweep = { hosts = [4] }\npace"));
         assert!(matches!(refused(&sweep, &["a"]), PlacementError::TooFewHosts { needed: 4, given: 1, .. }));
         assert!(!plan(EVERYWHERE).names_hosts());
+        for whom in ["job", "test"] {
+            let ends = plan(&EVERYWHERE.replace("pace", &format!("ends = \"{whom}\"\npace")));
+            assert_eq!(refused(&ends, &["a", "b"]), PlacementError::Ends("t".into()));
+            assert!(ends.placed(&hosts(&["a"]), 1).is_ok());
+        }
         let wrong = PlanFile::parse("p", &EVERYWHERE.replace("pace", "sweep = { hosts = [0] }\npace"));
         assert!(wrong.unwrap_err().to_string().contains("a number of hosts"), "zero hosts measure nothing");
     }

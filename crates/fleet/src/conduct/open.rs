@@ -24,7 +24,9 @@ impl Conductor {
         {
             return Ok(());
         }
-        let has_begun = self.merge.standings().any(|(_, standing)| *standing == Standing::Running);
+        // One that is attached to may even be over by now.
+        let has_begun = self.merge.header().is_some()
+            || self.merge.standings().any(|(_, standing)| *standing == Standing::Running);
         let refusals: Vec<String> = self.merge.standings().filter_map(unready).collect();
         let may_open = has_begun || (refusals.is_empty() && !self.stop.is_set() && follower.may_open());
         if !may_open {

@@ -465,6 +465,39 @@ fn of_two_who_attach_at_one_moment_one_follows_the_run() {
     agents.into_iter().for_each(Running::stop);
 }
 
+/// A claim is a message too, and a full stream takes none.
+#[test]
+fn a_run_whose_stream_is_full_is_followed_with_a_word() {
+    const RUN: &str = "261124-8888";
+    let Some(nats) = nats::start("") else { return };
+    let agents = ["a", "b"].map(|name| Running::start(name, bus(&nats), 0));
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    orphaned(&nats, RUN, first.path());
+    // Their last words are the last ones that the stream takes. One that was in its load has been interrupted.
+    for agent in agents {
+        agent.stop.stop();
+        let _ = agent.thread.join().unwrap();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let context = async_nats::jetstream::new(async_nats::connect(nats.url()).await.unwrap());
+        let stream = context.get_stream(format!("ASSAY_RUN_{RUN}")).await.unwrap();
+        let info = stream.get_info().await.unwrap();
+        let max_bytes = i64::try_from(info.state.bytes).unwrap() + 1;
+        let full = async_nats::jetstream::stream::Config { max_bytes, ..info.config };
+        context.update_stream(full).await.unwrap();
+    });
+    let (kept, mut hearing) = (store(second.path()), Hearing::new());
+    let sinks = Sinks { store: Some(&kept), follower: &mut hearing };
+    let done = attach(RUN, &bus(&nats), StopSignal::default(), sinks).unwrap();
+    assert!(done.is_stored, "{:?}", done.failures);
+    let events = events_of(&kept, RUN);
+    let is_word = |event: &&Event| matches!(&event.what, RunEvent::Warning(of) if of.rule == "not-claimed");
+    assert_eq!(events.iter().filter(is_word).count(), 1, "{events:?}");
+    assert!(matches!(events.last().unwrap().what, RunEvent::Ended(_)), "{:?}", events.last());
+    assert!(hearing.intervals().count() > 0);
+}
+
 /// It followed the run too, and whoever came to its end first took the rest of the stream from the other.
 #[test]
 fn a_run_whose_coordinator_lives_is_followed_by_nobody_else() {

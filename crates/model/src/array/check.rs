@@ -195,13 +195,7 @@ fn check_failed(raid: &Raid) -> Result<(), Contradiction> {
             None => Ok(()),
         };
     };
-    let survives = match raid.level {
-        Level::Single | Level::Raid0 => 0.0,
-        Level::Raid1 => raid.disks.value - 1.0,
-        Level::Raid10 | Level::Raid5 | Level::Raid50 | Level::Raidz1 | Level::Draid1 => 1.0,
-        Level::Raid6 | Level::Raid60 | Level::Raidz2 | Level::Draid2 => 2.0,
-        Level::Raidz3 | Level::Draid3 => 3.0,
-    };
+    let survives = raid.level.survives(raid.disks.value);
     if failed > survives {
         let level = raid.level.name();
         let says = format!(

@@ -434,6 +434,18 @@ impl Level {
         word_of(self)
     }
 
+    /// Members of a group, of this many, that may fail whichever they are.
+    #[must_use]
+    pub fn survives(self, members: f64) -> f64 {
+        match self {
+            Self::Single | Self::Raid0 => 0.0,
+            Self::Raid1 => members - 1.0,
+            Self::Raid10 | Self::Raid5 | Self::Raid50 | Self::Raidz1 | Self::Draid1 => 1.0,
+            Self::Raid6 | Self::Raid60 | Self::Raidz2 | Self::Draid2 => 2.0,
+            Self::Raidz3 | Self::Draid3 => 3.0,
+        }
+    }
+
     /// As people say it: `RAID5`, `raidz2`, `a single member`.
     #[must_use]
     pub fn name(self) -> String {

@@ -60,10 +60,12 @@ impl ResolvedArray {
     }
 
     /// Whether the controller's write-back cache holds all that is written: what is written again takes no more
-    /// of it.
+    /// of it. A cache that is full of other writes has no place for the first time either.
     #[must_use]
     pub(crate) fn rewrites_in_cache(&self) -> bool {
-        self.buffers && self.span_bytes <= self.write_back_bytes && self.corner != Corner::Slow
+        let is_full = self.array.controller.starts_full;
+        let fits = self.span_bytes <= self.write_back_bytes;
+        self.buffers && fits && !is_full && self.corner != Corner::Slow
     }
 
     /// What an I/O of a stream takes beside its transfer: the command to a drive, the hit in the cache of a

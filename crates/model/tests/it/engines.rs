@@ -245,6 +245,22 @@ fn a_write_back_cache_that_is_full_at_the_start_absorbs_nothing() {
     assert!(refused.contains("there is no write-back cache that could be full"), "{refused}");
 }
 
+/// A span that fits was written at the speed of the cache, which had no place for it.
+#[test]
+fn a_write_back_cache_that_is_full_at_the_start_has_no_place_for_a_small_span() {
+    let mut tables = Tables::default();
+    let small = Workload { span: Bytes(512 << 20), ..Workload::simple("w", 4096, 0.0, 100.0, 32) };
+    let mut expect = |state: &str| {
+        let mut a = array("hdd-7200");
+        set(&mut a, &format!("controller.write_back=1GiB controller.battery=yes {state}")).unwrap();
+        let found = predict(&a, &small, Engines::Simulated { seeds: 1, max_ios: 20_000 }, &mut tables);
+        (found.closed.iops, found.simulated.unwrap().iops.value)
+    };
+    let [empty, full] = ["", "controller.starts_full=yes"].map(&mut expect);
+    assert!(full.0 < empty.0 / 10.0 && full.1 < empty.1 / 10.0, "{full:?} of {empty:?}");
+    close(full.1, full.0, 0.15, "both engines");
+}
+
 #[test]
 fn a_write_back_cache_absorbs_until_it_is_full() {
     let mut a = array("ts140-raid10");

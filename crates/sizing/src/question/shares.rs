@@ -16,6 +16,8 @@ pub(super) struct Shares {
     pub(super) bare_reads: bool,
     /// `writes` without a share.
     pub(super) bare_writes: bool,
+    /// Whether the part of the sentence that is read began with `99 % of reads`.
+    pub(super) of_them: bool,
 }
 
 impl Shares {

@@ -20,6 +20,12 @@ use crate::sql::{Cell, Row, SqlError, Value};
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long it may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Both sides look whether the other is there when they have heard nothing for so long. A host that has lost power ends
+/// no session, and one of its runs would go on for the two hours of the system.
+const SILENT: Duration = Duration::from_secs(60);
+/// And so often again, until it is given up.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const LOOKS: u32 = 3;
 /// How long a goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(200);
 /// Statements that are kept prepared: those of the store are fewer, but each search is one of its own.
@@ -55,6 +61,7 @@ impl Client {
             config.connect_timeout(CONNECT);
         }
         config.application_name("assay");
+        config.keepalives_idle(SILENT).keepalives_interval(LOOK_AGAIN).keepalives_retries(LOOKS);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| refused(error.to_string()))?;
         let connected = match tls {
@@ -69,8 +76,14 @@ impl Client {
         let statements = HashMap::new();
         let mut client = Self { runtime: Some(runtime), client, connection, statements, has_pairs: false };
         // The digests of a target with thousands of runs are sorted in memory, and not on the disk of the server.
-        client
-            .batch(&format!("SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'", address.schema))?;
+        // Over a socket of the system the server leaves the keepalives as they are, without an error.
+        client.batch(&format!(
+            "SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'; SET tcp_keepalives_idle = {}; \
+             SET tcp_keepalives_interval = {}; SET tcp_keepalives_count = {LOOKS}",
+            address.schema,
+            SILENT.as_secs(),
+            LOOK_AGAIN.as_secs(),
+        ))?;
         Ok(client)
     }
 
